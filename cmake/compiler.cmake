@@ -1,0 +1,20 @@
+# C++20; warnings are errors for developers; sanitizers by QUASAR_SANITIZE.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_library(quasar_flags INTERFACE)
+# No contraction into fused multiply-add: the same sums on every machine.
+target_compile_options(quasar_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -ffp-contract=off)
+if(QUASAR_DEVELOPER)
+  target_compile_options(quasar_flags INTERFACE -Werror)
+endif()
+if(QUASAR_SANITIZE)
+  # Halts at the first finding. Quasar's own code only: the libraries it uses are not instrumented.
+  target_compile_options(quasar_flags INTERFACE -fsanitize=${QUASAR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_link_options(quasar_flags INTERFACE -fsanitize=${QUASAR_SANITIZE})
+endif()

@@ -1,0 +1,28 @@
+// The one exception that Quasar throws on purpose.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace quasar {
+
+// Who can mend it: the user (a wrong file, key or value), or nobody at once (the world: disk full, database gone).
+enum class Blame { user, world };
+
+// A message for the person at the keyboard. It names the file or key, the value, what is allowed and the way out.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& what, Blame blame = Blame::user) : std::runtime_error(what), blame_(blame) {}
+  Blame blame() const { return blame_; }
+
+ private:
+  Blame blame_;
+};
+
+// The search was asked to stop (Ctrl-C, a time limit): work ends early, results so far are kept.
+class Cancelled : public std::runtime_error {
+ public:
+  explicit Cancelled(const std::string& why) : std::runtime_error(why) {}
+};
+
+}  // namespace quasar

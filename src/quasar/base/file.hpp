@@ -1,0 +1,33 @@
+// Files that appear whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace quasar {
+
+// The whole file; an error names the path and the system's reason.
+std::string read_file(const std::filesystem::path& path);
+
+// Writes beside the target, flushes to disk, then renames: a reader sees the old file or the whole new one.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// The same for a writer that fills the given temporary path itself.
+void write_file(const std::filesystem::path& path, const std::function<void(const std::filesystem::path& temporary)>& fill);
+
+// A folder of its own under `parent`, removed with everything in it at the end of its life.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace quasar

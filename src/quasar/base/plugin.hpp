@@ -1,0 +1,117 @@
+// Extension folders: one file is one extension, and its name is its registration.
+//
+// A file quant/ranges/percentile.cpp defines `Entry<RangeMethod> percentile()` in namespace quasar::quant::ranges; CMake
+// globs the folder and generates `const Table<RangeMethod>& ranges::table()`. Command-line help, error messages, `quasar
+// list` and the reference documentation follow from the table.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/json.hpp"
+#include "quasar/base/names.hpp"
+
+namespace quasar {
+
+// One option of an extension: its default, and what is allowed.
+struct OptionSpec {
+  std::string name;
+  Json fallback;                          // the default; null: none. Its type is the option's type
+  std::string help;
+  std::optional<double> low = {};         // numbers: inclusive bounds
+  std::optional<double> high = {};
+  std::vector<std::string> choices = {};  // texts: the allowed values (matched by normalized name)
+  std::vector<std::string> aliases = {};  // other spellings of the name
+};
+
+// The options of one extension, checked against its specifications, with defaults filled in.
+class Options {
+ public:
+  Options() = default;
+  // Throws Error for an unknown name (with the nearest valid one), a wrong type, or a value out of bounds; `owner` is named
+  // in the message ("reader npz").
+  Options(const std::vector<OptionSpec>& specs, const Json& given, const std::string& owner);
+
+  bool has(std::string_view name) const;  // given or with a default other than null
+  double real(std::string_view name) const;
+  int64_t integer(std::string_view name) const;
+  bool flag(std::string_view name) const;
+  std::string text(std::string_view name) const;
+  const Json& json(std::string_view name) const;
+  const Json& all() const { return values_; }
+
+ private:
+  Json values_ = Json::object();
+};
+
+template <class T>
+struct Entry {
+  std::string help;                                                // one sentence
+  std::function<std::unique_ptr<T>(const Options&)> make;
+  std::vector<OptionSpec> options = {};
+  std::vector<std::string> aliases = {};                           // other names users know it by
+};
+
+// make<X>: the usual Entry::make, for an X that is constructed from Options or from nothing.
+template <class X, class T>
+std::unique_ptr<T> make_as(const Options& options) {
+  if constexpr (std::is_constructible_v<X, const Options&>) {
+    return std::make_unique<X>(options);
+  } else {
+    return std::make_unique<X>();
+  }
+}
+
+// All extensions of one folder, in alphabetical order.
+template <class T>
+class Table {
+ public:
+  using Item = std::pair<std::string, Entry<T>>;
+  Table(std::string kind, std::vector<Item> items) : kind_(std::move(kind)), items_(std::move(items)) {}
+
+  const std::string& kind() const { return kind_; }
+  const std::vector<Item>& items() const { return items_; }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& item : items_) out.push_back(item.first);
+    return out;
+  }
+
+  // By name or alias, without regard to case, '-' and '_'; nullptr when there is none.
+  const Item* try_find(std::string_view name) const {
+    const std::string wanted = normalized(name);
+    for (const auto& item : items_) {
+      if (normalized(item.first) == wanted) return &item;
+      for (const auto& alias : item.second.aliases) {
+        if (normalized(alias) == wanted) return &item;
+      }
+    }
+    return nullptr;
+  }
+
+  const Item& find(std::string_view name) const {
+    if (const Item* item = try_find(name)) return *item;
+    throw Error("unknown " + kind_ + " '" + std::string(name) + "'; known: " + joined(names()) + did_you_mean(name, names()));
+  }
+
+  // The canonical name of an extension; throws Error when it is unknown.
+  const std::string& resolve(std::string_view name) const { return find(name).first; }
+
+  std::unique_ptr<T> make(std::string_view name, const Json& options = Json::object()) const {
+    const Item& item = find(name);
+    return item.second.make(Options(item.second.options, options, kind_ + " " + item.first));
+  }
+
+ private:
+  std::string kind_;
+  std::vector<Item> items_;
+};
+
+}  // namespace quasar

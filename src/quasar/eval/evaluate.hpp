@@ -1,0 +1,57 @@
+// Scores of candidates against the float model's outputs, which are computed once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/eval/metric.hpp"
+#include "quasar/graph/model.hpp"
+
+namespace quasar::eval {
+
+// One metric's result: mean over samples with a 95 % interval (Wilson's for proportions, bootstrap otherwise).
+struct Score {
+  double value = 0;
+  double low = 0, high = 0;
+  size_t samples = 0;
+  std::vector<double> per_sample = {};
+};
+using Scores = std::map<std::string, Score>;      // by metric name
+
+// Wilson's 95 % interval for `successes` of n (Wilson 1927).
+std::pair<double, double> wilson(double successes, double n);
+// Percentile bootstrap of the mean, 1000 seeded resamples (Efron 1979).
+std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t seed = 0);
+
+struct EvaluatorOptions {
+  std::vector<std::string> metrics = {"L2"};
+  size_t memory_limit = size_t{1} << 32;          // float outputs beyond it are spilled to a file in `spill`
+  std::filesystem::path spill = {};               // empty: the system's temporary folder
+  size_t threads = 0;                             // for the float run; 0: all cores
+  std::function<void()> check = {};               // called between samples; throws to end early
+};
+
+// Thread-safe once constructed: several candidates may be scored at the same time.
+class Evaluator {
+ public:
+  // Runs the float model on every sample. Throws Error when a metric needs labels that the data does not have.
+  Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options);
+  ~Evaluator();
+  size_t samples() const;
+  // The float model's own scores (top1 …; distances are 0), without intervals for the trivial ones.
+  const Scores& reference() const;
+  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads and scores it. `check` is called between
+  // samples; what it throws ends the run.
+  Scores score(const graph::Model& candidate, size_t threads = 1, const std::function<void()>& check = {}) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quasar::eval

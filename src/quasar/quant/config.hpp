@@ -1,0 +1,60 @@
+// One configuration in the user's words, typed: what a scheme file holds, and what a point of a search space decodes to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quasar/base/plugin.hpp"
+#include "quasar/quant/scheme.hpp"
+
+namespace quasar::quant {
+
+// How rounding of weights is optimized; "nearest" unless the configuration names an algorithm.
+struct Rounding {
+  std::string method = "nearest";
+  Json options = Json::object();
+  bool operator==(const Rounding&) const = default;
+};
+
+struct Config {
+  Scheme activation, weight;
+  std::vector<Json> exclude;               // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
+  std::optional<size_t> calib_data_size;   // samples used; nullopt: all
+  Rounding rounding;
+  Json transforms = Json::array();         // in order: [{cle: {…}}, …]
+  Json extras = Json::object();            // further options, canonical name -> value (AlignConcat, FoldRelu …)
+  bool operator==(const Config&) const = default;
+};
+
+// Parses one configuration:
+//   {activation: Int8Spec, activation_params: {symmetric: …, calibration_method: …, quant_granularity: …, scale_type: …},
+//    weight: …, weight_params: …, exclude: …, <option>: <value>, …}
+// Throws Error for unknown keys (with the nearest valid one), values, and combinations that make no sense for a type, each
+// with its reason; what a later version brings is "not yet supported".
+Config parse_config(const Json& words);
+
+// The configuration back in the user's words; parse_config(to_json(c)) == c.
+Json to_json(const Config& config);
+
+// Why a combination cannot be (reason for a validator that removes it from a space); "" when it can.
+std::string contradiction(const Json& words);
+
+// All keys a configuration may have at its first level, for error messages and space validation.
+std::vector<std::string> config_keys();
+
+// A named configuration (quantize --scheme NAME): its words, as parse_config takes them.
+class SchemePreset {
+ public:
+  explicit SchemePreset(Json words) : words_(std::move(words)) {}
+  const Json& words() const { return words_; }
+
+ private:
+  Json words_;
+};
+
+}  // namespace quasar::quant
+
+namespace quasar::quant::schemes {
+const Table<SchemePreset>& table();
+}

@@ -1,0 +1,56 @@
+// A configuration resolved against a model and its statistics: every scale, zero point, axis and rounding. Two configurations
+// with the same plan are the same trial.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quasar/graph/model.hpp"
+#include "quasar/quant/config.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/stats/statistics.hpp"
+
+namespace quasar::quant {
+
+struct WeightPlan {
+  size_t input = 1;                        // which input of the node
+  QuantParams params;
+};
+
+struct BiasPlan {
+  size_t input = 2;
+  QuantParams params;                      // int32, zero point 0, scale = s_input · s_weight
+};
+
+struct NodePlan {
+  std::optional<WeightPlan> weight;
+  std::optional<BiasPlan> bias;
+  bool operator==(const NodePlan&) const;
+};
+
+struct Plan {
+  std::map<std::string, QuantParams> values;      // value name -> Q/DQ pair that stands on it
+  std::map<std::string, NodePlan> nodes;          // the nodes that are quantized, by name
+  std::map<std::string, std::string> skipped;     // quantizable operators left in float, with the reason
+  Rounding rounding;
+  std::vector<std::string> notes;                 // what was decided on the way, in words (not part of the hash)
+};
+
+// The values whose statistics a plan may need (to request them before any configuration is known).
+std::vector<std::string> observed_values(const graph::Model& model);
+
+// The statistics a configuration needs.
+stats::Requests needs_of(const Config& config);
+
+// Throws Error when the configuration cannot be carried out on this model (an exclude that names no node, …).
+Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target);
+
+// Canonical JSON of everything that decides the model; equal text <=> equal plan.
+Json to_json(const Plan& plan);
+std::string hash_of(const Plan& plan);
+
+// The quantized model (QDQ format): quantized weights and biases, Q/DQ pairs. Metadata: version, canonical configuration, hash.
+graph::Model apply(const graph::Model& model, const Plan& plan);
+
+}  // namespace quasar::quant

@@ -1,0 +1,57 @@
+// How one tensor is quantized: type, symmetry, granularity, scale type, range method; and what comes out: scales.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quasar/base/json.hpp"
+#include "quasar/graph/tensor.hpp"
+#include "quasar/stats/statistics.hpp"
+
+namespace quasar::quant {
+
+enum class ScaleType { float32, power_of_two, int16 };
+enum class Granularity { tensor, channel, group };
+
+struct Scheme {
+  DataType type = DataType::int8;
+  bool symmetric = true;
+  ScaleType scale_type = ScaleType::float32;
+  Granularity granularity = Granularity::tensor;
+  std::string range_method = "min_max";       // a name in ranges/
+  Json range_options = Json::object();
+  bool operator==(const Scheme&) const = default;
+};
+
+// The integers that a scheme may use: int8 symmetric −127…127, asymmetric −128…127, uint8 0…255, 16 bits alike.
+struct Grid {
+  int64_t low = 0, high = 0;
+  bool symmetric = true;
+  bool operator==(const Grid&) const = default;
+};
+Grid grid_of(DataType type, bool symmetric);
+
+// Scales and zero points of one tensor: one of each, or one per slice along `axis`.
+// Law: dequantize(q) = scale · (q − zero_point)   (ONNX QuantizeLinear)
+struct QuantParams {
+  DataType type = DataType::int8;
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;
+  int axis = -1;                              // −1: per tensor
+  bool operator==(const QuantParams&) const = default;
+};
+
+// Range -> scale and zero point on a grid. Zero is always representable: the range is widened to hold it.
+// Affine: s = (high − low)/(grid.high − grid.low), z = round(grid.low − low/s). Symmetric: s = max|range|/grid.high, z = 0 (128
+// and 32768 for unsigned types). A range narrower than the smallest normal float gives scale 1.
+struct ScaleAndZero {
+  float scale = 1;
+  int32_t zero_point = 0;
+};
+ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type = ScaleType::float32);
+
+// saturate(round_half_even(x / scale) + zero_point), as ONNX's QuantizeLinear computes it.
+Tensor quantize(const Tensor& values, const QuantParams& params);
+Tensor dequantize(const Tensor& codes, const QuantParams& params);
+
+}  // namespace quasar::quant

@@ -1,0 +1,19 @@
+// The float graph that everything else works on: cleaned by ONNX Runtime's own basic optimizer.
+#pragma once
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::runtime {
+
+// Raises old opsets to 13 (per-channel QuantizeLinear), folds constants and BatchNorm, removes what does nothing, strips unused
+// opset imports; users' node names and value names stay where their nodes stay. Throws Error (graph::obstacle, ONNX Runtime's
+// message) for a model that cannot be treated. Design section 6 lists the traps.
+graph::Model prepare(const graph::Model& model);
+
+// The type and shape of every value of the graph, as ONNX Runtime infers them.
+std::map<std::string, graph::Value> value_types(const graph::Model& model);
+
+// The model with the named values as its outputs (order kept), for looking inside; nodes that only fed other outputs go.
+graph::Model tapped(const graph::Model& model, const std::vector<std::string>& values);
+
+}  // namespace quasar::runtime

@@ -1,0 +1,55 @@
+// ONNX Runtime behind one class.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::runtime {
+
+enum class Optimization { none, basic, extended, all };
+
+struct SessionOptions {
+  Optimization optimization = Optimization::all;
+  int threads = 1;                                  // within one run
+  bool integer_kernels = true;                      // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
+  std::filesystem::path save_optimized = {};        // where ONNX Runtime writes the graph that it will run
+  std::string disabled_optimizers = {};             // ';'-separated
+};
+
+// The runtime's version, "1.30.0".
+std::string version();
+// The processor, as the system calls it, and whether it has VNNI instructions (u8×s8 sums without saturation).
+std::string cpu_name();
+bool cpu_has_vnni();
+
+// A model ready to run. run() may be called from several threads at once.
+class Session {
+ public:
+  explicit Session(const graph::Model& model, const SessionOptions& options = {});
+  explicit Session(const std::filesystem::path& path, const SessionOptions& options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  const std::vector<graph::Value>& inputs() const;
+  const std::vector<graph::Value>& outputs() const;
+
+  // One tensor per input, in order -> one per output, in order. Throws Error with ONNX Runtime's message.
+  std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+  // Only the named outputs are computed.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const std::vector<std::string>& outputs) const;
+
+  // Makes running and later run() calls end early with Cancelled; callable from any thread.
+  void cancel();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quasar::runtime
