@@ -4,6 +4,9 @@
 # quasar::<path>::<folder>, generates `const Table<Type>& table()`, declared in the parent's header.
 #   folder: below src/quasar, e.g. quant/ranges      kind: what messages call it, e.g. "range method"
 function(quasar_extension_folder target folder Type header kind)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${header})
+    return()
+  endif()
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/quasar/${folder}/*.cpp)
   string(REPLACE "/" "::" namespace quasar/${folder})
   set(declarations "")

@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/json.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/base/plugin.hpp"
+#include "quasar/base/rng.hpp"
+
+namespace quasar {
+namespace {
+
+TEST(Names, SpellingDoesNotCount) {
+  EXPECT_EQ(normalized("Layerwise-Percentile"), "layerwisepercentile");
+  EXPECT_EQ(normalized("LAYERWISE_PERCENTILE"), "layerwisepercentile");
+}
+
+TEST(Names, NearestFindsTypingMistakes) {
+  const std::vector<std::string> known{"n_trials", "n_jobs", "search_space", "output_dir"};
+  EXPECT_EQ(nearest("ntrial", known), "n_trials");
+  EXPECT_EQ(nearest("serach_space", known), "search_space");
+  EXPECT_EQ(nearest("zzzzzzzz", known), "");
+}
+
+TEST(Json, CanonicalTextDoesNotDependOnTheOrderOfKeys) {
+  EXPECT_EQ(canonical(Json::parse(R"({"b":1,"a":{"d":2,"c":3}})")), canonical(Json::parse(R"({"a":{"c":3,"d":2},"b":1})")));
+}
+
+TEST(Rng, SameSeedSameNumbers) {
+  Rng a(7), b(7), c(8);
+  EXPECT_EQ(a.next(), b.next());
+  EXPECT_NE(a.next(), c.next());
+}
+
+TEST(Rng, MomentsAreRight) {
+  Rng rng(1);
+  double mean = 0, square = 0;
+  const int n = 100000;
+  for (int i = 0; i < n; ++i) {
+    const double x = rng.normal();
+    mean += x / n;
+    square += x * x / n;
+  }
+  EXPECT_NEAR(mean, 0, 0.02);
+  EXPECT_NEAR(square, 1, 0.03);
+}
+
+TEST(Hash, SeedsDiffer) { EXPECT_NE(seed_of(0, 1), seed_of(1, 0)); }
+
+TEST(Parallel, EveryIndexOnceAndErrorsComeBack) {
+  std::vector<int> seen(1000, 0);
+  parallel_for(seen.size(), 4, [&](size_t i) { seen[i]++; });
+  for (const int count : seen) ASSERT_EQ(count, 1);
+  EXPECT_THROW(parallel_for(10, 3, [](size_t i) { if (i == 5) throw Error("five"); }), Error);
+}
+
+TEST(File, AppearsWholeOrNotAtAll) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.json";
+  write_file(path, "old");
+  EXPECT_THROW(write_file(path, [](const std::filesystem::path& temporary) {
+                 std::ofstream(temporary) << "half";
+                 throw Error("disk full");
+               }),
+               Error);
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Options, DefaultsBoundsAndNearestNames) {
+  const std::vector<OptionSpec> specs{{.name = "percentile", .fallback = 99.99, .help = "", .low = 50.0, .high = 100.0},
+                                      {.name = "mode", .fallback = "all", .help = "", .choices = {"all", "most"}}};
+  EXPECT_EQ(Options(specs, Json::object(), "range x").real("percentile"), 99.99);
+  EXPECT_EQ(Options(specs, Json{{"Mode", "MOST"}}, "range x").text("mode"), "most");
+  const auto message = [&](const Json& given) {
+    try {
+      const Options options(specs, given, "range x");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message({{"percentil", 99}}), "range x: unknown option 'percentil'; known: percentile, mode; did you mean 'percentile'?");
+  EXPECT_EQ(message({{"percentile", 101}}), "range x: option 'percentile' is 101, but must be a number from 50.0 to 100.0");
+  EXPECT_NE(message({{"percentile", "x"}}), "");
+}
+
+}  // namespace
+}  // namespace quasar
