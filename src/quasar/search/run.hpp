@@ -1,0 +1,75 @@
+// The search loop: ask, try, tell, until a stop condition holds, the space is exhausted or someone stops it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "quasar/search/sampler.hpp"
+#include "quasar/search/stop.hpp"
+#include "quasar/search/study.hpp"
+
+namespace quasar::search {
+
+// A trial as its objective sees it; used by the objective's thread only.
+class Job {
+ public:
+  virtual ~Job() = default;
+  virtual const Point& point() const = 0;
+  virtual int64_t number() const = 0;
+  virtual uint64_t seed() const = 0;         // hash of the study's seed and the trial's number
+  virtual std::stop_token stop() const = 0;  // requested: end early by throwing Cancelled
+
+  // Says that the result depends on `hash` alone; once per trial, before the work. nullopt: nobody has it, do the work. A
+  // number: that trial has done it or is doing it; return Outcome{.duplicate_of = number} at once, without waiting.
+  virtual std::optional<int64_t> claim(const std::string& hash) = 0;
+
+  // The objective so far, after `step` blocks of samples.
+  virtual void report(int64_t step, double value) = 0;
+};
+
+struct Outcome {
+  std::vector<double> values;                // one per objective
+  std::optional<int64_t> duplicate_of = {};  // from claim(); the other fields are copied from that trial then
+  bool pruned = false;                       // given up early; values may be empty
+  bool candidate = false;                    // good enough for the user
+  Json user_attributes = Json::object();
+};
+
+// Throws Cancelled when stopped; any other exception makes a failed trial with its message.
+using Objective = std::function<Outcome(Job&)>;
+
+// What a listener hears, one call at a time; the references hold during the call.
+struct Event {
+  enum class Kind { started, finished } kind;
+  const Trial& trial;
+  const Trial* best;              // of this study so far; nullptr: none
+  const Counts& counts;           // of this stage
+  std::optional<uint64_t> total;  // finished trials that the stage will have at most: from n_trials and the size of the space
+};
+using Listener = std::function<void(const Event&)>;
+
+struct RunOptions {
+  uint64_t seed = 0;
+  size_t n_jobs = 1;
+  std::vector<Point> first = {};  // tried before the sampler is asked; those already tried are skipped
+  std::string stage = "";         // names the trials of this run, if one study holds several runs
+  Cost cost = {};
+  Listener listener = {};
+  std::stop_token stop = {};
+};
+
+struct RunResult {
+  enum class End { exhausted, condition, interrupted } end;
+  std::string reason;  // "n_trials of 20 reached"
+  Counts counts;       // of this stage
+};
+
+// With n_jobs = 1 the study is the same every time but for times. A failing trial is recorded and the search goes on; an error of
+// the storage ends it. Conditions are not copied: they outlive the run.
+RunResult run(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
+              const Objective& objective);
+
+}  // namespace quasar::search

@@ -1,0 +1,40 @@
+// Samplers: which point to try next. One file each in samplers/.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "quasar/base/plugin.hpp"
+#include "quasar/search/trial.hpp"
+
+namespace quasar::search {
+
+// Expected cost of trying a point, in any unit; an empty function: all the same.
+using Cost = std::function<double(const Point&)>;
+
+// What a sampler may look at. All of it outlives the call.
+struct History {
+  const Space& space;
+  std::span<const Trial> trials;          // all of the study by number, running ones and those of other spaces too
+  std::span<const Direction> directions;  // one per objective
+  const Cost& cost;
+};
+
+// One object serves one space; between calls the trials only grow in number or finish. The answer depends on the arguments only.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+
+  // Throws Error for a space that the sampler cannot handle; called before anything runs.
+  virtual void check(const Space&) const {}
+
+  // nullopt: the space is exhausted. `rng` is seeded from the study's seed and the trial's number.
+  virtual std::optional<Point> next(const History& history, Rng& rng) = 0;
+};
+
+}  // namespace quasar::search
+
+namespace quasar::search::samplers {
+const Table<Sampler>& table();
+}

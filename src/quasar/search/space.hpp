@@ -1,0 +1,115 @@
+// The search space: parameters, what each may be, and when it exists at all.
+//
+// Written in two levels. Level 1 holds lists of choices (a bare value is one choice) and groups; a group maps names to lists
+// or ranges {type: int | float, low, high, step, log} and says in `only_if` when it exists:
+//
+//   activation: [Int8Spec, Int16Spec]
+//   activation_params: {symmetric: [true, false], only_if: activation}        activation was chosen and is not null
+//   algorithms: [adaround, null]
+//   adaround_params: {NumIterLR: [[3000, 0.1]], only_if: {algorithms: adaround}}     all pairs of the mapping must hold
+//
+// In a study a level-1 list is a parameter of that name and a group's member is `<group>_<member>`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quasar/base/rng.hpp"
+#include "quasar/search/distribution.hpp"
+
+namespace quasar::search {
+
+// What a sampler chose: the active parameters with their values, in the order of the space.
+class Point {
+ public:
+  Point() = default;
+  Point(std::initializer_list<std::pair<std::string, Json>> values) : values_(values) {}
+
+  void set(std::string name, Json value) { values_.emplace_back(std::move(name), std::move(value)); }  // a new name
+  const Json* find(std::string_view name) const;                                                       // nullptr: not active
+  const std::vector<std::pair<std::string, Json>>& values() const { return values_; }
+  bool operator==(const Point&) const = default;
+
+ private:
+  std::vector<std::pair<std::string, Json>> values_;
+};
+
+// `parent` is active and has this value; without a value: is active and not null.
+struct Condition {
+  std::string parent;  // name of a parameter
+  std::optional<Json> value;
+  bool operator==(const Condition&) const = default;
+};
+
+struct Parameter {
+  std::string name;    // in the study: "symmetric" of group "activation_params" is "activation_params_symmetric"
+  std::string group;   // "" at level 1
+  std::string member;  // its key within the group, or at level 1
+  DistributionPtr distribution;
+  std::vector<Condition> conditions;  // all must hold
+  std::optional<Json> pinned;         // held at this value; the distribution stays, so that one study can hold both
+};
+
+class Space {
+ public:
+  Space() = default;
+
+  // Reads the two-level form. Throws Error for everything that could not work: an empty list, a choice given twice, a range at
+  // level 1, a group without only_if, an only_if that names nothing, or a value that its parent cannot have, or that is
+  // circular. Order in the file does not matter.
+  static Space parse(const Json& words);
+
+  // Parents before the parameters that depend on them, otherwise as in the file.
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const Parameter* find(std::string_view name) const;
+  bool empty() const { return parameters_.empty(); }
+
+  // The names of parameters given as ranges (not pinned): a grid cannot have any.
+  std::vector<std::string> ranges() const;
+
+  // Whether the parameter exists, given the values of its parents in `point`.
+  bool is_active(const Parameter& parameter, const Point& point) const;
+
+  // Number of different points, where what is not active does not count; nullopt: a continuum, or more than 2^62.
+  std::optional<uint64_t> size() const;
+
+  // The points in product order, the last parameter fastest; index below size().
+  Point at(uint64_t index) const;
+
+  // The inverse of at(); nullopt for a point that is not one of this finite space.
+  std::optional<uint64_t> index_of(const Point& point) const;
+
+  // Every active parameter drawn on its own, uniformly from its distribution.
+  Point sample(Rng& rng) const;
+
+  // Throws Error unless the point has exactly the active parameters with values they can have.
+  void check(const Point& point) const;
+
+  // The point as a configuration in the words of the file: {"activation": "Int8Spec", "activation_params": {"symmetric":
+  // true}}, with active parameters only and without only_if.
+  Json decode(const Point& point) const;
+
+  // The inverse of decode; flat study names are understood too. A parameter with one value may be left out. Throws Error for
+  // unknown names, values that are not in the space, missing or inactive parameters.
+  Point encode(const Json& words) const;
+
+  // The point nearest to a configuration: its values where the space has them, the first choice (the low end of a range)
+  // elsewhere. Never fails: a default configuration need not lie in the space.
+  Point nearest_to(const Json& words) const;
+
+  // The same space with the parameters of `point` that it knows held at these values. Throws Error for a value that the
+  // parameter cannot have.
+  Space pinned(const Point& point) const;
+
+ private:
+  class Counter;  // counts the points below a prefix; in space_count.cpp
+
+  std::vector<Parameter> parameters_;
+  std::vector<std::string> order_;  // level-1 keys and groups as in the file
+};
+
+}  // namespace quasar::search

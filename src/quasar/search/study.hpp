@@ -1,0 +1,52 @@
+// A study: trials towards one goal, in memory and in its storage.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/search/storage.hpp"
+
+namespace quasar::search {
+
+struct StudyOptions {
+  std::string name = "AutoSearch";
+  std::vector<Direction> directions = {Direction::minimize};
+  bool resume = false;  // an existing study is continued; otherwise it is an error
+};
+
+// Not thread-safe; `storage` must outlive it.
+class Study {
+ public:
+  // Creates the study, or continues it: trials that were running when their process died become failed and interrupted.
+  // Throws Error when it exists and resume is off, and when its directions are others.
+  Study(Storage& storage, const StudyOptions& options);
+
+  const std::string& name() const { return record_.name; }
+  const std::vector<Direction>& directions() const { return record_.directions; }
+  const Json& user_attributes() const { return record_.user_attributes; }
+  std::span<const Trial> trials() const { return trials_; }
+
+  void set_attribute(const std::string& key, const Json& value);
+
+  // Throws Error when a finished trial used one of the space's parameters with other choices or bounds: such a study cannot be
+  // continued with this space.
+  void check(const Space& space) const;
+
+  // Ask: a new running trial at this point. The reference holds until the next start().
+  const Trial& start(const Space& space, const Point& point, const Json& user_attributes = Json::object());
+
+  // Tell: replaces the trial of this number, which now has its final state; the end is now unless it is set.
+  const Trial& finish(Trial trial);
+
+  // The complete trial with the best first value (the earliest of equals); nullptr: none.
+  const Trial* best() const;
+
+ private:
+  Storage& storage_;
+  StudyRecord record_;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace quasar::search

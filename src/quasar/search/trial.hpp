@@ -1,0 +1,66 @@
+// One trial: what was tried and what came of it. As in Optuna.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quasar/search/space.hpp"
+
+namespace quasar::search {
+
+enum class State { running, complete, pruned, failed, waiting };
+enum class Direction { minimize, maximize };
+
+using Time = std::chrono::sys_time<std::chrono::microseconds>;
+
+// User attributes that Quasar itself writes.
+namespace attribute {
+inline constexpr const char* plan_hash = "plan_hash";        // what was claimed: equal hash, equal result
+inline constexpr const char* duplicate_of = "duplicate_of";  // number of the trial whose result was copied
+inline constexpr const char* stage = "stage";                // the run() that it belongs to
+inline constexpr const char* candidate = "candidate";        // true: good enough for the user
+inline constexpr const char* error = "error";                // why it failed
+inline constexpr const char* interrupted = "interrupted";    // true: ended from outside; its point is tried again
+}  // namespace attribute
+
+struct Trial {
+  int64_t id = -1;      // the storage's own
+  int64_t number = -1;  // 0, 1, 2 … within the study
+  State state = State::running;
+  Point point;
+  std::vector<DistributionPtr> distributions;  // of point.values(), in the same order
+  std::vector<double> values;                  // one per objective; empty unless complete (or pruned with a value)
+  std::map<int64_t, double> intermediate;      // step → value
+  Json user_attributes = Json::object();
+  Json system_attributes = Json::object();
+  std::optional<Time> start, complete;
+
+  bool finished() const { return state == State::complete || state == State::pruned || state == State::failed; }
+  bool interrupted() const { return user_attributes.contains(attribute::interrupted); }
+  bool is_candidate() const { return user_attributes.value(attribute::candidate, false); }
+  bool is_duplicate() const { return user_attributes.contains(attribute::duplicate_of); }
+  std::optional<double> seconds() const;  // from start to complete
+};
+
+// Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Interrupted and
+// waiting trials are in none of them; running ones only in `running`.
+struct Counts {
+  size_t running = 0, duplicates = 0, complete = 0, pruned = 0, failed = 0;
+  size_t executed() const { return complete + pruned + failed; }
+  size_t finished() const { return executed() + duplicates; }
+};
+
+// Adds the trial to where it belongs.
+void count(Counts& counts, const Trial& trial);
+
+// a is better than b in this direction.
+inline bool better(double a, double b, Direction direction) {
+  return direction == Direction::minimize ? a < b : a > b;
+}
+
+Time now();
+
+}  // namespace quasar::search
