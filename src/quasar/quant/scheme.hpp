@@ -18,12 +18,14 @@ struct Scheme {
   bool symmetric = true;
   ScaleType scale_type = ScaleType::float32;
   Granularity granularity = Granularity::tensor;
-  std::string range_method = "min_max";       // a name in ranges/
+  std::string range_method = "min_max";  // a name in ranges/
   Json range_options = Json::object();
   bool operator==(const Scheme&) const = default;
 };
 
-// The integers that a scheme may use: int8 symmetric −127…127, asymmetric −128…127, uint8 0…255, 16 bits alike.
+// The integers that a scheme may use: int8 asymmetric −128…127, symmetric −127…127; uint8 asymmetric 0…255, symmetric 1…255
+// around its zero point 128; 16 bits alike; int32 (bias) the same way. Asymmetric is all that the type can hold. Throws Error
+// for other types.
 struct Grid {
   int64_t low = 0, high = 0;
   bool symmetric = true;
@@ -37,21 +39,27 @@ struct QuantParams {
   DataType type = DataType::int8;
   std::vector<float> scales;
   std::vector<int32_t> zero_points;
-  int axis = -1;                              // −1: per tensor
+  int axis = -1;  // −1: per tensor
   bool operator==(const QuantParams&) const = default;
 };
 
 // Range -> scale and zero point on a grid. Zero is always representable: the range is widened to hold it.
-// Affine: s = (high − low)/(grid.high − grid.low), z = round(grid.low − low/s). Symmetric: s = max|range|/grid.high, z = 0 (128
-// and 32768 for unsigned types). A range narrower than the smallest normal float gives scale 1.
+// Affine: s = (high − low)/(grid.high − grid.low), z = round(grid.low − low/s). Symmetric: s = max|range|/(grid.high − z), z = 0
+// (128 and 32768 for unsigned types). Power of two: s becomes 2^−pos, pos = round(−log2 s) (to the nearest exponent, as Quark
+// does, so that up to 30 % of the range may be clipped), before z is computed. All rounding is half to even.
+// A range that is not finite, or whose scale is below the smallest normal float, gives scale 1 and the type's neutral zero
+// point. Throws Error for ScaleType::int16 (not yet supported).
 struct ScaleAndZero {
   float scale = 1;
   int32_t zero_point = 0;
 };
 ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type = ScaleType::float32);
 
-// saturate(round_half_even(x / scale) + zero_point), as ONNX's QuantizeLinear computes it.
+// saturate(round_half_even(x / scale) + zero_point), bit by bit as ONNX Runtime's QuantizeLinear computes it (float32 division,
+// the type's whole range); int32 codes (bias) are computed in double precision. NaN becomes the lowest code. Throws Error when
+// the number of scales does not fit the shape along `axis`.
 Tensor quantize(const Tensor& values, const QuantParams& params);
+// scale · (code − zero_point) in float32.
 Tensor dequantize(const Tensor& codes, const QuantParams& params);
 
 }  // namespace quasar::quant

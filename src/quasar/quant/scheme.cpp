@@ -1,0 +1,198 @@
+#include "quasar/quant/scheme.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "quasar/base/error.hpp"
+
+namespace quasar::quant {
+namespace {
+
+bool is_unsigned(DataType type) {
+  return type == DataType::uint8 || type == DataType::uint16;
+}
+
+// The zero point of symmetric quantization: the middle of the type.
+int32_t middle(DataType type) {
+  if (type == DataType::uint8) return 128;
+  return type == DataType::uint16 ? 32768 : 0;
+}
+
+// A tensor seen as [outer, slices, inner], one scale per slice.
+struct Slices {
+  size_t outer = 1, slices = 1, inner = 1;
+};
+
+Slices slices_of(const Shape& shape, const QuantParams& params) {
+  const size_t scales = params.scales.size();
+  if (params.zero_points.size() != scales || scales == 0) {
+    throw Error("quantization parameters: " + std::to_string(scales) + " scales with " +
+                std::to_string(params.zero_points.size()) + " zero points");
+  }
+  if (params.axis < 0) {
+    if (scales != 1) throw Error("quantization parameters: " + std::to_string(scales) + " scales, but no axis");
+    return {1, 1, count_of(shape)};
+  }
+  const size_t axis = static_cast<size_t>(params.axis);
+  if (axis >= shape.size() || static_cast<size_t>(shape[axis]) != scales) {
+    throw Error("quantization parameters: " + std::to_string(scales) + " scales along axis " + std::to_string(axis) +
+                " do not fit the shape " + to_string(shape));
+  }
+  const auto at = shape.begin() + params.axis;
+  return {count_of(Shape(shape.begin(), at)), scales, count_of(Shape(at + 1, shape.end()))};
+}
+
+template <class From, class To, class Convert>
+std::vector<To> by_slice(std::span<const From> from, const Slices& shape, const Convert& convert) {
+  std::vector<To> to(from.size());
+  size_t at = 0;
+  for (size_t o = 0; o < shape.outer; ++o) {
+    for (size_t s = 0; s < shape.slices; ++s, at += shape.inner) convert(from.data() + at, to.data() + at, s);
+  }
+  return to;
+}
+
+// Codes of up to 16 bits, in the order of operations of ONNX Runtime's kernel: divide, clamp, round, add. A NaN ends up at the
+// lowest code, because no comparison with it holds.
+template <class Code>
+__attribute__((always_inline)) inline void codes_of(const float* x, Code* codes, size_t count, float scale, int32_t zero) {
+  const float low = static_cast<float>(std::numeric_limits<Code>::min() - zero);
+  const float high = static_cast<float>(std::numeric_limits<Code>::max() - zero);
+  for (size_t i = 0; i < count; ++i) {
+    float steps = x[i] / scale;
+    steps = steps > low ? steps : low;
+    steps = steps < high ? steps : high;
+    codes[i] = static_cast<Code>(static_cast<int32_t>(std::nearbyintf(steps)) + zero);
+  }
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, int8_t* q, size_t n, float s,
+                                                                         int32_t z) {
+  codes_of(x, q, n, s, z);
+}
+__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, uint8_t* q, size_t n, float s,
+                                                                         int32_t z) {
+  codes_of(x, q, n, s, z);
+}
+__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, int16_t* q, size_t n, float s,
+                                                                         int32_t z) {
+  codes_of(x, q, n, s, z);
+}
+__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, uint16_t* q, size_t n, float s,
+                                                                         int32_t z) {
+  codes_of(x, q, n, s, z);
+}
+
+// A bias' codes need more than float's 24 bits.
+void encode(const float* x, int32_t* codes, size_t count, float scale, int32_t zero) {
+  constexpr double low = std::numeric_limits<int32_t>::min(), high = std::numeric_limits<int32_t>::max();
+  for (size_t i = 0; i < count; ++i) {
+    const double code = std::nearbyint(static_cast<double>(x[i]) / scale) + zero;
+    codes[i] = static_cast<int32_t>(code > low ? std::min(code, high) : low);
+  }
+}
+
+template <class Code>
+Tensor quantize_as(const Tensor& values, const QuantParams& params) {
+  const Slices shape = slices_of(values.shape(), params);
+  const auto convert = [&](const float* from, Code* to, size_t slice) {
+    encode(from, to, shape.inner, params.scales[slice], params.zero_points[slice]);
+  };
+  return Tensor::of(values.shape(), by_slice<float, Code>(values.as<float>(), shape, convert));
+}
+
+template <class Code>
+Tensor dequantize_as(const Tensor& codes, const QuantParams& params) {
+  const Slices shape = slices_of(codes.shape(), params);
+  const auto convert = [&](const Code* from, float* to, size_t slice) {
+    const float scale = params.scales[slice];
+    const int32_t zero = params.zero_points[slice];
+    for (size_t i = 0; i < shape.inner; ++i) {
+      const auto steps = static_cast<int32_t>(static_cast<uint32_t>(from[i]) - static_cast<uint32_t>(zero));
+      to[i] = static_cast<float>(steps) * scale;
+    }
+  };
+  return Tensor::of(codes.shape(), by_slice<Code, float>(codes.as<Code>(), shape, convert));
+}
+
+[[noreturn]] void unsupported(DataType type) {
+  throw Error("quantization to " + std::string(name_of(type)) +
+              " is not yet supported; int8, uint8, int16, uint16 and int32 are");
+}
+
+}  // namespace
+
+Grid grid_of(DataType type, bool symmetric) {
+  const auto limits = [&]<class Code>(Code) -> Grid {
+    const int64_t low = std::numeric_limits<Code>::min();
+    return {symmetric ? low + 1 : low, std::numeric_limits<Code>::max(), symmetric};
+  };
+  switch (type) {
+    case DataType::int8:
+      return limits(int8_t{});
+    case DataType::uint8:
+      return limits(uint8_t{});
+    case DataType::int16:
+      return limits(int16_t{});
+    case DataType::uint16:
+      return limits(uint16_t{});
+    case DataType::int32:
+      return limits(int32_t{});
+    default:
+      unsupported(type);
+  }
+}
+
+ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type) {
+  if (scale_type == ScaleType::int16) throw Error("scale type Int16 is not yet supported; Float32 and PowerOf2 are");
+  const Grid grid = grid_of(type, symmetric);
+  const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0);
+  const double steps = static_cast<double>(symmetric ? grid.high - middle(type) : grid.high - grid.low);
+  double scale = (symmetric ? std::max(-low, high) : high - low) / steps;
+  if (scale_type == ScaleType::power_of_two && scale > 0) scale = std::exp2(-std::nearbyint(-std::log2(scale)));
+  const float rounded = static_cast<float>(scale);
+  if (!std::isfinite(range.low) || !std::isfinite(range.high) || !std::isnormal(rounded)) {
+    return {1, is_unsigned(type) && !symmetric ? 0 : middle(type)};
+  }
+  if (symmetric) return {rounded, middle(type)};
+  const double zero = std::nearbyint(static_cast<double>(grid.low) - low / static_cast<double>(rounded));
+  return {rounded, static_cast<int32_t>(std::clamp(zero, static_cast<double>(grid.low), static_cast<double>(grid.high)))};
+}
+
+Tensor quantize(const Tensor& values, const QuantParams& params) {
+  switch (params.type) {
+    case DataType::int8:
+      return quantize_as<int8_t>(values, params);
+    case DataType::uint8:
+      return quantize_as<uint8_t>(values, params);
+    case DataType::int16:
+      return quantize_as<int16_t>(values, params);
+    case DataType::uint16:
+      return quantize_as<uint16_t>(values, params);
+    case DataType::int32:
+      return quantize_as<int32_t>(values, params);
+    default:
+      unsupported(params.type);
+  }
+}
+
+Tensor dequantize(const Tensor& codes, const QuantParams& params) {
+  switch (codes.type()) {
+    case DataType::int8:
+      return dequantize_as<int8_t>(codes, params);
+    case DataType::uint8:
+      return dequantize_as<uint8_t>(codes, params);
+    case DataType::int16:
+      return dequantize_as<int16_t>(codes, params);
+    case DataType::uint16:
+      return dequantize_as<uint16_t>(codes, params);
+    case DataType::int32:
+      return dequantize_as<int32_t>(codes, params);
+    default:
+      unsupported(codes.type());
+  }
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,24 @@
+// The statistics of one value while its samples come by, in order.
+#pragma once
+
+#include <span>
+
+#include "quasar/stats/statistics.hpp"
+
+namespace quasar::stats {
+
+class Accumulator {
+ public:
+  explicit Accumulator(const Requests& requests);
+  // One sample's values. The result depends on the order of the samples only through moving averages and the last bits of sums.
+  void add(std::span<const float> values);
+  TensorStats result() const;
+
+ private:
+  TensorStats seen_;
+  bool histogram_;
+  std::set<double> averages_;
+  double sum_ = 0, sum_squares_ = 0;
+};
+
+}  // namespace quasar::stats

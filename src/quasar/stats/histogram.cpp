@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "quasar/stats/statistics.hpp"
+
+namespace quasar::stats {
+namespace {
+
+constexpr size_t lanes = 16;
+typedef float Floats __attribute__((vector_size(lanes * sizeof(float))));
+typedef int32_t Ints __attribute__((vector_size(lanes * sizeof(int32_t))));
+
+// Below it, 1 / width would overflow in float.
+constexpr double smallest_limit = 0x1p-100;
+
+// The smallest power of two above |x|.
+double limit_for(double magnitude) {
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  return std::max(smallest_limit, std::ldexp(1.0, exponent));
+}
+
+// counts[floor(x · per_width) + half] += 1; zeros go to counts[2 half …], one slot per lane: increments of one slot in a row
+// would wait for each other. The product is exact because per_width is a power of two, so that the bin of a value is the
+// same whether bins were merged before or after it came.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void count(const float* values, size_t blocks, float per_width,
+                                                                        int32_t half, uint64_t* counts) {
+  Ints zero_slot;
+  for (size_t lane = 0; lane < lanes; ++lane) zero_slot[lane] = 2 * half + static_cast<int32_t>(lane);
+  for (size_t block = 0; block < blocks; ++block, values += lanes) {
+    Floats x;
+    std::memcpy(&x, values, sizeof(x));
+    const Floats scaled = x * per_width;
+    Ints bin = __builtin_convertvector(scaled, Ints);  // towards zero
+    // A true comparison is −1: now towards −infinity, also for a negative x so small that the product is −0.
+    bin += (__builtin_convertvector(bin, Floats) > scaled) | ((x < 0.0F) & (scaled == 0.0F));
+    bin = x == 0.0F ? zero_slot : bin + half;
+    int32_t index[lanes];
+    std::memcpy(index, &bin, sizeof(bin));
+    for (const int32_t i : index) ++counts[i];
+  }
+}
+
+}  // namespace
+
+Histogram::Histogram(size_t bins) : bins_(bins), counts_(bins + lanes, 0) {
+  assert(std::has_single_bit(bins) && bins >= 2);
+}
+
+void Histogram::add(std::span<const float> values) {
+  add(values, summarize(values));
+}
+
+void Histogram::add(std::span<const float> values, const Summary& summary) {
+  if (summary.not_finite > 0) {
+    std::vector<float> finite;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](float x) { return std::isfinite(x); });
+    Summary rest = summary;
+    rest.not_finite = 0;
+    not_finite_ += summary.not_finite;
+    return add(finite, rest);
+  }
+  if (values.empty()) return;
+  const Range seen{summary.low, summary.high};
+  range_ = total_ == 0 ? seen : Range{std::min(range_.low, seen.low), std::max(range_.high, seen.high)};
+  total_ += values.size();
+  const double magnitude = std::max(-seen.low, seen.high);
+  if (magnitude > 0) widen(limit_for(magnitude));
+  if (limit_ == 0) {
+    zeros_ += values.size();
+    return;
+  }
+  const int32_t half = static_cast<int32_t>(bins_ / 2);
+  const float per_width = static_cast<float>(1 / width());
+  const size_t whole = values.size() / lanes;
+  count(values.data(), whole, per_width, half, counts_.data());
+  if (const size_t left = values.size() - whole * lanes; left > 0) {
+    float padded[lanes] = {};
+    std::copy_n(values.end() - static_cast<std::ptrdiff_t>(left), left, padded);
+    count(padded, 1, per_width, half, counts_.data());
+    zeros_ -= lanes - left;
+  }
+  for (size_t slot = bins_; slot < bins_ + lanes; ++slot) zeros_ += std::exchange(counts_[slot], 0);
+}
+
+void Histogram::widen(double limit) {
+  if (limit_ == 0) limit_ = limit;
+  const size_t half = bins_ / 2;
+  for (; limit_ < limit; limit_ *= 2) {
+    // Away from zero on both sides: pairs (2j, 2j + 1) become j, where j counts from zero; an odd one out keeps its side.
+    for (size_t j = 0; j < half; ++j) {
+      const bool inside = 2 * j < half;
+      const uint64_t odd = 2 * j + 1 < half ? counts_[half + 2 * j + 1] : 0;
+      counts_[half + j] = inside ? counts_[half + 2 * j] + odd : 0;
+    }
+    for (size_t j = 0; j < half; ++j) {
+      const bool inside = 2 * j < half;
+      const uint64_t odd = 2 * j + 1 < half ? counts_[half - 2 * j - 2] : 0;
+      counts_[half - 1 - j] = inside ? counts_[half - 1 - 2 * j] + odd : 0;
+    }
+  }
+}
+
+void Histogram::merge(const Histogram& other) {
+  assert(other.bins_ == bins_);
+  not_finite_ += other.not_finite_;
+  if (other.total_ == 0) return;
+  range_ = total_ == 0 ? other.range_ : Range{std::min(range_.low, other.range_.low), std::max(range_.high, other.range_.high)};
+  total_ += other.total_;
+  zeros_ += other.zeros_;
+  if (other.limit_ == 0) return;
+  widen(other.limit_);
+  if (other.limit_ == limit_) {
+    for (size_t i = 0; i < bins_; ++i) counts_[i] += other.counts_[i];
+    return;
+  }
+  Histogram wide = other;
+  wide.widen(limit_);
+  for (size_t i = 0; i < bins_; ++i) counts_[i] += wide.counts_[i];
+}
+
+double Histogram::quantile(double q) const {
+  if (total_ == 0) return 0;
+  const double wanted = std::clamp(q, 0.0, 1.0) * static_cast<double>(total_);
+  const auto bounded = [this](double x) { return std::clamp(x, range_.low, range_.high); };
+  uint64_t below = 0;
+  for (size_t i = 0; i < bins_; ++i) {
+    if (i == bins_ / 2) {
+      if (zeros_ > 0 && static_cast<double>(below + zeros_) >= wanted) return bounded(0);
+      below += zeros_;
+    }
+    if (counts_[i] == 0) continue;
+    if (static_cast<double>(below + counts_[i]) >= wanted) {
+      const double share = (wanted - static_cast<double>(below)) / static_cast<double>(counts_[i]);
+      return bounded(edge(i) + share * width());
+    }
+    below += counts_[i];
+  }
+  return range_.high;
+}
+
+}  // namespace quasar::stats
