@@ -1,0 +1,47 @@
+# What one types. Every target does the set-up that it needs; what is there already is not done again.
+.DEFAULT_GOAL := build
+.PHONY: help setup developer-setup build test demo install format lint asan tsan clean
+PREFIX ?= /usr/local
+sources = $(shell git ls-files '*.cpp' '*.hpp')
+
+help:            ## this list
+	@sed -n 's/^\([a-z -]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
+
+setup:           ## the Debian packages and ONNX Runtime that are missing
+	@scripts/setup.sh
+
+developer-setup: ## setup, and clang-format and clang-tidy
+	@scripts/setup.sh --developer
+
+# CMake is run once per preset; from then on Ninja runs it when a CMake file changes.
+build/%/build.ninja: | setup
+	cmake --preset $*
+
+build: build/release/build.ninja | setup   ## the program, at build/quasar
+	cmake --build --preset release --target quasar_program
+	@ln -sfn release/quasar build/quasar
+
+demo: build      ## a search on a real model: report and best.onnx in build/demo
+	@rm -rf build/demo
+	build/quasar search examples/digits/search.yaml --output-dir build/demo
+	@echo "Best model: build/demo/best.onnx   figures: build/demo/result.json"
+
+test: build/release/build.ninja | setup    ## everything: unit, contract, structure, install and end-to-end tests
+	cmake --build --preset release
+	ctest --preset release
+
+asan tsan: %: build/%/build.ninja | setup   ## the tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizers
+	cmake --build --preset $@
+	ctest --preset $@
+
+install: build   ## make install PREFIX=/usr/local: program, library, headers, CMake package
+	cmake --install build/release --prefix $(PREFIX)
+
+format: developer-setup                    ## clang-format on every source file
+	clang-format -i $(sources)
+
+lint: developer-setup build/release/build.ninja   ## clang-tidy on every source file
+	run-clang-tidy -quiet -p build/release '$(CURDIR)/src/.*'
+
+clean:           ## removes build
+	rm -rf build

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# ONNX Runtime for machines whose distribution has no package of it: keeps a copy in the user's cache.
+#   library   from the npm package onnxruntime-node, packed without its install scripts
+#   headers   from libonnxruntime-dev of Debian 13, unpacked, not installed; older than the library on purpose: the C API is versioned
+# usage: scripts/onnxruntime.sh            fetch the copy unless it is there
+#        scripts/onnxruntime.sh --where    print its folder
+#        scripts/onnxruntime.sh --found    succeed when a build will find ONNX Runtime: this copy, or an installed one
+set -euo pipefail
+version=1.30.0
+revision=1                # counts changes of what the folder holds
+header_suite=trixie
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+copy=${XDG_CACHE_HOME:-$HOME/.cache}/quasar/onnxruntime-$version-$revision
+
+fail() { echo "onnxruntime: $*" >&2; exit 1; }
+
+# Would CMake find an installed one?
+installed() {
+  command -v cmake > /dev/null || return 1
+  local probe found=1
+  probe=$(mktemp -d)
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(probe CXX)\nfind_package(onnxruntime CONFIG REQUIRED)\n' > "$probe/CMakeLists.txt"
+  cmake -S "$probe" -B "$probe/build" > /dev/null 2>&1 && found=0
+  rm -rf "$probe"
+  return $found
+}
+
+case ${1:-} in
+  --where) echo "$copy"; exit ;;
+  --found) [[ -d $copy ]] || installed; exit ;;
+  "") [[ ! -d $copy ]] || exit 0 ;;
+  *) fail "unknown option $1; usage: scripts/onnxruntime.sh [--where | --found]" ;;
+esac
+
+machine=$(uname -m)
+case $machine in
+  x86_64) folder=x64 ;;
+  aarch64) folder=arm64 ;;
+  *) fail "no prebuilt library for $machine; install ONNX Runtime with its CMake package, or point CMAKE_PREFIX_PATH at one" ;;
+esac
+
+mkdir -p "$(dirname "$copy")"
+work=$(mktemp -d "$(dirname "$copy")/.fetch.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/{copy/{include,lib},npm,deb,apt/{lists,own,archives}/partial}
+
+# apt with folders of its own: the machine's settings and lists stay as they are, and root is not needed.
+apt() { apt-get -qq -o APT::Sandbox::User=root -o Dir::Cache="$work/apt" -o Dir::Cache::archives="$work/apt/archives" "$@"; }
+
+# The archives that give this machine its own release, as apt itself reads its sources, whatever their format.
+archives() {
+  local release
+  release=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
+  apt "$@" indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    awk -v release="$release" '($2 == release || $2 ~ /^(old)*stable$/) && $3 == "main" && !seen[$1]++ { print $1 }'
+}
+
+headers() {
+  local uri uris keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  uris=$(archives)
+  if [[ -z $uris ]]; then       # a machine that never ran `apt-get update`
+    apt -o Dir::State::lists="$work/apt/own" update
+    uris=$(archives -o Dir::State::lists="$work/apt/own")
+  fi
+  for uri in $uris; do          # Debian's keyring decides which of them is Debian's archive
+    echo "deb [signed-by=$keyring] $uri $header_suite main" > "$work/apt/sources.list"
+    local debian=(-o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$work/apt/lists")
+    if apt "${debian[@]}" update && (cd "$work/deb" && apt "${debian[@]}" download libonnxruntime-dev); then
+      dpkg -x "$work"/deb/libonnxruntime-dev_*.deb "$work/deb"
+      cp "$work"/deb/usr/include/onnxruntime/onnxruntime_*.h "$work/copy/include/"
+      return
+    fi
+  done
+  fail "none of apt's archives (${uris:-none found}) offers libonnxruntime-dev of Debian $header_suite"
+}
+
+library() {
+  (cd "$work/npm" && npm pack --silent "onnxruntime-node@$version" > /dev/null) || fail "npm could not fetch onnxruntime-node@$version"
+  tar -xzf "$work/npm/onnxruntime-node-$version.tgz" -C "$work/npm" "package/bin/napi-v6/linux/$folder/libonnxruntime.so.1"
+  cp "$work/npm/package/bin/napi-v6/linux/$folder/libonnxruntime.so.1" "$work/copy/lib/"
+}
+
+# Keeps exactly the files whose hash is on the list.
+verify() {
+  local hash file only
+  while read -r hash file only; do
+    [[ $hash != \#* && ( -z $only || $only == "$machine" ) ]] || continue
+    echo "$hash  $work/copy/$file" | sha256sum --check --status || fail "$file is not the one that scripts/onnxruntime.sha256 names"
+    mkdir -p "$work/verified/$(dirname "$file")"
+    mv "$work/copy/$file" "$work/verified/$file"
+  done < "$here/onnxruntime.sha256"
+}
+
+echo "onnxruntime: fetching $version into $copy"
+headers
+library
+verify
+mv -T "$work/verified" "$copy" 2> /dev/null || [[ -d $copy ]] || fail "cannot write $copy"   # another run may have been quicker

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Brings in what a build needs and the machine lacks: Debian packages (packages.txt) and ONNX Runtime (onnxruntime.sh).
+# usage: scripts/setup.sh [--developer]       --developer: clang-format and clang-tidy too
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+developer=${1:-}
+[[ -z $developer || $developer == --developer ]] || { echo "usage: scripts/setup.sh [--developer]" >&2; exit 1; }
+
+# The packages of packages.txt that this machine needs: a "program=package" line counts when the program is missing.
+needed() {
+  local line wanted=yes
+  while read -r line; do
+    case $line in
+      "" | \#*) ;;
+      "[developer]") wanted=$developer ;;
+      *=*) [[ -z $wanted ]] || command -v "${line%%=*}" > /dev/null || echo "${line#*=}" ;;
+      *) [[ -z $wanted ]] || echo "$line" ;;
+    esac
+  done < "$here/packages.txt"
+}
+
+not_installed() {
+  [[ $# -gt 0 ]] || return 0
+  command -v dpkg-query > /dev/null || { printf '%s\n' "$@"; return; }
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2> /dev/null | sed -n 's/^installed //p' || true)
+  grep -vxF -f <(echo "${installed:-.}") < <(printf '%s\n' "$@") || true
+}
+
+install() {
+  local root=()
+  if ! command -v apt-get > /dev/null; then
+    echo "setup: this machine has no apt-get. Please install what these Debian packages hold, then try again: $*" >&2
+    return 1
+  fi
+  if [[ $EUID -ne 0 ]]; then
+    # With a terminal sudo may ask for the password; without one it must work without.
+    if command -v sudo > /dev/null && { sudo -n true 2> /dev/null || [[ -t 0 ]]; }; then
+      root=(sudo)
+    else
+      printf 'setup: packages are missing, and neither root nor sudo is at hand. As root, please run\n  apt-get install --no-install-recommends %s\nand try again.\n' "$*" >&2
+      return 1
+    fi
+  fi
+  echo "setup: installing $*"
+  local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+  "${apt[@]}" update
+  "${apt[@]}" install --yes --no-install-recommends "$@" > /dev/null
+}
+
+mapfile -t packages < <(needed)
+mapfile -t missing < <(not_installed "${packages[@]}")
+[[ ${#missing[@]} -eq 0 ]] || install "${missing[@]}"
+
+if ! "$here/onnxruntime.sh" --found; then
+  # npm fetches the library; Debian's own npm is large, so it comes only when it is needed.
+  command -v npm > /dev/null || install npm
+  "$here/onnxruntime.sh"
+fi

@@ -1,0 +1,34 @@
+# Installs the build into a fresh prefix, builds the consumer against it, runs it and the installed program.
+# cmake -DBUILD=… -DSOURCE=… -DWORK=… -DMODEL=… -DLIBDIR=… -DBINDIR=… -P install_and_use.cmake
+function(run output)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  if(code)
+    message(FATAL_ERROR "${ARGN}\nended with ${code}:\n${out}${err}")
+  endif()
+  set(${output} "${out}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/installed)
+# Installed files must work wherever they are moved to.
+file(RENAME ${WORK}/installed ${WORK}/moved)
+run(ignored ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/moved -DCMAKE_BUILD_TYPE=Debug
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_FLAGS=-O0)
+run(ignored ${CMAKE_COMMAND} --build ${WORK}/build)
+run(nodes ${WORK}/build/consumer ${MODEL})
+if(NOT nodes MATCHES "^[1-9][0-9]* nodes")
+  message(FATAL_ERROR "consumer printed: ${nodes}")
+endif()
+
+# Nothing of what was installed may lean on the build folder.
+file(GLOB installed ${WORK}/moved/${LIBDIR}/libquasar.so.* ${WORK}/moved/${BINDIR}/quasar)
+foreach(file ${installed})
+  run(libraries ldd ${file})
+  if(libraries MATCHES "not found" OR libraries MATCHES "=> ${BUILD}/")
+    message(FATAL_ERROR "${file} does not stand alone:\n${libraries}")
+  endif()
+endforeach()
+if(EXISTS ${WORK}/moved/${BINDIR}/quasar)
+  run(version ${WORK}/moved/${BINDIR}/quasar --version)
+  message(STATUS "installed: ${version}")
+endif()
