@@ -1,0 +1,16 @@
+// Elapsed time on a clock that never jumps.
+#pragma once
+
+#include <chrono>
+
+namespace quasar {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace quasar

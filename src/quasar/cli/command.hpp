@@ -1,0 +1,29 @@
+// One command of the program: one file each in commands/.
+#pragma once
+
+#include "quasar/base/plugin.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace quasar::cli {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual void define(CLI::App& app) = 0;   // its arguments, and an example
+  virtual int run() = 0;                    // -> exit code; throws Error for what the user can mend
+};
+
+// Exit codes of the contract.
+constexpr int exit_done = 0;
+constexpr int exit_input = 1;          // the user's input is wrong
+constexpr int exit_goal_missed = 2;    // finished, but the goal was not met
+constexpr int exit_interrupted = 130;  // results so far were written
+
+}  // namespace quasar::cli
+
+namespace quasar::cli::commands {
+const Table<Command>& table();
+}

@@ -1,0 +1,67 @@
+#include <CLI/CLI.hpp>
+#include <iomanip>
+#include <iostream>
+
+#include "quasar/cli/arguments.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+
+class Evaluate final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    app.add_option("model", model_, "the model to score")->required();
+    app.add_option("--reference", reference_, "the float model it is compared with (default: the model itself)");
+    app.add_option("--data", data_, data_help)->required();
+    app.add_option("--metric", metrics_, "see `quasar list metrics`; may be given several times")->capture_default_str();
+    app.add_flag("--json", json_, "as JSON");
+    app.footer("Example: quasar evaluate int8.onnx --reference model.onnx --data eval.npz --metric L2 --metric top1");
+  }
+
+  int run() override {
+    const graph::Model model = graph::load(model_);
+    const graph::Model reference = reference_.empty() ? model : graph::load(reference_);
+    const auto samples = data::open(data_argument(data_), reference.inputs);
+    std::vector<std::string> names;
+    for (const auto& name : metrics_) names.push_back(eval::metrics::table().resolve(name));
+    const eval::Evaluator evaluator(reference, samples, {.metrics = names});
+    const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0);
+    print(names, scores, runtime::latency(model, *samples));
+    return exit_done;
+  }
+
+ private:
+  void print(const std::vector<std::string>& names, const eval::Scores& scores, const runtime::Latency& latency) const {
+    Json report{{"model", model_}, {"bytes", std::filesystem::file_size(model_)}};
+    for (const auto& name : names) {
+      const eval::Score& score = scores.at(name);
+      report["metrics"][name] = {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
+    }
+    report["latency_ms"] = {{"median", latency.median_ms}, {"p90", latency.p90_ms}};
+    if (json_) {
+      std::cout << report.dump(2) << "\n";
+      return;
+    }
+    for (const auto& [name, score] : report["metrics"].items()) {
+      std::cout << std::left << std::setw(12) << name << std::setprecision(6) << score["value"].get<double>() << "  (95 %: " << score["low"].get<double>()
+                << " to " << score["high"].get<double>() << ", " << score["samples"] << " samples)\n";
+    }
+    std::cout << std::setw(12) << "bytes" << report["bytes"] << "\n"
+              << std::setw(12) << "latency" << latency.median_ms << " ms (median), " << latency.p90_ms << " ms (90 %), one thread\n";
+  }
+
+  std::string model_, reference_, data_;
+  std::vector<std::string> metrics_{"l2"};
+  bool json_ = false;
+};
+
+}  // namespace
+
+Entry<Command> evaluate() { return {"Scores a model against the float model and the labels.", make_as<Evaluate, Command>}; }
+
+}  // namespace quasar::cli::commands

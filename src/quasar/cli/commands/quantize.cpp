@@ -1,0 +1,60 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "quasar/base/file.hpp"
+#include "quasar/cli/arguments.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/tune/job.hpp"
+#include "quasar/tune/quantize.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+
+class Quantize final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    app.add_option("model", model_, "the float ONNX model")->required();
+    app.add_option("-o,--output", output_, "the quantized model")->required();
+    auto* how = app.add_option_group("how", "exactly one of");
+    how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
+    how->add_option("--config", config_, "a file with a configuration, for example best_config.yaml");
+    how->add_option("--from-study", study_, "the output folder of a search");
+    how->require_option(1);
+    app.add_option("--trial", trial_, "with --from-study: the trial's number");
+    app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help)->required();
+    app.add_option("--target", target_, "what the model must run on")->capture_default_str();
+    app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
+    app.footer("Example: quasar quantize model.onnx -o int8.onnx --scheme U8S8_CHANNEL --calib calib.npz");
+  }
+
+  int run() override {
+    Json words = configuration();
+    apply_settings(words, settings_);
+    const tune::Quantized result =
+        tune::quantize({.model = model_, .calibration = data_argument(calibration_), .words = words, .target = target_});
+    graph::save(result.model, output_);
+    std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
+              << " quantizable nodes are quantized\n";
+    for (const auto& [node, why] : result.plan.skipped) std::cout << "  " << node << " stays in float: " << why << "\n";
+    return exit_done;
+  }
+
+ private:
+  Json configuration() const {
+    if (!scheme_.empty()) return quant::schemes::table().make(scheme_)->words();
+    if (!config_.empty()) return tune::read_words(config_);
+    if (trial_ < 0) throw Error("--from-study needs --trial N");
+    return tune::words_of_trial(study_, trial_);
+  }
+
+  std::string model_, output_, scheme_, config_, study_, calibration_, target_ = "ort_cpu";
+  int64_t trial_ = -1;
+  std::vector<std::string> settings_;
+};
+
+}  // namespace
+
+Entry<Command> quantize() { return {"Quantizes a model with one configuration, without a search.", make_as<Quantize, Command>}; }
+
+}  // namespace quasar::cli::commands

@@ -1,0 +1,62 @@
+// quasar: the command line. Messages go to stderr, results to stdout.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <new>
+
+#include "quasar/base/version.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::cli {
+namespace {
+
+// CLI11's messages, with the nearest command when one was misspelt.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);   // --help, --version
+  std::cerr << "quasar: " << error.what();
+  if (argc > 1 && argv[1][0] != '-' && commands::table().try_find(argv[1]) == nullptr) {
+    std::cerr << did_you_mean(argv[1], commands::table().names());
+  }
+  std::cerr << "\nRun with --help for usage.\n";
+  return exit_input;
+}
+
+int fail(const std::string& what) {
+  std::cerr << "quasar: " << what << "\n";
+  return exit_input;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Quasar searches for the best way to quantize an ONNX model.", "quasar"};
+  app.set_version_flag("--version", std::string("quasar ") + version() + ", ONNX Runtime " + runtime::version());
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
+  for (const auto& [name, entry] : commands::table().items()) {
+    commands.emplace_back(app.add_subcommand(name, entry.help), entry.make(Options()));
+    commands.back().second->define(*commands.back().first);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(app, error, argc, argv);
+  }
+  catch_signals();
+  try {
+    for (const auto& [parsed, command] : commands) {
+      if (parsed->parsed()) return command->run();
+    }
+  } catch (const Cancelled&) {
+    return exit_interrupted;
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory; a smaller memory_limit or fewer n_jobs may help");
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  }
+  return exit_input;
+}
+
+}  // namespace
+}  // namespace quasar::cli
+
+int main(int argc, char** argv) { return quasar::cli::run(argc, argv); }

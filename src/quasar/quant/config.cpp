@@ -1,0 +1,278 @@
+#include "quasar/quant/config.hpp"
+
+#include <algorithm>
+
+#include "quasar/quant/range.hpp"
+
+namespace quasar::quant {
+namespace {
+
+// A specification by its seed name: the type and what holds where the configuration does not say.
+struct Spec {
+  std::string name;
+  DataType type;
+  bool symmetric;
+};
+
+const std::vector<Spec>& specs() {
+  static const std::vector<Spec> all{{"Int8Spec", DataType::int8, true}, {"UInt8Spec", DataType::uint8, false}};
+  return all;
+}
+
+const std::vector<std::string>& later_specs() {
+  static const std::vector<std::string> all{"XInt8Spec",   "Int16Spec", "UInt16Spec", "BFloat16Spec",
+                                            "Float16Spec", "Int4Spec",  "UInt4Spec"};
+  return all;
+}
+
+std::vector<std::string> spec_names() {
+  std::vector<std::string> names;
+  for (const auto& spec : specs()) names.push_back(spec.name);
+  return names;
+}
+
+// Int8, Int8Spec and QInt8 are the same word.
+std::string spec_word(const std::string& name) {
+  std::string word = normalized(name);
+  if (word.starts_with("q")) word.erase(0, 1);
+  if (!word.ends_with("spec")) word += "spec";
+  return word;
+}
+
+const Spec& find_spec(const std::string& key, const Json& value) {
+  const std::string allowed = joined(spec_names());
+  if (!value.is_string()) throw Error(key + " is " + value.dump() + ", but must be one of " + allowed);
+  const std::string name = value.get<std::string>();
+  for (const auto& spec : specs()) {
+    if (spec_word(name) == normalized(spec.name)) return spec;
+  }
+  for (const auto& later : later_specs()) {
+    if (spec_word(name) == normalized(later))
+      throw Error(key + ": '" + name + "' is not yet supported; this version has " + allowed);
+  }
+  throw Error(key + " is '" + name + "', but must be one of " + allowed + did_you_mean(name, spec_names()));
+}
+
+// One first-level option that feeds a calibration method: which method, and its option there.
+struct RangeKey {
+  std::string key, method, option;
+};
+
+const std::vector<RangeKey>& range_keys() {
+  static const std::vector<RangeKey> all{{"Percentile", "percentile", "percentile"},
+                                         {"PercentileCandidates", "layerwise_percentile", "percentile_candidates"},
+                                         {"CalibMovingAverage", "min_max", "moving_average"},
+                                         {"CalibMovingAverageConstant", "min_max", "moving_average_constant"}};
+  return all;
+}
+
+// Keys that have one accepted value so far: what it is, and what the key is for.
+struct NeutralKey {
+  std::string key;
+  Json neutral;
+};
+
+const std::vector<NeutralKey>& neutral_keys() {
+  static const std::vector<NeutralKey> all{{"algorithms", nullptr},
+                                           {"cle_algo", nullptr},
+                                           {"specific_layer_config", nullptr},
+                                           {"layer_type_config", nullptr},
+                                           {"use_external_data_format", false},
+                                           {"OptimizeModel", true}};
+  return all;
+}
+
+const std::vector<std::string> param_keys{"symmetric", "scale_type", "calibration_method", "quant_granularity", "data_type"};
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys{"activation", "activation_params", "weight", "weight_params", "exclude", "CalibDataSize"};
+  for (const auto& range : range_keys()) keys.push_back(range.key);
+  for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
+  return keys;
+}
+
+std::string last_word(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+std::string text_of(const std::string& key, const Json& value) {
+  if (!value.is_string()) throw Error(key + " is " + value.dump() + ", but must be a name");
+  return value.get<std::string>();
+}
+
+bool flag_of(const std::string& key, const Json& value) {
+  if (!value.is_boolean()) throw Error(key + " is " + value.dump() + ", but must be true or false");
+  return value.get<bool>();
+}
+
+void parse_scale_type(const std::string& key, const Json& value) {
+  const std::string name = text_of(key, value);
+  if (normalized(name) == "float32") return;
+  if (normalized(name) == "powerof2" || normalized(name) == "int16") {
+    throw Error(key + ": '" + name + "' is not yet supported; this version has Float32");
+  }
+  throw Error(key + " is '" + name + "', but must be Float32" + did_you_mean(name, {"Float32", "PowerOf2", "Int16"}));
+}
+
+Granularity parse_granularity(const std::string& key, const Json& value, bool weight) {
+  const std::string name = text_of(key, value);
+  const std::string word = normalized(name);
+  if (word == "tensor" || word == "pertensor") return Granularity::tensor;
+  if (word == "channel" || word == "perchannel") {
+    if (weight) return Granularity::channel;
+    throw Error(key + " is 'Channel', but activations have one scale per tensor: ONNX Runtime sums over channels in integers");
+  }
+  if (word == "group") throw Error(key + ": 'Group' is not yet supported; this version has Tensor and Channel");
+  throw Error(key + " is '" + name + "', but must be Tensor or Channel" + did_you_mean(name, {"Tensor", "Channel", "Group"}));
+}
+
+// `side`: "activation" or "weight".
+Scheme parse_scheme(const Json& words, const std::string& side) {
+  const bool weight = side == "weight";
+  const Spec* spec = &find_spec(side, words.value(side, Json("Int8Spec")));
+  const std::string group = side + "_params";
+  const Json given = words.value(group, Json::object());
+  if (!given.is_object() && !given.is_null()) throw Error(group + " must be a mapping, not " + given.dump());
+  Scheme scheme{.type = spec->type, .symmetric = spec->symmetric, .range_method = weight ? "min_max" : "percentile"};
+  for (const auto& [name, value] : given.items()) {
+    const std::string key = group + "." + name;
+    const std::string word = normalized(name);
+    if (word == "datatype") {
+      spec = &find_spec(key, value);
+      scheme.type = spec->type;
+      if (!given.contains("symmetric")) scheme.symmetric = spec->symmetric;
+    } else if (word == "symmetric") {
+      scheme.symmetric = flag_of(key, value);
+    } else if (word == "scaletype") {
+      parse_scale_type(key, value);
+    } else if (word == "calibrationmethod") {
+      scheme.range_method = ranges::table().resolve(last_word(text_of(key, value)));
+    } else if (word == "quantgranularity") {
+      scheme.granularity = parse_granularity(key, value, weight);
+    } else {
+      throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(param_keys) + did_you_mean(name, param_keys));
+    }
+  }
+  return scheme;
+}
+
+void check_method_options(Scheme& scheme, const std::string& owner) {
+  const auto& [name, entry] = ranges::table().find(scheme.range_method);
+  scheme.range_options = Options(entry.options, scheme.range_options, owner + ", " + name).all();
+}
+
+void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
+  if (value.is_null()) return;
+  if (config.activation.range_method == range.method) config.activation.range_options[range.option] = value;
+  // Checked even where the method does not use it, so that a wrong value never passes.
+  const auto& entry = ranges::table().find(range.method).second;
+  try {
+    const Options checked(entry.options, Json{{range.option, value}}, range.method);
+  } catch (const Error& e) {
+    throw Error(range.key + ": " + e.what());
+  }
+}
+
+void parse_exclude(Config& config, const Json& value) {
+  if (value.is_null()) return;
+  const Json list = value.is_array() ? value : Json::array({value});
+  for (const auto& item : list) {
+    if (item.is_null()) continue;
+    if (!item.is_string() && !item.is_object()) {
+      throw Error("exclude: " + item.dump() + " is neither a node name nor {regex: …} or {op_type: …}");
+    }
+    config.exclude.push_back(item);
+  }
+}
+
+const std::string* match(const std::vector<std::string>& keys, const std::string& name) {
+  for (const auto& key : keys) {
+    if (normalized(key) == normalized(name)) return &key;
+  }
+  return nullptr;
+}
+
+void parse_option(Config& config, const std::string& key, const Json& value) {
+  if (key == "exclude") return parse_exclude(config, value);
+  if (key == "CalibDataSize") {
+    if (value.is_null()) return;
+    if (!value.is_number_integer() || value.get<int64_t>() < 1)
+      throw Error("CalibDataSize is " + value.dump() + ", but must be a whole number of at least 1");
+    config.calib_data_size = value.get<size_t>();
+  }
+  for (const auto& range : range_keys()) {
+    if (key == range.key) return parse_range_key(config, range, value);
+  }
+  for (const auto& neutral : neutral_keys()) {
+    if (key == neutral.key && !value.is_null() && value != neutral.neutral) {
+      throw Error(key + ": " + value.dump() + " is not yet supported; this version accepts " + neutral.neutral.dump());
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> config_keys() {
+  return known_keys();
+}
+
+Config parse_config(const Json& words) {
+  if (!words.is_object()) throw Error("a configuration must be a mapping, not " + words.dump());
+  const std::vector<std::string> keys = known_keys();
+  Json canonical_words = Json::object();
+  for (const auto& [name, value] : words.items()) {
+    const std::string wanted = normalized(name) == "calibrationsamplingsize" ? "CalibDataSize" : name;
+    const std::string* key = match(keys, wanted);
+    if (key == nullptr)
+      throw Error("unknown key '" + name + "' in the configuration; known: " + joined(keys) + did_you_mean(name, keys));
+    if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
+    canonical_words[*key] = value;
+  }
+  Config config;
+  config.activation = parse_scheme(canonical_words, "activation");
+  config.weight = parse_scheme(canonical_words, "weight");
+  for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
+  check_method_options(config.activation, "activation");
+  check_method_options(config.weight, "weight");
+  return config;
+}
+
+std::string contradiction(const Json& words) {
+  try {
+    parse_config(words);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+namespace {
+
+Json scheme_words(const Scheme& scheme) {
+  return {{"symmetric", scheme.symmetric},
+          {"scale_type", "Float32"},
+          {"calibration_method", scheme.range_method},
+          {"quant_granularity", scheme.granularity == Granularity::channel ? "Channel" : "Tensor"}};
+}
+
+std::string spec_name(DataType type) {
+  return std::find_if(specs().begin(), specs().end(), [type](const Spec& spec) { return spec.type == type; })->name;
+}
+
+}  // namespace
+
+Json to_json(const Config& config) {
+  Json words{{"activation", spec_name(config.activation.type)},
+             {"activation_params", scheme_words(config.activation)},
+             {"weight", spec_name(config.weight.type)},
+             {"weight_params", scheme_words(config.weight)}};
+  for (const auto& range : range_keys()) {
+    if (config.activation.range_method == range.method) words[range.key] = config.activation.range_options.at(range.option);
+  }
+  if (!config.exclude.empty()) words["exclude"] = config.exclude;
+  if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
+  return words;
+}
+
+}  // namespace quasar::quant

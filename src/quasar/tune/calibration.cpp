@@ -1,0 +1,36 @@
+#include "quasar/tune/calibration.hpp"
+
+#include "quasar/base/stopwatch.hpp"
+
+namespace quasar::tune {
+
+void CalibrationNeeds::add(const quant::Config& config) {
+  requests.merge(quant::needs_of(config));
+  if (config.calib_data_size) sizes.insert(*config.calib_data_size);
+}
+
+Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log)
+    : model_(model), samples_(std::move(samples)), needs_(std::move(needs)), log_(std::move(log)) {
+  for (const size_t size : needs_.sizes) {
+    if (size > samples_->size()) {
+      throw Error("CalibDataSize is " + std::to_string(size) + ", but " + samples_->source() + " has " + std::to_string(samples_->size()) + " samples");
+    }
+  }
+}
+
+const stats::Statistics& Calibration::seen(const quant::Config& config) {
+  const std::lock_guard lock(guard_);
+  if (by_size_.empty()) observe();
+  return by_size_.at(config.calib_data_size.value_or(samples_->size()));
+}
+
+void Calibration::observe() {
+  const Stopwatch watch;
+  const std::vector<std::string> values = quant::observed_values(model_);
+  by_size_ = stats::collect(model_, *samples_, values, needs_.requests, {.prefixes = needs_.sizes, .log = log_});
+  seconds_ = watch.seconds();
+  tell(log_, Level::info, "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) + " samples in " +
+                              std::to_string(seconds_) + " s");
+}
+
+}  // namespace quasar::tune

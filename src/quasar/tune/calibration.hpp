@@ -1,0 +1,42 @@
+// Calibrate once: what all configurations of a search need is observed together, then every range is arithmetic.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "quasar/quant/config.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/stats/statistics.hpp"
+
+namespace quasar::tune {
+
+// What several configurations need, merged.
+struct CalibrationNeeds {
+  stats::Requests requests;
+  std::set<size_t> sizes;              // prefixes of the samples that a configuration asks for
+  void add(const quant::Config& config);
+};
+
+// The statistics of one float graph, observed on first use.
+class Calibration {
+ public:
+  Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log);
+
+  // Observes what has been requested, if nobody has yet. Thread-safe. Throws Error for more samples than there are.
+  const stats::Statistics& seen(const quant::Config& config);
+  double seconds() const { return seconds_; }
+
+ private:
+  void observe();
+
+  const graph::Model& model_;
+  data::DatasetPtr samples_;
+  CalibrationNeeds needs_;
+  Log log_;
+  std::mutex guard_;
+  std::map<size_t, stats::Statistics> by_size_;   // number of samples -> statistics
+  double seconds_ = 0;
+};
+
+}  // namespace quasar::tune

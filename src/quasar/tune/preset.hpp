@@ -1,0 +1,25 @@
+// Presets: whole searches by name. A preset fills only the top-level keys that the user left out.
+#pragma once
+
+#include "quasar/base/plugin.hpp"
+
+namespace quasar::tune {
+
+class Preset {
+ public:
+  explicit Preset(Json words) : words_(std::move(words)) {}
+  const Json& words() const { return words_; }
+
+ private:
+  Json words_;
+};
+
+// The user's words over the preset's: top-level keys that the user gave win; `search_space` is merged key by key at its first
+// level.
+Json over_preset(const Json& words, const Json& preset);
+
+}  // namespace quasar::tune
+
+namespace quasar::tune::presets {
+const Table<Preset>& table();
+}

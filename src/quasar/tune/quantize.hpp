@@ -1,0 +1,30 @@
+// One configuration, no search.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "quasar/base/json.hpp"
+#include "quasar/graph/model.hpp"
+#include "quasar/quant/plan.hpp"
+
+namespace quasar::tune {
+
+struct QuantizeOptions {
+  std::filesystem::path model;
+  Json calibration;                      // as data::open takes it
+  Json words;                            // the configuration
+  std::string target = "ort_cpu";
+};
+
+struct Quantized {
+  graph::Model model;
+  quant::Plan plan;
+};
+
+Quantized quantize(const QuantizeOptions& options);
+
+// The configuration of a trial of an earlier search, from the study in its output folder.
+Json words_of_trial(const std::filesystem::path& output_dir, int64_t number);
+
+}  // namespace quasar::tune
