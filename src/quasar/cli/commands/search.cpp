@@ -1,0 +1,117 @@
+#include "quasar/tune/search.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "quasar/base/file.hpp"
+#include "quasar/cli/arguments.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/console.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/report/result.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Search final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    app.add_option("config", config_, "a .yaml or .json file; command-line options win over it");
+    app.add_option("--model", model_, "the float ONNX model");
+    app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help);
+    app.add_option("--eval", evaluation_, "evaluation samples, likewise");
+    app.add_option("--holdout", holdout_, "hold-out samples, likewise");
+    app.add_option("--preset", preset_, "a named search; see `quasar list presets`");
+    app.add_option("--set", settings_, "KEY=VALUE replaces one key, for example n_trials=50 or search_space.exclude='[conv1]'");
+    app.add_option("--output-dir", output_dir_, "where results go (default ./quasar_out)");
+    app.add_flag("--resume", resume_, "continue the study in the output folder");
+    app.add_flag("--dry-run", dry_run_, "check everything, say what would be done, and stop");
+    app.add_flag("--quiet", quiet_, "only warnings and the result");
+    app.footer("Example: quasar search --model model.onnx --calib calib.npz --eval eval.npz --preset CPU_INT8_SEARCH");
+  }
+
+  int run() override {
+    const tune::Job job = read_job();
+    if (dry_run_) {
+      std::cout << tune::dry_run(job).dump(2) << "\n";
+      return exit_done;
+    }
+    refuse_to_overwrite(job);
+    Console console(quiet_, job.metrics.front());
+    std::error_code code;
+    fs::create_directories(job.output_dir, code);
+    if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
+    console.log_to(job.output_dir / "auto_search.log");
+    const tune::Summary summary =
+        tune::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()});
+    console.close_progress();
+    write_file(job.output_dir / "result.json", report::result_json(job, summary).dump(2) + "\n");
+    show(job, summary);
+    return exit_code(summary.status);
+  }
+
+ private:
+  tune::Job read_job() const {
+    Json words = config_.empty() ? Json::object() : tune::read_words(config_);
+    if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
+    if (!model_.empty()) words["model_input"] = fs::absolute(model_).string();
+    if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_);
+    if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_);
+    if (!holdout_.empty()) words["holdout_data_reader"] = data_argument(holdout_);
+    if (!preset_.empty()) words["preset"] = preset_;
+    if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
+    if (resume_) words["load_study_if_exists"] = true;
+    apply_settings(words, settings_);
+    return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());
+  }
+
+  static void refuse_to_overwrite(const tune::Job& job) {
+    if (job.load_if_exists) return;
+    for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
+      if (!fs::exists(job.output_dir / name)) continue;
+      throw Error("output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name +
+                  "): continue it with --resume, or choose another folder");
+    }
+  }
+
+  static void show(const tune::Job& job, const tune::Summary& summary) {
+    const search::Counts& counts = summary.counts;
+    std::cout << report::result_table(job, summary);
+    std::cout << "\n"
+              << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.failed << " failed, "
+              << summary.seconds << " s; " << summary.reason << "\n";
+    if (summary.best) {
+      std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
+                << " nodes in integer kernels, " << summary.best->float_nodes << " in float\n";
+    }
+    std::cout << "results: " << job.output_dir.string() << " (status " << report::name_of(summary.status) << ")\n";
+  }
+
+  static int exit_code(tune::Status status) {
+    switch (status) {
+      case tune::Status::ok:
+        return exit_done;
+      case tune::Status::interrupted:
+        return exit_interrupted;
+      case tune::Status::goal_missed:
+      case tune::Status::no_candidate:
+        return exit_goal_missed;
+    }
+    return exit_done;
+  }
+
+  std::string config_, model_, calibration_, evaluation_, holdout_, preset_, output_dir_;
+  std::vector<std::string> settings_;
+  bool resume_ = false, dry_run_ = false, quiet_ = false;
+};
+
+}  // namespace
+
+Entry<Command> search() {
+  return {"Searches for the best quantization of a model.", make_as<Search, Command>};
+}
+
+}  // namespace quasar::cli::commands

@@ -1,0 +1,151 @@
+#include "quasar/cli/console.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/stopwatch.hpp"
+
+namespace quasar::cli {
+namespace {
+
+spdlog::level::level_enum level_of(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+std::string in_words(const search::Trial& trial, const std::string& objective) {
+  switch (trial.state) {
+    case search::State::complete: {
+      const std::string value = trial.values.empty() ? "" : fmt::format("{} {:.6g}", objective, trial.values.front());
+      if (trial.is_duplicate())
+        return value + fmt::format(", the same model as trial {}", trial.user_attributes["duplicate_of"].dump());
+      return value + (trial.is_candidate() ? ", a candidate" : "");
+    }
+    case search::State::failed:
+      return "failed: " + trial.user_attributes.value("error", std::string("no reason known"));
+    case search::State::pruned:
+      return "pruned";
+    case search::State::running:
+    case search::State::waiting:
+      return "started";
+  }
+  return "";
+}
+
+std::string params_in_words(const search::Trial& trial) {
+  std::string text;
+  for (const auto& [name, value] : trial.point.values())
+    text += (text.empty() ? "" : " ") + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  return text;
+}
+
+}  // namespace
+
+struct Console::Impl {
+  bool quiet;
+  bool terminal = isatty(STDERR_FILENO) != 0;
+  bool progress_open = false;
+  std::string objective;
+  std::mutex guard;
+  Stopwatch watch;
+  std::shared_ptr<spdlog::logger> file =
+      std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::null_sink_mt>());
+
+  void close_progress() {
+    if (progress_open) std::fputs("\n", stderr);
+    progress_open = false;
+  }
+
+  void message(Level level, const std::string& text) {
+    const std::lock_guard lock(guard);
+    file->log(level_of(level), "{}", text);
+    if (level == Level::debug || (quiet && level == Level::info)) return;
+    close_progress();
+    const char* prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
+    std::fprintf(stderr, "%s%s\n", prefix, text.c_str());
+  }
+
+  void event(const search::Event& event) {
+    const std::lock_guard lock(guard);
+    if (event.kind == search::Event::Kind::started) {
+      file->info("trial {} started: {}", event.trial.number, params_in_words(event.trial));
+      return;
+    }
+    const std::string outcome = in_words(event.trial, objective);
+    file->info("trial {} {} ({:.3f} s)", event.trial.number, outcome, event.trial.seconds().value_or(0));
+    if (quiet) return;
+    if (!terminal) {
+      std::fprintf(stderr, "trial %lld: %s\n", static_cast<long long>(event.trial.number), outcome.c_str());
+      return;
+    }
+    draw(event);
+  }
+
+  void draw(const search::Event& event) {
+    const size_t done = event.counts.finished();
+    std::string line = event.total ? fmt::format("trial {}/{}", done, *event.total) : fmt::format("trial {}", done);
+    if (event.total && *event.total > 0) {
+      const size_t filled = 20 * std::min<size_t>(done, *event.total) / *event.total;
+      line += " [" + std::string(filled, '#') + std::string(20 - filled, '.') + "]";
+    }
+    if (event.best != nullptr && !event.best->values.empty())
+      line += fmt::format(" best {} {:.5g}", objective, event.best->values.front());
+    if (event.counts.duplicates > 0) line += fmt::format(", {} duplicate", event.counts.duplicates);
+    if (event.counts.failed > 0) line += fmt::format(", {} failed", event.counts.failed);
+    if (event.total && done > 0 && done < *event.total) {
+      line +=
+          fmt::format(", {:.0f} s left", watch.seconds() / static_cast<double>(done) * static_cast<double>(*event.total - done));
+    }
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    std::fflush(stderr);
+    progress_open = true;
+  }
+};
+
+Console::Console(bool quiet, std::string objective) : impl_(std::make_unique<Impl>()) {
+  impl_->quiet = quiet;
+  impl_->objective = std::move(objective);
+}
+
+Console::~Console() {
+  impl_->close_progress();
+}
+
+void Console::log_to(const std::filesystem::path& file) {
+  try {
+    impl_->file = std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string()));
+  } catch (const spdlog::spdlog_ex& error) {
+    throw Error("cannot write " + file.string() + ": " + error.what());
+  }
+  impl_->file->set_level(spdlog::level::debug);
+  impl_->file->flush_on(spdlog::level::debug);
+}
+
+Log Console::log() {
+  return [this](Level level, const std::string& text) { impl_->message(level, text); };
+}
+
+search::Listener Console::listener() {
+  return [this](const search::Event& event) { impl_->event(event); };
+}
+
+void Console::close_progress() {
+  impl_->close_progress();
+}
+
+}  // namespace quasar::cli

@@ -1,0 +1,29 @@
+// What a search says while it runs: a progress line on a terminal, plain lines when piped, everything in auto_search.log.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "quasar/base/log.hpp"
+#include "quasar/search/run.hpp"
+
+namespace quasar::cli {
+
+class Console {
+ public:
+  // `objective` names the metric that is shown. The log file is appended to.
+  Console(bool quiet, std::string objective);
+  ~Console();
+
+  void log_to(const std::filesystem::path& file);
+  Log log();  // for the library
+  search::Listener listener();
+  void close_progress();  // ends the progress line
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quasar::cli

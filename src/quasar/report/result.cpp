@@ -1,0 +1,132 @@
+#include "quasar/report/result.hpp"
+
+#include "quasar/base/version.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::report {
+namespace {
+
+Json score_json(const eval::Score& score) {
+  return {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
+}
+
+Json scores_json(const eval::Scores& scores) {
+  Json out = Json::object();
+  for (const auto& [name, score] : scores) out[name] = score_json(score);
+  return out;
+}
+
+Json measured_json(const tune::Measured& measured) {
+  Json out{{"metrics", scores_json(measured.metrics)}};
+  if (measured.holdout) out["holdout"] = scores_json(*measured.holdout);
+  out["bytes"] = measured.bytes;
+  out["latency_ms"] = {{"median", measured.latency.median_ms}, {"p90", measured.latency.p90_ms}};
+  return out;
+}
+
+Json params_json(const search::Trial& trial) {
+  Json out = Json::object();
+  for (const auto& [name, value] : trial.point.values()) out[name] = value;
+  return out;
+}
+
+Json best_json(const tune::Winner& best) {
+  Json out{{"trial", best.trial.number}, {"model", "best.onnx"}, {"params", params_json(best.trial)}};
+  const Json measured = measured_json(best);
+  out.update(measured);
+  out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
+  return out;
+}
+
+Json candidates_json(const tune::Summary& summary) {
+  Json out = Json::array();
+  for (const auto& trial : summary.trials) {
+    if (!trial.is_candidate() || trial.is_duplicate()) continue;
+    out.push_back({{"trial", trial.number},
+                   {"metrics", trial.user_attributes.value("metrics", Json::object())},
+                   {"params", params_json(trial)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string name_of(tune::Status status) {
+  switch (status) {
+    case tune::Status::ok:
+      return "ok";
+    case tune::Status::goal_missed:
+      return "goal_missed";
+    case tune::Status::no_candidate:
+      return "no_candidate";
+    case tune::Status::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+Json result_json(const tune::Job& job, const tune::Summary& summary) {
+  Json out{{"status", name_of(summary.status)}, {"reason", summary.reason},   {"quasar", version()},
+           {"onnxruntime", runtime::version()}, {"cpu", runtime::cpu_name()}, {"seed", job.seed},
+           {"seconds", summary.seconds}};
+  out["baseline"] = {{"model", job.model.string()}};
+  out["baseline"].update(measured_json(summary.baseline));
+  out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
+  out["candidates"] = candidates_json(summary);
+  const search::Counts& counts = summary.counts;
+  out["trials"] = {{"requested", counts.finished()}, {"executed", counts.executed()}, {"duplicate", counts.duplicates},
+                   {"complete", counts.complete},    {"pruned", counts.pruned},       {"failed", counts.failed}};
+  out["phases"] = {{"prepare_s", summary.prepare_s},
+                   {"float_s", summary.float_s},
+                   {"calibrate_s", summary.calibrate_s},
+                   {"trials_s", summary.trials_s}};
+  return out;
+}
+
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
+std::string row(const std::string& name, const std::vector<std::string>& cells) {
+  std::string line = "  " + name + std::string(name.size() < 22 ? 22 - name.size() : 1, ' ');
+  for (const auto& cell : cells) line += std::string(cell.size() < 14 ? 14 - cell.size() : 1, ' ') + cell;
+  return line + "\n";
+}
+
+const search::Trial* default_trial(const tune::Summary& summary) {
+  for (const auto& trial : summary.trials) {
+    if (trial.number == 0 && trial.state == search::State::complete) return &trial;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string result_table(const tune::Job& job, const tune::Summary& summary) {
+  std::string text = row("", {"float", "default", "best"});
+  const search::Trial* first = default_trial(summary);
+  for (const auto& metric : job.metrics) {
+    const auto first_value = [&] {
+      return first == nullptr ? "-" : number(first->user_attributes["metrics"].value(metric, 0.0));
+    };
+    text += row(metric, {number(summary.baseline.metrics.at(metric).value), first_value(),
+                         summary.best ? number(summary.best->metrics.at(metric).value) : "-"});
+  }
+  if (summary.best && summary.best->holdout) {
+    for (const auto& metric : job.metrics) {
+      text += row(metric + " (hold-out)",
+                  {number(summary.baseline.holdout->at(metric).value), "", number(summary.best->holdout->at(metric).value)});
+    }
+  }
+  if (!summary.best) return text;
+  text += row("size, KB", {number(static_cast<double>(summary.baseline.bytes) / 1e3), "",
+                           number(static_cast<double>(summary.best->bytes) / 1e3)});
+  text += row("latency, ms", {number(summary.baseline.latency.median_ms), "", number(summary.best->latency.median_ms)});
+  return text;
+}
+
+}  // namespace quasar::report

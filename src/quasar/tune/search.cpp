@@ -1,0 +1,179 @@
+#include "quasar/tune/search.hpp"
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/base/yaml.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/tune/quantize.hpp"
+#include "quasar/tune/strategy.hpp"
+#include "quasar/tune/trial.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+namespace {
+
+data::Splits open_data(const Job& job, const graph::Model& model) {
+  if (!job.split.is_null()) return data::split(data::open(job.data, model.inputs, job.base), job.split);
+  data::Splits splits;
+  splits.calibration = data::open(job.calibration, model.inputs, job.base);
+  splits.evaluation = data::open(job.evaluation, model.inputs, job.base);
+  if (!job.holdout.is_null()) splits.holdout = data::open(job.holdout, model.inputs, job.base);
+  return splits;
+}
+
+// Every configuration of a space of this size is looked at before the start; a larger one is checked trial by trial.
+constexpr uint64_t enumerable = 20000;
+
+// What the configurations of the space need; wrong words are found before anything runs.
+CalibrationNeeds needs_of(const search::Space& space) {
+  CalibrationNeeds needs;
+  const auto size = space.size();
+  if (!size || *size > enumerable) {
+    throw Error("search_space has " + (size ? std::to_string(*size) : std::string("infinitely many")) +
+                " points; spaces of more than " + std::to_string(enumerable) + " points are not yet supported");
+  }
+  for (uint64_t i = 0; i < *size; ++i) needs.add(quant::parse_config(space.decode(space.at(i))));
+  return needs;
+}
+
+std::string storage_url(const Job& job) {
+  if (job.storage.find("://") != std::string::npos || job.storage == "memory") return job.storage;
+  return (job.output_dir / job.storage).string();
+}
+
+// A resumed study must be about the same model and goal, otherwise its values cannot be compared.
+void bind(search::Study& study, const Job& job) {
+  const Json goal{{"model", hash_of(read_file(job.model))}, {"metric", job.metrics.front()}, {"target", job.target}};
+  for (const auto& [key, value] : goal.items()) {
+    const Json& known = study.user_attributes();
+    if (!known.contains(key)) {
+      study.set_attribute(key, value);
+    } else if (known.at(key) != value) {
+      throw Error("the study in " + job.output_dir.string() + " was made with another " + key + "; use another output_dir");
+    }
+  }
+  study.set_attribute("job", job.words);
+}
+
+Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples) {
+  Winner winner;
+  winner.trial = trial;
+  winner.config = quant::parse_config(lab.space.decode(trial.point));
+  const quant::Plan plan = plan_of(lab, winner.config);
+  const graph::Model model = quant::apply(lab.model, plan);
+  const fs::path path = lab.job.output_dir / "best.onnx";
+  graph::save(model, path);
+  winner.bytes = fs::file_size(path);
+  winner.metrics = lab.evaluator.score(model, cores());
+  winner.latency = runtime::latency(model, *samples.evaluation);
+  std::vector<std::string> nodes;
+  for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
+  for (const auto& [name, runs] : runtime::runs_quantized(model, nodes)) (runs ? winner.quantized_nodes : winner.float_nodes)++;
+  winner.float_nodes += plan.skipped.size();
+  Json params = Json::object();
+  for (const auto& [name, value] : trial.point.values()) params[name] = value;
+  write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
+  write_file(lab.job.output_dir / "best_config.yaml", to_yaml(quant::to_json(winner.config)));
+  return winner;
+}
+
+void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples) {
+  if (!samples.holdout || !summary.best) return;
+  const eval::Evaluator evaluator(lab.model, samples.holdout,
+                                  {.metrics = lab.job.metrics, .memory_limit = lab.job.memory_limit, .spill = lab.job.temp_dir});
+  summary.baseline.holdout = evaluator.reference();
+  summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores());
+}
+
+Status status_of(const Job& job, const Summary& summary, const search::RunResult& result) {
+  if (result.end == search::RunResult::End::interrupted) return Status::interrupted;
+  if (!summary.best) return Status::no_candidate;
+  if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
+  return Status::ok;
+}
+
+}  // namespace
+
+Summary search(const Job& job, const Monitor& monitor) {
+  const Stopwatch total;
+  Stopwatch phase;
+  Summary summary;
+  for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
+  const search::Space space = search::Space::parse(job.search_space);
+  const CalibrationNeeds needs = needs_of(space);
+  const graph::Model model = runtime::prepare(graph::load(job.model));
+  const data::Splits samples = open_data(job, model);
+  Calibration calibration(model, samples.calibration, needs, monitor.log);
+  fs::create_directories(job.output_dir);
+  const auto storage = search::open_storage(storage_url(job));
+  search::Study study(*storage,
+                      {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
+  bind(study, job);
+  summary.prepare_s = phase.seconds();
+
+  phase = {};
+  const auto check = [&] {
+    if (monitor.stop.stop_requested()) throw Cancelled("the search was stopped");
+  };
+  const eval::Evaluator evaluator(
+      model, samples.evaluation,
+      {.metrics = job.metrics, .memory_limit = job.memory_limit, .spill = job.temp_dir, .check = check});
+  summary.baseline = {.metrics = evaluator.reference(),
+                      .holdout = {},
+                      .bytes = fs::file_size(job.model),
+                      .latency = runtime::latency(model, *samples.evaluation)};
+  summary.float_s = phase.seconds();
+
+  phase = {};
+  const auto target = quant::targets::table().make(job.target);
+  const Laboratory lab{job, model, *target, space, calibration, evaluator};
+  const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
+  const auto strategy = strategies::table().make(job.strategy);
+  const search::RunResult result = strategy->run({job, space, study, objective, monitor.listener, monitor.stop});
+  summary.calibrate_s = calibration.seconds();
+  summary.trials_s = phase.seconds() - summary.calibrate_s;
+
+  if (const search::Trial* best = study.best()) summary.best = measure_winner(lab, *best, samples);
+  measure_holdout(summary, lab, samples);
+  summary.trials.assign(study.trials().begin(), study.trials().end());
+  summary.counts = result.counts;
+  summary.reason = result.reason;
+  summary.status = status_of(job, summary, result);
+  summary.seconds = total.seconds();
+  return summary;
+}
+
+Json dry_run(const Job& job) {
+  const search::Space space = search::Space::parse(job.search_space);
+  needs_of(space);
+  const graph::Model model = runtime::prepare(graph::load(job.model));
+  const data::Splits samples = open_data(job, model);
+  const uint64_t points = space.size().value_or(0);
+  const uint64_t wanted = job.n_trials > 0 ? static_cast<uint64_t>(job.n_trials) : job.search_algo == "grid" ? points : 20;
+  const uint64_t trials = std::min(points, wanted);
+  Json facts{{"space", {{"points", points}}}, {"trials", trials}, {"nodes", model.nodes.size()}};
+  facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
+  if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
+  if (job.expected_seconds > 0)
+    facts["expected_s"] = job.expected_seconds * static_cast<double>(trials) / static_cast<double>(job.n_jobs);
+  return facts;
+}
+
+Json words_of_trial(const fs::path& output_dir, int64_t number) {
+  const fs::path file = output_dir / "auto_search.db";
+  if (!fs::exists(file)) throw Error("there is no study in " + output_dir.string() + " (no auto_search.db)");
+  const auto storage = search::open_storage(file.string());
+  for (const auto& study : storage->studies()) {
+    for (const auto& trial : storage->trials(study.id)) {
+      if (trial.number != number) continue;
+      if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");
+      throw Error("trial " + std::to_string(number) + " of the study in " + output_dir.string() + " did not finish");
+    }
+  }
+  throw Error("the study in " + output_dir.string() + " has no trial " + std::to_string(number));
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,59 @@
+// The whole program: model and samples in, the best quantized model and the reasons out.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "quasar/base/log.hpp"
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/search/run.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+// Who watches, and who may stop it.
+struct Monitor {
+  Log log = {};
+  search::Listener listener = {};
+  std::stop_token stop = {};
+};
+
+enum class Status { ok, goal_missed, no_candidate, interrupted };
+
+// A model with what was measured on it.
+struct Measured {
+  eval::Scores metrics;
+  std::optional<eval::Scores> holdout;
+  uintmax_t bytes = 0;
+  runtime::Latency latency;
+};
+
+struct Winner : Measured {
+  search::Trial trial;
+  quant::Config config;
+  size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
+};
+
+// Everything that a report shows.
+struct Summary {
+  Status status = Status::ok;
+  std::string reason;  // why the search ended, in words
+  Measured baseline;
+  std::optional<Winner> best;
+  std::vector<search::Trial> trials;
+  search::Counts counts;
+  double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
+};
+
+// Runs the search that the job describes and writes best.onnx, best_params.json, best_config.yaml and the study to its
+// output_dir. Throws Error for what the user can mend; a failing trial is recorded, not thrown.
+Summary search(const Job& job, const Monitor& monitor);
+
+// What `--dry-run` tells: {space: {points}, trials, samples: {…}, expected_s}, without running anything but the loading.
+Json dry_run(const Job& job);
+
+}  // namespace quasar::tune

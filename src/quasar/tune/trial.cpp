@@ -1,0 +1,69 @@
+#include "quasar/tune/trial.hpp"
+
+#include "quasar/base/parallel.hpp"
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/graph/load.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Ends a trial between two samples: when the search is stopped, or the trial is past its limit.
+std::function<void()> deadline(const Job& job, const std::stop_token& stop) {
+  return [limit = job.trial_time_limit, stop, watch = Stopwatch()] {
+    if (stop.stop_requested()) throw Cancelled("the search was stopped");
+    if (limit > 0 && watch.seconds() > limit)
+      throw Error("the trial took longer than trial_time_limit (" + Json(limit).dump() + " s)");
+  };
+}
+
+Json values_of(const eval::Scores& scores) {
+  Json values = Json::object();
+  for (const auto& [name, score] : scores) values[name] = score.value;
+  return values;
+}
+
+}  // namespace
+
+search::Direction direction_of(const std::string& metric) {
+  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
+  return maximize ? search::Direction::maximize : search::Direction::minimize;
+}
+
+bool within_tolerance(const Job& job, double value, double reference) {
+  if (job.tolerance.is_null()) return false;
+  const double loss = direction_of(job.metrics.front()) == search::Direction::maximize ? reference - value : value - reference;
+  return loss <= job.tolerance.get<double>();
+}
+
+quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
+  return quant::resolve(lab.model, lab.calibration.seen(config), config, lab.target);
+}
+
+search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
+  const auto check = deadline(lab.job, trial.stop());
+  const quant::Config config = quant::parse_config(lab.space.decode(trial.point()));
+  const quant::Plan plan = plan_of(lab, config);
+  if (const auto other = trial.claim(quant::hash_of(plan))) return {.duplicate_of = other};
+  Stopwatch watch;
+  const graph::Model candidate = quant::apply(lab.model, plan);
+  const double build_s = watch.seconds();
+  if (lab.job.keep_models == "all")
+    graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
+  const size_t threads = std::max<size_t>(1, cores() / static_cast<size_t>(lab.job.n_jobs));
+  const eval::Scores scores = lab.evaluator.score(candidate, threads, check);
+  const std::string& objective = lab.job.metrics.front();
+  const double value = scores.at(objective).value;
+  const bool candidate_found = within_tolerance(lab.job, value, lab.evaluator.reference().at(objective).value);
+  if (candidate_found && lab.job.keep_models == "candidates") {
+    graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
+  }
+  return {.values = {value},
+          .candidate = candidate_found,
+          .user_attributes = {{"metrics", values_of(scores)},
+                              {"config", quant::to_json(config)},
+                              {"quantized_nodes", plan.nodes.size()},
+                              {"build_s", build_s},
+                              {"score_s", watch.seconds() - build_s}}};
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,35 @@
+// One trial: point -> configuration -> plan -> quantized model -> scores.
+#pragma once
+
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/search/run.hpp"
+#include "quasar/tune/calibration.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+// What all trials share; immutable but for the calibration, which happens on first use.
+struct Laboratory {
+  const Job& job;
+  const graph::Model& model;
+  const quant::Target& target;
+  const search::Space& space;
+  Calibration& calibration;
+  const eval::Evaluator& evaluator;
+};
+
+// Metrics' direction of the objective.
+search::Direction direction_of(const std::string& metric);
+
+// The plan of a configuration in the laboratory.
+quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);
+
+// Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be
+// carried out, Cancelled when the search is stopped.
+search::Outcome try_point(const Laboratory& lab, search::Job& trial);
+
+// Whether a value of the objective is good enough: not worse than the float model's by more than search_metric_tolerance.
+bool within_tolerance(const Job& job, double value, double reference);
+
+}  // namespace quasar::tune
