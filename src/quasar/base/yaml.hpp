@@ -16,4 +16,7 @@ Json parse_yaml(const std::string& text, const std::string& source);
 // The same for a file; JSON is YAML too, so a .json file may be given.
 Json read_yaml(const std::filesystem::path& path);
 
+// The value as block-style YAML that read_yaml gives back equal.
+std::string to_yaml(const Json& value);
+
 }  // namespace quasar

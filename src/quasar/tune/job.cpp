@@ -23,26 +23,37 @@ struct LaterKey {
 };
 
 const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> all{{"search_spaces", nullptr},          {"objectives", nullptr},
-                                         {"constraints", nullptr},            {"pruner", "none"},
-                                         {"accuracy_criterion", nullptr},     {"tuning_criterion", nullptr},
-                                         {"quant_level", nullptr},            {"approach", "static"},
-                                         {"op_type_dict", nullptr},           {"op_name_dict", nullptr},
-                                         {"recipes", nullptr},                {"warm_start", nullptr},
-                                         {"plot_results", false},             {"advanced_fastft_search", false},
-                                         {"advanced_fastft_params", nullptr}, {"custom_op_library", nullptr}};
+  static const std::vector<LaterKey> all{{"search_spaces", nullptr},
+                                         {"objectives", nullptr},
+                                         {"constraints", nullptr},
+                                         {"pruner", "none"},
+                                         {"accuracy_criterion", nullptr},
+                                         {"tuning_criterion", nullptr},
+                                         {"quant_level", nullptr},
+                                         {"approach", "static"},
+                                         {"op_type_dict", nullptr},
+                                         {"op_name_dict", nullptr},
+                                         {"recipes", nullptr},
+                                         {"warm_start", nullptr},
+                                         {"plot_results", false},
+                                         {"advanced_fastft_search", false},
+                                         {"advanced_fastft_params", nullptr},
+                                         {"custom_op_library", nullptr}};
   return all;
 }
 
-fs::path from(const fs::path& base, const std::string& path) { return fs::path(path).is_absolute() ? fs::path(path) : base / path; }
+fs::path from(const fs::path& base, const std::string& path) {
+  return fs::path(path).is_absolute() ? fs::path(path) : base / path;
+}
 
 size_t half_of_memory() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
 void refuse_later_keys(Json& words) {
+  const Json given = words;
   for (const auto& later : later_keys()) {
-    for (const auto& [name, value] : Json(words).items()) {
+    for (const auto& [name, value] : given.items()) {
       if (normalized(name) != normalized(later.name)) continue;
       if (!value.is_null() && value != later.off) {
         throw Error("key '" + later.name + "' is not yet supported (" + later.name + ": " + later.off.dump() + " is accepted)");
@@ -65,7 +76,8 @@ std::vector<std::string> metric_names(const Options& keys) {
     names.push_back(eval::metrics::table().resolve(name.get<std::string>()));
   }
   if (names.empty()) throw Error("search_metric is an empty list, but must name at least one metric");
-  if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) throw Error("search_metric names a metric twice: " + given.dump());
+  if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
+    throw Error("search_metric names a metric twice: " + given.dump());
   return names;
 }
 
@@ -75,8 +87,8 @@ std::string checked_direction(const Options& keys, const std::string& metric) {
   const std::string given = keys.text("direction");
   const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
   if ((given == "maximize") != maximize) {
-    throw Error("direction is '" + given + "', but metric " + metric + " is better when " + (maximize ? "higher (maximize)" : "lower (minimize)") +
-                "; leave the key out");
+    throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
+                (maximize ? "higher (maximize)" : "lower (minimize)") + "; leave the key out");
   }
   return given;
 }
@@ -87,15 +99,18 @@ void read_data_keys(Job& job, const Options& keys) {
   job.holdout = keys.json("holdout_data_reader");
   job.data = keys.json("data_reader");
   job.split = keys.json("split");
-  if (job.split.is_null() != job.data.is_null()) throw Error("keys 'split' and 'data_reader' belong together: one of them is missing");
+  if (job.split.is_null() != job.data.is_null())
+    throw Error("keys 'split' and 'data_reader' belong together: one of them is missing");
   if (!job.split.is_null()) {
     if (!job.calibration.is_null()) throw Error("calib_data_reader contradicts split: give one of them");
     return;
   }
-  if (job.calibration.is_null()) throw Error("calib_data_reader is required: a reader, for example {reader: npz, path: calib.npz}");
+  if (job.calibration.is_null())
+    throw Error("calib_data_reader is required: a reader, for example {reader: npz, path: calib.npz}");
   if (job.evaluation.is_null()) {
     job.evaluation = job.calibration;
-    job.warnings.push_back("eval_data_reader is not given: candidates are scored on the calibration samples, so their scores are optimistic");
+    job.warnings.push_back(
+        "eval_data_reader is not given: candidates are scored on the calibration samples, so their scores are optimistic");
   }
 }
 
@@ -107,7 +122,9 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "base_framework", .fallback = "onnx", .help = "always onnx", .choices = {"onnx"}},
       {.name = "calib_data_reader", .fallback = nullptr, .help = "samples that ranges are taken from"},
       {.name = "eval_data_reader", .fallback = nullptr, .help = "samples that candidates are scored on"},
-      {.name = "holdout_data_reader", .fallback = nullptr, .help = "samples that only the winner and the float model are scored on"},
+      {.name = "holdout_data_reader",
+       .fallback = nullptr,
+       .help = "samples that only the winner and the float model are scored on"},
       {.name = "data_reader", .fallback = nullptr, .help = "one source for all, cut by split"},
       {.name = "split", .fallback = nullptr, .help = "{calibration: 100, evaluation: 300, holdout: rest, seed: 0}"},
       {.name = "preset", .fallback = nullptr, .help = "fills the keys that are left out; see `quasar list presets`"},
@@ -118,16 +135,26 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "search_metric", .fallback = nullptr, .help = "name or list: the first is the objective (default L2)"},
       {.name = "search_evaluator", .fallback = nullptr, .help = "the name of a metric"},
       {.name = "direction", .fallback = nullptr, .help = "minimize or maximize; the metric's own when left out"},
-      {.name = "search_metric_tolerance", .fallback = nullptr, .help = "a trial not worse than float by more than this is a candidate"},
-      {.name = "search_stop_condition", .fallback = Json::object(), .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
+      {.name = "search_metric_tolerance",
+       .fallback = nullptr,
+       .help = "a trial not worse than float by more than this is a candidate"},
+      {.name = "search_stop_condition",
+       .fallback = Json::object(),
+       .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
       {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
       {.name = "n_jobs", .fallback = 1, .help = "trials at the same time", .low = 1, .high = 1024},
       {.name = "search_devices", .fallback = "cpu", .help = "cpu", .choices = {"cpu"}},
       {.name = "seed", .fallback = 0, .help = "of everything random", .low = 0},
       {.name = "target", .fallback = "ort_cpu", .help = "what the model must run on"},
-      {.name = "calibration_sampling_size", .fallback = nullptr, .help = "number of calibration samples, or a list to search over", .aliases = {"CalibDataSize"}},
+      {.name = "calibration_sampling_size",
+       .fallback = nullptr,
+       .help = "number of calibration samples, or a list to search over",
+       .aliases = {"CalibDataSize"}},
       {.name = "output_dir", .fallback = "./quasar_out", .help = "where results go", .aliases = {"search_output_dir"}},
-      {.name = "temp_dir", .fallback = "", .help = "for float outputs beyond the memory limit (default output_dir/tmp)", .aliases = {"search_cache_dir"}},
+      {.name = "temp_dir",
+       .fallback = "",
+       .help = "for float outputs beyond the memory limit (default output_dir/tmp)",
+       .aliases = {"search_cache_dir"}},
       {.name = "memory_limit", .fallback = 0, .help = "bytes (default: half of the machine's)", .low = 0},
       {.name = "study_name", .fallback = "AutoSearch", .help = "name of the study in its database"},
       {.name = "study_storage_db", .fallback = "auto_search.db", .help = "file in output_dir, or sqlite:///…"},
@@ -144,7 +171,8 @@ Job parse_job(const Json& given, const fs::path& base) {
   if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
   Json words = given;
   for (const auto& [name, value] : given.items()) {
-    if (normalized(name) == "preset" && value.is_string()) words = over_preset(given, presets::table().make(value.get<std::string>())->words());
+    if (normalized(name) == "preset" && value.is_string())
+      words = over_preset(given, presets::table().make(value.get<std::string>())->words());
   }
   Job job;
   job.words = words;
@@ -172,7 +200,8 @@ Job parse_job(const Json& given, const fs::path& base) {
   job.metrics = metric_names(keys);
   job.direction = checked_direction(keys, job.metrics.front());
   job.tolerance = keys.json("search_metric_tolerance");
-  if (!job.tolerance.is_null() && !job.tolerance.is_number()) throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");
+  if (!job.tolerance.is_null() && !job.tolerance.is_number())
+    throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");
   job.stop = keys.json("search_stop_condition");
   job.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
@@ -195,7 +224,8 @@ void set_key(Json& words, const std::string& path, const Json& value) {
   size_t start = 0;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', start)) {
     place = &(*place)[path.substr(start, dot - start)];
-    if (!place->is_object() && !place->is_null()) throw Error("--set " + path + ": '" + path.substr(0, dot) + "' is not a mapping");
+    if (!place->is_object() && !place->is_null())
+      throw Error("--set " + path + ": '" + path.substr(0, dot) + "' is not a mapping");
     start = dot + 1;
   }
   if (start >= path.size()) throw Error("--set '" + path + "': the key is empty");

@@ -43,7 +43,7 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const auto check = deadline(lab.job, trial.stop());
   const quant::Config config = quant::parse_config(lab.space.decode(trial.point()));
   const quant::Plan plan = plan_of(lab, config);
-  if (const auto other = trial.claim(quant::hash_of(plan))) return {.duplicate_of = other};
+  if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
   Stopwatch watch;
   const graph::Model candidate = quant::apply(lab.model, plan);
   const double build_s = watch.seconds();
