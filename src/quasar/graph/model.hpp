@@ -34,6 +34,7 @@ struct Node {
   std::vector<std::string> outputs;
   std::vector<std::string> captures = {}; // values of this graph that the node's subgraphs read
   std::vector<Attribute> attributes = {};
+  std::shared_ptr<const std::string> rest = {};  // documentation and other fields: a serialized onnx::NodeProto without the above
 
   bool is(std::string_view type) const { return domain.empty() && op_type == type; }
   const Attribute* find(std::string_view attribute) const;
@@ -51,6 +52,7 @@ struct Value {
   DataType type = DataType::undefined;    // undefined: not a tensor (a sequence, an optional …)
   std::optional<Shape> shape = {};        // nullopt: not even the rank is known
   std::vector<std::string> symbols = {};  // per dimension: its symbolic name, or ""
+  std::shared_ptr<const std::string> rest = {};  // as it came (documentation, a type that is not a tensor's): an onnx::ValueInfoProto
 };
 
 struct Model {

@@ -1,0 +1,142 @@
+#include "quasar/graph/model_proto.hpp"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "quasar/base/error.hpp"
+#include "quasar/graph/constant_node.hpp"
+#include "quasar/graph/embed_external.hpp"
+#include "quasar/graph/node_proto.hpp"
+#include "quasar/graph/tensor_proto.hpp"
+
+namespace quasar::graph {
+namespace {
+
+constexpr int64_t oldest_ir = 3;
+// From here on initializers need not be inputs as well.
+constexpr int64_t ir_of_free_initializers = 4;
+
+void check_header(const onnx::ModelProto& proto) {
+  if (!proto.has_ir_version()) throw Error("this is not an ONNX model (it has no IR version)");
+  if (proto.ir_version() < oldest_ir) {
+    throw Error("IR version " + std::to_string(proto.ir_version()) +
+                " is too old, the oldest that Quasar takes is 3; export the model anew");
+  }
+  if (!proto.has_graph()) throw Error("this ONNX model has no graph");
+  if (proto.opset_import().empty()) throw Error("this ONNX model imports no operator set");
+}
+
+void add_initializer(Model& model, const std::string& name, Tensor tensor) {
+  if (name.empty()) throw Error("there is an initializer without a name");
+  if (!model.initializers.emplace(name, std::move(tensor)).second)
+    throw Error("there are two initializers with the name '" + name + "'");
+}
+
+// From the last to the first, so that each message can be handed over without moving the others.
+void take_initializers(Model& model, onnx::GraphProto& graph, ExternalFiles& files) {
+  for (int i = graph.initializer_size(); i > 0; --i) {
+    const std::shared_ptr<onnx::TensorProto> proto(graph.mutable_initializer()->ReleaseLast());
+    const std::string name = proto->name();
+    try {
+      add_initializer(model, name, tensor_of(proto, files));
+    } catch (const Error& e) {
+      throw Error("initializer '" + name + "': " + e.what(), e.blame());
+    }
+  }
+  for (const auto& sparse : graph.sparse_initializer()) {
+    add_initializer(model, sparse.values().name(), dense_of(sparse, files));
+  }
+  graph.clear_sparse_initializer();
+}
+
+void take_nodes(Model& model, onnx::GraphProto& graph, ExternalFiles& files) {
+  for (auto& proto : *graph.mutable_node()) {
+    Node node = node_of(proto, files);
+    if (node.is("Constant") && node.outputs.size() == 1) {
+      add_initializer(model, node.outputs[0], constant_of(node, files));
+    } else {
+      model.nodes.push_back(std::move(node));
+    }
+  }
+  graph.clear_node();
+}
+
+void take_values(Model& model, onnx::GraphProto& graph) {
+  for (const auto& input : graph.input()) {
+    if (!model.initializers.contains(input.name())) model.inputs.push_back(value_of(input));
+  }
+  for (const auto& output : graph.output()) model.outputs.push_back(value_of(output));
+  graph.clear_input();
+  graph.clear_output();
+}
+
+// Every node gets a name of its own: "Conv_3" for the fourth node, a number behind a name that is there already.
+void name_nodes(Model& model) {
+  Names names(model);
+  std::unordered_set<std::string> used;
+  for (size_t i = 0; i < model.nodes.size(); ++i) {
+    Node& node = model.nodes[i];
+    if (node.name.empty()) node.name = names.fresh(node.op_type + "_" + std::to_string(i));
+    if (!used.insert(node.name).second) node.name = names.fresh(node.name);
+  }
+}
+
+// Types of values that are no longer there would only mislead.
+void drop_stale_types(onnx::GraphProto& graph, const Model& model) {
+  std::unordered_set<std::string> known;
+  for (const auto& node : model.nodes) known.insert(node.outputs.begin(), node.outputs.end());
+  auto& types = *graph.mutable_value_info();
+  const auto stale = [&](const onnx::ValueInfoProto& type) { return !known.contains(type.name()); };
+  types.erase(std::remove_if(types.begin(), types.end(), stale), types.end());
+}
+
+}  // namespace
+
+Model model_of(onnx::ModelProto& proto, const std::filesystem::path& folder) {
+  check_header(proto);
+  ExternalFiles files(folder);
+  Model model;
+  model.ir_version = std::max(proto.ir_version(), ir_of_free_initializers);
+  for (const auto& import : proto.opset_import()) {
+    int64_t& version = model.opsets[domain_of(import.domain())];
+    version = std::max(version, import.version());
+  }
+  for (const auto& entry : proto.metadata_props()) model.metadata[entry.key()] = entry.value();
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  take_initializers(model, graph, files);
+  embed_external(proto, files);
+  take_nodes(model, graph, files);
+  take_values(model, graph);
+  name_nodes(model);
+  sort_nodes(model);
+  proto.clear_ir_version();
+  proto.clear_opset_import();
+  proto.clear_metadata_props();
+  model.rest = std::make_shared<const std::string>(proto.SerializeAsString());
+  return model;
+}
+
+void set_model(onnx::ModelProto& proto, const Model& model) {
+  if (model.rest && !proto.ParseFromString(*model.rest)) throw Error("the rest of the model cannot be read");
+  proto.set_ir_version(model.ir_version);
+  for (const auto& [domain, version] : model.opsets) {
+    auto& import = *proto.add_opset_import();
+    import.set_domain(domain);
+    import.set_version(version);
+  }
+  for (const auto& [key, value] : model.metadata) {
+    auto& entry = *proto.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  if (graph.name().empty()) graph.set_name("graph");  // the specification wants one
+  drop_stale_types(graph, model);
+  for (const auto& node : model.nodes) set_node(*graph.add_node(), node);
+  for (const auto& input : model.inputs) set_value(*graph.add_input(), input);
+  for (const auto& output : model.outputs) set_value(*graph.add_output(), output);
+}
+
+}  // namespace quasar::graph
