@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,31 +14,29 @@
 
 namespace quasar::quant {
 
-struct WeightPlan {
-  size_t input = 1;                        // which input of the node
+// A constant input of a node and how it is quantized.
+struct ConstantPlan {
+  size_t input = 1;  // which input of the node
   QuantParams params;
-};
-
-struct BiasPlan {
-  size_t input = 2;
-  QuantParams params;                      // int32, zero point 0, scale = s_input · s_weight
+  bool operator==(const ConstantPlan&) const = default;
 };
 
 struct NodePlan {
-  std::optional<WeightPlan> weight;
-  std::optional<BiasPlan> bias;
-  bool operator==(const NodePlan&) const;
+  std::optional<ConstantPlan> weight;
+  std::optional<ConstantPlan> bias;     // int32, zero point 0, scale = s_input · s_weight
+  std::vector<ConstantPlan> constants;  // that take part as activations: one side of Add, an input of Concat
+  bool operator==(const NodePlan&) const = default;
 };
 
 struct Plan {
-  std::map<std::string, QuantParams> values;      // value name -> Q/DQ pair that stands on it
-  std::map<std::string, NodePlan> nodes;          // the nodes that are quantized, by name
-  std::map<std::string, std::string> skipped;     // quantizable operators left in float, with the reason
+  std::map<std::string, QuantParams> values;   // value name -> Q/DQ pair that stands on it
+  std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
+  std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   Rounding rounding;
-  std::vector<std::string> notes;                 // what was decided on the way, in words (not part of the hash)
+  std::vector<std::string> notes;  // what was decided on the way, in words (not part of the hash)
 };
 
-// The values whose statistics a plan may need (to request them before any configuration is known).
+// The values whose statistics a plan may need (to request them before any configuration is known), in topological order.
 std::vector<std::string> observed_values(const graph::Model& model);
 
 // The statistics a configuration needs.
@@ -46,11 +45,15 @@ stats::Requests needs_of(const Config& config);
 // Throws Error when the configuration cannot be carried out on this model (an exclude that names no node, …).
 Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target);
 
-// Canonical JSON of everything that decides the model; equal text <=> equal plan.
+// JSON of everything that decides the model; equal text <=> equal plan.
 Json to_json(const Plan& plan);
 std::string hash_of(const Plan& plan);
 
-// The quantized model (QDQ format): quantized weights and biases, Q/DQ pairs. Metadata: version, canonical configuration, hash.
+// The quantized model (QDQ format): quantized weights and biases, Q/DQ pairs. Metadata: version, hash, number of nodes. Equal
+// plans give models that are equal byte for byte. Throws Error when the plan does not fit the model.
+//
+// Where the producer of a value v is quantized, it now writes `v_float`, and the pair gives v back: every reader, graph outputs
+// and subgraphs included, sees the dequantized value. Otherwise only quantized nodes read it, as `v_dequantized`.
 graph::Model apply(const graph::Model& model, const Plan& plan);
 
 }  // namespace quasar::quant

@@ -14,9 +14,16 @@ class Target {
   virtual ~Target() = default;
   // Whether the target runs this node quantized under this configuration; `why` says why not.
   virtual bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const = 0;
-  // Whether Q/DQ must stand between a compute node and the Relu or Clip behind it (with the activation's scale), so that the
-  // compute node runs in an integer kernel. false: the activation is absorbed by the quantization of its own output.
-  virtual bool separates_activation(const Config& config) const = 0;
+  // Whether quantization of an activation's output to `output` makes the target drop the activation, so that its producer's
+  // integer kernel writes that output. false: Q/DQ (with the same parameters) must stand between producer and activation.
+  virtual bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const = 0;
+  // Whether a matrix product with the sum of a constant vector behind it runs as one kernel with a wide bias, so that no Q/DQ
+  // stand between them and the vector is not quantized to 8 bits.
+  virtual bool fuses_bias() const = 0;
+  // The type in which a value is stored that `readers` inputs read; of the wanted width, the zero point moves with it.
+  virtual DataType activation_type(DataType wanted, size_t readers) const = 0;
+  // The type of a constant that takes part as an activation (one side of Add, an input of Concat).
+  virtual DataType constant_type(DataType wanted) const = 0;
 };
 
 }  // namespace quasar::quant

@@ -1,0 +1,125 @@
+// Which values are float32: operators hand on the type of their first input unless they stand in the lists below.
+#include <algorithm>
+#include <unordered_map>
+
+#include "quasar/ops/op.hpp"
+
+namespace quasar::ops {
+namespace {
+
+using Types = std::unordered_map<std::string_view, DataType>;
+
+bool among(std::string_view type, std::initializer_list<std::string_view> list) {
+  return std::ranges::find(list, type) != list.end();
+}
+
+// The input whose type the first output has.
+size_t typed_by(const graph::Node& node) {
+  if (among(node.op_type, {"Where", "CastLike"})) return 1;
+  if (node.is("OneHot")) return 2;
+  return 0;
+}
+
+DataType named_type(const graph::Node& node, std::string_view attribute, DataType fallback) {
+  return static_cast<DataType>(node.integer(attribute, static_cast<int64_t>(fallback)));
+}
+
+// Operators whose first two inputs have one type, so that a constant second one tells the type of an unknown first one.
+bool is_uniform(const graph::Node& node) {
+  return node.inputs.size() > 1 && among(node.op_type, {"Conv", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Mul", "Div",
+                                                        "PRelu", "BatchNormalization"});
+}
+
+// The type of the first output where the operator fixes it; undefined otherwise.
+DataType fixed_type(const graph::Node& node) {
+  const std::string_view type = node.op_type;
+  if (among(type, {"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "NonMaxSuppression"})) return DataType::int64;
+  if (among(type, {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"})) {
+    return DataType::boolean;
+  }
+  if (type == "Cast") return named_type(node, "to", DataType::undefined);
+  if (among(type,
+            {"RandomNormal", "RandomUniform", "EyeLike", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"})) {
+    return type.ends_with("Window") || type == "MelWeightMatrix" ? named_type(node, "output_datatype", DataType::float32)
+                                                                 : named_type(node, "dtype", DataType::float32);
+  }
+  if (type == "ConstantOfShape") {
+    const auto* value = node.find("value");
+    return value == nullptr ? DataType::float32 : std::get<Tensor>(value->value).type();
+  }
+  return DataType::undefined;
+}
+
+// Whether nothing can be said: control flow, sequences, integer arithmetic with its own types, other domains.
+bool is_unknown(const graph::Node& node) {
+  return !node.domain.empty() || !node.captures.empty() ||
+         among(node.op_type, {"If",
+                              "Loop",
+                              "Scan",
+                              "SequenceAt",
+                              "SequenceConstruct",
+                              "SequenceEmpty",
+                              "SequenceInsert",
+                              "SequenceErase",
+                              "SequenceLength",
+                              "SequenceMap",
+                              "SplitToSequence",
+                              "ConcatFromSequence",
+                              "Optional",
+                              "OptionalGetElement",
+                              "OptionalHasElement",
+                              "QuantizeLinear",
+                              "DequantizeLinear",
+                              "DynamicQuantizeLinear",
+                              "QLinearConv",
+                              "QLinearMatMul",
+                              "ConvInteger",
+                              "MatMulInteger",
+                              "Multinomial",
+                              "Bernoulli",
+                              "RandomNormalLike",
+                              "RandomUniformLike",
+                              "Unique",
+                              "BitShift",
+                              "StringNormalizer",
+                              "TfIdfVectorizer",
+                              "ImageDecoder"});
+}
+
+// Whether a further output has the first one's type (indices and masks do not).
+bool shares_type(const graph::Node& node) {
+  return among(node.op_type, {"Split", "LSTM", "GRU", "RNN", "BatchNormalization", "LayerNormalization"});
+}
+
+}  // namespace
+
+std::set<std::string> float_values(const graph::Model& model) {
+  Types types;
+  for (const auto& input : model.inputs) types[input.name] = input.type;
+  for (const auto& [name, tensor] : model.initializers) types[name] = tensor.type();
+  std::set<std::string> floats;
+  for (const auto& input : model.inputs) {
+    if (input.type == DataType::float32) floats.insert(input.name);
+  }
+  for (const auto& node : model.nodes) {
+    if (is_unknown(node)) continue;
+    const auto known = [&](size_t input) {
+      const auto found = input < node.inputs.size() ? types.find(node.inputs[input]) : types.end();
+      return found == types.end() ? DataType::undefined : found->second;
+    };
+    DataType type = fixed_type(node);
+    if (type == DataType::undefined && node.op_type != "Cast") type = known(typed_by(node));
+    if (type == DataType::undefined && is_uniform(node)) {
+      type = known(1);
+      if (type == DataType::float32) floats.insert(node.inputs[0]);
+    }
+    for (size_t k = 0; k < node.outputs.size() && (k == 0 || shares_type(node)); k++) {
+      if (node.outputs[k].empty()) continue;
+      types[node.outputs[k]] = type;
+      if (type == DataType::float32) floats.insert(node.outputs[k]);
+    }
+  }
+  return floats;
+}
+
+}  // namespace quasar::ops

@@ -1,0 +1,94 @@
+#include "quasar/quant/exclude.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <regex>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+
+namespace quasar::quant {
+namespace {
+
+using NodeNames = std::set<std::string>;
+
+const graph::Node& node_named(const std::string& name, const graph::Index& index) {
+  if (const auto* node = index.node(name)) return *node;
+  std::vector<std::string> known;
+  for (const auto& node : index.model().nodes) known.push_back(node.name);
+  throw Error("exclude: the model has no node '" + name + "'" + did_you_mean(name, known));
+}
+
+NodeNames nodes_where(const graph::Model& model, const std::function<bool(const graph::Node&)>& holds, const std::string& what) {
+  NodeNames out;
+  for (const auto& node : model.nodes) {
+    if (holds(node)) out.insert(node.name);
+  }
+  if (out.empty()) throw Error("exclude: no node of the model matches " + what);
+  return out;
+}
+
+NodeNames matching(const std::string& pattern, const graph::Model& model) {
+  try {
+    const std::regex regex(pattern);
+    return nodes_where(
+        model, [&](const graph::Node& node) { return std::regex_match(node.name, regex); }, "regex '" + pattern + "'");
+  } catch (const std::regex_error& error) {
+    throw Error("exclude: '" + pattern + "' is not a regular expression: " + error.what());
+  }
+}
+
+using Neighbours = std::function<void(const graph::Node&, const std::function<void(const graph::Node*)>&)>;
+
+NodeNames reachable(const graph::Node& start, const Neighbours& neighbours) {
+  NodeNames seen{start.name};
+  std::vector<const graph::Node*> open{&start};
+  while (!open.empty()) {
+    const graph::Node* node = open.back();
+    open.pop_back();
+    neighbours(*node, [&](const graph::Node* next) {
+      if (next != nullptr && seen.insert(next->name).second) open.push_back(next);
+    });
+  }
+  return seen;
+}
+
+NodeNames between(const std::string& from, const std::string& to, const graph::Index& index) {
+  const auto forward = reachable(node_named(from, index), [&](const graph::Node& node, const auto& visit) {
+    for (const auto& value : node.outputs) std::ranges::for_each(index.consumers(value), visit);
+  });
+  const auto backward = reachable(node_named(to, index), [&](const graph::Node& node, const auto& visit) {
+    for (const auto& value : node.inputs) visit(index.producer(value));
+    for (const auto& value : node.captures) visit(index.producer(value));
+  });
+  if (!forward.contains(to)) throw Error("exclude: no path leads from '" + from + "' to '" + to + "'");
+  NodeNames out;
+  std::ranges::set_intersection(forward, backward, std::inserter(out, out.end()));
+  return out;
+}
+
+NodeNames selected(const Json& element, const graph::Index& index) {
+  const auto has = [&](const char* key) { return element.contains(key) && element.at(key).is_string(); };
+  const auto text = [&](const char* key) { return element.at(key).get<std::string>(); };
+  if (element.is_string()) return {node_named(element.get<std::string>(), index).name};
+  if (element.is_object() && element.size() == 1 && has("name")) return {node_named(text("name"), index).name};
+  if (element.is_object() && element.size() == 1 && has("regex")) return matching(text("regex"), index.model());
+  if (element.is_object() && element.size() == 1 && has("op_type")) {
+    const std::string type = text("op_type");
+    return nodes_where(
+        index.model(), [&](const graph::Node& node) { return node.op_type == type; }, "op_type '" + type + "'");
+  }
+  if (element.is_object() && element.size() == 2 && has("from") && has("to")) return between(text("from"), text("to"), index);
+  throw Error("exclude: " + element.dump() + " is not a name, {regex: …}, {op_type: …} or {from: …, to: …}");
+}
+
+}  // namespace
+
+std::set<std::string> excluded_nodes(const std::vector<Json>& exclude, const graph::Index& index) {
+  NodeNames out;
+  for (const auto& element : exclude) out.merge(selected(element, index));
+  return out;
+}
+
+}  // namespace quasar::quant

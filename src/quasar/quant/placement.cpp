@@ -1,0 +1,123 @@
+#include "quasar/quant/placement.hpp"
+
+#include <algorithm>
+
+#include "quasar/quant/exclude.hpp"
+
+namespace quasar::quant {
+namespace {
+
+class Placing {
+ public:
+  Placing(const graph::Index& index, const Config& config, const Target& target)
+      : index_(index), model_(index.model()), config_(config), target_(target) {}
+
+  Placement run() {
+    choose_candidates();
+    for (const auto& node : model_.nodes) {
+      const ops::Roles* roles = candidate(node);
+      if (roles != nullptr && (roles->kind == ops::Kind::compute || roles->kind == ops::Kind::elementwise)) accept(node, *roles);
+    }
+    // In topological order, so that chains of them follow.
+    for (const auto& node : model_.nodes) {
+      const ops::Roles* roles = candidate(node);
+      if (roles == nullptr || out_.nodes.contains(node.name)) continue;
+      const std::string& input = node.inputs[roles->activations.front()];
+      const bool follows =
+          roles->kind == ops::Kind::movement ? out_.values.contains(input) : out_.roles(index_.producer(input)) != nullptr;
+      if (follows) {
+        accept(node, *roles);
+      } else {
+        out_.skipped[node.name] = "its input is not quantized";
+      }
+    }
+    if (target_.fuses_bias()) find_biases();
+    return std::move(out_);
+  }
+
+ private:
+  void choose_candidates() {
+    ops::Survey survey = ops::survey(model_);
+    out_.skipped = std::move(survey.declined);
+    const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    for (auto& [name, roles] : survey.quantizable) {
+      std::string why;
+      if (excluded.contains(name)) {
+        out_.skipped[name] = "excluded";
+      } else if (!target_.runs(*index_.node(name), roles, config_, why)) {
+        out_.skipped[name] = why;
+      } else {
+        candidates_[name] = std::move(roles);
+      }
+    }
+  }
+
+  const ops::Roles* candidate(const graph::Node& node) const {
+    const auto found = candidates_.find(node.name);
+    return found == candidates_.end() ? nullptr : &found->second;
+  }
+
+  void accept(const graph::Node& node, const ops::Roles& roles) {
+    out_.nodes[node.name] = roles;
+    for (const size_t input : roles.activations) {
+      if (model_.initializer(node.inputs[input]) == nullptr) out_.values.insert(node.inputs[input]);
+    }
+    const size_t outputs = roles.kind == ops::Kind::movement ? node.outputs.size() : 1;
+    for (size_t k = 0; k < outputs; k++) {
+      if (!node.outputs[k].empty()) out_.values.insert(node.outputs[k]);
+    }
+  }
+
+  // MatMul with weights, then Add of a constant vector [out].
+  void find_biases() {
+    for (const auto& [name, roles] : out_.nodes) {
+      const graph::Node& product = *index_.node(name);
+      if (!product.is("MatMul") || !roles.weight || !roles.weight->axis) continue;
+      const graph::Node* sum = sole_reader(product.outputs.front(), index_);
+      if (sum == nullptr || !sum->is("Add") || out_.roles(sum) == nullptr) continue;
+      const auto& other = sum->inputs[0] == product.outputs.front() ? sum->inputs[1] : sum->inputs[0];
+      const Tensor* vector = model_.initializer(other);
+      const Tensor* weights = model_.initializer(product.inputs[roles.weight->input]);
+      if (vector == nullptr || vector->shape() != Shape{weights->shape().back()}) continue;
+      out_.biased[sum->outputs.front()] = product.outputs.front();
+      out_.values.erase(product.outputs.front());
+    }
+  }
+
+  const graph::Index& index_;
+  const graph::Model& model_;
+  const Config& config_;
+  const Target& target_;
+  std::map<std::string, ops::Roles> candidates_;
+  Placement out_;
+};
+
+size_t times_read(const std::string& value, const graph::Node& node) {
+  return static_cast<size_t>(std::ranges::count(node.inputs, value) + std::ranges::count(node.captures, value));
+}
+
+}  // namespace
+
+const ops::Roles* Placement::roles(const graph::Node* node) const {
+  if (node == nullptr) return nullptr;
+  const auto found = nodes.find(node->name);
+  return found == nodes.end() ? nullptr : &found->second;
+}
+
+Placement place(const graph::Index& index, const Config& config, const Target& target) {
+  return Placing(index, config, target).run();
+}
+
+const graph::Node* sole_reader(const std::string& value, const graph::Index& index) {
+  const auto& nodes = index.consumers(value);
+  if (nodes.size() != 1 || index.is_output(value) || times_read(value, *nodes.front()) != 1) return nullptr;
+  return std::ranges::count(nodes.front()->inputs, value) == 1 ? nodes.front() : nullptr;
+}
+
+size_t readers(const std::string& value, const graph::Index& index) {
+  size_t count = index.is_output(value) ? 1 : 0;
+  for (const graph::Node* node : index.consumers(value)) count += times_read(value, *node);
+  return count;
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,36 @@
+// Where Q/DQ pairs stand: which nodes are quantized, and what each value between them is to quantization.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "quasar/graph/model.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/config.hpp"
+#include "quasar/quant/target.hpp"
+
+namespace quasar::quant {
+
+struct Placement {
+  std::map<std::string, ops::Roles> nodes;     // the nodes that are quantized
+  std::map<std::string, std::string> skipped;  // those that could be, with the reason
+  std::set<std::string> values;                // inputs and outputs of quantized nodes, all but constants
+  std::map<std::string, std::string> biased;   // sum of a product and a constant vector -> the product's value, kept wide
+
+  const ops::Roles* roles(const graph::Node* node) const;  // nullptr: not quantized, or no node
+};
+
+// Weighted sums and elementwise operators are quantized wherever target and configuration allow it; movements and activations
+// where their input comes from a quantized node or is quantized for another reader, so that no pair stands where nobody
+// gains from it.
+Placement place(const graph::Index& index, const Config& config, const Target& target);
+
+// The only node that reads the value; nullptr when there are several or none, or when the graph or a subgraph hands it out.
+const graph::Node* sole_reader(const std::string& value, const graph::Index& index);
+
+// In how many places the value is read, graph outputs and subgraphs included.
+size_t readers(const std::string& value, const graph::Index& index);
+
+}  // namespace quasar::quant

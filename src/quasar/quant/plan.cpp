@@ -1,0 +1,39 @@
+#include "quasar/quant/plan.hpp"
+
+#include "quasar/base/hash.hpp"
+
+namespace quasar::quant {
+namespace {
+
+Json to_json(const QuantParams& params) {
+  return {{"type", name_of(params.type)}, {"scales", params.scales}, {"zero_points", params.zero_points}, {"axis", params.axis}};
+}
+
+Json to_json(const ConstantPlan& plan) {
+  return {{"input", plan.input}, {"params", to_json(plan.params)}};
+}
+
+Json to_json(const NodePlan& plan) {
+  Json out = Json::object();
+  if (plan.weight) out["weight"] = to_json(*plan.weight);
+  if (plan.bias) out["bias"] = to_json(*plan.bias);
+  for (const auto& constant : plan.constants) out["constants"].push_back(to_json(constant));
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan) {
+  Json values = Json::object(), nodes = Json::object();
+  for (const auto& [name, params] : plan.values) values[name] = to_json(params);
+  for (const auto& [name, node] : plan.nodes) nodes[name] = to_json(node);
+  return {{"values", std::move(values)},
+          {"nodes", std::move(nodes)},
+          {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+}
+
+std::string hash_of(const Plan& plan) {
+  return quasar::hash_of(std::string_view(canonical(to_json(plan))));
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,166 @@
+// A configuration becomes a plan: first where pairs stand (placement), then the parameters of each value, weight and bias.
+//   own range      the value's statistics, by the configuration's calibration method
+//   movement       the input's parameters, so that codes pass through unchanged
+//   before an activation that the target does not absorb: the activation's own parameters; what it would clip saturates
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "quasar/base/error.hpp"
+#include "quasar/quant/placement.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/quant/range.hpp"
+#include "quasar/quant/weights.hpp"
+
+namespace quasar::quant {
+namespace {
+
+// The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
+QuantParams stored_as(DataType type, QuantParams params) {
+  if (type == params.type) return params;
+  const auto shift = static_cast<int32_t>(grid_of(type, false).low - grid_of(params.type, false).low);
+  for (auto& zero_point : params.zero_points) zero_point += shift;
+  params.type = type;
+  return params;
+}
+
+// Rounding of the scale may carry the ends of the grid beyond the bounds to which the activation clips, by an ulp; then no target
+// could tell that the grid clips as well.
+void keep_within(const ops::Bounds& bounds, QuantParams& params) {
+  const Grid grid = grid_of(params.type, false);
+  const auto beyond = [&](float scale) {
+    return scale * static_cast<float>(grid.high - params.zero_points[0]) > bounds.high ||
+           scale * static_cast<float>(grid.low - params.zero_points[0]) < bounds.low;
+  };
+  for (int ulps = 0; ulps < 2 && beyond(params.scales[0]); ulps++) {
+    const float less = std::nextafter(params.scales[0], 0.0F);
+    if (!beyond(less) || ulps == 0) params.scales[0] = less;
+  }
+}
+
+class Resolver {
+ public:
+  Resolver(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target)
+      : index_(model),
+        seen_(seen),
+        config_(config),
+        target_(target),
+        placement_(place(index_, config, target)),
+        method_(ranges::table().make(config.activation.range_method, config.activation.range_options)) {}
+
+  Plan run() {
+    Plan plan;
+    plan.rounding = config_.rounding;
+    for (const auto& value : placement_.values) {
+      if (const QuantParams& params = params_of(value); !absorbed_.contains(value)) {
+        plan.values[value] = stored_as(target_.activation_type(params.type, readers(value, index_)), params);
+      }
+    }
+    for (const auto& [name, roles] : placement_.nodes) plan.nodes[name] = plan_node(*index_.node(name), roles);
+    plan.skipped = std::move(placement_.skipped);
+    plan.notes = std::move(notes_);
+    return plan;
+  }
+
+ private:
+  // Memoized; std::unordered_map keeps references valid.
+  const QuantParams& params_of(const std::string& value) {
+    if (const auto known = params_.find(value); known != params_.end()) return known->second;
+    QuantParams params = find_params(value);
+    return params_.emplace(value, std::move(params)).first->second;
+  }
+
+  QuantParams find_params(const std::string& value) {
+    const graph::Node* producer = index_.producer(value);
+    const ops::Roles* produced = placement_.roles(producer);
+    if (produced != nullptr && produced->kind == ops::Kind::movement)
+      return params_of(producer->inputs[produced->activations.front()]);
+    const graph::Node* reader = sole_reader(value, index_);
+    const ops::Roles* read = placement_.roles(reader);
+    if (produced != nullptr && read != nullptr && read->kind == ops::Kind::activation) {
+      const QuantParams& clipped = params_of(reader->outputs.front());
+      if (target_.absorbs(*read->bounds, clipped)) absorbed_.insert(value);
+      return clipped;
+    }
+    QuantParams params = own_params(value);
+    if (produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
+    return params;
+  }
+
+  QuantParams own_params(const std::string& value) const {
+    const auto found = seen_.find(value);
+    if (found == seen_.end()) throw Error("no statistics of value '" + value + "' were collected");
+    const Scheme& scheme = config_.activation;
+    const auto [scale, zero_point] =
+        scale_for(method_->pick(found->second, scheme), scheme.type, scheme.symmetric, scheme.scale_type);
+    return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+  }
+
+  NodePlan plan_node(const graph::Node& node, const ops::Roles& roles) {
+    NodePlan plan;
+    const auto constant = [&](size_t input) { return index_.model().initializer(node.inputs[input]); };
+    if (roles.weight) {
+      const Tensor& weights = *constant(roles.weight->input);
+      plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, config_.weight)};
+      if (roles.bias) {
+        const Tensor& bias = *constant(*roles.bias);
+        const float input_scale = params_of(node.inputs[roles.activations.front()]).scales.front();
+        const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale);
+        if (raised > 0)
+          notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
+        plan.bias = ConstantPlan{*roles.bias, bias_params(plan.weight->params, bias, input_scale)};
+      }
+    }
+    if (placement_.biased.contains(node.outputs.front())) return plan;
+    for (const size_t input : roles.activations) {
+      if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values)});
+    }
+    return plan;
+  }
+
+  // Constants are known exactly: min/max over all of them, in the activations' symmetry.
+  QuantParams constant_params(const Tensor& values) const {
+    const Scheme scheme{.type = target_.constant_type(config_.activation.type),
+                        .symmetric = config_.activation.symmetric,
+                        .scale_type = config_.activation.scale_type};
+    return weight_params(values, std::nullopt, scheme);
+  }
+
+  const graph::Index index_;
+  const stats::Statistics& seen_;
+  const Config& config_;
+  const Target& target_;
+  Placement placement_;
+  const std::unique_ptr<RangeMethod> method_;
+  std::unordered_map<std::string, QuantParams> params_;
+  std::set<std::string> absorbed_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::vector<std::string> observed_values(const graph::Model& model) {
+  const ops::Survey survey = ops::survey(model);
+  std::vector<std::string> out;
+  std::set<std::string> known;
+  const auto add = [&](const std::string& value) {
+    if (!value.empty() && model.initializer(value) == nullptr && known.insert(value).second) out.push_back(value);
+  };
+  for (const auto& node : model.nodes) {
+    const auto found = survey.quantizable.find(node.name);
+    if (found == survey.quantizable.end()) continue;
+    for (const size_t input : found->second.activations) add(node.inputs[input]);
+    if (found->second.kind != ops::Kind::movement) add(node.outputs.front());
+  }
+  return out;
+}
+
+stats::Requests needs_of(const Config& config) {
+  return ranges::table().make(config.activation.range_method, config.activation.range_options)->needs();
+}
+
+Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target) {
+  return Resolver(model, seen, config, target).run();
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,62 @@
+// ONNX Runtime's CPU provider on x86-64 (1.30), as found by experiment: which operators its QDQ fusion turns into integer
+// kernels.
+//
+// It computes with uint8 activations: an int8 Q/DQ pair becomes uint8 with a zero point moved by 128, but only a pair whose Q has
+// one reader. Where a value is read several times, and in constants, the conversion is done here, or their readers would run in
+// float.
+#include <algorithm>
+#include <array>
+
+#include "quasar/quant/target.hpp"
+
+namespace quasar::quant::targets {
+namespace {
+
+constexpr std::array<std::string_view, 29> integer_kernels = {
+    "Conv",      "Gemm",    "MatMul",  "Add",    "Mul",    "Where",   "Concat",       "AveragePool", "GlobalAveragePool",
+    "LeakyRelu", "Sigmoid", "Softmax", "Relu",   "Clip",   "Reshape", "Flatten",      "Squeeze",     "Unsqueeze",
+    "Transpose", "Slice",   "Split",   "Gather", "Expand", "Tile",    "DepthToSpace", "MaxPool",     "ReduceMax",
+    "ReduceMin", "Resize"};
+
+bool is_byte(DataType type) {
+  return type == DataType::int8 || type == DataType::uint8;
+}
+
+class OrtCpu final : public Target {
+ public:
+  bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    if (!is_byte(config.activation.type) || (roles.weight && !is_byte(config.weight.type))) {
+      why = "ONNX Runtime's CPU has integer kernels for 8 bits only";
+    } else if (std::ranges::find(integer_kernels, node.op_type) == integer_kernels.end() ||
+               (node.is("Resize") && roles.kind != ops::Kind::movement)) {
+      why = "ONNX Runtime's CPU has no integer kernel for it";
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  // Its fusion compares the ends of the grid with the bounds.
+  bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override {
+    const Grid grid = grid_of(output.type, false);
+    const float scale = output.scales.front();
+    const auto end = [&](int64_t code) { return scale * static_cast<float>(code - output.zero_points.front()); };
+    return end(grid.low) >= bounds.low && end(grid.high) <= bounds.high;
+  }
+
+  bool fuses_bias() const override { return true; }
+
+  DataType activation_type(DataType wanted, size_t readers) const override {
+    return wanted == DataType::int8 && readers > 1 ? DataType::uint8 : wanted;
+  }
+
+  DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }
+};
+
+}  // namespace
+
+Entry<Target> ort_cpu() {
+  return {.help = "ONNX Runtime's CPU provider: what its integer kernels run", .make = make_as<OrtCpu, Target>};
+}
+
+}  // namespace quasar::quant::targets

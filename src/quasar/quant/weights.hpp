@@ -1,0 +1,24 @@
+// Scales of weights and biases.
+//   weights  one scale and zero point, or one per slice along the output-channel axis, by the scheme's calibration method
+//   bias     int32 codes with scale s_bias = s_input · s_weight, so that they add to the integer sums as they are
+#pragma once
+
+#include <optional>
+
+#include "quasar/quant/scheme.hpp"
+
+namespace quasar::quant {
+
+// `axis`: the output-channel axis; nullopt: the weights have no channels, one scale serves all. Throws Error for granularity
+// group.
+QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const Scheme& scheme);
+
+// Raises weight scales where |bias| / (s_input · s_weight) would exceed 2³⁰ (half of int32, the other half is left to the sum),
+// which happens in channels whose weights vanish. Channels that hold nothing but zeros get the smallest scale that fits.
+// -> number of scales changed.
+size_t fit_to_bias(QuantParams& params, const Tensor& weights, const Tensor& bias, float input_scale);
+
+// One scale, or one per weight scale, along the last axis of `bias`.
+QuantParams bias_params(const QuantParams& weight, const Tensor& bias, float input_scale);
+
+}  // namespace quasar::quant
