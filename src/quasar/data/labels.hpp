@@ -1,0 +1,39 @@
+// Class labels beside samples.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "quasar/base/plugin.hpp"
+#include "quasar/data/dataset.hpp"
+
+namespace quasar::data {
+
+// A data set with one label per sample, or with none.
+class Labelled : public Dataset {
+ public:
+  explicit Labelled(std::vector<int64_t> labels) : labels_(std::move(labels)) {}
+  std::optional<int64_t> label(size_t index) const override {
+    return labels_.empty() ? std::nullopt : std::optional(labels_.at(index));
+  }
+
+ private:
+  std::vector<int64_t> labels_;
+};
+
+// The option label_offset added to each.
+std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options);
+
+// One label per sample from an array [n] or [n,1] of whole numbers. Throws Error that begins with `where`.
+std::vector<int64_t> labels_of(const Tensor& array, const std::string& where);
+
+// A CSV file with columns `file` and `label` (others are passed over): the label of each of `files`, in their order. Rows for
+// other files are allowed. Throws Error that names the CSV file and the line, or a file without a label.
+std::vector<int64_t> read_labels(const std::filesystem::path& csv, const std::vector<std::string>& files);
+
+// `name` from base if there is such a file, else from the samples' folder.
+std::filesystem::path find_labels(const std::string& name, const std::filesystem::path& base,
+                                  const std::filesystem::path& folder);
+
+}  // namespace quasar::data

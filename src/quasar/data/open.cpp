@@ -1,0 +1,71 @@
+#include "quasar/base/yaml.hpp"
+#include "quasar/data/dataset.hpp"
+#include "quasar/data/reader.hpp"
+
+namespace quasar::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_file(const fs::path& folder, const std::string& extension) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == extension) return true;
+  }
+  return false;
+}
+
+// The reader that a path calls for.
+std::string reader_for(const fs::path& path) {
+  if (!fs::exists(path)) throw Error("data '" + path.string() + "': no such file or folder");
+  if (!fs::is_directory(path)) {
+    if (path.extension() == ".npz") return "npz";
+    throw Error("data '" + path.string() +
+                "': expected a .npz file, a folder of .npy files or of test_data_set_*, random, or a " +
+                ".yaml or .json file with a reader");
+  }
+  if (has_file(path, ".npy")) return "npy";
+  if (fs::exists(path / "input_0.pb")) return "pb";
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (!entry.is_directory()) continue;
+    if (entry.path().filename().string().starts_with("test_data_set_")) return "pb";
+    if (has_file(entry.path(), ".npy")) return "npy";
+  }
+  throw Error("data '" + path.string() + "': the folder holds neither .npy files (or subfolders of them) nor test_data_set_*");
+}
+
+DatasetPtr open_mapping(Json options, const std::vector<graph::Value>& inputs, const fs::path& base) {
+  std::string name;
+  if (options.contains("reader")) {
+    if (!options["reader"].is_string()) throw Error("data: 'reader' is " + options["reader"].dump() + ", but must be a name");
+    name = options["reader"].get<std::string>();
+    options.erase("reader");
+  } else if (options.contains("path") && options["path"].is_string()) {
+    name = reader_for(base / options["path"].get<std::string>());
+  } else {
+    throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
+  }
+  if (normalized(name) == "images") {
+    throw Error("reader 'images' is not yet supported; known: " + joined(readers::table().names()));
+  }
+  return readers::table().make(name, options)->open(inputs, base);
+}
+
+}  // namespace
+
+DatasetPtr open(const Json& description, const std::vector<graph::Value>& inputs, const fs::path& base) {
+  if (description.is_object()) return open_mapping(description, inputs, base);
+  if (!description.is_string()) throw Error("data: expected a text or a mapping with a reader, found " + description.dump());
+  const std::string text = description.get<std::string>();
+  const fs::path path = base / text;
+  if (text == "random" && !fs::exists(path)) return open_mapping({{"reader", "random"}}, inputs, base);
+  const std::string extension = path.extension().string();
+  if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
+    const Json mapping = read_yaml(path);
+    if (!mapping.is_object())
+      throw Error("'" + path.string() + "' must hold a mapping with a reader, such as {reader: npz, path: calib.npz}");
+    return open_mapping(mapping, inputs, path.parent_path());
+  }
+  return open_mapping({{"reader", reader_for(path)}, {"path", text}}, inputs, base);
+}
+
+}  // namespace quasar::data
