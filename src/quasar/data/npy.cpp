@@ -155,6 +155,11 @@ NpyHeader read_npy_header(const Bytes& bytes, const std::string& where) {
   bytes.read(magic_size + width, std::as_writable_bytes(std::span(text)));
   NpyHeader header = HeaderText(text, where).read();
   header.offset = offset;
+  try {
+    bytes_of(header.type, count_of(header.shape));
+  } catch (const Error& e) {
+    throw Error(where + ": " + e.what());
+  }
   return header;
 }
 
