@@ -106,10 +106,14 @@ class Space {
   Space pinned(const Point& point) const;
 
  private:
-  class Counter;  // counts the points below a prefix; in space_count.cpp
+  class Counter;  // numbers the points of a finite space
+
+  void count_points();
+  std::vector<std::pair<std::string, Json>> flattened(const Json& words) const;  // a configuration by study names
 
   std::vector<Parameter> parameters_;
-  std::vector<std::string> order_;  // level-1 keys and groups as in the file
+  std::vector<std::string> order_;          // level-1 keys and groups as in the file
+  std::shared_ptr<const Counter> counter_;  // shared by copies of the space, never changed; nullptr: not finite
 };
 
 }  // namespace quasar::search

@@ -16,9 +16,9 @@ struct Progress {
   Counts counts;
   double seconds = 0;  // since the start of this run
   Direction direction = Direction::minimize;
-  size_t candidates = 0;                 // complete trials that are good enough for the user
+  size_t candidates = 0;                 // complete trials, no duplicates, that are good enough for the user
   std::optional<double> best_candidate;  // the best value among them
-  size_t since_best = 0;                 // trials finished since the best value was found
+  size_t since_best = 0;                 // trials executed since the best value was found
 };
 
 class StopCondition {
@@ -37,8 +37,8 @@ class StopCondition {
 
 using StopConditions = std::vector<std::unique_ptr<StopCondition>>;
 
-// {"n_trials": 20, "time_limit": 60}: one condition per key; null and negative values switch it off. Throws Error for unknown
-// keys and values out of range.
+// {"n_trials": 20, "time_limit": 60}: one condition per key, whose first option is the value; null and -1 switch it off. Throws
+// Error for unknown keys and values out of range.
 StopConditions stop_conditions(const Json& words);
 
 }  // namespace quasar::search

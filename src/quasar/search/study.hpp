@@ -40,13 +40,23 @@ class Study {
   // Tell: replaces the trial of this number, which now has its final state; the end is now unless it is set.
   const Trial& finish(Trial trial);
 
+  // Throws Error when there is no trial of this number.
+  const Trial& at(int64_t number) const;
+
   // The complete trial with the best first value (the earliest of equals); nullptr: none.
-  const Trial* best() const;
+  const Trial* best() const { return best_ ? &trials_[*best_] : nullptr; }
 
  private:
+  size_t position(int64_t number) const;
+  void compare(size_t position);  // with the best so far
+
   Storage& storage_;
   StudyRecord record_;
   std::vector<Trial> trials_;
+  std::optional<size_t> best_;
 };
+
+// The trial as failed because it was ended from outside; its point will be tried again.
+Trial interrupted(Trial trial, const std::string& why);
 
 }  // namespace quasar::search

@@ -1,0 +1,33 @@
+// How Optuna writes values, distributions and times into its relational schema (version 12); checked against Optuna 5.0.
+//
+// Optuna's choices are null, true/false, numbers and texts. Any other choice, and a text that could be mistaken for one, is
+// stored as the text of its JSON: [3000, 0.1] as "[3000,0.1]".
+#pragma once
+
+#include <string>
+
+#include "quasar/search/trial.hpp"
+
+namespace quasar::search::optuna {
+
+// JSON text; bytes that are not UTF-8 are replaced, as messages of exceptions may hold any.
+std::string text_of(const Json& value);
+
+// {"name": "CategoricalDistribution", "attributes": {"choices": […]}} and so on.
+std::string text_of(const Distribution& distribution);
+Distribution distribution_of(const std::string& text);
+
+// What the column trial_params.param_value holds: the position of a choice, otherwise the number itself.
+double number_of(const Distribution& distribution, const Json& value);
+Json value_of(const Distribution& distribution, double number);
+
+const char* text_of(State state);  // "RUNNING" …
+State state_of(const std::string& text);
+const char* text_of(Direction direction);  // "MINIMIZE", "MAXIMIZE"
+Direction direction_of(const std::string& text);
+
+// Local time, "2026-01-31 23:59:59.123456".
+std::string text_of(Time time);
+Time time_of(const std::string& text);
+
+}  // namespace quasar::search::optuna

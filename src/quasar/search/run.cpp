@@ -1,0 +1,350 @@
+#include "quasar/search/run.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "quasar/base/hash.hpp"
+
+namespace quasar::search {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Which trial has, or is making, the result of a plan. Non-duplicate trials of this and earlier runs; interrupted ones give up
+// what they claimed.
+class Claims {
+ public:
+  explicit Claims(std::span<const Trial> trials) {
+    for (const Trial& trial : trials) {
+      if (!trial.finished() || trial.interrupted() || trial.is_duplicate() ||
+          !trial.user_attributes.contains(attribute::plan_hash))
+        continue;
+      owners_.emplace(trial.user_attributes[attribute::plan_hash].get<std::string>(), trial.number);
+    }
+  }
+
+  std::optional<int64_t> claim(const std::string& hash, int64_t number) {
+    const auto [owner, is_new] = owners_.emplace(hash, number);
+    return is_new || owner->second == number ? std::nullopt : std::optional(owner->second);
+  }
+
+  void give_up(int64_t number) {
+    std::erase_if(owners_, [&](const auto& entry) { return entry.second == number; });
+  }
+
+ private:
+  std::map<std::string, int64_t> owners_;
+};
+
+// Follows the trials of one stage for the stop conditions.
+class Tracker {
+ public:
+  Tracker(std::span<const Trial> trials, const std::string& stage, Direction direction) : stage_(stage) {
+    progress_.direction = direction;
+    for (const Trial& trial : trials) add(trial);
+  }
+
+  void add(const Trial& trial) {
+    if (trial.user_attributes.value(attribute::stage, std::string()) != stage_) return;
+    count(progress_.counts, trial);
+    if (!trial.finished() || trial.interrupted() || trial.is_duplicate()) return;
+    ++progress_.since_best;
+    if (trial.state != State::complete) return;
+    const double value = trial.values.front();
+    if (!best_ || better(value, *best_, progress_.direction)) {
+      best_ = value;
+      progress_.since_best = 0;
+    }
+    if (!trial.is_candidate()) return;
+    ++progress_.candidates;
+    auto& best = progress_.best_candidate;
+    if (!best || better(value, *best, progress_.direction)) best = value;
+  }
+
+  void start() { ++progress_.counts.running; }
+  void finish(const Trial& trial) {
+    --progress_.counts.running;
+    add(trial);
+  }
+
+  const Counts& counts() const { return progress_.counts; }
+  Progress progress(double seconds) const {
+    Progress out = progress_;
+    out.seconds = seconds;
+    return out;
+  }
+
+ private:
+  std::string stage_;
+  Progress progress_;
+  std::optional<double> best_;
+};
+
+class Loop {
+ public:
+  Loop(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
+       const Objective& objective)
+      : options_(options),
+        study_(study),
+        space_(space),
+        sampler_(sampler),
+        conditions_(conditions),
+        objective_(objective),
+        claims_(study.trials()),
+        tracker_(study.trials(), options.stage, study.directions().front()) {
+    sampler_.check(space);
+    study_.check(space);
+    for (const Point& point : options.first) {
+      space.check(point);
+      if (!tried(point) && std::find(first_.begin(), first_.end(), point) == first_.end()) first_.push_back(point);
+    }
+    for (const auto& condition : conditions_) {
+      if (const auto limit = condition->limit()) total_ = std::min(*limit, total_.value_or(*limit));
+    }
+    if (const auto size = space.size()) total_ = std::min(*size, total_.value_or(*size));
+  }
+
+  RunResult run() {
+    const std::stop_callback forward(options_.stop, [this] { stop_.request_stop(); });
+    const std::jthread timer = deadline_timer();
+    if (options_.n_jobs <= 1) {
+      work();
+    } else {
+      std::vector<std::jthread> workers;
+      for (size_t i = 0; i < options_.n_jobs; ++i) workers.emplace_back([this] { work(); });
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return result();
+  }
+
+ private:
+  // One trial in the hands of its objective.
+  class MyJob final : public Job {
+   public:
+    MyJob(Loop& loop, Trial trial) : loop_(loop), trial_(std::move(trial)) {}
+    const Point& point() const override { return trial_.point; }
+    int64_t number() const override { return trial_.number; }
+    uint64_t seed() const override { return seed_of(loop_.options_.seed, static_cast<uint64_t>(trial_.number)); }
+    std::stop_token stop() const override { return loop_.stop_.get_token(); }
+
+    std::optional<int64_t> claim(const std::string& hash) override {
+      trial_.user_attributes[attribute::plan_hash] = hash;
+      const std::scoped_lock lock(loop_.mutex_);
+      return loop_.claims_.claim(hash, trial_.number);
+    }
+    void report(int64_t step, double value) override { trial_.intermediate[step] = value; }
+
+    const Trial& trial() const { return trial_; }
+
+   private:
+    Loop& loop_;
+    Trial trial_;
+  };
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  bool tried(const Point& point) const {
+    const auto trials = study_.trials();
+    return std::any_of(trials.begin(), trials.end(),
+                       [&](const Trial& t) { return t.finished() && !t.interrupted() && t.point == point; });
+  }
+
+  // Requests the stop when the earliest deadline has passed.
+  std::jthread deadline_timer() {
+    std::optional<double> deadline;
+    for (const auto& condition : conditions_) {
+      if (const auto d = condition->deadline()) deadline = std::min(*d, deadline.value_or(*d));
+    }
+    if (!deadline) return {};
+    return std::jthread([this, wait = std::min(*deadline, 1e9)](std::stop_token over) {
+      std::mutex mutex;
+      std::condition_variable_any passing;
+      std::unique_lock lock(mutex);
+      passing.wait_until(lock, over, begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait)),
+                         [] { return false; });
+      if (!over.stop_requested()) stop_.request_stop();
+    });
+  }
+
+  void work() {
+    try {
+      while (auto job = ask()) tell(attempt(*job));
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      stop_.request_stop();
+      changed_.notify_all();
+    }
+  }
+
+  std::unique_ptr<MyJob> ask() {
+    std::unique_lock lock(mutex_);
+    while (!stop_.stop_requested() && !end_) {
+      const Progress now = tracker_.progress(seconds());
+      Progress settled = now;
+      settled.counts.running = 0;
+      if (const auto reason = met(settled)) {
+        end_ = {RunResult::End::condition, *reason};
+        changed_.notify_all();
+      } else if (met(now)) {
+        changed_.wait(lock);  // enough is running, unless some of it turns out to be duplicates
+      } else {
+        return start();
+      }
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<MyJob> start() {
+    const auto point = next_point();
+    if (!point) {
+      end_ = {RunResult::End::exhausted, "every point of the search space was tried"};
+      changed_.notify_all();
+      return nullptr;
+    }
+    Json attributes = Json::object();
+    if (!options_.stage.empty()) attributes[attribute::stage] = options_.stage;
+    const Trial& trial = study_.start(space_, *point, attributes);
+    tracker_.start();
+    hear(Event::Kind::started, trial);
+    return std::make_unique<MyJob>(*this, trial);
+  }
+
+  std::optional<std::string> met(const Progress& progress) const {
+    for (const auto& condition : conditions_) {
+      if (auto reason = condition->met(progress)) return reason;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Point> next_point() {
+    if (!first_.empty()) {
+      const Point out = first_.front();
+      first_.pop_front();
+      return out;
+    }
+    // A stream of its own, not that of the objective.
+    const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
+    Rng rng(seed_of(seed_of(options_.seed, number), 1));
+    return sampler_.next({space_, study_.trials(), study_.directions(), options_.cost}, rng);
+  }
+
+  // The trial's end; without the lock, this is where the time goes.
+  Trial attempt(MyJob& job) {
+    const auto failed = [&](const std::string& why) {
+      Trial out = job.trial();
+      out.state = State::failed;
+      out.user_attributes[attribute::error] = why;
+      return out;
+    };
+    try {
+      return finished(job, objective_(job));
+    } catch (const Cancelled& e) {
+      return stop_.stop_requested() ? interrupted(job.trial(), e.what()) : failed(e.what());
+    } catch (const std::exception& e) {
+      return failed(e.what());
+    } catch (...) {
+      return failed("an exception of unknown type");
+    }
+  }
+
+  Trial finished(const MyJob& job, const Outcome& outcome) const {
+    Trial out = job.trial();
+    out.user_attributes.update(outcome.user_attributes);
+    if (outcome.duplicate_of) {
+      out.user_attributes[attribute::duplicate_of] = *outcome.duplicate_of;
+      return out;
+    }
+    const size_t objectives = study_.directions().size();
+    if (outcome.values.size() != objectives && !(outcome.pruned && outcome.values.empty())) {
+      throw Error("the objective gave " + std::to_string(outcome.values.size()) + " values, but the study has " +
+                  std::to_string(objectives));
+    }
+    for (const double value : outcome.values) {
+      if (std::isnan(value)) throw Error("the objective is not a number (NaN)");
+    }
+    out.values = outcome.values;
+    out.state = outcome.pruned ? State::pruned : State::complete;
+    if (outcome.candidate) out.user_attributes[attribute::candidate] = true;
+    return out;
+  }
+
+  // Records the trial, or keeps a duplicate until the trial that it repeats has ended.
+  void tell(Trial trial) {
+    const std::scoped_lock lock(mutex_);
+    if (!trial.is_duplicate()) return settle(std::move(trial));
+    const Trial& original = study_.at(trial.user_attributes[attribute::duplicate_of].get<int64_t>());
+    if (original.state == State::running) {
+      waiting_[original.number].push_back(std::move(trial));
+    } else {
+      settle(copied(std::move(trial), original));
+    }
+  }
+
+  void settle(Trial trial) {
+    if (trial.interrupted()) claims_.give_up(trial.number);
+    const Trial original = study_.finish(std::move(trial));
+    tracker_.finish(original);
+    cut_ = cut_ || original.interrupted();
+    changed_.notify_all();
+    hear(Event::Kind::finished, original);
+    auto duplicates = waiting_.extract(original.number);
+    if (duplicates.empty()) return;
+    for (Trial& duplicate : duplicates.mapped()) settle(copied(std::move(duplicate), original));
+  }
+
+  // The result of the original under the duplicate's own number, point and stage.
+  static Trial copied(Trial duplicate, const Trial& original) {
+    duplicate.state = original.state;
+    duplicate.values = original.values;
+    for (const auto& [key, value] : original.user_attributes.items()) {
+      if (!duplicate.user_attributes.contains(key)) duplicate.user_attributes[key] = value;
+    }
+    return duplicate;
+  }
+
+  void hear(Event::Kind kind, const Trial& trial) {
+    if (options_.listener) options_.listener({kind, trial, study_.best(), tracker_.counts(), total_});
+  }
+
+  RunResult result() const {
+    const bool stopped = options_.stop.stop_requested();
+    if (end_ && !(stopped && cut_)) return {end_->first, end_->second, tracker_.counts()};
+    const auto reason = stopped ? std::nullopt : met(tracker_.progress(seconds()));  // the deadline
+    if (reason) return {RunResult::End::condition, *reason, tracker_.counts()};
+    return {RunResult::End::interrupted, "interrupted", tracker_.counts()};
+  }
+
+  const RunOptions& options_;
+  Study& study_;
+  const Space& space_;
+  Sampler& sampler_;
+  const StopConditions& conditions_;
+  const Objective& objective_;
+  const Clock::time_point begin_ = Clock::now();
+  std::stop_source stop_;
+
+  std::mutex mutex_;  // guards everything below, the study and the sampler
+  Claims claims_;
+  Tracker tracker_;
+  std::deque<Point> first_;
+  std::map<int64_t, std::vector<Trial>> waiting_;  // duplicates of trials that are still running
+  std::optional<std::pair<RunResult::End, std::string>> end_;
+  std::optional<uint64_t> total_;
+  std::exception_ptr failure_;
+  bool cut_ = false;                 // some trial was interrupted
+  std::condition_variable changed_;  // a trial ended, or the run
+};
+
+}  // namespace
+
+RunResult run(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
+              const Objective& objective) {
+  return Loop(options, study, space, sampler, conditions, objective).run();
+}
+
+}  // namespace quasar::search

@@ -1,0 +1,22 @@
+// The points of a finite space that need no further trial: what grid and random search must not repeat.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+
+#include "quasar/search/sampler.hpp"
+
+namespace quasar::search {
+
+class Taken {
+ public:
+  // Indices of the points that are running or finished, interrupted ones excepted. Looks only at trials that came since the
+  // last call, so that asking stays cheap in a long study.
+  const std::unordered_set<uint64_t>& update(const History& history);
+
+ private:
+  std::unordered_set<uint64_t> indices_;
+  size_t seen_ = 0;
+};
+
+}  // namespace quasar::search
