@@ -1,0 +1,148 @@
+#include "quasar/search/storage.hpp"
+
+#include <gtest/gtest.h>
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/search/optuna_format.hpp"
+#include "quasar/search/study.hpp"
+
+namespace quasar::search {
+namespace {
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(OptunaFormat, DistributionsAsOptunaWritesThem) {
+  // Texts taken from a database that Optuna 5.0 made.
+  const std::pair<Distribution, const char*> table[] = {
+      {Categorical{{"x", nullptr, true, 1.5}},
+       R"({"name": "CategoricalDistribution", "attributes": {"choices": ["x", null, true, 1.5]}})"},
+      {Integer{1, 10, 3, false}, R"({"name": "IntDistribution", "attributes": {"log": false, "step": 3, "low": 1, "high": 10}})"},
+      {Integer{1, 64, 1, true}, R"({"name": "IntDistribution", "attributes": {"log": true, "step": 1, "low": 1, "high": 64}})"},
+      {Real{1e-3, 1, {}, true},
+       R"({"name": "FloatDistribution", "attributes": {"step": null, "low": 0.001, "high": 1.0, "log": true}})"},
+      {Real{0, 1, 0.25, false},
+       R"({"name": "FloatDistribution", "attributes": {"step": 0.25, "low": 0.0, "high": 1.0, "log": false}})"},
+  };
+  for (const auto& [distribution, text] : table) {
+    EXPECT_EQ(Json::parse(optuna::text_of(distribution)), Json::parse(text));
+    EXPECT_EQ(optuna::distribution_of(text), distribution);
+    EXPECT_EQ(optuna::distribution_of(optuna::text_of(distribution)), distribution);
+  }
+}
+
+TEST(OptunaFormat, ListsAndMappingsAreTextsThere) {
+  const Distribution pairs =
+      Categorical{{Json::parse("[3000, 0.1]"), Json::parse(R"({"regex": "^conv"})"), "[not json", "[1]", "\"", nullptr}};
+  const Json stored = Json::parse(optuna::text_of(pairs));
+  for (const Json& choice : stored["attributes"]["choices"]) EXPECT_TRUE(choice.is_string() || choice.is_null());
+  EXPECT_EQ(stored["attributes"]["choices"][0], "[3000,0.1]");
+  EXPECT_EQ(optuna::distribution_of(stored.dump()), pairs);
+}
+
+TEST(OptunaFormat, TimesKeepMicroseconds) {
+  for (const char* text : {"2026-01-31 23:59:59.123456", "2026-07-01 00:00:00.000001", "1999-12-31 12:00:00.999999"}) {
+    EXPECT_EQ(optuna::text_of(optuna::time_of(text)), text);
+  }
+  EXPECT_EQ(optuna::time_of("2026-01-31 10:00:01.5") - optuna::time_of("2026-01-31 10:00:00"), std::chrono::milliseconds(1500));
+}
+
+TEST(Sqlite, FilesThatAreNotStudies) {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return (folder.path() / name).string(); };
+  write_file(path("text.db"), std::string_view("this is a text, and long enough to be mistaken for a database header by nobody"));
+  EXPECT_NE(message_of([&] { open_storage(path("text.db")); }).find(path("text.db")), std::string::npos);
+  {
+    soci::session other(soci::sqlite3, "dbname=" + path("other.db"));
+    other << "CREATE TABLE mine (x INTEGER)";
+  }
+  EXPECT_EQ(message_of([&] { open_storage(path("other.db")); }),
+            path("other.db") + " is an SQLite file, but not a study database");
+  EXPECT_NE(message_of([&] { open_storage(path("missing/study.db")); }).find(path("missing/study.db")), std::string::npos);
+  open_storage(path("old.db"));
+  {
+    soci::session old(soci::sqlite3, "dbname=" + path("old.db"));
+    old << "UPDATE version_info SET schema_version = 11";
+  }
+  EXPECT_NE(message_of([&] { open_storage(path("old.db")); }).find("has version 11 of Optuna's schema"), std::string::npos);
+  EXPECT_NE(message_of([&] { open_storage("postgresql://host/db"); }).find("not supported"), std::string::npos);
+  EXPECT_NE(message_of([&] { storage::table().make("sqlite"); }).find("'path' is missing"), std::string::npos);
+}
+
+TEST(Sqlite, LockedByAnotherProgram) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  const auto storage = storage::table().make("sqlite", {{"path", path}, {"timeout", 0}});
+  const StudyRecord study = storage->create("s", {Direction::minimize});
+  soci::session other(soci::sqlite3, "dbname=" + path);
+  other << "BEGIN IMMEDIATE";
+  Trial trial;
+  const std::string message = message_of([&] { storage->start(study.id, trial); });
+  EXPECT_NE(message.find(path), std::string::npos);
+  EXPECT_NE(message.find("another program is writing"), std::string::npos);
+  other << "COMMIT";
+  EXPECT_NO_THROW(storage->start(study.id, trial));
+}
+
+TEST(Study, ExistingStudyNeedsResume) {
+  const auto storage = open_storage("memory");
+  Study(*storage, {.name = "a"});
+  EXPECT_NE(message_of([&] { Study(*storage, {.name = "a"}); }).find("exists already"), std::string::npos);
+  EXPECT_NO_THROW(Study(*storage, {.name = "a", .resume = true}));
+  EXPECT_NO_THROW(Study(*storage, {.name = "b", .resume = true}));
+  EXPECT_NE(message_of([&] {
+              Study(*storage, {.name = "a", .directions = {Direction::maximize}, .resume = true});
+            }).find("other objectives"),
+            std::string::npos);
+}
+
+TEST(Study, RunningTrialsOfADeadProcessAreInterrupted) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  const Space space = Space::parse({{"a", {1, 2, 3}}});
+  {
+    const auto storage = open_storage(path);
+    Study study(*storage, {});
+    Trial done = study.start(space, space.at(0));
+    done.state = State::complete;
+    done.values = {0.5};
+    study.finish(done);
+    study.start(space, space.at(1));
+  }
+  const auto storage = open_storage(path);
+  const Study study(*storage, {.resume = true});
+  ASSERT_EQ(study.trials().size(), 2u);
+  EXPECT_EQ(study.trials()[0].state, State::complete);
+  EXPECT_EQ(study.trials()[1].state, State::failed);
+  EXPECT_TRUE(study.trials()[1].interrupted());
+  ASSERT_NE(study.best(), nullptr);
+  EXPECT_EQ(study.best()->number, 0);
+}
+
+TEST(Study, ChangedChoicesContradict) {
+  const auto storage = open_storage("memory");
+  Study study(*storage, {});
+  const Space space = Space::parse({{"a", {1, 2}}, {"b", {1}}});
+  Trial done = study.start(space, space.at(0));
+  done.state = State::complete;
+  done.values = {1};
+  study.finish(done);
+  EXPECT_NO_THROW(study.check(space));
+  EXPECT_NO_THROW(study.check(Space::parse({{"a", {1, 2}}, {"c", {7}}})));
+  EXPECT_NE(message_of([&] { study.check(Space::parse({{"a", {1, 2, 3}}, {"b", {1}}})); }).find("'a'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quasar::search
