@@ -13,6 +13,7 @@ class Accumulator {
   // One sample's values. The result depends on the order of the samples only through moving averages and the last bits of sums.
   void add(std::span<const float> values);
   TensorStats result() const;
+  size_t not_finite() const { return seen_.not_finite; }
 
  private:
   TensorStats seen_;

@@ -85,7 +85,7 @@ struct CollectOptions {
 };
 
 // Runs the model on every sample, with the named values (float32) as outputs. Memory does not grow with the number of samples:
-// at most 64 MiB of values are held at a time (one sample's largest value, when that is more); a model whose named values need
+// at most 128 MiB of values are held at a time (one sample's largest value, when that is more); a model whose named values need
 // more per sample is run several times.
 // -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error for a value that is not finite, with
 // its name and the sample's number, for a value that is not float32, and for a prefix beyond the number of samples.

@@ -1,9 +1,9 @@
 // The range whose quantized distribution Q diverges least from the observed one, P: minimizes KL(P‖Q) = Σ P log(P/Q).
 //
-// P: the histogram inside the range, the clipped mass added to its outermost bins. Q: the histogram inside the range, the mass
-// of each code's cell [(k − ½)s, (k + ½)s) spread over the cell's occupied bins. Both normalized. Symmetric schemes compare |x|.
-// Exact zeros are represented exactly; they enter the normalization only.
-// Source: S. Migacz, 8-bit inference with TensorRT, GTC 2017; there with 2048 bins and cells of whole bins.
+// P: the histogram inside the range, the clipped mass added to its outermost occupied bins. Q: the histogram inside the range,
+// the mass of each code's cell [(k − ½)s, (k + ½)s) spread over the cell's occupied bins. Both normalized. Symmetric schemes
+// compare |x|. Exact zeros are represented exactly; they enter the normalization only. Source: S. Migacz, 8-bit inference with
+// TensorRT, GTC 2017; there with 2048 bins and cells of whole bins.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,40 +50,46 @@ class Divergence {
     const double reach = step * static_cast<double>(grid.high - scale.zero_point);
     const double high = std::min(scheme_.symmetric ? std::max(-seen_.low, seen_.high) : seen_.high, reach);
     const size_t bins = mass_.size() - 1;
-    const auto first = static_cast<size_t>(std::clamp(std::floor(bin_of(low)), 0.0, static_cast<double>(bins - 1)));
-    const auto last =
+    auto first = static_cast<size_t>(std::clamp(std::floor(bin_of(low)), 0.0, static_cast<double>(bins - 1)));
+    auto last =
         static_cast<size_t>(std::clamp(std::ceil(bin_of(high)), static_cast<double>(first + 1), static_cast<double>(bins)));
     const double inside = mass_[last] - mass_[first];
     const double total = mass_[bins] + zeros_;
     if (inside == 0) return std::numeric_limits<double>::infinity();
+    while (count(first) == 0) ++first;
+    while (count(last - 1) == 0) --last;
     const Sum sum = over_codes(step, first, last);
-    double value = x_log_x_[last] - x_log_x_[first] - sum.value;
-    value += clipped(mass_[first], first, sum.first_density) + clipped(mass_[bins] - mass_[last], last - 1, sum.last_density);
+    const double value = x_log_x_[last] - x_log_x_[first] - sum.value + clipped(mass_[first], count(first), sum.first_log) +
+                         clipped(mass_[bins] - mass_[last], count(last - 1), sum.last_log);
     return value / total + std::log((inside + zeros_) / total);
   }
 
  private:
   struct Sum {
-    double value = 0;                            // Σ over codes: mass · log(mass / occupied bins)
-    double first_density = 0, last_density = 0;  // Q of the outermost bins, before normalization
+    double value = 0;                    // Σ over codes: mass · log(mass / occupied bins)
+    double first_log = 0, last_log = 0;  // mean log of Q, before normalization, in the outermost bins
   };
 
   double bin_of(double x) const { return x / width_ + static_cast<double>(origin_); }
+  double count(size_t bin) const { return mass_[bin + 1] - mass_[bin]; }
 
+  // Of the bins first … last − 1, of which the outermost are occupied.
   Sum over_codes(double step, size_t first, size_t last) const {
     if (step <= width_) {  // finer than the bins: Q is P but for what is clipped
-      return {x_log_x_[last] - x_log_x_[first], mass_[first + 1] - mass_[first], mass_[last] - mass_[last - 1]};
+      return {x_log_x_[last] - x_log_x_[first], std::log(count(first)), std::log(count(last - 1))};
     }
     Sum sum;
-    double from = static_cast<double>(first);
-    const double end = static_cast<double>(last);
+    const double begin = static_cast<double>(first), end = static_cast<double>(last);
+    double from = begin;
     for (double k = std::round(edge(first) / step); from < end; ++k) {
       const double to = std::min(end, std::max(from, bin_of((k + 0.5) * step)));
       const double mass = before(mass_, to) - before(mass_, from), occupied = before(occupied_, to) - before(occupied_, from);
-      const double density = mass > 0 ? mass / occupied : 0;
-      if (mass > 0) sum.value += mass * std::log(density);
-      if (from <= static_cast<double>(first)) sum.first_density = density;
-      sum.last_density = density;
+      if (mass > 0) {
+        const double density = std::log(mass / occupied);
+        sum.value += mass * density;
+        sum.first_log += density * std::max(0.0, std::min(to, begin + 1) - from);
+        sum.last_log += density * std::max(0.0, to - std::max(from, end - 1));
+      }
       from = to;
     }
     return sum;
@@ -97,12 +103,9 @@ class Divergence {
     return sums[i] + (position - static_cast<double>(i)) * (sums[i + 1] - sums[i]);
   }
 
-  // What `outside`, clipped into `bin`, adds to Σ p log(p/q).
-  double clipped(double outside, size_t bin, double density) const {
-    if (outside == 0) return 0;
-    if (density <= 0) return std::numeric_limits<double>::infinity();
-    const double count = mass_[bin + 1] - mass_[bin];
-    return x_log_x(count + outside) - x_log_x(count) - outside * std::log(density);
+  // What `outside`, clipped into a bin of `count` values, adds to Σ p log(p/q).
+  static double clipped(double outside, double count, double log_density) {
+    return outside == 0 ? 0 : x_log_x(count + outside) - x_log_x(count) - outside * log_density;
   }
 
   Scheme scheme_;

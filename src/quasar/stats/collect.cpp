@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/stats/accumulator.hpp"
+#include "quasar/stats/statistics.hpp"
+
+namespace quasar::stats {
+namespace {
+
+constexpr size_t most_bytes_held = size_t{128} << 20;
+
+size_t index_of(const std::vector<graph::Value>& values, const std::string& name) {
+  const auto found = std::find_if(values.begin(), values.end(), [&](const graph::Value& value) { return value.name == name; });
+  return static_cast<size_t>(found - values.begin());
+}
+
+void require_float(const graph::Value& value) {
+  if (value.type == DataType::float32) return;
+  throw Error("statistics are kept of float32 values only, but '" + value.name + "' is " + std::string(name_of(value.type)));
+}
+
+// Gives the named values for a sample: graph inputs as they are, the others from a run.
+class Source {
+ public:
+  Source(const graph::Model& model, std::vector<std::string> names) : names_(std::move(names)) {
+    std::vector<std::string> inner;
+    for (const auto& name : names_) {
+      const size_t input = index_of(model.inputs, name);
+      const bool given = input < model.inputs.size();
+      if (given) require_float(model.inputs[input]);
+      places_.push_back({given, given ? input : inner.size()});
+      if (!given) inner.push_back(name);
+    }
+    if (inner.empty()) return;
+    session_.emplace(runtime::tapped(model, inner));
+    for (const auto& output : session_->outputs()) require_float(output);
+    for (const auto& input : session_->inputs()) fed_.push_back(index_of(model.inputs, input.name));
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+
+  std::vector<Tensor> at(const data::Sample& sample) const {
+    std::vector<Tensor> outputs;
+    if (session_) {
+      std::vector<Tensor> inputs;
+      for (const size_t input : fed_) inputs.push_back(sample.at(input));
+      outputs = session_->run(inputs);
+    }
+    std::vector<Tensor> values;
+    for (const auto& [given, place] : places_) values.push_back(given ? sample.at(place) : outputs.at(place));
+    return values;
+  }
+
+ private:
+  struct Place {
+    bool given;
+    size_t index;  // of the model's inputs, or of the session's outputs
+  };
+  std::vector<std::string> names_;
+  std::vector<Place> places_;
+  std::optional<runtime::Session> session_;
+  std::vector<size_t> fed_;  // the model's input for each of the session's
+};
+
+std::vector<size_t> sizes_of(const std::vector<Tensor>& values) {
+  std::vector<size_t> sizes;
+  for (const Tensor& value : values) sizes.push_back(value.bytes().size());
+  return sizes;
+}
+
+// One pass over the samples: chunks are run sample by sample in parallel, then every value takes its chunk in the order of the
+// samples, values in parallel. So nothing depends on the number of threads, and no thread keeps a histogram of its own.
+class Pass {
+ public:
+  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, size_t threads)
+      : source_(source),
+        samples_(samples),
+        threads_(threads == 0 ? cores() : threads),
+        seen_(source.names().size(), Accumulator(requests)) {}
+
+  // Observes the samples up to `end`, at most `chunk` at a time.
+  void advance(size_t end, size_t chunk) {
+    while (next_ < end) {
+      const size_t count = std::min(chunk, end - next_);
+      std::vector<std::vector<Tensor>> values(count);
+      parallel_for(count, threads_, [&](size_t i) { values[i] = source_.at(samples_.at(next_ + i)); });
+      observe(values);
+      next_ += count;
+    }
+  }
+
+  const Accumulator& seen(size_t value) const { return seen_[value]; }
+
+ private:
+  void observe(const std::vector<std::vector<Tensor>>& values) {
+    constexpr size_t none = std::numeric_limits<size_t>::max();
+    std::vector<size_t> bad(seen_.size(), none);
+    parallel_for(seen_.size(), threads_, [&](size_t v) {
+      for (size_t i = 0; i < values.size() && bad[v] == none; ++i) {
+        seen_[v].add(values[i][v].as<float>());
+        if (seen_[v].not_finite() > 0) bad[v] = next_ + i;
+      }
+    });
+    const auto first = std::min_element(bad.begin(), bad.end());
+    if (first == bad.end() || *first == none) return;
+    throw Error("sample " + std::to_string(*first) + " of " + samples_.source() + ": '" +
+                source_.names()[static_cast<size_t>(first - bad.begin())] +
+                "' has values that are not finite (NaN or infinite); such a model or sample cannot be calibrated");
+  }
+
+  const Source& source_;
+  const data::Dataset& samples_;
+  size_t threads_;
+  std::vector<Accumulator> seen_;
+  size_t next_ = 0;
+};
+
+// The values in order, in groups whose sizes stay below the limit (or of one value).
+std::vector<std::vector<std::string>> grouped(const std::vector<std::string>& names, const std::vector<size_t>& sizes) {
+  std::vector<std::vector<std::string>> groups(1);
+  size_t bytes = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!groups.back().empty() && bytes + sizes[i] > most_bytes_held) {
+      groups.emplace_back();
+      bytes = 0;
+    }
+    groups.back().push_back(names[i]);
+    bytes += sizes[i];
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::map<size_t, Statistics> collect(const graph::Model& model, const data::Dataset& samples,
+                                     const std::vector<std::string>& values, const Requests& requests,
+                                     const CollectOptions& options) {
+  if (samples.size() == 0) throw Error(samples.source() + " has no samples to calibrate with");
+  std::set<size_t> stops = options.prefixes;
+  if (!stops.empty() && (*stops.begin() == 0 || *stops.rbegin() > samples.size())) {
+    const size_t wrong = *stops.begin() == 0 ? 0 : *stops.rbegin();
+    throw Error("statistics after " + std::to_string(wrong) + " samples were asked for, but " + samples.source() + " has 1 to " +
+                std::to_string(samples.size()));
+  }
+  stops.insert(samples.size());
+
+  std::map<size_t, Statistics> result;
+  for (const size_t stop : stops) result[stop];
+  if (values.empty()) return result;
+  std::optional<Source> source(std::in_place, model, values);
+  const std::vector<size_t> sizes = sizes_of(source->at(samples.at(0)));
+  const auto groups = grouped(values, sizes);
+  size_t at = 0;
+  for (const auto& group : groups) {
+    if (groups.size() > 1) source.emplace(model, group);
+    size_t bytes = 1;
+    for (size_t i = 0; i < group.size(); ++i) bytes += sizes[at + i];
+    at += group.size();
+    const size_t threads = options.threads == 0 ? cores() : options.threads;
+    const size_t chunk = std::clamp<size_t>(most_bytes_held / bytes, 1, 4 * threads);
+    tell(options.log, Level::debug,
+         "calibration: " + std::to_string(group.size()) + " values of " + std::to_string(samples.size()) + " samples, " +
+             std::to_string(chunk) + " at a time");
+    Pass pass(*source, samples, requests, threads);
+    for (const size_t stop : stops) {
+      pass.advance(stop, chunk);
+      for (size_t i = 0; i < group.size(); ++i) result[stop][group[i]] = pass.seen(i).result();
+    }
+  }
+  return result;
+}
+
+}  // namespace quasar::stats
