@@ -56,11 +56,15 @@ TEST_P(RangeContract, FiniteRangeWithZeroAndAUsableScale) {
       EXPECT_GE(range.high, 0) << name;
       const ScaleAndZero scale = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
       EXPECT_TRUE(std::isnormal(scale.scale) && scale.scale > 0) << name;
-      if (name == "all zero" || name == "nothing") EXPECT_EQ(range, stats::Range{}) << name;
+      if (name == "all zero" || name == "nothing") {
+        EXPECT_EQ(range, stats::Range{}) << name;
+      }
       if (scheme.scale_type == ScaleType::power_of_two) continue;  // may reach beyond what was seen
       EXPECT_GE(range.low, low) << name;
       EXPECT_LE(range.high, high) << name;
-      if (high - low > 1e-30) EXPECT_GT(range.high - range.low, 0) << name;
+      if (high - low > 1e-30) {
+        EXPECT_GT(range.high - range.low, 0) << name;
+      }
     }
   }
 }
