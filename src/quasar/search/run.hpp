@@ -31,7 +31,7 @@ class Job {
 };
 
 struct Outcome {
-  std::vector<double> values;                // one per objective
+  std::vector<double> values = {};           // one per objective
   std::optional<int64_t> duplicate_of = {};  // from claim(); the other fields are copied from that trial then
   bool pruned = false;                       // given up early; values may be empty
   bool candidate = false;                    // good enough for the user

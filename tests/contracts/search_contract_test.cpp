@@ -1,0 +1,208 @@
+// What every sampler, storage and stop condition promises.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/search/run.hpp"
+
+namespace quasar::search {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Space finite_space() {
+  return Space::parse(parse_json(R"({"algorithms": ["adaround", "adaquant", null], "exclude": [null, ["conv1"], "conv2"],
+    "activation_params": {"symmetric": [true, false], "percentile": [99.9, 99.99, 100], "only_if": "activation"}, "activation": ["Int8Spec", null],
+    "adaround_params": {"NumIterLR": [[3000, 0.1], [1000, 0.2]], "only_if": {"algorithms": "adaround"}}})",
+                                 "test"));
+}
+
+Space mixed_space() {
+  return Space::parse(
+      parse_json(R"({"a": ["x", "y"], "x_params": {"only_if": {"a": "x"}, "n": {"type": "int", "low": 10, "high": 50, "step": 10},
+    "lr": {"type": "float", "low": 1e-6, "high": 1e-2, "log": true}}})",
+                 "test"));
+}
+
+// The points of a search with a plain objective, as configurations.
+std::vector<Json> configurations(const std::string& sampler, const Space& space, uint64_t seed, int n_trials) {
+  const auto storage = open_storage("memory");
+  Study study(*storage, {});
+  const auto made = samplers::table().make(sampler);
+  run({.seed = seed}, study, space, *made, stop_conditions({{"n_trials", n_trials}}), [&](Job& job) -> Outcome {
+    space.check(job.point());
+    return {.values = {static_cast<double>(space.decode(job.point()).dump().size())}};
+  });
+  std::vector<Json> out;
+  for (const Trial& trial : study.trials()) {
+    EXPECT_EQ(trial.state, State::complete) << sampler;
+    out.push_back(space.decode(trial.point));
+  }
+  return out;
+}
+
+bool takes(const std::string& sampler, const Space& space) {
+  try {
+    samplers::table().make(sampler)->check(space);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+TEST(SamplerContract, FiniteSpacesAreExhaustedExactlyOnce) {
+  const Space space = finite_space();
+  for (const auto& name : samplers::table().names()) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(takes(name, space));
+    const auto tried = configurations(name, space, 3, 1000);
+    EXPECT_EQ(tried.size(), *space.size());
+    std::set<std::string> different;
+    for (const Json& c : tried) different.insert(c.dump());
+    EXPECT_EQ(different.size(), tried.size());
+  }
+}
+
+TEST(SamplerContract, EqualSeedsGiveEqualPoints) {
+  for (const auto& name : samplers::table().names()) {
+    for (const Space& space : {finite_space(), mixed_space()}) {
+      if (!takes(name, space)) continue;
+      EXPECT_EQ(configurations(name, space, 11, 40), configurations(name, space, 11, 40)) << name;
+    }
+  }
+}
+
+TEST(SamplerContract, PinnedParametersStay) {
+  const Space space = finite_space().pinned({{"activation", "Int8Spec"}, {"activation_params_percentile", 99.99}});
+  for (const auto& name : samplers::table().names()) {
+    for (const Json& c : configurations(name, space, 1, 1000)) EXPECT_EQ(c["activation_params"]["percentile"], 99.99) << name;
+  }
+}
+
+TEST(SamplerContract, HelpIsThere) {
+  for (const auto& [name, entry] : samplers::table().items()) EXPECT_FALSE(entry.help.empty()) << name;
+  for (const auto& [name, entry] : storage::table().items()) EXPECT_FALSE(entry.help.empty()) << name;
+  for (const auto& [name, entry] : stop::table().items()) EXPECT_FALSE(entry.help.empty()) << name;
+  EXPECT_EQ(samplers::table().resolve("Grid-Search"), "grid");
+}
+
+bool equal(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+void expect_equal(const Trial& a, const Trial& b) {
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_EQ(a.number, b.number);
+  EXPECT_EQ(a.state, b.state);
+  EXPECT_EQ(a.point, b.point);
+  ASSERT_EQ(a.distributions.size(), b.distributions.size());
+  for (size_t i = 0; i < a.distributions.size(); ++i) EXPECT_EQ(*a.distributions[i], *b.distributions[i]);
+  EXPECT_EQ(a.values, b.values);
+  ASSERT_EQ(a.intermediate.size(), b.intermediate.size());
+  for (const auto& [step, value] : a.intermediate) EXPECT_TRUE(equal(value, b.intermediate.at(step)));
+  EXPECT_EQ(a.user_attributes, b.user_attributes);
+  EXPECT_EQ(a.system_attributes, b.system_attributes);
+  EXPECT_EQ(a.start, b.start);
+  EXPECT_EQ(a.complete, b.complete);
+}
+
+// A trial with everything that a trial can have.
+Trial rich_trial(uint64_t seed) {
+  const Space spaces[] = {finite_space(), mixed_space()};
+  const Space& space = spaces[seed % 2];
+  Rng rng(seed);
+  Trial trial;
+  trial.point = space.sample(rng);
+  for (const auto& [name, value] : trial.point.values()) trial.distributions.push_back(space.find(name)->distribution);
+  trial.start = now();
+  trial.user_attributes = {{"stage", "calibration"}};
+  return trial;
+}
+
+void end(Trial& trial) {
+  const std::vector<double> values[] = {{0.1 + 0.2, 1e-300 / 3}, {infinity, -infinity}, {}, {5e-324, 1.7976931348623157e308}};
+  const State states[] = {State::complete, State::complete, State::failed, State::pruned};
+  trial.values = values[trial.number % 4];
+  trial.state = states[trial.number % 4];
+  trial.intermediate = {{0, std::nan("")}, {1, infinity}, {7, 0.1}, {1000000, -infinity}};
+  trial.user_attributes["stage"] = "overwritten";
+  trial.user_attributes["text"] = "ä \"quoted\" 'single'\n; DROP TABLE trials; --" + std::string(100000, 'x');
+  trial.user_attributes["metrics"] = {{"L2", {{"value", 0.1}}}, {"list", {1, nullptr, true}}};
+  trial.system_attributes["constraints"] = {-0.5, 0.25};
+  trial.complete = *trial.start + std::chrono::microseconds(1234567);
+}
+
+TEST(StorageContract, EverythingComesBack) {
+  const TemporaryFolder folder;
+  for (const auto& [name, entry] : storage::table().items()) {
+    SCOPED_TRACE(name);
+    const auto make = [&] {
+      return name == "memory" ? storage::table().make(name)
+                              : storage::table().make(name, {{"path", (folder.path() / "a study's.db").string()}});
+    };
+    auto storage = make();
+    const StudyRecord other = storage->create("other", {Direction::minimize});
+    const StudyRecord study = storage->create("Ä 'study'", {Direction::maximize, Direction::minimize});
+    EXPECT_THROW(storage->create("other", {Direction::minimize}), Error);
+    storage->set_attribute(study.id, "config", {{"a", 1}});
+    storage->set_attribute(study.id, "config", {{"a", 2}});
+    std::vector<Trial> expected;
+    for (int64_t i = 0; i < 9; ++i) {
+      Trial trial = rich_trial(static_cast<uint64_t>(i));
+      storage->start(study.id, trial);
+      EXPECT_EQ(trial.number, i);
+      Trial elsewhere;
+      elsewhere.start = now();
+      storage->start(other.id, elsewhere);
+      EXPECT_EQ(elsewhere.number, i);
+      if (i < 8) {
+        end(trial);
+        storage->finish(study.id, trial);
+        EXPECT_THROW(storage->finish(study.id, trial), Error);  // finished is finished
+      }
+      expected.push_back(trial);
+    }
+    if (name != "memory") storage = make();
+    const auto studies = storage->studies();
+    ASSERT_EQ(studies.size(), 2u);
+    EXPECT_EQ(studies[1].name, "Ä 'study'");
+    EXPECT_EQ(studies[1].directions, study.directions);
+    EXPECT_EQ(studies[1].user_attributes, (Json{{"config", {{"a", 2}}}}));
+    const auto trials = storage->trials(studies[1].id);
+    ASSERT_EQ(trials.size(), expected.size());
+    for (size_t i = 0; i < trials.size(); ++i) expect_equal(trials[i], expected[i]);
+  }
+}
+
+TEST(StopContract, OffByMinusOneAndNullAndNotMetAtTheStart) {
+  for (const auto& name : stop::table().names()) {
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(stop_conditions({{name, -1}}).empty());
+    EXPECT_TRUE(stop_conditions({{name, nullptr}}).empty());
+    EXPECT_THROW(stop_conditions({{name, "many"}}), Error);
+    const auto conditions = stop_conditions({{name, 3}});
+    ASSERT_EQ(conditions.size(), 1u);
+    EXPECT_EQ(conditions.front()->met(Progress{}), std::nullopt);
+    Progress late;
+    late.counts = {.running = 0, .duplicates = 1, .complete = 3, .pruned = 1, .failed = 1};
+    late.seconds = 4;
+    late.candidates = 3;
+    late.best_candidate = 2.5;
+    late.since_best = 3;
+    const auto reason = conditions.front()->met(late);
+    ASSERT_TRUE(reason);
+    EXPECT_NE(reason->find(name), std::string::npos);
+    EXPECT_NE(reason->find('3'), std::string::npos);
+  }
+  EXPECT_THROW(stop_conditions({{"find_n_candidate", 1}}), Error);
+  EXPECT_TRUE(stop_conditions(Json()).empty());
+  EXPECT_EQ(stop_conditions({{"time_limit", 7}}).front()->deadline(), 7.0);
+  EXPECT_EQ(stop_conditions({{"n_trials", 7}}).front()->limit(), 7u);
+}
+
+}  // namespace
+}  // namespace quasar::search

@@ -1,0 +1,345 @@
+#include "quasar/search/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+
+namespace quasar::search {
+namespace {
+
+using namespace std::chrono_literals;
+
+Space space_36() {
+  return Space::parse({{"a", {0, 1, 2, 3, 4, 5}}, {"b", {0, 1, 2, 3, 4, 5}}});
+}
+
+double number(const Job& job, const char* name) {
+  return job.point().find(name)->get<double>();
+}
+
+Outcome sum(Job& job) {
+  return {.values = {number(job, "a") + 10 * number(job, "b")}};
+}
+
+// Trials as they would look after another run: without ids and times.
+Json without_times(std::span<const Trial> trials) {
+  Json out = Json::array();
+  for (const Trial& t : trials) {
+    Json point = Json::object();
+    for (const auto& [name, value] : t.point.values()) point[name] = value;
+    out.push_back({{"number", t.number},
+                   {"state", static_cast<int>(t.state)},
+                   {"point", point},
+                   {"values", t.values},
+                   {"user", t.user_attributes}});
+  }
+  return out;
+}
+
+struct Fixture {
+  std::unique_ptr<Storage> storage = open_storage("memory");
+  Space space = space_36();
+  RunOptions options;
+  Json stop = Json::object();
+
+  RunResult run(const std::string& sampler, const Objective& objective, bool resume = false) {
+    Study study(*storage, {.resume = resume});
+    const auto result = search::run(options, study, space, *samplers::table().make(sampler), stop_conditions(stop), objective);
+    trials.assign(study.trials().begin(), study.trials().end());
+    best = study.best() ? study.best()->number : -1;
+    return result;
+  }
+
+  std::vector<Trial> trials;
+  int64_t best = -1;
+};
+
+TEST(Run, GridTriesEverythingOnce) {
+  Fixture f;
+  const RunResult result = f.run("grid", sum);
+  EXPECT_EQ(result.end, RunResult::End::exhausted);
+  EXPECT_EQ(result.counts.complete, 36u);
+  for (uint64_t i = 0; i < 36; ++i) EXPECT_EQ(f.trials[i].point, f.space.at(i));
+  EXPECT_EQ(f.best, 0);
+}
+
+TEST(Run, GridIsSortedByCost) {
+  Fixture f;
+  f.options.cost = [](const Point& p) { return -p.find("a")->get<double>(); };
+  f.run("grid_search", sum);
+  EXPECT_EQ(f.trials[0].point, (Point{{"a", 5}, {"b", 0}}));
+  EXPECT_EQ(f.trials[1].point, (Point{{"a", 5}, {"b", 1}}));  // equal costs in product order
+  EXPECT_EQ(f.trials[35].point, (Point{{"a", 0}, {"b", 5}}));
+}
+
+TEST(Run, GridRefusesRangesBeforeTheStart) {
+  Fixture f;
+  f.space = Space::parse({{"a", 1}, {"p", {{"only_if", "a"}, {"n", {{"type", "int"}, {"low", 1}, {"high", 3}}}}}});
+  try {
+    f.run("grid", sum);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("p_n"), std::string::npos);
+  }
+}
+
+TEST(Run, FirstPointsComeFirstAndOnce) {
+  Fixture f;
+  f.options.first = {{{"a", 3}, {"b", 3}}, {{"a", 1}, {"b", 2}}, {{"a", 3}, {"b", 3}}};
+  f.stop = {{"n_trials", 5}};
+  const RunResult result = f.run("grid", sum);
+  EXPECT_EQ(result.reason, "n_trials of 5 reached");
+  EXPECT_EQ(f.trials[0].point, f.options.first[0]);
+  EXPECT_EQ(f.trials[1].point, f.options.first[1]);
+  EXPECT_EQ(f.trials[2].point, f.space.at(0));
+  f.stop = Json::object();
+  EXPECT_EQ(f.run("grid", sum, true).counts.complete, 36u);
+}
+
+TEST(Run, OneWorkerIsDeterministic) {
+  Fixture f;
+  Fixture g;
+  f.options.seed = g.options.seed = 5;
+  f.run("random", sum);
+  g.run("random", sum);
+  EXPECT_EQ(without_times(f.trials), without_times(g.trials));
+  Fixture h;
+  h.options.seed = 6;
+  h.run("random", sum);
+  EXPECT_NE(without_times(f.trials), without_times(h.trials));
+}
+
+TEST(Run, FailuresAreRecordedAndTheSearchGoesOn) {
+  const TemporaryFolder folder;
+  Fixture f;
+  f.storage = open_storage((folder.path() / "s.db").string());
+  const RunResult result = f.run("grid", [](Job& job) -> Outcome {
+    switch (job.number()) {
+      case 1:
+        throw std::runtime_error("bad byte \xff here");
+      case 2:
+        throw 42;
+      case 3:
+        return {.values = {std::nan("")}};
+      case 4:
+        return {.values = {1, 2}};
+      case 5:
+        throw Cancelled("trial_time_limit of 1 s reached");
+      default:
+        return sum(job);
+    }
+  });
+  EXPECT_EQ(result.counts.failed, 5u);
+  EXPECT_EQ(result.counts.complete, 31u);
+  const auto stored = f.storage->trials(f.storage->studies().front().id);
+  EXPECT_EQ(stored[1].user_attributes["error"], "bad byte \xEF\xBF\xBD here");
+  EXPECT_EQ(stored[2].user_attributes["error"], "an exception of unknown type");
+  EXPECT_EQ(stored[3].user_attributes["error"], "the objective is not a number (NaN)");
+  EXPECT_EQ(stored[4].user_attributes["error"], "the objective gave 2 values, but the study has 1");
+  EXPECT_EQ(stored[5].user_attributes["error"], "trial_time_limit of 1 s reached");
+  for (int i = 1; i <= 5; ++i) EXPECT_EQ(stored[static_cast<size_t>(i)].state, State::failed);
+  // A failure is a result: it is not tried again.
+  EXPECT_EQ(f.run("grid", sum, true).counts.finished(), 36u);
+}
+
+// 36 configurations with 8 different plans, as in Quark's grid.
+struct Plans {
+  std::mutex mutex;
+  std::map<std::string, int> executed;
+
+  Outcome operator()(Job& job) {
+    const int plan = (job.point().find("a")->get<int>() * 6 + job.point().find("b")->get<int>()) % 8;
+    const std::string hash = "plan" + std::to_string(plan);
+    if (const auto owner = job.claim(hash)) return {.duplicate_of = owner};
+    {
+      const std::scoped_lock lock(mutex);
+      ++executed[hash];
+    }
+    std::this_thread::sleep_for(2ms);
+    if (plan == 3) throw std::runtime_error("plan 3 fails");
+    return {.values = {plan / 2.0}, .candidate = plan < 2, .user_attributes = {{"metrics", {{"L2", plan}}}}};
+  }
+};
+
+TEST(Run, DuplicatesAreNeverExecuted) {
+  for (const size_t n_jobs : {1, 4}) {
+    Fixture f;
+    f.options.n_jobs = n_jobs;
+    f.stop = {{"n_trials", 30}};
+    Plans plans;
+    RunResult result = f.run("random", std::ref(plans));
+    f.stop = Json::object();
+    result = f.run("random", std::ref(plans), true);  // claims are known to the resumed run
+    EXPECT_EQ(plans.executed.size(), 8u);
+    for (const auto& [hash, times] : plans.executed) EXPECT_EQ(times, 1) << hash;
+    EXPECT_EQ(result.counts.executed(), 8u);
+    EXPECT_EQ(result.counts.duplicates, 28u);
+    EXPECT_EQ(result.counts.failed, 1u);
+    std::set<std::string> points;
+    for (const Trial& t : f.trials) {
+      EXPECT_TRUE(points.insert(f.space.decode(t.point).dump()).second);
+      if (!t.is_duplicate()) continue;
+      const Trial& original = f.trials[t.user_attributes["duplicate_of"].get<size_t>()];
+      EXPECT_FALSE(original.is_duplicate());
+      EXPECT_EQ(t.values, original.values);
+      EXPECT_EQ(t.state, original.state);
+      EXPECT_EQ(t.user_attributes["plan_hash"], original.user_attributes["plan_hash"]);
+      EXPECT_EQ(t.user_attributes.value("metrics", Json()), original.user_attributes.value("metrics", Json()));
+    }
+  }
+}
+
+TEST(Run, LimitsCountDuplicatesAsTheySay) {
+  for (const size_t n_jobs : {1, 4}) {
+    Fixture f;
+    f.options.n_jobs = n_jobs;
+    f.stop = {{"iteration_limit", 5}};
+    Plans plans;
+    const RunResult result = f.run("grid", std::ref(plans));
+    EXPECT_EQ(result.counts.executed(), 5u);
+    EXPECT_EQ(result.reason, "iteration_limit of 5 executed trials reached");
+
+    Fixture g;
+    g.options.n_jobs = n_jobs;
+    g.stop = {{"n_trials", 11}};
+    Plans again;
+    EXPECT_EQ(g.run("grid", std::ref(again)).counts.finished(), 11u);
+  }
+}
+
+TEST(Run, StopConditionsEndIt) {
+  Fixture f;
+  f.stop = {{"find_n_candidates", 2}};
+  Plans plans;
+  EXPECT_EQ(f.run("grid", std::ref(plans)).counts.finished(), 2u);
+  Fixture g;
+  g.stop = {{"find_best_candidate", 0.25}};
+  Plans more;
+  EXPECT_EQ(g.run("grid", std::ref(more)).reason, "find_best_candidate of 0.25 reached by 0.0");
+  Fixture h;
+  h.stop = {{"patience", 4}, {"n_trials", -1}};
+  Plans last;
+  EXPECT_EQ(h.run("grid", std::ref(last)).counts.finished(), 5u);
+}
+
+Outcome until_stopped(Job& job) {
+  for (int i = 0; i < 2000 && !job.stop().stop_requested(); ++i) std::this_thread::sleep_for(1ms);
+  throw Cancelled("stopped");
+}
+
+TEST(Run, TimeLimitCancelsWhatRuns) {
+  Fixture f;
+  f.options.n_jobs = 2;
+  f.stop = {{"time_limit", 0.05}};
+  const auto begin = std::chrono::steady_clock::now();
+  const RunResult result = f.run("grid", until_stopped);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1500ms);
+  EXPECT_EQ(result.end, RunResult::End::condition);
+  EXPECT_EQ(result.reason, "time_limit of 0.05 s reached");
+  ASSERT_EQ(f.trials.size(), 2u);
+  EXPECT_TRUE(f.trials[0].interrupted());
+  EXPECT_EQ(result.counts.finished(), 0u);
+}
+
+TEST(Run, InterruptedTrialsAreTriedAgain) {
+  Fixture f;
+  std::stop_source stop;
+  f.options.stop = stop.get_token();
+  const RunResult first = f.run("grid", [&](Job& job) -> Outcome {
+    job.claim("plan" + std::to_string(job.number() % 36));
+    if (job.number() < 4) return sum(job);
+    stop.request_stop();
+    return until_stopped(job);
+  });
+  EXPECT_EQ(first.end, RunResult::End::interrupted);
+  EXPECT_EQ(first.counts.complete, 4u);
+  ASSERT_EQ(f.trials.size(), 5u);
+  EXPECT_TRUE(f.trials[4].interrupted());
+  f.options.stop = {};
+  std::vector<int64_t> owners;
+  const RunResult second = f.run(
+      "grid",
+      [&](Job& job) -> Outcome {
+        if (job.claim("plan" + std::to_string(job.number() - 1))) owners.push_back(job.number());
+        return sum(job);
+      },
+      true);
+  EXPECT_EQ(second.counts.complete, 36u);
+  EXPECT_EQ(f.trials.size(), 37u);
+  EXPECT_EQ(f.trials[5].point, f.trials[4].point);
+  EXPECT_TRUE(owners.empty());  // what it claimed is free again
+}
+
+TEST(Run, StagesCountApart) {
+  Fixture f;
+  f.options.stage = "calibration";
+  f.stop = {{"n_trials", 7}};
+  EXPECT_EQ(f.run("grid", sum).counts.complete, 7u);
+  f.options.stage = "fine-tuning";
+  f.space = space_36().pinned({{"a", 2}});
+  const RunResult result = f.run("grid", sum, true);
+  EXPECT_EQ(result.counts.complete, 6u);
+  EXPECT_EQ(f.trials.size(), 13u);
+  EXPECT_EQ(f.trials[12].user_attributes["stage"], "fine-tuning");
+}
+
+TEST(Run, ListenerHearsEveryTrialTwice) {
+  Fixture f;
+  f.options.n_jobs = 4;
+  std::map<int64_t, int> heard;
+  size_t finished = 0;
+  f.options.listener = [&](const Event& event) {
+    ++heard[event.trial.number];
+    EXPECT_EQ(event.total, 36u);
+    finished += event.kind == Event::Kind::finished;
+    EXPECT_EQ(event.counts.finished(), finished);
+    EXPECT_EQ(event.best != nullptr, finished > 0);
+  };
+  f.run("random", sum);
+  EXPECT_EQ(heard.size(), 36u);
+  for (const auto& [trial, times] : heard) EXPECT_EQ(times, 2) << trial;
+}
+
+// A storage whose disk is full from the fifth trial on.
+class FullDisk final : public Storage {
+ public:
+  std::vector<StudyRecord> studies() override { return inner_->studies(); }
+  StudyRecord create(const std::string& n, const std::vector<Direction>& d) override { return inner_->create(n, d); }
+  void set_attribute(int64_t s, const std::string& k, const Json& v) override { inner_->set_attribute(s, k, v); }
+  std::vector<Trial> trials(int64_t s) override { return inner_->trials(s); }
+  void start(int64_t s, Trial& t) override { inner_->start(s, t); }
+  void finish(int64_t s, const Trial& t) override {
+    if (t.number >= 5) throw Error("the disk is full", Blame::world);
+    inner_->finish(s, t);
+  }
+
+ private:
+  std::unique_ptr<Storage> inner_ = open_storage("memory");
+};
+
+TEST(Run, StorageFailureEndsTheRun) {
+  for (const size_t n_jobs : {1, 4}) {
+    Fixture f;
+    f.options.n_jobs = n_jobs;
+    f.storage = std::make_unique<FullDisk>();
+    EXPECT_THROW(f.run("grid", sum), Error);
+  }
+}
+
+TEST(Run, SeveralObjectives) {
+  const auto storage = open_storage("memory");
+  Study study(*storage, {.directions = {Direction::maximize, Direction::minimize}});
+  const Space space = space_36();
+  const auto grid = samplers::table().make("grid");
+  run({}, study, space, *grid, {}, [](Job& job) -> Outcome { return {.values = {number(job, "a"), number(job, "b")}}; });
+  EXPECT_EQ(study.best()->values, (std::vector<double>{5, 0}));
+}
+
+}  // namespace
+}  // namespace quasar::search
