@@ -1,0 +1,43 @@
+// How long one run takes on one thread.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "quasar/base/error.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::runtime {
+namespace {
+
+constexpr size_t warm_up_runs = 5;   // caches, branch predictors, memory plan
+constexpr size_t samples_held = 16;  // read once, outside of the timed part
+
+// The smallest value that is not exceeded by a share p of the sorted values.
+double quantile(const std::vector<double>& sorted, double p) {
+  const auto rank = static_cast<size_t>(std::ceil(p * static_cast<double>(sorted.size())));
+  return sorted[std::max<size_t>(rank, 1) - 1];
+}
+
+double run_ms(const Session& session, const data::Sample& sample) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  session.run(sample);
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs) {
+  if (samples.size() == 0) throw Error("latency needs at least one sample, but " + samples.source() + " has none");
+  const Session session(model);
+  std::vector<data::Sample> held;
+  for (size_t i = 0; i < std::min(samples.size(), samples_held); ++i) held.push_back(samples.at(i));
+  for (size_t i = 0; i < warm_up_runs; ++i) run_ms(session, held[i % held.size()]);
+  std::vector<double> times;
+  for (size_t i = 0; i < std::max<size_t>(runs, 1); ++i) times.push_back(run_ms(session, held[i % held.size()]));
+  std::sort(times.begin(), times.end());
+  return {quantile(times, 0.5), quantile(times, 0.9), times.size()};
+}
+
+}  // namespace quasar::runtime

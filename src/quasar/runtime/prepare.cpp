@@ -1,0 +1,54 @@
+#include "quasar/runtime/prepare.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::runtime {
+namespace {
+
+// The first opset whose QuantizeLinear has an axis, for scales per channel.
+constexpr int64_t oldest_opset = 13;
+
+// What ONNX Runtime makes of the graph at its basic level: constants and BatchNorm folded, what does nothing removed. The three
+// that would restructure the graph and rename its nodes and values stay off.
+graph::Model cleaned(const graph::Model& model) {
+  const TemporaryFolder folder;
+  SessionOptions options;
+  options.optimization = Optimization::basic;
+  options.save_optimized = folder.path() / "clean.onnx";
+  options.disabled_optimizers = "TransposeOptimizer;MatMulAddFusion;ConstantSharing";
+  { const Session session(model, options); }
+  return graph::load(options.save_optimized);
+}
+
+// ONNX Runtime imports every domain that it knows. The user's imports stay: subgraphs and functions may need them.
+void strip_imports(graph::Model& model, const graph::Model& original) {
+  std::set<std::string> used{""};
+  for (const auto& node : model.nodes) used.insert(node.domain);
+  std::erase_if(model.opsets,
+                [&](const auto& import) { return !used.contains(import.first) && !original.opsets.contains(import.first); });
+}
+
+}  // namespace
+
+graph::Model prepare(const graph::Model& model) {
+  if (const std::string why = graph::obstacle(model); !why.empty()) throw Error(why);
+  const int64_t opset = model.opset();
+  const graph::Model raised = opset > 0 && opset < oldest_opset ? graph::raise_opset(model, oldest_opset) : model;
+  graph::Model out = cleaned(raised);
+  strip_imports(out, raised);
+  out.ir_version = std::max(raised.ir_version, int64_t{7});  // the IR of opset 13; from 4 on, initializers need not be inputs
+  out.inputs = model.inputs;
+  out.outputs = model.outputs;
+  out.metadata = model.metadata;
+  out.rest = model.rest;
+  graph::verify(out, "after ONNX Runtime's clean-up");
+  return out;
+}
+
+}  // namespace quasar::runtime

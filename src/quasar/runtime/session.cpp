@@ -1,0 +1,346 @@
+#include "quasar/runtime/session.hpp"
+
+#include <onnxruntime_cxx_api.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/graph/load.hpp"
+
+namespace quasar::runtime {
+namespace fs = std::filesystem;
+namespace {
+
+// Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB, and folded constants may add to it.
+constexpr size_t too_big_for_one_message = size_t{1} << 30;
+
+void ignore(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
+
+// One for the process and never destroyed: sessions in static objects may outlive any other order of destruction.
+Ort::Env& environment() {
+  static Ort::Env& env = []() -> Ort::Env& {
+    if (OrtGetApiBase()->GetApi(ORT_API_VERSION) == nullptr) {
+      throw Error("the installed ONNX Runtime " + version() + " is older than the one that Quasar was built for", Blame::world);
+    }
+    return *new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "quasar", ignore, nullptr);
+  }();
+  return env;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!space) line += c;
+    if (space && !line.empty() && line.back() != ' ') line += ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  constexpr size_t longest = 400;
+  return line.size() <= longest ? line : line.substr(0, longest) + " …";
+}
+
+// ONNX Runtime's messages carry source paths, signatures and stack traces: one line without them.
+std::string shortened(std::string text) {
+  if (const size_t trace = text.find("\nStacktrace"); trace != std::string::npos) text.resize(trace);
+  std::string node;  // "Reshape node 'flat': "
+  if (const std::string_view while_running = "while running "; text.find(while_running) != std::string::npos) {
+    const size_t start = text.find(while_running) + while_running.size(), name = text.find(". Name:'", start);
+    const size_t status = text.find("' Status Message: ", start);
+    if (name != std::string::npos && status != std::string::npos) {
+      node = text.substr(start, name - start) + " '" + text.substr(name + 8, status - name - 8) + "': ";
+      text.erase(0, status + 18);
+    }
+  }
+  for (const std::string_view marker : {"was false. ", "Exception during initialization: "}) {
+    if (const size_t at = text.rfind(marker); at != std::string::npos && at + marker.size() < text.size()) {
+      text.erase(0, at + marker.size());
+    }
+  }
+  return one_line(node + text);
+}
+
+Error failed(const std::string& doing, const Ort::Exception& e) {
+  return Error("ONNX Runtime cannot " + doing + ": " + shortened(e.what()));
+}
+
+GraphOptimizationLevel level_of(Optimization optimization) {
+  constexpr std::array levels{ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED, ORT_ENABLE_ALL};
+  return levels.at(static_cast<size_t>(optimization));
+}
+
+Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
+  Ort::SessionOptions out;
+  out.SetGraphOptimizationLevel(level_of(options.optimization));
+  out.SetIntraOpNumThreads(std::max(options.threads, 1));
+  out.SetInterOpNumThreads(1);
+  out.SetExecutionMode(ORT_SEQUENTIAL);
+  out.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
+  if (!options.disabled_optimizers.empty()) {
+    out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());
+  }
+  if (!options.save_optimized.empty()) {
+    out.SetOptimizedModelFilePath(options.save_optimized.c_str());
+    if (big) {
+      const std::string data = options.save_optimized.filename().string() + ".data";
+      out.AddConfigEntry("session.optimized_model_external_initializers_file_name", data.c_str());
+      out.AddConfigEntry("session.optimized_model_external_initializers_min_size_in_bytes", "1024");
+    }
+  }
+  return out;
+}
+
+// ONNX Runtime's element types have ONNX's numbers.
+static_assert(static_cast<int>(DataType::float32) == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
+static_assert(static_cast<int>(DataType::bfloat16) == ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16);
+static_assert(static_cast<int>(DataType::int4) == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4);
+
+DataType type_of(ONNXTensorElementDataType type) {
+  return static_cast<int>(type) <= static_cast<int>(DataType::int4) ? static_cast<DataType>(type) : DataType::undefined;
+}
+
+graph::Value value_of(std::string name, const Ort::TypeInfo& info) {
+  graph::Value value{std::move(name)};
+  if (info.GetONNXType() != ONNX_TYPE_TENSOR) return value;
+  const auto tensor = info.GetTensorTypeAndShapeInfo();
+  value.type = type_of(tensor.GetElementType());
+  const size_t rank = tensor.GetDimensionsCount();
+  if (rank == 0) return value;  // a scalar, or no rank known: this interface does not tell which
+  value.shape = tensor.GetShape();
+  std::vector<const char*> symbols(rank);
+  tensor.GetSymbolicDimensions(symbols.data(), rank);
+  value.symbols.assign(symbols.begin(), symbols.end());
+  return value;
+}
+
+// Scalars, which value_of leaves open, as the model declares them.
+void adopt_scalars(std::vector<graph::Value>& values, const std::vector<graph::Value>& declared) {
+  for (auto& value : values) {
+    for (const auto& known : declared) {
+      if (known.name == value.name && !value.shape && known.shape && known.shape->empty()) value.shape = Shape{};
+    }
+  }
+}
+
+std::vector<const char*> pointers(const std::vector<std::string>& names) {
+  std::vector<const char*> out;
+  for (const auto& name : names) out.push_back(name.c_str());
+  return out;
+}
+
+std::vector<std::string> names_of(const std::vector<graph::Value>& values) {
+  std::vector<std::string> out;
+  for (const auto& value : values) out.push_back(value.name);
+  return out;
+}
+
+bool fits(const Shape& given, const std::optional<Shape>& wanted) {
+  if (!wanted) return true;
+  return std::equal(given.begin(), given.end(), wanted->begin(), wanted->end(),
+                    [](int64_t g, int64_t w) { return w < 0 || g == w; });
+}
+
+// "float32 [N,3,128,128]".
+std::string described(const graph::Value& value) {
+  std::string text(name_of(value.type));
+  if (!value.shape) return text;
+  text += " [";
+  for (size_t i = 0; i < value.shape->size(); ++i) {
+    const int64_t size = (*value.shape)[i];
+    const bool named = i < value.symbols.size() && !value.symbols[i].empty();
+    text += (i > 0 ? "," : "") + (size >= 0 ? std::to_string(size) : named ? value.symbols[i] : "?");
+  }
+  return text + "]";
+}
+
+void check(const std::vector<graph::Value>& wanted, std::span<const Tensor> given) {
+  if (given.size() != wanted.size()) {
+    throw Error("the model has " + std::to_string(wanted.size()) + " inputs (" + joined(names_of(wanted)) + "), but " +
+                std::to_string(given.size()) + " were given");
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].type == DataType::undefined) {
+      throw Error("input '" + wanted[i].name + "' of the model is not a tensor of a type that Quasar knows");
+    }
+    if (given[i].type() == wanted[i].type && fits(given[i].shape(), wanted[i].shape)) continue;
+    throw Error("input '" + wanted[i].name + "' of the model takes " + described(wanted[i]) + ", but " +
+                std::string(name_of(given[i].type())) + " " + to_string(given[i].shape()) + " was given");
+  }
+}
+
+// A view of the tensor's bytes (texts are copied).
+Ort::Value wrapped(const Tensor& tensor) {
+  const auto type = static_cast<ONNXTensorElementDataType>(tensor.type());
+  const Shape& shape = tensor.shape();
+  if (tensor.type() == DataType::string) {
+    Ort::AllocatorWithDefaultOptions allocator;
+    Ort::Value value = Ort::Value::CreateTensor(allocator, shape.data(), shape.size(), type);
+    const std::vector<const char*> texts = pointers(tensor.strings());
+    value.FillStringTensor(texts.data(), texts.size());
+    return value;
+  }
+  static const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
+  static std::byte nothing{};  // ONNX Runtime wants an address, even of no bytes
+  const auto bytes = tensor.bytes();
+  // ONNX Runtime's interface takes input memory as writable, but only reads it.
+  void* data = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());
+  return Ort::Value::CreateTensor(memory, data, bytes.size(), shape.data(), shape.size(), type);
+}
+
+// The result, its memory shared with ONNX Runtime's value (texts are copied).
+Tensor unwrapped(Ort::Value value, const std::string& name) {
+  const auto fail = [&name] { throw Error("output '" + name + "' of the model is not a tensor of a type that Quasar knows"); };
+  if (!value.IsTensor()) fail();
+  const auto info = value.GetTensorTypeAndShapeInfo();
+  const DataType type = type_of(info.GetElementType());
+  const Shape shape = info.GetShape();
+  if (type == DataType::undefined) fail();
+  if (type == DataType::string) {
+    std::vector<std::string> texts(count_of(shape));
+    for (size_t i = 0; i < texts.size(); ++i) texts[i] = value.GetStringTensorElement(i);
+    return Tensor::strings(shape, std::move(texts));
+  }
+  auto owner = std::make_shared<Ort::Value>(std::move(value));
+  const void* data = owner->GetTensorRawData();
+  return Tensor(type, shape, std::move(owner), data);
+}
+
+size_t weight_bytes(const graph::Model& model) {
+  size_t sum = 0;
+  for (const auto& [name, tensor] : model.initializers) sum += bytes_of(tensor.type(), tensor.count());
+  return sum;
+}
+
+}  // namespace
+
+std::string version() {
+  return OrtGetApiBase()->GetVersionString();
+}
+
+struct Session::Impl {
+  Ort::Session session{nullptr};
+  std::vector<graph::Value> inputs, outputs;
+  std::vector<std::string> input_names, output_names;
+  // Shared by all runs: setting its flag ends those under way, and later ones at their first node.
+  Ort::RunOptions run_options;
+  std::atomic<bool> cancelled = false;
+
+  void open(const graph::Model& model, const SessionOptions& options);
+  void open(const fs::path& path, const SessionOptions& options, bool big);
+  void describe();
+  std::vector<Tensor> run(std::span<const Tensor> given, const std::vector<std::string>& wanted);
+};
+
+void Session::Impl::open(const graph::Model& model, const SessionOptions& options) {
+  if (weight_bytes(model) > too_big_for_one_message) {
+    const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
+    graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
+    open(folder.path() / "model.onnx", options, true);
+    return;
+  }
+  const std::string bytes = graph::to_bytes(model);
+  try {
+    session = Ort::Session(environment(), bytes.data(), bytes.size(), ort_options(options, false));
+    describe();
+  } catch (const Ort::Exception& e) {
+    throw failed("open the model", e);
+  }
+  adopt_scalars(inputs, model.inputs);
+  adopt_scalars(outputs, model.outputs);
+}
+
+void Session::Impl::open(const fs::path& path, const SessionOptions& options, bool big) {
+  if (!fs::exists(path)) throw Error("model '" + path.string() + "' does not exist");
+  try {
+    session = Ort::Session(environment(), path.c_str(), ort_options(options, big));
+    describe();
+  } catch (const Ort::Exception& e) {
+    throw failed("open '" + path.string() + "'", e);
+  }
+}
+
+void Session::Impl::describe() {
+  Ort::AllocatorWithDefaultOptions allocator;
+  for (size_t i = 0; i < session.GetInputCount(); ++i) {
+    inputs.push_back(value_of(session.GetInputNameAllocated(i, allocator).get(), session.GetInputTypeInfo(i)));
+  }
+  for (size_t i = 0; i < session.GetOutputCount(); ++i) {
+    outputs.push_back(value_of(session.GetOutputNameAllocated(i, allocator).get(), session.GetOutputTypeInfo(i)));
+  }
+  input_names = names_of(inputs);
+  output_names = names_of(outputs);
+}
+
+std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std::vector<std::string>& wanted) {
+  if (cancelled) throw Cancelled("the run was cancelled");
+  check(inputs, given);
+  // An input that is an output too never goes through ONNX Runtime, which would return a view of the caller's memory.
+  std::vector<Tensor> results(wanted.size());
+  std::vector<std::string> names;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto input = std::find(input_names.begin(), input_names.end(), wanted[i]);
+    if (input != input_names.end()) {
+      results[i] = given[static_cast<size_t>(input - input_names.begin())];
+    } else {
+      names.push_back(wanted[i]);
+      places.push_back(i);
+    }
+  }
+  if (names.empty()) return results;
+  try {
+    std::vector<Ort::Value> values;
+    for (const auto& tensor : given) values.push_back(wrapped(tensor));
+    const auto in = pointers(input_names), out = pointers(names);
+    std::vector<Ort::Value> computed = session.Run(run_options, in.data(), values.data(), in.size(), out.data(), out.size());
+    for (size_t i = 0; i < computed.size(); ++i) results[places[i]] = unwrapped(std::move(computed[i]), names[i]);
+  } catch (const Ort::Exception& e) {
+    if (cancelled) throw Cancelled("the run was cancelled");
+    throw failed("run the model", e);
+  }
+  return results;
+}
+
+Session::Session(const graph::Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->open(model, options);
+}
+
+Session::Session(const fs::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->open(path, options, false);
+}
+
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+const std::vector<graph::Value>& Session::inputs() const {
+  return impl_->inputs;
+}
+const std::vector<graph::Value>& Session::outputs() const {
+  return impl_->outputs;
+}
+
+std::vector<Tensor> Session::run(std::span<const Tensor> inputs) const {
+  return impl_->run(inputs, impl_->output_names);
+}
+
+std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const std::vector<std::string>& outputs) const {
+  for (const auto& name : outputs) {
+    const auto& known = impl_->output_names;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw Error("the model has no output '" + name + "'; it has " + joined(known) + did_you_mean(name, known));
+  }
+  return impl_->run(inputs, outputs);
+}
+
+void Session::cancel() {
+  impl_->cancelled = true;
+  impl_->run_options.SetTerminate();
+}
+
+}  // namespace quasar::runtime

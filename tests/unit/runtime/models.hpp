@@ -1,0 +1,125 @@
+// Small models for the tests, and the parts they are made of.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/base/rng.hpp"
+#include "quasar/graph/model.hpp"
+
+namespace quasar::test {
+
+inline Tensor random_tensor(Shape shape, uint64_t seed, double low = -1, double high = 1) {
+  Rng rng(seed);
+  std::vector<float> values(count_of(shape));
+  for (auto& v : values) v = static_cast<float>(rng.uniform(low, high));
+  return Tensor::of<float>(std::move(shape), values);
+}
+
+inline Tensor floats(const std::vector<float>& values) {
+  return Tensor::of<float>(Shape{static_cast<int64_t>(values.size())}, values);
+}
+
+inline Tensor longs(const std::vector<int64_t>& values) {
+  return Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values);
+}
+
+inline graph::Value float_value(const std::string& name, Shape shape, std::vector<std::string> symbols = {}) {
+  return {name, DataType::float32, std::move(shape), std::move(symbols)};
+}
+
+inline graph::Node node(const std::string& type, const std::string& name, std::vector<std::string> inputs,
+                        std::vector<std::string> outputs, std::vector<graph::Attribute> attributes = {}) {
+  graph::Node out;
+  out.name = name;
+  out.op_type = type;
+  out.inputs = std::move(inputs);
+  out.outputs = std::move(outputs);
+  out.attributes = std::move(attributes);
+  return out;
+}
+
+inline graph::Model empty_model(int64_t opset = 17) {
+  graph::Model model;
+  model.opsets = {{"", opset}};
+  return model;
+}
+
+// x [N,3] -> Relu -> r -> Mul by 2 -> y.
+inline graph::Model relu_times_two() {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {-1, 3}, {"N", ""})};
+  m.outputs = {float_value("y", {-1, 3}, {"N", ""})};
+  m.initializers["two"] = Tensor::scalar(2.0F);
+  m.nodes = {node("Relu", "relu", {"x"}, {"r"}), node("Mul", "double", {"r", "two"}, {"y"})};
+  return m;
+}
+
+// `length` products with a matrix of `size` rows, one after the other: a run that takes its time.
+inline graph::Model long_chain(int64_t size, int length) {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("v0", {size, size})};
+  m.initializers["w"] = Tensor::of<float>({size, size}, std::vector<float>(static_cast<size_t>(size * size), 1e-3F));
+  for (int i = 0; i < length; ++i) {
+    const std::string from = "v" + std::to_string(i), to = "v" + std::to_string(i + 1);
+    m.nodes.push_back(node("MatMul", "step" + std::to_string(i), {from, "w"}, {to}));
+  }
+  m.outputs = {float_value("v" + std::to_string(length), {size, size})};
+  return m;
+}
+
+// The largest |a - b|, over the largest |a|.
+inline double relative_difference(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = to_doubles(a), y = to_doubles(b);
+  if (a.shape() != b.shape()) return INFINITY;
+  double difference = 0, scale = 1e-30;
+  for (size_t i = 0; i < x.size(); ++i) {
+    difference = std::max(difference, std::abs(x[i] - y[i]));
+    scale = std::max(scale, std::abs(x[i]));
+  }
+  return difference / scale;
+}
+
+// Protocol-buffer fields by hand, for subgraphs, which Quasar keeps as serialized attributes.
+inline std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(0x80 | (value & 0x7F));
+  return out + static_cast<char>(value);
+}
+inline std::string field(int number, const std::string& bytes) {
+  return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
+}
+inline std::string field(int number, uint64_t value) {
+  return varint(static_cast<uint64_t>(number) << 3) + varint(value);
+}
+
+// A NodeProto without attributes.
+inline std::string node_bytes(const std::string& type, const std::vector<std::string>& inputs, const std::string& output) {
+  std::string out;
+  for (const auto& input : inputs) out += field(1, input);
+  return out + field(2, output) + field(4, type);
+}
+
+// A ValueInfoProto of a tensor; an empty shape is a scalar's.
+inline std::string value_bytes(const std::string& name, DataType type, const Shape& shape) {
+  std::string dims;
+  for (const int64_t size : shape) dims += field(1, field(1, static_cast<uint64_t>(size)));
+  return field(1, name) + field(2, field(1, field(1, static_cast<uint64_t>(type)) + field(2, dims)));
+}
+
+// A graph attribute from NodeProtos and ValueInfoProtos.
+inline graph::Attribute subgraph(const std::string& name, const std::vector<std::string>& nodes,
+                                 const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  std::string graph;
+  for (const auto& n : nodes) graph += field(1, n);
+  graph += field(2, name + "_graph");
+  for (const auto& i : inputs) graph += field(11, i);
+  for (const auto& o : outputs) graph += field(12, o);
+  constexpr uint64_t kind_graph = 5;
+  return {name, graph::Opaque{std::make_shared<const std::string>(field(1, name) + field(6, graph) + field(20, kind_graph))}};
+}
+
+}  // namespace quasar::test

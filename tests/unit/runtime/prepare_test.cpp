@@ -1,0 +1,188 @@
+#include "quasar/runtime/prepare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "models.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::runtime {
+namespace {
+using namespace quasar::test;
+
+// x [N,3,6,6] -> Identity -> Conv -> BatchNormalization -> Dropout -> Relu -> y.
+graph::Model conv_batchnorm() {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {-1, 3, 6, 6}, {"batch", "", "", ""})};
+  m.outputs = {float_value("y", {-1, 4, 6, 6}, {"batch", "", "", ""})};
+  m.initializers["w"] = random_tensor({4, 3, 3, 3}, 1);
+  m.initializers["scale"] = random_tensor({4}, 2, 0.5, 2);
+  m.initializers["shift"] = random_tensor({4}, 3);
+  m.initializers["mean"] = random_tensor({4}, 4);
+  m.initializers["var"] = random_tensor({4}, 5, 0.5, 2);
+  m.nodes = {node("Identity", "same", {"x"}, {"x1"}),
+             node("Conv", "conv", {"x1", "w"}, {"c"}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}}),
+             node("BatchNormalization", "norm", {"c", "scale", "shift", "mean", "var"}, {"b"}),
+             node("Dropout", "drop", {"b"}, {"d"}), node("Relu", "relu", {"d"}, {"y"})};
+  return m;
+}
+
+// Flattens by a shape that is computed from the input's: [N,4,8] -> Shape, Gather, Concat, Reshape -> [N,32] -> Gemm.
+graph::Model shape_chain() {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {-1, 4, 8}, {"N", "", ""})};
+  m.outputs = {float_value("y", {-1, 5}, {"N", ""})};
+  m.initializers["zero"] = longs({0});
+  m.initializers["rest"] = longs({-1});
+  m.initializers["w"] = random_tensor({32, 5}, 1);
+  m.initializers["b"] = random_tensor({5}, 2);
+  m.nodes = {node("Shape", "shape", {"x"}, {"s"}),
+             node("Gather", "batch", {"s", "zero"}, {"n"}),
+             node("Concat", "concat", {"n", "rest"}, {"to"}, {{"axis", int64_t{0}}}),
+             node("Reshape", "flat", {"x", "to"}, {"f"}),
+             node("MatMul", "product", {"f", "w"}, {"p"}),
+             node("Add", "bias", {"p", "b"}, {"y"})};
+  return m;
+}
+
+// If sum(x) > 0 then r + x else r - x, where r = Relu(x) is a value outside of both branches.
+graph::Model branches() {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {3})};
+  m.outputs = {float_value("y", {3})};
+  m.initializers["zero"] = Tensor::scalar(0.0F);
+  graph::Node choose = node("If", "choose", {"positive"}, {"y"});
+  choose.captures = {"r", "x"};
+  const std::string out = value_bytes("o", DataType::float32, {3});
+  choose.attributes = {subgraph("then_branch", {node_bytes("Add", {"r", "x"}, "o")}, {}, {out}),
+                       subgraph("else_branch", {node_bytes("Sub", {"r", "x"}, "o")}, {}, {out})};
+  m.nodes = {node("Relu", "relu", {"x"}, {"r"}), node("ReduceSum", "sum", {"x"}, {"t"}, {{"keepdims", int64_t{0}}}),
+             node("Greater", "greater", {"t", "zero"}, {"positive"}), choose};
+  return m;
+}
+
+// Three times: state = state * r, with r = Relu(x) from outside; starts with x.
+graph::Model loop() {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {3})};
+  m.outputs = {float_value("y", {3})};
+  m.initializers["trips"] = Tensor::scalar<int64_t>(3);
+  m.initializers["yes"] = Tensor::scalar(true);
+  graph::Node repeat = node("Loop", "repeat", {"trips", "yes", "x"}, {"y"});
+  repeat.captures = {"r"};
+  repeat.attributes = {subgraph("body", {node_bytes("Identity", {"go"}, "go_on"), node_bytes("Mul", {"state", "r"}, "next")},
+                                {value_bytes("i", DataType::int64, {}), value_bytes("go", DataType::boolean, {}),
+                                 value_bytes("state", DataType::float32, {3})},
+                                {value_bytes("go_on", DataType::boolean, {}), value_bytes("next", DataType::float32, {3})})};
+  m.nodes = {node("Relu", "relu", {"x"}, {"r"}), repeat};
+  return m;
+}
+
+std::vector<Tensor> inputs_for(const graph::Model& model, uint64_t seed, double low = -1, double high = 1) {
+  std::vector<Tensor> out;
+  for (const auto& input : model.inputs) {
+    Shape shape = *input.shape;
+    for (auto& size : shape) size = size < 0 ? 2 : size;
+    out.push_back(random_tensor(shape, seed++, low, high));
+  }
+  return out;
+}
+
+double difference(const graph::Model& a, const graph::Model& b, const std::vector<Tensor>& in) {
+  const auto x = Session(a, {.optimization = Optimization::none}).run(in);
+  const auto y = Session(b).run(in);
+  double worst = x.size() == y.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < x.size() && i < y.size(); ++i) worst = std::max(worst, relative_difference(x[i], y[i]));
+  return worst;
+}
+
+std::vector<std::string> node_names(const graph::Model& model) {
+  std::vector<std::string> out;
+  for (const auto& n : model.nodes) out.push_back(n.name);
+  return out;
+}
+
+TEST(Prepare, ComputesTheSame) {
+  struct {
+    std::string what;
+    graph::Model model;
+  } const table[] = {{"conv_batchnorm", conv_batchnorm()},
+                     {"shape_chain", shape_chain()},
+                     {"branches", branches()},
+                     {"loop", loop()},
+                     {"relu_times_two", relu_times_two()}};
+  for (const auto& row : table) {
+    const graph::Model prepared = prepare(row.model);
+    EXPECT_GE(prepared.opset(), 13) << row.what;
+    for (uint64_t seed : {1U, 2U, 3U}) {
+      EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, seed, -1, 1)), 1e-6) << row.what;
+      EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, seed, -2, 0.5)), 1e-6) << row.what;
+    }
+  }
+}
+
+TEST(Prepare, FoldsAndKeepsNames) {
+  struct {
+    graph::Model model;
+    std::vector<std::string> nodes;
+  } const table[] = {
+      {conv_batchnorm(), {"conv", "relu"}},
+      {shape_chain(), {"shape", "batch", "concat", "flat", "product", "bias"}},
+      {branches(), {"relu", "sum", "greater", "choose"}},
+      {loop(), {"relu", "repeat"}},
+  };
+  for (const auto& row : table) {
+    const graph::Model prepared = prepare(row.model);
+    EXPECT_EQ(node_names(prepared), row.nodes);
+    EXPECT_EQ(prepared.inputs.size(), row.model.inputs.size());
+    EXPECT_EQ(prepared.inputs[0].name, row.model.inputs[0].name);
+    EXPECT_EQ(prepared.inputs[0].symbols, row.model.inputs[0].symbols);
+    EXPECT_EQ(prepared.outputs[0].name, row.model.outputs[0].name);
+  }
+}
+
+TEST(Prepare, ImportsOnlyWhatIsUsed) {
+  graph::Model model = conv_batchnorm();
+  model.metadata["author"] = "somebody";
+  const graph::Model prepared = prepare(model);
+  EXPECT_EQ(prepared.opsets, (std::map<std::string, int64_t>{{"", 17}}));
+  EXPECT_EQ(prepared.metadata, model.metadata);
+}
+
+TEST(Prepare, Twice) {
+  const graph::Model once = prepare(conv_batchnorm());
+  EXPECT_EQ(graph::to_bytes(prepare(once)), graph::to_bytes(once));
+}
+
+TEST(Prepare, RefusesWhatCannotBeTreated) {
+  graph::Model foreign = relu_times_two();
+  foreign.nodes[0].domain = "org.example";
+  foreign.opsets["org.example"] = 1;
+  EXPECT_THROW(prepare(foreign), Error);
+}
+
+TEST(Prepare, SharedModels) {
+  const char* set = std::getenv("QUASAR_SHARED");
+  const std::filesystem::path shared = set != nullptr ? set : QUASAR_SOURCE_DIR "/../shared";
+  if (!std::filesystem::exists(shared / "data/models")) GTEST_SKIP() << "no shared data";
+  const std::map<std::string, std::set<std::string>> gone{{"mobilenet_v1_025_128", {}}};
+  for (const auto& [name, expected] : gone) {
+    const graph::Model model = graph::load(shared / "data/models" / (name + ".onnx"));
+    const graph::Model prepared = prepare(model);
+    EXPECT_LT(difference(model, prepared, inputs_for(model, 1)), 1e-6) << name;
+    const auto before = node_names(model), after = node_names(prepared);
+    std::set<std::string> missing(before.begin(), before.end());
+    for (const auto& kept : after) missing.erase(kept);
+    EXPECT_EQ(missing, expected) << name;
+    EXPECT_EQ(prepared.opsets.size(), 1U) << name;
+  }
+}
+
+}  // namespace
+}  // namespace quasar::runtime
