@@ -75,7 +75,7 @@ headers() {
 }
 
 library() {
-  (cd "$work/npm" && npm pack --silent "onnxruntime-node@$version" > /dev/null) || fail "npm could not fetch onnxruntime-node@$version"
+  (cd "$work/npm" && npm pack --loglevel=error "onnxruntime-node@$version" > /dev/null) || fail "npm could not fetch onnxruntime-node@$version"
   tar -xzf "$work/npm/onnxruntime-node-$version.tgz" -C "$work/npm" "package/bin/napi-v6/linux/$folder/libonnxruntime.so.1"
   cp "$work/npm/package/bin/napi-v6/linux/$folder/libonnxruntime.so.1" "$work/copy/lib/"
 }
