@@ -1,0 +1,58 @@
+// Rounding methods: a layer's weights -> integer codes. One file per method in rounding/.
+//
+// For weights w [k] of one output, inputs x̂ [k] as the quantized network computes them and outputs y as the float network
+// computes them, the mean squared error of the output is a quadratic form of the quantized weights q:
+//   E(q) = q H qᵀ − 2 r qᵀ + p,    H = mean x̂x̂ᵀ [k, k],   r = mean y x̂ᵀ [k],   p = mean y²
+// (Nagel et al. 2020, "Up or Down? Adaptive Rounding for Post-Training Quantization", section 3, for x̂ = x.) With the means of
+// x̂ and y removed, the bias absorbs the mean error exactly. Samples are few, so that damping λ pulls q towards w:
+//   H ← H + λI,   r ← r + λw,   p ← p + λ|w|²
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quasar/base/plugin.hpp"
+
+namespace quasar::quant {
+
+// All outputs that share their inputs: a layer, or one group of a convolution.
+struct GramProblem {
+  size_t outputs = 0, inputs = 0;
+  std::vector<float> weights = {};        // [outputs, inputs]
+  std::vector<double> gram = {};          // H [inputs, inputs], without damping
+  std::vector<double> cross = {};         // r [outputs, inputs]
+  std::vector<double> power = {};         // p [outputs]
+  std::vector<double> scales = {};        // [outputs]: value = scale · (code − zero point)
+  std::vector<int32_t> zero_points = {};  // [outputs]
+  int32_t low = -127, high = 127;         // codes
+  double damping = 0;                     // λ
+};
+
+struct Solution {
+  std::vector<int32_t> codes;                   // [outputs, inputs]
+  std::vector<double> before = {}, after = {};  // [outputs]: E without damping, for nearest rounding and for these codes
+  size_t sweeps = 0;                            // passes over the coordinates, the most of all outputs
+};
+
+class RoundingMethod {
+ public:
+  virtual ~RoundingMethod() = default;
+  // false: weights are rounded to the nearest code, and no problem needs to be posed.
+  virtual bool optimizes() const { return true; }
+  // The damped error of an output is never above that of nearest rounding; where it is not below, codes are the nearest. The
+  // result does not depend on `threads` (0: all cores).
+  virtual Solution solve(const GramProblem& problem, size_t threads) const = 0;
+};
+
+// saturate(round_half_even(w / scale) + zero point) for all weights.
+std::vector<int32_t> nearest_codes(const GramProblem& problem);
+
+// E of each output, without damping.
+std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> codes);
+
+}  // namespace quasar::quant
+
+namespace quasar::quant::rounding {
+const Table<RoundingMethod>& table();
+}

@@ -1,0 +1,73 @@
+#include "quasar/quant/rounding_options.hpp"
+
+#include <algorithm>
+
+namespace quasar::quant {
+namespace {
+
+constexpr int64_t most_sweeps = 32;
+
+}  // namespace
+
+std::vector<OptionSpec> layer_options() {
+  return {{.name = "data_size", .fallback = nullptr, .help = "number of calibration samples used; all when left out", .low = 1},
+          {.name = "damping",
+           .fallback = 0.5,
+           .help = "pull towards the original weights: λ = damping · k/√n · mean H_jj",
+           .low = 0,
+           .aliases = {"percdamp"}},
+          {.name = "update_bias", .fallback = true, .help = "the bias takes up the mean error of the layer's output"}};
+}
+
+std::vector<OptionSpec> descent_options() {
+  std::vector<OptionSpec> options = layer_options();
+  options.push_back({.name = "num_iterations",
+                     .fallback = most_sweeps,
+                     .help = "most passes of coordinate descent over a layer's weights; it ends earlier when nothing changes, "
+                             "always within 32",
+                     .low = 1});
+  return options;
+}
+
+size_t sweeps_of(const Options& options) {
+  return static_cast<size_t>(std::min(options.integer("num_iterations"), most_sweeps));
+}
+
+LayerSettings layer_settings(const Options& options) {
+  LayerSettings settings{.data_size = {}, .damping = options.real("damping"), .update_bias = options.flag("update_bias")};
+  if (options.has("data_size")) settings.data_size = static_cast<size_t>(options.integer("data_size"));
+  return settings;
+}
+
+const std::vector<InertOption>& inert_options() {
+  static const std::string exact = "the least error is found from Gram matrices, not by gradient steps";
+  static const std::string whole = "all samples enter the Gram matrices at once";
+  static const std::string device = "rounding runs on the CPU; the wish is recorded";
+  static const std::string storage = "no activations are stored";
+  static const std::vector<InertOption> all{
+      {{"learning_rate", nullptr, "step of gradient descent", 0}, exact},
+      {{"lr_adjust", nullptr, "schedule of the learning rate"}, exact},
+      {{"batch_size", nullptr, "samples per step", 1}, whole},
+      {{"num_batches", nullptr, "batches per step", 1}, whole},
+      {{"fixed_seed", nullptr, "seed of the order of samples"}, "nothing is random"},
+      {{"early_stop", nullptr, "stop when the loss no longer falls"}, "every layer ends when nothing changes any more"},
+      {{"selective_update", nullptr, "keep a layer's old weights where they were better"}, "that is always done"},
+      {{"drop_ratio", nullptr, "share of inputs taken from the float model", 0, 1}, "inputs come from the quantized model"},
+      {{"optim_device", nullptr, "device of the optimization"}, device},
+      {{"infer_device", nullptr, "device of inference"}, device},
+      {{"mem_opt_level", nullptr, "where activations are stored"}, storage},
+      {{"cache_dir", nullptr, "folder of stored activations"}, storage},
+      {{"log_period", nullptr, "iterations between two messages"}, "every layer is reported once"},
+      {{"output_index", nullptr, "which output is compared"}, "each layer is compared at its own output"},
+      {{"output_qdq", nullptr, "compare after quantization of the output"}, "each layer is compared before it"},
+      {{"reg_param", nullptr, "weight of the rounding regularization", 0}, exact},
+      {{"beta_range", nullptr, "range of the regularization's exponent"}, exact},
+      {{"warm_start", nullptr, "share of steps without regularization", 0, 1}, exact},
+      {{"dynamic_batch", nullptr, "whether the batch axis may vary"}, whole},
+      {{"parallel", nullptr, "train layers in parallel"}, "outputs of a layer are solved in parallel"},
+      {{"ref_model_path", nullptr, "model with the reference outputs"}, "the float model is the reference"},
+      {{"target_op_type", nullptr, "operators to optimize"}, "every layer with quantized weights is optimized"}};
+  return all;
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,35 @@
+// Options of the rounding methods: which act, and which are only accepted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quasar/base/plugin.hpp"
+
+namespace quasar::quant {
+
+// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias.
+std::vector<OptionSpec> layer_options();
+// The same, and num_iterations.
+std::vector<OptionSpec> descent_options();
+
+// Passes of coordinate descent: num_iterations, but no more than any layer ever needed.
+size_t sweeps_of(const Options& options);
+
+// How a layer's problem is posed.
+struct LayerSettings {
+  std::optional<size_t> data_size;  // samples; nullopt: all
+  double damping = 0.5;             // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
+  bool update_bias = true;
+};
+LayerSettings layer_settings(const Options& options);
+
+// An option of other implementations that cannot have an effect here, and why.
+struct InertOption {
+  OptionSpec spec;
+  std::string why;
+};
+const std::vector<InertOption>& inert_options();
+
+}  // namespace quasar::quant

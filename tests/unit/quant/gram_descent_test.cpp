@@ -1,0 +1,157 @@
+#include "quasar/quant/gram_descent.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "quasar/base/rng.hpp"
+
+namespace quasar::quant {
+namespace {
+
+// A random layer: inputs x̂ = x + noise, outputs y = Wx, all moments over `samples` columns.
+GramProblem random_problem(uint64_t seed, size_t outputs, size_t inputs, size_t samples, int32_t limit, double damping) {
+  Rng rng(seed);
+  GramProblem problem{.outputs = outputs, .inputs = inputs};
+  for (size_t i = 0; i < outputs * inputs; i++) problem.weights.push_back(static_cast<float>(rng.normal()));
+  problem.gram.assign(inputs * inputs, 0);
+  problem.cross.assign(outputs * inputs, 0);
+  problem.power.assign(outputs, 0);
+  for (size_t n = 0; n < samples; n++) {
+    std::vector<double> x(inputs), noisy(inputs);
+    const double common = rng.normal();
+    for (size_t j = 0; j < inputs; j++) {
+      x[j] = common + rng.normal();
+      noisy[j] = x[j] + 0.05 * rng.normal();
+    }
+    for (size_t i = 0; i < inputs; i++) {
+      for (size_t j = 0; j < inputs; j++) problem.gram[i * inputs + j] += noisy[i] * noisy[j] / double(samples);
+    }
+    for (size_t o = 0; o < outputs; o++) {
+      double y = 0;
+      for (size_t j = 0; j < inputs; j++) y += double(problem.weights[o * inputs + j]) * x[j];
+      for (size_t j = 0; j < inputs; j++) problem.cross[o * inputs + j] += y * noisy[j] / double(samples);
+      problem.power[o] += y * y / double(samples);
+    }
+  }
+  for (size_t o = 0; o < outputs; o++) {
+    double largest = 0;
+    for (size_t j = 0; j < inputs; j++) largest = std::max(largest, std::abs(double(problem.weights[o * inputs + j])));
+    problem.scales.push_back(largest / limit);
+    problem.zero_points.push_back(static_cast<int32_t>(o % 2));
+  }
+  problem.low = -limit;
+  problem.high = limit;
+  problem.damping = damping;
+  return problem;
+}
+
+// The damped error of one output, by its definition.
+double damped(const GramProblem& problem, size_t output, std::span<const int32_t> codes) {
+  const size_t k = problem.inputs;
+  double sum = problem.power[output];
+  std::vector<double> q(k);
+  for (size_t j = 0; j < k; j++) q[j] = problem.scales[output] * (codes[output * k + j] - problem.zero_points[output]);
+  for (size_t i = 0; i < k; i++) {
+    const double w = double(problem.weights[output * k + i]);
+    sum += problem.damping * (q[i] - w) * (q[i] - w) - 2 * problem.cross[output * k + i] * q[i];
+    for (size_t j = 0; j < k; j++) sum += q[i] * problem.gram[i * k + j] * q[j];
+  }
+  return sum;
+}
+
+// The least damped error of output 0 over all codes.
+double brute_force(const GramProblem& problem, bool neighbours_only) {
+  const size_t k = problem.inputs;
+  const int32_t width = problem.high - problem.low + 1;
+  double best = INFINITY;
+  const auto total = static_cast<size_t>(std::pow(width, k));
+  for (size_t number = 0; number < total; number++) {
+    std::vector<int32_t> codes(k);
+    bool allowed = true;
+    size_t rest = number;
+    for (size_t j = 0; j < k; j++, rest /= static_cast<size_t>(width)) {
+      codes[j] = problem.low + static_cast<int32_t>(rest % static_cast<size_t>(width));
+      const double position = double(problem.weights[j]) / problem.scales[0] + problem.zero_points[0];
+      allowed = allowed && std::abs(std::clamp(position, double(problem.low), double(problem.high)) - codes[j]) <= 1;
+    }
+    if (allowed || !neighbours_only) best = std::min(best, damped(problem, 0, codes));
+  }
+  return best;
+}
+
+TEST(GramDescent, FindsTheBestCodesOfTinyProblemsMostly) {
+  for (const bool neighbours_only : {false, true}) {
+    int exact = 0;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+      const GramProblem problem = random_problem(seed, 1, 4, 20, 3, 0.1);
+      const Solution solution = descend(problem, {.neighbours_only = neighbours_only, .sequential = true});
+      const double found = damped(problem, 0, solution.codes), best = brute_force(problem, neighbours_only);
+      EXPECT_GE(found, best - 1e-9);
+      if (found <= best + 1e-9) exact++;
+    }
+    EXPECT_GE(exact, 20);
+  }
+}
+
+TEST(GramDescent, NeverWorseThanNearest) {
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    const GramProblem problem = random_problem(seed, 5, 13, 10, 7, seed % 2 == 0 ? 0 : 0.3);
+    const auto nearest = nearest_codes(problem);
+    for (const auto& [name, entry] : rounding::table().items()) {
+      const Solution solution = rounding::table().make(name)->solve(problem, 1);
+      for (size_t o = 0; o < problem.outputs; o++)
+        EXPECT_LE(damped(problem, o, solution.codes), damped(problem, o, nearest) + 1e-9) << name << " " << seed;
+    }
+  }
+}
+
+TEST(GramDescent, GainsMuchOnCorrelatedInputs) {
+  const GramProblem problem = random_problem(1, 16, 32, 500, 7, 0);
+  const auto total = [](const std::vector<double>& errors) { return std::accumulate(errors.begin(), errors.end(), 0.0); };
+  const Solution solution = descend(problem, {.sequential = true});
+  EXPECT_LT(total(solution.after), 0.5 * total(solution.before));
+}
+
+TEST(GramDescent, ErrorIsTheMeanSquaredErrorOfTheOutput) {
+  const GramProblem problem = random_problem(3, 2, 5, 9, 3, 0);
+  const auto codes = nearest_codes(problem);
+  const auto found = errors(problem, codes);
+  for (size_t o = 0; o < 2; o++) EXPECT_NEAR(found[o], damped(problem, o, codes), 1e-9);
+}
+
+TEST(GramDescent, OutputsAreIndependentAndThreadsDoNotMatter) {
+  const GramProblem problem = random_problem(5, 6, 10, 30, 7, 0.1);
+  const Solution all = descend(problem, {.sequential = true, .threads = 1});
+  EXPECT_EQ(all.codes, descend(problem, {.sequential = true, .threads = 3}).codes);
+  GramProblem reversed = problem;
+  for (size_t o = 0; o < 6; o++) {
+    const auto from = static_cast<std::ptrdiff_t>(o * 10), to = static_cast<std::ptrdiff_t>((5 - o) * 10);
+    std::copy_n(problem.weights.begin() + from, 10, reversed.weights.begin() + to);
+    std::copy_n(problem.cross.begin() + from, 10, reversed.cross.begin() + to);
+    reversed.power[5 - o] = problem.power[o];
+    reversed.scales[5 - o] = problem.scales[o];
+    reversed.zero_points[5 - o] = problem.zero_points[o];
+  }
+  const Solution back = descend(reversed, {.sequential = true});
+  for (size_t o = 0; o < 6; o++) {
+    for (size_t j = 0; j < 10; j++) EXPECT_EQ(back.codes[(5 - o) * 10 + j], all.codes[o * 10 + j]);
+  }
+}
+
+TEST(GramDescent, DeadInputsKeepTheNearestCode) {
+  GramProblem problem = random_problem(7, 3, 6, 30, 7, 0.1);
+  for (size_t i = 0; i < 6; i++) problem.gram[2 * 6 + i] = problem.gram[i * 6 + 2] = 0;
+  for (size_t o = 0; o < 3; o++) problem.cross[o * 6 + 2] = 0;
+  const auto nearest = nearest_codes(problem);
+  for (const double damping : {0.0, 0.1}) {
+    problem.damping = damping;
+    const Solution solution = descend(problem, {.sequential = damping > 0});
+    for (size_t o = 0; o < 3; o++) EXPECT_EQ(solution.codes[o * 6 + 2], nearest[o * 6 + 2]);
+  }
+}
+
+}  // namespace
+}  // namespace quasar::quant
