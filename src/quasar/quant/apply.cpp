@@ -112,17 +112,20 @@ class Rewriting {
     if (values == nullptr)
       throw Error("the plan does not fit the model: input " + std::to_string(plan.input) + " of " + node.name +
                   " is not constant");
-    for (const auto& [params, result] : constants_[value]) {
-      if (params == plan.params) {
+    for (const auto& [known, result] : constants_[value]) {
+      if (known.params == plan.params && known.codes == plan.codes) {
         node.inputs[plan.input] = result;
         return;
       }
     }
+    if (plan.codes && plan.codes->shape() != values->shape())
+      throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
+                  " have shape " + to_string(plan.codes->shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
     const auto [scale, zero_point] = add_params(value, plan.params);
-    out_.initializers[codes] = quantize(*values, plan.params);
+    out_.initializers[codes] = plan.codes ? *plan.codes : quantize(*values, plan.params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, plan.params.axis);
-    constants_[value].emplace_back(plan.params, result);
+    constants_[value].emplace_back(plan, result);
     node.inputs[plan.input] = result;
   }
 
@@ -144,7 +147,7 @@ class Rewriting {
   graph::Names names_;
   graph::Model out_;
   std::unordered_map<std::string, std::string> dequantized_;  // value -> what quantized nodes read
-  std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>>
+  std::unordered_map<std::string, std::vector<std::pair<ConstantPlan, std::string>>>
       constants_;  // constant -> its dequantized forms
 };
 

@@ -18,6 +18,9 @@ namespace quasar::quant {
 struct ConstantPlan {
   size_t input = 1;  // which input of the node
   QuantParams params;
+  // The codes where rounding was optimized, in the constant's shape; nullopt: the nearest. Not part of the hash: what decides
+  // them is (the parameters and the plan's rounding).
+  std::optional<Tensor> codes = {};
   bool operator==(const ConstantPlan&) const = default;
 };
 

@@ -1,0 +1,174 @@
+#include "quasar/tune/frontier.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::tune {
+
+Frontier::Frontier(graph::Model model, const std::vector<std::string>& stops, std::vector<data::Sample> samples,
+                   const FrontierOptions& options)
+    : model_(std::move(model)), options_(options), needed_(model_.nodes.size(), false) {
+  std::map<std::string, size_t> producers;
+  for (size_t i = 0; i < model_.nodes.size(); i++) {
+    const graph::Node& node = model_.nodes[i];
+    position_[node.name] = i;
+    for (const auto& output : node.outputs) producers[output] = i;
+    if (is_lazy(node)) lazy_[node.outputs[0]] = i;
+  }
+  for (const auto& stop : stops) needed_.at(position_.at(stop)) = true;
+  for (size_t i = model_.nodes.size(); i-- > 0;) {
+    if (!needed_[i]) continue;
+    const auto mark = [&](const std::string& value) {
+      if (const auto producer = producers.find(value); producer != producers.end()) needed_[producer->second] = true;
+    };
+    std::ranges::for_each(model_.nodes[i].inputs, mark);
+    std::ranges::for_each(model_.nodes[i].captures, mark);
+  }
+  for (auto& sample : samples) {
+    auto& values = values_.emplace_back();
+    for (size_t i = 0; i < model_.inputs.size(); i++) values[model_.inputs[i].name] = std::move(sample.at(i));
+  }
+}
+
+// A DequantizeLinear with constant scale and zero point, of a constant or of a value.
+bool Frontier::is_lazy(const graph::Node& node) const {
+  const auto constant = [this](const std::string& value) { return model_.initializer(value) != nullptr; };
+  return node.op_type == "DequantizeLinear" && std::all_of(node.inputs.begin() + 1, node.inputs.end(), constant);
+}
+
+// What must be kept for the node to run: its inputs, where lazy nodes give them, those nodes' codes; no constants.
+std::vector<std::string> Frontier::reads(const graph::Node& node) const {
+  std::vector<std::string> out;
+  const auto add = [&](std::string value) {
+    while (lazy_.contains(value)) value = model_.nodes[lazy_.at(value)].inputs[0];
+    if (!value.empty() && model_.initializer(value) == nullptr) out.push_back(std::move(value));
+  };
+  std::ranges::for_each(node.inputs, add);
+  std::ranges::for_each(node.captures, add);
+  return out;
+}
+
+// The values that needed nodes from this index on read and that earlier ones (or the model's inputs) give.
+std::set<std::string> Frontier::live(size_t from) const {
+  std::set<std::string> out, later;
+  for (size_t i = from; i < model_.nodes.size(); i++) {
+    const graph::Node& node = model_.nodes[i];
+    later.insert(node.outputs.begin(), node.outputs.end());
+    if (!needed_[i] || is_lazy(node)) continue;
+    for (auto& value : reads(node)) out.insert(std::move(value));
+  }
+  std::erase_if(out, [&](const std::string& value) { return later.contains(value); });
+  return out;
+}
+
+void Frontier::advance(const std::string& stop) {
+  const size_t to = position_.at(stop);
+  const std::set<std::string> after = live(to);
+  const graph::Model next = piece(done_, to, after);
+  if (!next.outputs.empty()) run(next, after);
+  size_t bytes = 0;
+  for (auto& values : values_) {
+    std::erase_if(values, [&](const auto& value) { return !after.contains(value.first); });
+    for (const auto& [name, tensor] : values) bytes += tensor.bytes().size();
+  }
+  if (bytes > options_.memory_limit) {
+    const double share = static_cast<double>(options_.memory_limit) / static_cast<double>(bytes);
+    values_.resize(std::max<size_t>(1, static_cast<size_t>(share * static_cast<double>(values_.size()))));
+  }
+  done_ = to;
+  input_ = model_.nodes[to].inputs[0];
+  decoding_ = {};
+  if (const auto lazy = lazy_.find(input_); lazy != lazy_.end()) {
+    const graph::Node& node = model_.nodes[lazy->second];
+    input_ = node.inputs[0];
+    decoding_.scale = model_.initializer(node.inputs[1])->as<float>()[0];
+    if (node.inputs.size() > 2 && !node.inputs[2].empty())
+      decoding_.zero_point = static_cast<int32_t>(to_doubles(*model_.initializer(node.inputs[2]))[0]);
+  }
+}
+
+// The needed nodes with indices from … to − 1 as a model of its own.
+graph::Model Frontier::piece(size_t from, size_t to, const std::set<std::string>& after) const {
+  std::set<size_t> members;
+  std::set<std::string> given;
+  const auto add_lazy = [&](std::string value) {
+    for (auto lazy = lazy_.find(value); lazy != lazy_.end(); lazy = lazy_.find(value)) {
+      members.insert(lazy->second);
+      value = model_.nodes[lazy->second].inputs[0];
+    }
+  };
+  graph::Model out;
+  out.ir_version = model_.ir_version;
+  out.opsets = model_.opsets;
+  out.rest = model_.rest;
+  for (size_t i = from; i < to; i++) {
+    const graph::Node& node = model_.nodes[i];
+    if (!needed_[i] || is_lazy(node)) continue;
+    members.insert(i);
+    std::ranges::for_each(node.inputs, add_lazy);
+    std::ranges::for_each(node.captures, add_lazy);
+    for (auto& value : reads(node)) given.insert(std::move(value));
+  }
+  for (const size_t i : members) {
+    const graph::Node& node = out.nodes.emplace_back(model_.nodes[i]);
+    for (const auto& list : {node.inputs, node.captures}) {
+      for (const auto& value : list) {
+        if (const Tensor* constant = model_.initializer(value)) out.initializers[value] = *constant;
+      }
+    }
+    for (const auto& value : node.outputs) {
+      given.erase(value);
+      if (after.contains(value)) out.outputs.push_back({value});
+    }
+  }
+  const auto& example = values_.front();
+  for (const auto& value : given) {
+    const Tensor& tensor = example.at(value);
+    const bool same =
+        std::ranges::all_of(values_, [&](const auto& sample) { return sample.at(value).shape() == tensor.shape(); });
+    out.inputs.push_back({value, tensor.type(), same ? std::optional(tensor.shape()) : std::nullopt});
+  }
+  graph::sort_nodes(out);
+  return out;
+}
+
+void Frontier::run(const graph::Model& piece, const std::set<std::string>& after) {
+  const runtime::Session session(piece);
+  parallel_for(values_.size(), options_.threads, [&](size_t sample) {
+    auto& values = values_[sample];
+    std::vector<Tensor> inputs;
+    for (const auto& input : piece.inputs) inputs.push_back(values.at(input.name));
+    const std::vector<Tensor> outputs = session.run(inputs);
+    std::erase_if(values, [&](const auto& value) { return !after.contains(value.first); });
+    for (size_t i = 0; i < outputs.size(); i++) {
+      // A copy: the runtime's own memory would stay with its session.
+      const auto bytes = outputs[i].bytes();
+      values[piece.outputs[i].name] = Tensor::copy(outputs[i].type(), outputs[i].shape(), bytes.data(), bytes.size());
+    }
+  });
+}
+
+void Frontier::replace(const std::string& name, size_t input, const Tensor& codes) {
+  const size_t reader = position_.at(name);
+  const std::string value = model_.nodes[reader].inputs.at(input);
+  size_t source = lazy_.at(value), readers = 0;
+  for (const auto& other : model_.nodes) readers += static_cast<size_t>(std::ranges::count(other.inputs, value));
+  if (readers > 1) {
+    graph::Node own = model_.nodes[source];
+    own.name += "_of_" + name;
+    own.outputs[0] = value + "_of_" + name;
+    source = model_.nodes.size();
+    lazy_[own.outputs[0]] = source;
+    model_.nodes[reader].inputs[input] = own.outputs[0];
+    model_.nodes.push_back(std::move(own));
+    needed_.push_back(true);
+  }
+  const std::string constant = name + "_codes_" + std::to_string(input);
+  model_.initializers[constant] = codes;
+  model_.nodes[source].inputs[0] = constant;
+}
+
+}  // namespace quasar::tune
