@@ -1,11 +1,105 @@
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <map>
+
 #include "quasar/base/error.hpp"
+#include "quasar/graph/convert_node.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/model_proto.hpp"
+#include "quasar/graph/node_proto.hpp"
+#include "quasar/graph/tensor_proto.hpp"
 
 namespace quasar::graph {
+namespace {
 
+constexpr int64_t newest_convertible = 17;  // libonnx 1.12 knows no newer definitions
+
+// The IR version that came with an opset (https://github.com/onnx/onnx/blob/main/docs/Versioning.md), for those above 12.
+int64_t ir_version_for(int64_t opset) {
+  return opset >= 15 ? 8 : 7;
+}
+
+// Ranks of the graph's values as far as ONNX's shape inference knows them; it needs the shapes of weights, and only small
+// tensors' values.
+std::map<std::string, size_t> ranks_of(const Model& model, onnx::ModelProto proto) {
+  constexpr size_t small = 1024;
+  std::map<std::string, size_t> ranks;
+  for (const auto& [name, tensor] : model.initializers) {
+    ranks[name] = tensor.shape().size();
+    auto& initializer = *proto.mutable_graph()->add_initializer();
+    tensor.bytes().size() <= small ? set_tensor(initializer, tensor) : set_header(initializer, tensor);
+    initializer.set_name(name);
+  }
+  try {
+    onnx::shape_inference::InferShapes(proto);
+  } catch (const std::exception&) {
+    // What was inferred up to here still holds; the rest stays unknown.
+  }
+  for (const auto* values : {&proto.graph().input(), &proto.graph().value_info(), &proto.graph().output()}) {
+    for (const auto& value : *values) {
+      const auto& type = value.type().tensor_type();
+      if (type.has_shape()) ranks[value.name()] = static_cast<size_t>(type.shape().dim_size());
+    }
+  }
+  return ranks;
+}
+
+// Converts all nodes of a graph, and first those of the graphs in their attributes, which share its opset.
+void convert_graph(onnx::GraphProto& graph, const ConvertOptions& options) {
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> converted;
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) convert_graph(*attribute.mutable_g(), options);
+      for (auto& inner : *attribute.mutable_graphs()) convert_graph(inner, options);
+    }
+    if (!domain_of(node.domain()).empty()) {
+      converted.Add(std::move(node));
+    } else {
+      for (auto& part : convert_node(node, options)) converted.Add(std::move(part));
+    }
+  }
+  graph.mutable_node()->Swap(&converted);
+}
+
+}  // namespace
+
+// Node by node and without the weights, which come through untouched. Nodes of other domains do not depend on ONNX's opset.
 Model raise_opset(Model model, int64_t version) {
   if (model.opset() >= version) return model;
-  throw Error("the model's opset " + std::to_string(model.opset()) + " is below " + std::to_string(version));
+  if (model.opset() == 0) {  // not imported: no node depends on it
+    model.opsets[""] = version;
+    return model;
+  }
+  if (version > newest_convertible) {
+    throw Error("opset " + std::to_string(model.opset()) + " cannot be raised to " + std::to_string(version) +
+                "; conversion goes up to " + std::to_string(newest_convertible));
+  }
+  onnx::ModelProto proto;
+  set_model(proto, model);
+  Names names(model);
+  const auto ranks = ranks_of(model, proto);
+  ConvertOptions options;
+  options.from = model.opset();
+  options.to = version;
+  options.fresh = [&](const std::string& wish) { return names.fresh(wish); };
+  options.rank = [&](const std::string& value) {
+    const auto found = ranks.find(value);
+    return found != ranks.end() ? std::optional(found->second) : std::nullopt;
+  };
+  options.constant_floats = [&](const std::string& value) {
+    const Tensor* tensor = model.initializer(value);
+    if (tensor == nullptr || tensor->type() != DataType::float32) return std::vector<float>();
+    return std::vector<float>(tensor->as<float>().begin(), tensor->as<float>().end());
+  };
+  convert_graph(*proto.mutable_graph(), options);
+  Model raised = model_of(proto, {});
+  raised.opsets[""] = version;
+  raised.ir_version = std::max(raised.ir_version, ir_version_for(version));
+  raised.initializers.merge(model.initializers);
+  verify(raised, "the model, raised to opset " + std::to_string(version));
+  return raised;
 }
 
 }  // namespace quasar::graph
