@@ -2,7 +2,6 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "quasar/stats/statistics.hpp"
@@ -10,9 +9,7 @@
 namespace quasar::stats {
 namespace {
 
-constexpr size_t lanes = 16;
-typedef float Floats __attribute__((vector_size(lanes * sizeof(float))));
-typedef int32_t Ints __attribute__((vector_size(lanes * sizeof(int32_t))));
+constexpr size_t lanes = 16, block = 128;
 
 // Below it, 1 / width would overflow in float.
 constexpr double smallest_limit = 0x1p-100;
@@ -24,23 +21,20 @@ double limit_for(double magnitude) {
   return std::max(smallest_limit, std::ldexp(1.0, exponent));
 }
 
-// counts[floor(x · per_width) + half] += 1; zeros go to counts[2 half …], one slot per lane: increments of one slot in a row
-// would wait for each other. The product is exact because per_width is a power of two, so that the bin of a value is the
-// same whether bins were merged before or after it came.
+// With m = ⌊|x| · per_width⌋: counts[half + m] += 1 for x > 0, counts[half − 1 − m] += 1 for x < 0. Zeros go to counts[2 half …],
+// 16 slots in turn: increments of one slot in a row would wait for each other. The product is exact because per_width is a
+// power of two, so that the bin of a value is the same whether bins were merged before or after it came.
 __attribute__((target_clones("avx512f", "avx2", "default"))) void count(const float* values, size_t blocks, float per_width,
                                                                         int32_t half, uint64_t* counts) {
-  Ints zero_slot;
-  for (size_t lane = 0; lane < lanes; ++lane) zero_slot[lane] = 2 * half + static_cast<int32_t>(lane);
-  for (size_t block = 0; block < blocks; ++block, values += lanes) {
-    Floats x;
-    std::memcpy(&x, values, sizeof(x));
-    const Floats scaled = x * per_width;
-    Ints bin = __builtin_convertvector(scaled, Ints);  // towards zero
-    // A true comparison is −1: now towards −infinity, also for a negative x so small that the product is −0.
-    bin += (__builtin_convertvector(bin, Floats) > scaled) | ((x < 0.0F) & (scaled == 0.0F));
-    bin = x == 0.0F ? zero_slot : bin + half;
-    int32_t index[lanes];
-    std::memcpy(index, &bin, sizeof(bin));
+  int32_t index[block];
+  for (size_t b = 0; b < blocks; ++b, values += block) {
+    for (size_t i = 0; i < block; ++i) {  // apart from the counting and without branches, so that it is vectorized
+      const int32_t bits = std::bit_cast<int32_t>(values[i]);
+      const int32_t m = static_cast<int32_t>(std::abs(values[i]) * per_width);
+      const int32_t bin = (m ^ (bits >> 31)) + half;
+      const int32_t zero_slot = 2 * half + static_cast<int32_t>(i % lanes);
+      index[i] = (bits & 0x7fffffff) == 0 ? zero_slot : bin;
+    }
     for (const int32_t i : index) ++counts[i];
   }
 }
@@ -76,13 +70,13 @@ void Histogram::add(std::span<const float> values, const Summary& summary) {
   }
   const int32_t half = static_cast<int32_t>(bins_ / 2);
   const float per_width = static_cast<float>(1 / width());
-  const size_t whole = values.size() / lanes;
+  const size_t whole = values.size() / block;
   count(values.data(), whole, per_width, half, counts_.data());
-  if (const size_t left = values.size() - whole * lanes; left > 0) {
-    float padded[lanes] = {};
+  if (const size_t left = values.size() - whole * block; left > 0) {
+    float padded[block] = {};
     std::copy_n(values.end() - static_cast<std::ptrdiff_t>(left), left, padded);
     count(padded, 1, per_width, half, counts_.data());
-    zeros_ -= lanes - left;
+    zeros_ -= block - left;
   }
   for (size_t slot = bins_; slot < bins_ + lanes; ++slot) zeros_ += std::exchange(counts_[slot], 0);
 }

@@ -20,7 +20,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// A histogram whose range [-limit, limit) is a power of two and doubles when a value falls outside (neighbouring bins merge),
+// A histogram whose range (-limit, limit) is a power of two and doubles when a value falls outside (neighbouring bins merge),
 // so that it does not depend on the order of the samples and needs no known range. Bins have equal width; zero is a bin edge,
 // and values that are exactly zero (after a Relu: most) are counted apart.
 class Histogram {
@@ -33,7 +33,7 @@ class Histogram {
   double limit() const { return limit_; }  // 0: nothing but zeros seen yet
   double width() const { return 2 * limit_ / static_cast<double>(bins_); }
   size_t bins() const { return bins_; }
-  // Bin i holds the values in [edge(i), edge(i + 1)) but for zeros.
+  // Bin i holds the values in [edge(i), edge(i + 1)), below zero those in (edge(i), edge(i + 1)], zeros excepted.
   double edge(size_t i) const { return (static_cast<double>(i) - static_cast<double>(bins_ / 2)) * width(); }
   std::span<const uint64_t> counts() const { return {counts_.data(), bins_}; }
   uint64_t zeros() const { return zeros_; }

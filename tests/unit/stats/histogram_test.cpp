@@ -60,7 +60,9 @@ RC_GTEST_PROP(Histogram, EveryValueIsInItsBin, ()) {
       continue;
     }
     size_t bin = 0;
-    while (!(histogram.edge(bin) <= x && x < histogram.edge(bin + 1))) RC_ASSERT(++bin < histogram.bins());
+    while (x > 0 ? !(histogram.edge(bin) <= x && x < histogram.edge(bin + 1))
+                 : !(histogram.edge(bin) < x && x <= histogram.edge(bin + 1)))
+      RC_ASSERT(++bin < histogram.bins());
     ++expected[bin];
   }
   RC_ASSERT(histogram.zeros() == zeros);

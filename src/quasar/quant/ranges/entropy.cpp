@@ -119,7 +119,8 @@ class Entropy final : public RangeMethod {
  public:
   stats::Requests needs() const override { return {.histogram = true}; }
 
-  // Ends shrink by factors 2^(−i/16) down to 2^−8; symmetric together, asymmetric in turn. Equal: the wider range.
+  // Ends shrink by factors down to 2^−8: symmetric together by sixteenths of an octave, asymmetric in turn by eighths. Of equally
+  // good ranges the widest is taken.
   stats::Range pick(const stats::TensorStats& seen, const Scheme& scheme) const override {
     const stats::Range full = with_zero(seen.histogram.range());
     if (full == stats::Range{}) return full;
@@ -127,8 +128,9 @@ class Entropy final : public RangeMethod {
     stats::Range best = full;
     double least = divergence(full);
     const auto shrink = [&](const auto& range_at) {
-      for (int i = 1; i <= 128; ++i) {
-        const stats::Range range = range_at(std::exp2(-i / 16.0));
+      const double step = scheme.symmetric ? 1.0 / 16 : 1.0 / 8;
+      for (double octaves = step; octaves <= 8; octaves += step) {
+        const stats::Range range = range_at(std::exp2(-octaves));
         const double value = divergence(range);
         if (value >= least) continue;
         least = value;
