@@ -8,81 +8,13 @@
 #include <thread>
 
 #include "quasar/base/hash.hpp"
+#include "quasar/search/claims.hpp"
+#include "quasar/search/tracker.hpp"
 
 namespace quasar::search {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Which trial has, or is making, the result of a plan. Non-duplicate trials of this and earlier runs; interrupted ones give up
-// what they claimed.
-class Claims {
- public:
-  explicit Claims(std::span<const Trial> trials) {
-    for (const Trial& trial : trials) {
-      if (!trial.finished() || trial.interrupted() || trial.is_duplicate() ||
-          !trial.user_attributes.contains(attribute::plan_hash))
-        continue;
-      owners_.emplace(trial.user_attributes[attribute::plan_hash].get<std::string>(), trial.number);
-    }
-  }
-
-  std::optional<int64_t> claim(const std::string& hash, int64_t number) {
-    const auto [owner, is_new] = owners_.emplace(hash, number);
-    return is_new || owner->second == number ? std::nullopt : std::optional(owner->second);
-  }
-
-  void give_up(int64_t number) {
-    std::erase_if(owners_, [&](const auto& entry) { return entry.second == number; });
-  }
-
- private:
-  std::map<std::string, int64_t> owners_;
-};
-
-// Follows the trials of one stage for the stop conditions.
-class Tracker {
- public:
-  Tracker(std::span<const Trial> trials, const std::string& stage, Direction direction) : stage_(stage) {
-    progress_.direction = direction;
-    for (const Trial& trial : trials) add(trial);
-  }
-
-  void add(const Trial& trial) {
-    if (trial.user_attributes.value(attribute::stage, std::string()) != stage_) return;
-    count(progress_.counts, trial);
-    if (!trial.finished() || trial.interrupted() || trial.is_duplicate()) return;
-    ++progress_.since_best;
-    if (trial.state != State::complete) return;
-    const double value = trial.values.front();
-    if (!best_ || better(value, *best_, progress_.direction)) {
-      best_ = value;
-      progress_.since_best = 0;
-    }
-    if (!trial.is_candidate()) return;
-    ++progress_.candidates;
-    auto& best = progress_.best_candidate;
-    if (!best || better(value, *best, progress_.direction)) best = value;
-  }
-
-  void start() { ++progress_.counts.running; }
-  void finish(const Trial& trial) {
-    --progress_.counts.running;
-    add(trial);
-  }
-
-  const Counts& counts() const { return progress_.counts; }
-  Progress progress(double seconds) const {
-    Progress out = progress_;
-    out.seconds = seconds;
-    return out;
-  }
-
- private:
-  std::string stage_;
-  Progress progress_;
-  std::optional<double> best_;
-};
 
 class Loop {
  public:

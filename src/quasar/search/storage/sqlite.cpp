@@ -13,45 +13,11 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/search/optuna_format.hpp"
+#include "quasar/search/optuna_schema.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search::storage {
 namespace {
-
-constexpr int schema_version = 12;
-constexpr const char* alembic_version = "v3.2.0.a";
-
-// clang-format off
-constexpr const char* schema[] = {
-  "CREATE TABLE studies (study_id INTEGER NOT NULL PRIMARY KEY, study_name VARCHAR(512) NOT NULL)",
-  "CREATE UNIQUE INDEX ix_studies_study_name ON studies (study_name)",
-  "CREATE TABLE version_info (version_info_id INTEGER NOT NULL PRIMARY KEY CHECK (version_info_id = 1), schema_version INTEGER, "
-    "library_version VARCHAR(256))",
-  "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))",
-  "CREATE TABLE study_directions (study_direction_id INTEGER NOT NULL PRIMARY KEY, direction VARCHAR(8) NOT NULL, "
-    "study_id INTEGER NOT NULL REFERENCES studies (study_id), objective INTEGER NOT NULL, UNIQUE (study_id, objective))",
-  "CREATE TABLE study_user_attributes (study_user_attribute_id INTEGER NOT NULL PRIMARY KEY, study_id INTEGER REFERENCES studies (study_id), "
-    "\"key\" VARCHAR(512), value_json TEXT, UNIQUE (study_id, \"key\"))",
-  "CREATE TABLE study_system_attributes (study_system_attribute_id INTEGER NOT NULL PRIMARY KEY, study_id INTEGER REFERENCES studies (study_id), "
-    "\"key\" VARCHAR(512), value_json TEXT, UNIQUE (study_id, \"key\"))",
-  "CREATE TABLE trials (trial_id INTEGER NOT NULL PRIMARY KEY, number INTEGER, study_id INTEGER REFERENCES studies (study_id), "
-    "state VARCHAR(8) NOT NULL, datetime_start DATETIME, datetime_complete DATETIME)",
-  "CREATE INDEX ix_trials_study_id ON trials (study_id)",
-  "CREATE TABLE trial_user_attributes (trial_user_attribute_id INTEGER NOT NULL PRIMARY KEY, trial_id INTEGER REFERENCES trials (trial_id), "
-    "\"key\" VARCHAR(512), value_json TEXT, UNIQUE (trial_id, \"key\"))",
-  "CREATE TABLE trial_system_attributes (trial_system_attribute_id INTEGER NOT NULL PRIMARY KEY, trial_id INTEGER REFERENCES trials (trial_id), "
-    "\"key\" VARCHAR(512), value_json TEXT, UNIQUE (trial_id, \"key\"))",
-  "CREATE TABLE trial_params (param_id INTEGER NOT NULL PRIMARY KEY, trial_id INTEGER REFERENCES trials (trial_id), param_name VARCHAR(512), "
-    "param_value FLOAT, distribution_json TEXT, UNIQUE (trial_id, param_name))",
-  "CREATE TABLE trial_values (trial_value_id INTEGER NOT NULL PRIMARY KEY, trial_id INTEGER NOT NULL REFERENCES trials (trial_id), "
-    "objective INTEGER NOT NULL, value FLOAT, value_type VARCHAR(7) NOT NULL, UNIQUE (trial_id, objective))",
-  "CREATE TABLE trial_intermediate_values (trial_intermediate_value_id INTEGER NOT NULL PRIMARY KEY, "
-    "trial_id INTEGER NOT NULL REFERENCES trials (trial_id), step INTEGER NOT NULL, intermediate_value FLOAT, "
-    "intermediate_value_type VARCHAR(7) NOT NULL, UNIQUE (trial_id, step))",
-  "CREATE TABLE trial_heartbeats (trial_heartbeat_id INTEGER NOT NULL PRIMARY KEY, trial_id INTEGER NOT NULL REFERENCES trials (trial_id), "
-    "heartbeat DATETIME NOT NULL, UNIQUE (trial_id))",
-};
-// clang-format on
 
 // Numbers that SQL cannot hold have a type beside them.
 const char* type_of(double value) {
@@ -231,10 +197,10 @@ class Sqlite final : public Storage {
     int tables = 0;
     sql_ << "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table'", soci::into(tables);
     if (tables > 0) return;  // another process was faster
-    for (const char* statement : schema) sql_ << statement;
+    for (const char* statement : optuna::sqlite_schema) sql_ << statement;
     const std::string library = "Quasar " QUASAR_VERSION;
-    const std::string alembic = alembic_version;
-    const int version = schema_version;
+    const std::string alembic = optuna::alembic_version;
+    const int version = optuna::schema_version;
     sql_ << "INSERT INTO version_info VALUES (1, :v, :l)", soci::use(version), soci::use(library);
     sql_ << "INSERT INTO alembic_version VALUES (:a)", soci::use(alembic);
     transaction.commit();
@@ -243,9 +209,9 @@ class Sqlite final : public Storage {
   void check_version() {
     int version = 0;
     sql_ << "SELECT COALESCE(MAX(schema_version), 0) FROM version_info", soci::into(version);
-    if (version == schema_version) return;
+    if (version == optuna::schema_version) return;
     throw Error(path_ + " has version " + std::to_string(version) + " of Optuna's schema, but Quasar needs version " +
-                std::to_string(schema_version) + "; run 'optuna storage upgrade --storage sqlite:///" + path_ +
+                std::to_string(optuna::schema_version) + "; run 'optuna storage upgrade --storage sqlite:///" + path_ +
                 "' or choose another file");
   }
 
