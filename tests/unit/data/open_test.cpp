@@ -36,7 +36,7 @@ TEST(Open, SaysWhatIsWrong) {
       {"none.yaml", {"none.yaml", "No such file"}},
       {3, {"expected a text or a mapping", "3"}},
       {Json::object(), {"a reader is missing", "npy, npz, pb, random"}},
-      {Json{{"reader", "nzp"}}, {"unknown reader 'nzp'", "did you mean 'npz'"}},
+      {Json{{"reader", "npzz"}}, {"unknown reader 'npzz'", "did you mean 'npz'"}},
       {Json{{"reader", "images"}, {"path", "."}}, {"'images' is not yet supported"}},
       {Json{{"reader", 3}}, {"'reader' is 3"}},
       {Json{{"reader", "npz"}}, {"reader npz: option 'path' is missing"}},

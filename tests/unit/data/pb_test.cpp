@@ -65,7 +65,7 @@ TEST_F(Pb, BadFoldersAreNamed) {
       {"cut", {"cut/test_data_set_0/input_0.pb", "is not an ONNX tensor"}},
       {"text", {"text/test_data_set_0/input_0.pb", "is not an ONNX tensor"}},
       {"nothing", {"nothing/test_data_set_0/input_0.pb", "is not an ONNX tensor"}},
-      {"shape", {"shape/test_data_set_0/input_0.pb", "input 'v'", "expected shape [?,2], found [3]"}},
+      {"shape", {"shape/test_data_set_0/input_0.pb", "input 'v'", "expected shape [?,2], found [1,3]"}},
       {"more", {"more/test_data_set_0' holds input_1.pb", "the model's inputs are: v"}},
       {"less", {"less/test_data_set_0' lacks input_0.pb"}},
       {"size", {"size/test_data_set_0/input_0.pb"}},

@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "quasar/base/rng.hpp"
+#include "quasar/eval/evaluate.hpp"
+
+namespace quasar::eval {
+
+std::pair<double, double> wilson(double successes, double n) {
+  if (n <= 0) return {0, 1};
+  constexpr double z = 1.959963984540054;  // 97.5 % quantile of the normal distribution
+  const double share = successes / n, zz = z * z / n;
+  const double middle = (share + zz / 2) / (1 + zz);
+  const double half = z * std::sqrt(share * (1 - share) / n + zz / (4 * n)) / (1 + zz);
+  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
+std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t seed) {
+  if (values.empty()) return {0, 0};
+  constexpr size_t resamples = 1000;
+  const uint64_t n = values.size();
+  Rng rng(seed);
+  std::vector<double> means(resamples);
+  for (auto& mean : means) {
+    // Two places from each 64 random bits; the bias of multiply-and-shift is below n / 2³².
+    for (size_t i = 0; i < n; i += 2) {
+      const uint64_t bits = rng.next();
+      mean += values[((bits >> 32) * n) >> 32];
+      if (i + 1 < n) mean += values[((bits & 0xffffffff) * n) >> 32];
+    }
+    mean /= static_cast<double>(n);
+  }
+  // The 2.5 % and 97.5 % quantiles, 25 resamples beyond each.
+  std::sort(means.begin(), means.end());
+  return {means[resamples / 40 - 1], means[resamples - resamples / 40]};
+}
+
+}  // namespace quasar::eval

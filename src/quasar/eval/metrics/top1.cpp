@@ -1,0 +1,24 @@
+// Share of samples whose greatest output is that of the label (the first one when several are equal).
+#include "quasar/eval/metric.hpp"
+#include "quasar/eval/sums.hpp"
+
+namespace quasar::eval::metrics {
+namespace {
+
+class Top1 : public Metric {
+ public:
+  Direction direction() const override { return Direction::maximize; }
+  bool needs_labels() const override { return true; }
+  bool is_proportion() const override { return true; }
+  double of(const Pair& x, const Context&) const override {
+    return arg_max(x.candidate) == static_cast<size_t>(x.label.value()) ? 1 : 0;
+  }
+};
+
+}  // namespace
+
+Entry<Metric> top1() {
+  return {.help = "share of samples whose label has the greatest output", .make = make_as<Top1, Metric>, .aliases = {"accuracy"}};
+}
+
+}  // namespace quasar::eval::metrics
