@@ -19,11 +19,11 @@ struct Rounding {
 
 struct Config {
   Scheme activation, weight;
-  std::vector<Json> exclude;               // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
-  std::optional<size_t> calib_data_size;   // samples used; nullopt: all
+  std::vector<Json> exclude;              // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
+  std::optional<size_t> calib_data_size;  // samples used; nullopt: all
   Rounding rounding;
-  Json transforms = Json::array();         // in order: [{cle: {…}}, …]
-  Json extras = Json::object();            // further options, canonical name -> value (AlignConcat, FoldRelu …)
+  Json transforms = Json::array();  // in order: [{cle: {…}}, …]
+  Json extras = Json::object();     // further options, canonical name -> value (AlignConcat, FoldRelu …)
   bool operator==(const Config&) const = default;
 };
 

@@ -22,10 +22,7 @@ class Placing {
     for (const auto& node : model_.nodes) {
       const ops::Roles* roles = candidate(node);
       if (roles == nullptr || out_.nodes.contains(node.name)) continue;
-      const std::string& input = node.inputs[roles->activations.front()];
-      const bool follows =
-          roles->kind == ops::Kind::movement ? out_.values.contains(input) : out_.roles(index_.producer(input)) != nullptr;
-      if (follows) {
+      if (follows(node, *roles)) {
         accept(node, *roles);
       } else {
         out_.skipped[node.name] = "its input is not quantized";
@@ -55,6 +52,14 @@ class Placing {
   const ops::Roles* candidate(const graph::Node& node) const {
     const auto found = candidates_.find(node.name);
     return found == candidates_.end() ? nullptr : &found->second;
+  }
+
+  bool follows(const graph::Node& node, const ops::Roles& roles) const {
+    const std::string& input = node.inputs[roles.activations.front()];
+    if (out_.roles(index_.producer(input)) != nullptr) return true;
+    // Float values that are moved stay float unless both ends are quantized for others.
+    const auto carried = [this](const std::string& value) { return out_.values.contains(value); };
+    return roles.kind == ops::Kind::movement && carried(input) && std::ranges::any_of(node.outputs, carried);
   }
 
   void accept(const graph::Node& node, const ops::Roles& roles) {

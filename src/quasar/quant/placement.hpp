@@ -23,8 +23,8 @@ struct Placement {
 };
 
 // Weighted sums and elementwise operators are quantized wherever target and configuration allow it; movements and activations
-// where their input comes from a quantized node or is quantized for another reader, so that no pair stands where nobody
-// gains from it.
+// where their input comes from a quantized node (movements also between two values that are quantized for others), so that no
+// pair stands where nobody gains from it.
 Placement place(const graph::Index& index, const Config& config, const Target& target);
 
 // The only node that reads the value; nullptr when there are several or none, or when the graph or a subgraph hands it out.

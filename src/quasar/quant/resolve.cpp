@@ -32,9 +32,12 @@ void keep_within(const ops::Bounds& bounds, QuantParams& params) {
     return scale * static_cast<float>(grid.high - params.zero_points[0]) > bounds.high ||
            scale * static_cast<float>(grid.low - params.zero_points[0]) < bounds.low;
   };
-  for (int ulps = 0; ulps < 2 && beyond(params.scales[0]); ulps++) {
-    const float less = std::nextafter(params.scales[0], 0.0F);
-    if (!beyond(less) || ulps == 0) params.scales[0] = less;
+  const float scale = params.scales[0], one = std::nextafter(scale, 0.0F), two = std::nextafter(one, 0.0F);
+  if (!beyond(scale)) return;
+  if (!beyond(one)) {
+    params.scales[0] = one;
+  } else if (!beyond(two)) {
+    params.scales[0] = two;
   }
 }
 

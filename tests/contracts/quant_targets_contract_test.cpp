@@ -1,0 +1,40 @@
+// What every target must keep.
+#include <gtest/gtest.h>
+
+#include "quasar/quant/target.hpp"
+
+namespace quasar::quant {
+namespace {
+
+TEST(QuantTargetsContract, TypesKeepTheirWidth) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    EXPECT_FALSE(entry.help.empty()) << name;
+    for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16}) {
+      EXPECT_EQ(bits_of(target->constant_type(type)), bits_of(type)) << name;
+      for (const size_t readers : {1, 2, 3}) EXPECT_EQ(bits_of(target->activation_type(type, readers)), bits_of(type)) << name;
+    }
+  }
+}
+
+TEST(QuantTargetsContract, ReasonsAreGiven) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    for (const char* type : {"Conv", "ConvTranspose", "Tanh", "Reshape"}) {
+      const graph::Node node{.name = "node", .op_type = type, .domain = "", .inputs = {"x"}, .outputs = {"y"}};
+      std::string why;
+      EXPECT_TRUE(target->runs(node, {.activations = {0}}, {}, why) || !why.empty()) << name << " " << type;
+    }
+  }
+}
+
+// Whatever the target, a grid that holds nothing beyond the bounds can be absorbed.
+TEST(QuantTargetsContract, AGridWithinTheBoundsIsAbsorbed) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const QuantParams params{.type = DataType::uint8, .scales = {0.01F}, .zero_points = {0}};
+    EXPECT_TRUE(entry.make({})->absorbs({.low = 0, .high = 6}, params)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace quasar::quant

@@ -1,0 +1,180 @@
+// Quantized models in ONNX Runtime: integer kernels where they are promised, and the same results as simulation in float.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "made_up_statistics.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+using Samples = std::vector<std::vector<Tensor>>;
+
+Samples random_samples(const graph::Model& model, size_t count) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal(0, 1);
+  Samples out(count);
+  for (auto& sample : out) {
+    for (const auto& input : model.inputs) {
+      if (input.type == DataType::boolean) {
+        sample.push_back(Tensor::scalar(true));
+        continue;
+      }
+      std::vector<float> values(count_of(*input.shape));
+      for (auto& value : values) value = normal(random);
+      sample.push_back(Tensor::of(*input.shape, values));
+    }
+  }
+  return out;
+}
+
+stats::Statistics observe(const graph::Model& model, const Samples& samples) {
+  const auto values = observed_values(model);
+  const runtime::Session session(runtime::tapped(model, values));
+  std::vector<std::vector<float>> seen(values.size());
+  for (const auto& sample : samples) {
+    const auto tensors = session.run(sample);
+    for (size_t k = 0; k < values.size(); k++)
+      seen[k].insert(seen[k].end(), tensors[k].as<float>().begin(), tensors[k].as<float>().end());
+  }
+  stats::Statistics out;
+  for (size_t k = 0; k < values.size(); k++) out[values[k]] = stats::of_values(seen[k], {});
+  return out;
+}
+
+struct Agreement {
+  double to_simulation =
+      0;                // largest difference between integer kernels and float simulation, in units of the output's largest value
+  double to_float = 0;  // root mean square difference to the float model, in units of its root mean square
+  std::map<std::string, bool> integer;
+};
+
+Agreement compare(const graph::Model& model, const Config& config, const Samples& samples) {
+  const auto plan = resolve(model, observe(model, samples), config, *targets::table().make("ort_cpu"));
+  const auto quantized = apply(model, plan);
+  const runtime::Session original(model), kernels(quantized), simulation(quantized, {.integer_kernels = false});
+  Agreement out;
+  double squares = 0, errors = 0;
+  for (const auto& sample : samples) {
+    const auto a = original.run(sample), b = kernels.run(sample), c = simulation.run(sample);
+    for (size_t k = 0; k < a.size(); k++) {
+      float largest = 1e-6F;
+      for (const float value : c[k].as<float>()) largest = std::max(largest, std::abs(value));
+      for (size_t i = 0; i < a[k].count(); i++) {
+        const float x = a[k].as<float>()[i], y = b[k].as<float>()[i], z = c[k].as<float>()[i];
+        out.to_simulation = std::max<double>(out.to_simulation, std::abs(y - z) / largest);
+        squares += x * x;
+        errors += (x - y) * (x - y);
+      }
+    }
+  }
+  out.to_float = std::sqrt(errors / squares);
+  std::vector<std::string> names;
+  for (const auto& [name, node] : plan.nodes) names.push_back(name);
+  out.integer = runtime::runs_quantized(quantized, names);
+  return out;
+}
+
+// Protobuf's wire format, as far as a subgraph of one node needs it.
+std::string field(int number, const std::string& payload) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(payload.size())} + payload;
+}
+
+// An attribute of `If`: the graph that computes `result` from a value of the outer graph by one operator.
+graph::Attribute branch(const std::string& name, const std::string& type, const std::string& value) {
+  const std::string float32 = {1 << 3, 1};
+  const std::string node = field(1, value) + field(2, "result") + field(4, type);
+  const std::string body = field(1, node) + field(2, name) + field(12, field(1, "result") + field(2, field(1, float32)));
+  const std::string graph_type = {static_cast<char>(0xA0), 0x01, 5};
+  return {name, graph::Opaque{std::make_shared<const std::string>(field(1, name) + field(6, body) + graph_type)}};
+}
+
+// A branch chosen at run time that reads a quantized value of the outer graph, and a Conv behind it.
+graph::Model branching(uint32_t seed) {
+  Builder b(seed);
+  const auto condition = b.input("condition", {}, DataType::boolean);
+  const auto stem = b.conv(b.input("x", {1, 3, 8, 8}), 3, 4, 3);
+  const auto chosen = b.node("If", {condition}, {branch("then_branch", "Abs", stem), branch("else_branch", "Neg", stem)});
+  b.model().nodes.back().captures = {stem};
+  return b.finish({b.conv(chosen, 4, 5, 1), b.conv(stem, 4, 2, 1)});
+}
+
+struct Case {
+  const char* name;
+  graph::Model (*model)(uint32_t);
+  uint32_t seed;
+};
+
+class Execution : public testing::TestWithParam<Case> {};
+
+TEST_P(Execution, IntegerKernelsRunAndAgreeWithSimulation) {
+  const graph::Model model = runtime::prepare(GetParam().model(GetParam().seed));
+  const Samples samples = random_samples(model, 4);
+  for (const DataType type : {DataType::int8, DataType::uint8}) {
+    for (const bool symmetric : {true, false}) {
+      for (const DataType weight : {DataType::int8, DataType::uint8}) {
+        const auto config =
+            config_of(type, symmetric, weight == DataType::int8 ? Granularity::channel : Granularity::tensor, weight);
+        const auto found = compare(model, config, samples);
+        const std::string what = std::string(name_of(type)) + (symmetric ? " symmetric, weights " : " asymmetric, weights ") +
+                                 std::string(name_of(weight));
+        EXPECT_LT(found.to_simulation, 0.04) << what;
+        EXPECT_LT(found.to_float, 0.1) << what;
+        for (const auto& [name, integer] : found.integer) {
+          const bool clips = name.starts_with("Relu") || name.starts_with("Clip");  // run in float behind symmetric pairs
+          EXPECT_TRUE(integer || (symmetric && clips)) << name << ", " << what;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, Execution,
+                         testing::Values(Case{"separable", separable, 1}, Case{"residual", residual, 2},
+                                         Case{"branches", branches, 3}, Case{"attention", attention, 4},
+                                         Case{"recurrent", recurrent, 5}, Case{"branching", branching, 6}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+struct Shared {
+  const char* file;
+  double to_simulation;
+};
+
+class SharedModels : public testing::TestWithParam<Shared> {};
+
+TEST_P(SharedModels, RunInIntegerKernels) {
+  const char* folder = std::getenv("QUASAR_SHARED");
+  const auto path =
+      std::filesystem::path(folder != nullptr ? folder : QUASAR_SOURCE_DIR "/../shared") / "data" / "models" / GetParam().file;
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const graph::Model model = runtime::prepare(graph::load(path));
+  const Samples samples = random_samples(model, 2);
+  for (const bool symmetric : {false, true}) {
+    const auto found = compare(model, config_of(DataType::int8, symmetric, Granularity::channel), samples);
+    EXPECT_LT(found.to_simulation, GetParam().to_simulation);
+    for (const auto& [name, integer] : found.integer) {
+      const auto* node = graph::Index(model).node(name);
+      EXPECT_TRUE(integer || node->is("Relu") || node->is("Clip")) << name << " (" << node->op_type << ") runs in float";
+      if (!symmetric) EXPECT_TRUE(integer) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, SharedModels,
+                         testing::Values(Shared{"mobilenet_v1_025_128.onnx", 0.1}, Shared{"resnet8_cifar.onnx", 0.1},
+                                         Shared{"fastestdet.onnx", 0.1}),
+                         [](const auto& test) {
+                           return std::string(test.param.file).substr(0, std::string(test.param.file).find('_')).substr(0, 9);
+                         });
+
+}  // namespace
+}  // namespace quasar::quant
