@@ -48,7 +48,7 @@ stats::Requests needs_of(const Config& config);
 // Throws Error when the configuration cannot be carried out on this model (an exclude that names no node, …).
 Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target);
 
-// JSON of everything that decides the model; equal text <=> equal plan.
+// JSON of everything that decides the model, numbers as the hexadecimal digits of their bits; equal text <=> equal plan.
 Json to_json(const Plan& plan);
 std::string hash_of(const Plan& plan);
 
