@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/quant/range.hpp"
+#include "quasar/quant/rounding_config.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -73,8 +74,7 @@ struct NeutralKey {
 };
 
 const std::vector<NeutralKey>& neutral_keys() {
-  static const std::vector<NeutralKey> all{{"algorithms", nullptr},
-                                           {"cle_algo", nullptr},
+  static const std::vector<NeutralKey> all{{"cle_algo", nullptr},
                                            {"specific_layer_config", nullptr},
                                            {"layer_type_config", nullptr},
                                            {"use_external_data_format", false},
@@ -87,6 +87,7 @@ const std::vector<std::string> param_keys{"symmetric", "scale_type", "calibratio
 std::vector<std::string> known_keys() {
   std::vector<std::string> keys{"activation", "activation_params", "weight", "weight_params", "exclude", "CalibDataSize"};
   for (const auto& range : range_keys()) keys.push_back(range.key);
+  for (auto& key : rounding_keys()) keys.push_back(std::move(key));
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
   return keys;
 }
@@ -235,6 +236,7 @@ Config parse_config(const Json& words) {
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
+  config.rounding = parse_rounding(canonical_words);
   return config;
 }
 
@@ -270,6 +272,7 @@ Json to_json(const Config& config) {
   for (const auto& range : range_keys()) {
     if (config.activation.range_method == range.method) words[range.key] = config.activation.range_options.at(range.option);
   }
+  words.update(to_json(config.rounding));
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   return words;

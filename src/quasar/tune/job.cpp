@@ -7,6 +7,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/tune/preset.hpp"
@@ -191,6 +192,7 @@ Job parse_job(const Json& given, const fs::path& base) {
     const Json sizes = keys.json("calibration_sampling_size");
     job.search_space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
   }
+  for (auto& note : quant::notes_on_inert_options(job.search_space)) job.warnings.push_back(std::move(note));
   job.strategy = strategies::table().resolve(keys.text("strategy"));
   if (keys.flag("two_stage_search")) {
     job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");

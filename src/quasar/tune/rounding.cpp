@@ -151,10 +151,25 @@ class LayerRounding {
   bool absorbs_ = false;
 };
 
-std::string percent(double value) {
+std::string formatted(const char* format, double value) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.3g %%", 100 * value);
+  std::snprintf(text, sizeof(text), format, value);
   return text;
+}
+
+std::string percent(double value) {
+  return formatted("%.3g %%", 100 * value);
+}
+
+std::string summary_of(const std::string& method, const RoundingReport& report) {
+  double ratio = 0;
+  for (const auto& layer : report.layers) {
+    if (layer.before > 0)
+      ratio += std::log(std::max(layer.after / layer.before, 1e-9)) / static_cast<double>(report.layers.size());
+  }
+  return method + ": " + std::to_string(report.layers.size()) + " layers on " + std::to_string(report.samples) +
+         " samples, output error of nearest rounding × " + formatted("%.3f", std::exp(ratio)) + " (geometric mean) in " +
+         formatted("%.2f s", report.seconds);
 }
 
 }  // namespace
@@ -180,6 +195,14 @@ std::shared_ptr<Rounder::Material> Rounder::material(size_t count) {
     material = std::shared_ptr<Material>(new Material{samples, {model_, layers_of(model_), samples, options}});
   }
   return material;
+}
+
+void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const {
+  Json& options = plan.rounding.options;
+  if (!options.contains("data_size")) return;
+  size_t samples = std::min(samples_->size(), calibration.value_or(samples_->size()));
+  if (options["data_size"].is_number()) samples = std::min(samples, options["data_size"].get<size_t>());
+  options["data_size"] = samples;
 }
 
 RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& check) {
@@ -229,6 +252,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     report.samples = samples.size();
   }
   report.seconds = watch.seconds();
+  tell(options_.log, Level::info, summary_of(name, report));
   return report;
 }
 

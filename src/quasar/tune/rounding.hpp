@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,12 @@ class Rounder {
   Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOptions options = {});
   ~Rounder();
 
+  // Fills in what the plan's rounding leaves open: data_size becomes the number of samples used, at most `calibration` (nullopt:
+  // all), so that equal work has equal hashes.
+  void settle(quant::Plan& plan, std::optional<size_t> calibration) const;
+
   // Puts codes for weights and biases into the plan, as plan.rounding says. `check` is called between layers; what it throws
-  // ends the work. Throws Error for more samples than there are.
+  // ends the work.
   RoundingReport improve(quant::Plan& plan, const std::function<void()>& check = {});
 
  private:

@@ -6,6 +6,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/tune/quantize.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -28,7 +29,8 @@ data::Splits open_data(const Job& job, const graph::Model& model) {
 constexpr uint64_t enumerable = 20000;
 
 // What the configurations of the space need; wrong words are found before anything runs.
-CalibrationNeeds needs_of(const search::Space& space) {
+CalibrationNeeds needs_of(const Json& search_space) {
+  const search::Space space = search::Space::parse(quant::without_rounding(search_space));
   CalibrationNeeds needs;
   const auto size = space.size();
   if (!size || *size > enumerable) {
@@ -63,7 +65,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   winner.trial = trial;
   winner.config = quant::parse_config(lab.space.decode(trial.point));
   const quant::Plan plan = plan_of(lab, winner.config);
-  const graph::Model model = quant::apply(lab.model, plan);
+  const graph::Model model = build(lab, plan).model;
   const fs::path path = lab.job.output_dir / "best.onnx";
   graph::save(model, path);
   winner.bytes = fs::file_size(path);
@@ -103,10 +105,14 @@ Summary search(const Job& job, const Monitor& monitor) {
   Summary summary;
   for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
   const search::Space space = search::Space::parse(job.search_space);
-  const CalibrationNeeds needs = needs_of(space);
+  const CalibrationNeeds needs = needs_of(job.search_space);
   const graph::Model model = runtime::prepare(graph::load(job.model));
   const data::Splits samples = open_data(job, model);
   Calibration calibration(model, samples.calibration, needs, monitor.log);
+  Rounder rounder(model, samples.calibration,
+                  {.memory_limit = job.memory_limit,
+                   .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
+                   .log = monitor.log});
   fs::create_directories(job.output_dir);
   const auto storage = search::open_storage(storage_url(job));
   search::Study study(*storage,
@@ -129,7 +135,7 @@ Summary search(const Job& job, const Monitor& monitor) {
 
   phase = {};
   const auto target = quant::targets::table().make(job.target);
-  const Laboratory lab{job, model, *target, space, calibration, evaluator};
+  const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator};
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
   const auto strategy = strategies::table().make(job.strategy);
   const search::RunResult result = strategy->run({job, space, study, objective, monitor.listener, monitor.stop});
@@ -148,7 +154,7 @@ Summary search(const Job& job, const Monitor& monitor) {
 
 Json dry_run(const Job& job) {
   const search::Space space = search::Space::parse(job.search_space);
-  needs_of(space);
+  needs_of(job.search_space);
   const graph::Model model = runtime::prepare(graph::load(job.model));
   const data::Splits samples = open_data(job, model);
   const uint64_t points = space.size().value_or(0);

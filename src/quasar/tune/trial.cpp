@@ -36,7 +36,14 @@ bool within_tolerance(const Job& job, double value, double reference) {
 }
 
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
-  return quant::resolve(lab.model, lab.calibration.seen(config), config, lab.target);
+  quant::Plan plan = quant::resolve(lab.model, lab.calibration.seen(config), config, lab.target);
+  lab.rounder.settle(plan, config.calib_data_size);
+  return plan;
+}
+
+Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check) {
+  RoundingReport rounding = lab.rounder.improve(plan, check);
+  return {quant::apply(lab.model, plan), std::move(rounding)};
 }
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
@@ -45,7 +52,7 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const quant::Plan plan = plan_of(lab, config);
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
   Stopwatch watch;
-  const graph::Model candidate = quant::apply(lab.model, plan);
+  const auto [candidate, rounding] = build(lab, plan, check);
   const double build_s = watch.seconds();
   if (lab.job.keep_models == "all")
     graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
@@ -57,13 +64,15 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   if (candidate_found && lab.job.keep_models == "candidates") {
     graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
   }
-  return {.values = {value},
-          .candidate = candidate_found,
-          .user_attributes = {{"metrics", values_of(scores)},
-                              {"config", quant::to_json(config)},
-                              {"quantized_nodes", plan.nodes.size()},
-                              {"build_s", build_s},
-                              {"score_s", watch.seconds() - build_s}}};
+  search::Outcome outcome{.values = {value},
+                          .candidate = candidate_found,
+                          .user_attributes = {{"metrics", values_of(scores)},
+                                              {"config", quant::to_json(config)},
+                                              {"quantized_nodes", plan.nodes.size()},
+                                              {"build_s", build_s},
+                                              {"score_s", watch.seconds() - build_s}}};
+  if (!rounding.layers.empty()) outcome.user_attributes["rounding"] = to_json(rounding);
+  return outcome;
 }
 
 }  // namespace quasar::tune

@@ -6,6 +6,7 @@
 #include "quasar/search/run.hpp"
 #include "quasar/tune/calibration.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/rounding.hpp"
 
 namespace quasar::tune {
 
@@ -16,14 +17,22 @@ struct Laboratory {
   const quant::Target& target;
   const search::Space& space;
   Calibration& calibration;
+  Rounder& rounder;
   const eval::Evaluator& evaluator;
 };
 
 // Metrics' direction of the objective.
 search::Direction direction_of(const std::string& metric);
 
-// The plan of a configuration in the laboratory.
+// The plan of a configuration in the laboratory, before rounding is optimized.
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);
+
+// The quantized model of a plan, rounding optimized as the plan says.
+struct Built {
+  graph::Model model;
+  RoundingReport rounding;
+};
+Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check = {});
 
 // Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be
 // carried out, Cancelled when the search is stopped.

@@ -1,0 +1,179 @@
+#include "quasar/quant/rounding_config.hpp"
+
+#include <algorithm>
+
+#include "quasar/quant/rounding.hpp"
+#include "quasar/quant/rounding_options.hpp"
+
+namespace quasar::quant {
+namespace {
+
+const std::string algorithms_key = "algorithms", pair_key = "NumIterLR", nearest_name = "nearest";
+
+// The method that a group such as adaround_params belongs to; nullptr: none.
+const Table<RoundingMethod>::Item* method_of_group(const std::string& key) {
+  for (const auto& item : rounding::table().items()) {
+    if (item.first != nearest_name && normalized(key) == normalized(item.first + "_params")) return &item;
+  }
+  return nullptr;
+}
+
+bool matches(const OptionSpec& spec, const std::string& name) {
+  const auto same = [&](const std::string& other) { return normalized(other) == normalized(name); };
+  return same(spec.name) || std::ranges::any_of(spec.aliases, same);
+}
+
+const InertOption* inert_option(const std::string& name) {
+  for (const auto& option : inert_options()) {
+    if (matches(option.spec, name)) return &option;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> known_options(const Entry<RoundingMethod>& entry) {
+  std::vector<std::string> names;
+  for (const auto& spec : entry.options) names.push_back(spec.name);
+  if (std::ranges::count(names, "num_iterations") > 0) names.push_back(pair_key);
+  for (const auto& option : inert_options()) names.push_back(option.spec.name);
+  return names;
+}
+
+void check_inert(const std::string& key, const OptionSpec& spec, const Json& value) {
+  if (value.is_null() || !spec.low) return;
+  if (!value.is_number() || value.get<double>() < *spec.low || (spec.high && value.get<double>() > *spec.high)) {
+    throw Error(key + " is " + value.dump() + ", but must be a number of at least " + Json(*spec.low).dump() +
+                (spec.high ? " and at most " + Json(*spec.high).dump() : ""));
+  }
+}
+
+// [iterations, learning rate], or the same as a JSON text.
+std::pair<Json, Json> iterations_and_rate(const std::string& key, const Json& value) {
+  const Json pair = value.is_string() ? parse_json(value.get<std::string>(), key) : value;
+  if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
+    throw Error(key + " is " + value.dump() + ", but must be a pair [number of iterations, learning rate]");
+  return {pair[0], pair[1]};
+}
+
+// One method's group, sorted into what acts and what does not.
+Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given) {
+  const auto& [name, entry] = item;
+  const std::string group = name + "_params";
+  Rounding out{.method = name};
+  Json acting = Json::object(), pair;
+  for (const auto& [option, value] : given.items()) {
+    const std::string key = group + "." + option;
+    if (normalized(option) == normalized(pair_key) && std::ranges::count(known_options(entry), pair_key) > 0) {
+      if (!value.is_null()) pair = value;
+    } else if (const InertOption* inert = inert_option(option)) {
+      check_inert(key, inert->spec, value);
+      if (!value.is_null()) out.inert[inert->spec.name] = value;
+    } else if (std::ranges::any_of(entry.options, [&](const OptionSpec& spec) { return matches(spec, option); })) {
+      if (!value.is_null()) acting[option] = value;
+    } else {
+      const auto known = known_options(entry);
+      throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(known) + did_you_mean(option, known));
+    }
+  }
+  if (!pair.is_null()) {
+    const auto [iterations, rate] = iterations_and_rate(group + "." + pair_key, pair);
+    acting["num_iterations"] = iterations;
+    out.inert["learning_rate"] = rate;
+  }
+  const Options options(entry.options, acting, group);
+  out.options = options.all();
+  // Beyond what any layer needs, more passes are the same plan.
+  if (out.options.contains("num_iterations")) out.options["num_iterations"] = sweeps_of(options);
+  return out;
+}
+
+Json group_of(const std::string& name, const Json& words) {
+  const Json group = words.value(name, Json::object());
+  if (group.is_null()) return Json::object();
+  if (!group.is_object()) throw Error(name + " must be a mapping, not " + group.dump());
+  return group;
+}
+
+std::string chosen_method(const Json& words) {
+  Json value = words.value(algorithms_key, Json());
+  if (value.is_array() && value.size() == 1) value = value[0];
+  if (value.is_null() || (value.is_array() && value.empty())) return nearest_name;
+  if (!value.is_string())
+    throw Error(algorithms_key + " is " + value.dump() + ", but one configuration has one of null, " +
+                joined(rounding::table().names()));
+  return rounding::table().resolve(value.get<std::string>());
+}
+
+// Calls use(option, value) for all values that a space holds for an option: choices, or the ends of a range.
+template <class Use>
+void for_each_value(const Json& group, const Use& use) {
+  for (const auto& [option, value] : group.items()) {
+    if (option == "only_if") continue;
+    if (value.is_object() && (value.contains("low") || value.contains("high"))) {
+      for (const char* end : {"low", "high"}) {
+        if (value.contains(end)) use(option, value.at(end));
+      }
+    } else if (value.is_array() && normalized(option) != "betarange") {
+      for (const auto& choice : value) use(option, choice);
+    } else {
+      use(option, value);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> rounding_keys() {
+  std::vector<std::string> keys{algorithms_key};
+  for (const auto& [name, entry] : rounding::table().items()) {
+    if (name != nearest_name) keys.push_back(name + "_params");
+  }
+  return keys;
+}
+
+Rounding parse_rounding(const Json& words) {
+  const std::string method = chosen_method(words);
+  Rounding out{.method = method};
+  for (const auto& item : rounding::table().items()) {
+    if (item.first == nearest_name) continue;
+    Rounding parsed = parse_group(item, group_of(item.first + "_params", words));
+    if (item.first == method) out = std::move(parsed);
+  }
+  return out;
+}
+
+Json to_json(const Rounding& rounding) {
+  if (rounding.method == nearest_name) return Json::object();
+  Json params = rounding.options;
+  for (const auto& [name, value] : rounding.inert.items()) params[name] = value;
+  return {{algorithms_key, rounding.method}, {rounding.method + "_params", params}};
+}
+
+std::vector<std::string> notes_on_inert_options(const Json& words) {
+  std::vector<std::string> notes;
+  for (const auto& [key, group] : words.items()) {
+    if (method_of_group(key) == nullptr || !group.is_object()) continue;
+    for (const auto& [option, value] : group.items()) {
+      if (const InertOption* inert = inert_option(option)) notes.push_back(key + "." + option + " has no effect: " + inert->why);
+    }
+    if (group.contains(pair_key))
+      notes.push_back(key + "." + pair_key + ": the number of iterations acts, the learning rate does not");
+  }
+  return notes;
+}
+
+Json without_rounding(const Json& search_space) {
+  Json rest = Json::object();
+  for (const auto& [key, value] : search_space.items()) {
+    const auto* item = method_of_group(key);
+    if (normalized(key) == algorithms_key) {
+      for (const auto& choice : value.is_array() ? value : Json::array({value})) chosen_method({{algorithms_key, choice}});
+    } else if (item == nullptr) {
+      rest[key] = value;
+    } else if (value.is_object()) {
+      for_each_value(value, [&](const std::string& option, const Json& choice) { parse_group(*item, {{option, choice}}); });
+    }
+  }
+  return rest;
+}
+
+}  // namespace quasar::quant

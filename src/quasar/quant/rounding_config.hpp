@@ -1,0 +1,29 @@
+// The part of a configuration that chooses how weights are rounded:
+//   {algorithms: adaround | adaquant | gptq | null, adaround_params: {num_iterations: …, NumIterLR: [n, lr], …}, …}
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quasar/quant/config.hpp"
+
+namespace quasar::quant {
+
+// algorithms and the methods' groups.
+std::vector<std::string> rounding_keys();
+
+// Throws Error for unknown methods and options (with the nearest valid name) and wrong values; also in the groups of methods
+// that are not chosen. `words`: a configuration with canonical first-level keys.
+Rounding parse_rounding(const Json& words);
+
+// Back in the user's words; empty for nearest.
+Json to_json(const Rounding& rounding);
+
+// One sentence for every option in `words` (a configuration, or a search space) that can have no effect, with the reason.
+std::vector<std::string> notes_on_inert_options(const Json& words);
+
+// The search space without what concerns rounding only: what calibration must know of it. Values of the groups left out (lists
+// of choices, ends of ranges) are checked.
+Json without_rounding(const Json& search_space);
+
+}  // namespace quasar::quant

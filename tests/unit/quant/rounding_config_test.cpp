@@ -1,0 +1,85 @@
+#include "quasar/quant/rounding_config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace quasar::quant {
+namespace {
+
+Json words(const std::string& text) {
+  return parse_json(text, "test");
+}
+
+std::string message(const std::string& text) {
+  try {
+    parse_config(words(text));
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(RoundingConfig, NearestUnlessNamed) {
+  EXPECT_EQ(parse_config(words("{}")).rounding.method, "nearest");
+  EXPECT_EQ(parse_config(words(R"({"algorithms": null})")).rounding.method, "nearest");
+  EXPECT_EQ(parse_config(words(R"({"algorithms": "AdaRound"})")).rounding.method, "adaround");
+  EXPECT_EQ(parse_config(words(R"({"algorithms": ["gptq"]})")).rounding.method, "gptq");
+}
+
+TEST(RoundingConfig, WhatDoesNotActIsRecordedOnly) {
+  const Rounding plain = parse_config(words(R"({"algorithms": "adaquant"})")).rounding;
+  const Rounding wordy = parse_config(words(R"({"algorithms": "adaquant", "adaquant_params":
+      {"num_iterations": 20000, "learning_rate": 1e-5, "optim_device": "cuda:0", "batch_size": 2, "early_stop": true,
+       "beta_range": [20, 2], "warm_start": 0.2}})"))
+                             .rounding;
+  EXPECT_EQ(wordy.options, plain.options);
+  EXPECT_EQ(wordy.inert.at("optim_device"), "cuda:0");
+  EXPECT_EQ(wordy.inert.size(), 6U);
+}
+
+TEST(RoundingConfig, FewIterationsAct) {
+  const auto sweeps = [](const std::string& params) {
+    return parse_config(words(R"({"algorithms": "adaround", "adaround_params": )" + params + "}"))
+        .rounding.options.at("num_iterations");
+  };
+  EXPECT_EQ(sweeps(R"({"num_iterations": 5})"), 5);
+  EXPECT_EQ(sweeps(R"({"num_iterations": 1000})"), sweeps(R"({"num_iterations": 3000})"));
+  EXPECT_EQ(sweeps(R"({"num_iterations": 5, "NumIterLR": [7, 0.1]})"), 7);
+  EXPECT_EQ(sweeps(R"({"NumIterLR": "[9, 0.1]"})"), 9);
+}
+
+TEST(RoundingConfig, RoundTrip) {
+  for (const char* text : {R"({})", R"({"algorithms": "gptq", "gptq_params": {"act_order": false, "damping": 1}})",
+                           R"({"algorithms": "adaround", "adaround_params": {"data_size": 50, "NumIterLR": [3, 0.1]}})"}) {
+    const Config config = parse_config(words(text));
+    EXPECT_EQ(parse_config(to_json(config)), config) << text;
+  }
+}
+
+TEST(RoundingConfig, ErrorsNameTheNearestWord) {
+  EXPECT_NE(message(R"({"algorithms": "adaroud"})").find("adaround"), std::string::npos);
+  EXPECT_NE(message(R"({"algorithms": ["adaround", "adaquant"]})").find("one configuration has one"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"num_iteration": 5}})").find("did you mean 'num_iterations'"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"num_iterations": 0}})").find("num_iterations"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"drop_ratio": 2}})").find("drop_ratio"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"NumIterLR": [3]}})").find("pair"), std::string::npos);
+  EXPECT_NE(message(R"({"gptq_params": {"NumIterLR": [3, 0.1]}})").find("NumIterLR"), std::string::npos);
+}
+
+TEST(RoundingConfig, NotesSayOnceWhatHasNoEffect) {
+  const auto notes = notes_on_inert_options(words(
+      R"({"algorithms": ["adaround"], "adaround_params": {"only_if": "algorithms", "num_iterations": [10, 20], "learning_rate": [0.1, 0.2]}})"));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].find("adaround_params.learning_rate has no effect: "), 0U);
+}
+
+TEST(RoundingConfig, SpacesWithoutRounding) {
+  const Json space = words(R"({"activation": ["Int8Spec"], "algorithms": ["adaround", null],
+      "adaround_params": {"only_if": {"algorithms": "adaround"}, "learning_rate": {"type": "float", "low": 0.01, "high": 0.1, "log": true},
+                          "NumIterLR": [[3000, 0.1], [1000, 0.2]]}})");
+  EXPECT_EQ(without_rounding(space), words(R"({"activation": ["Int8Spec"]})"));
+  EXPECT_THROW(without_rounding(words(R"({"adaround_params": {"num_iterations": {"type": "int", "low": -5, "high": 5}}})")),
+               Error);
+}
+
+}  // namespace
+}  // namespace quasar::quant

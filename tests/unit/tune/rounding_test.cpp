@@ -1,0 +1,158 @@
+#include "quasar/tune/rounding.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quasar/base/rng.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::tune {
+namespace {
+
+Tensor random_tensor(const Shape& shape, uint64_t seed, float scale = 1) {
+  Rng rng(seed);
+  std::vector<float> values(count_of(shape));
+  for (auto& value : values) value = scale * static_cast<float>(rng.normal());
+  return Tensor::of(shape, values);
+}
+
+// conv → Relu → depthwise → (+ the Relu's value) → pointwise with the same weights twice → Flatten → Gemm
+graph::Model network() {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{1, 3, 8, 8}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 10}}};
+  model.initializers["w1"] = random_tensor({8, 3, 3, 3}, 1, 0.3F);
+  model.initializers["w2"] = random_tensor({8, 1, 3, 3}, 2, 0.3F);
+  model.initializers["w3"] = random_tensor({8, 8, 1, 1}, 3, 0.3F);
+  model.initializers["w4"] = random_tensor({512, 10}, 4, 0.05F);
+  model.initializers["b"] = random_tensor({8}, 5, 0.1F);
+  model.initializers["b4"] = random_tensor({10}, 6, 0.1F);
+  using V = std::vector<int64_t>;
+  const graph::Attribute pads{"pads", V{1, 1, 1, 1}};
+  const auto add = [&](std::string name, std::string type, std::vector<std::string> inputs, std::string output,
+                       std::vector<graph::Attribute> attributes = {}) {
+    model.nodes.push_back({.name = std::move(name),
+                           .op_type = std::move(type),
+                           .domain = "",
+                           .inputs = std::move(inputs),
+                           .outputs = {std::move(output)},
+                           .attributes = std::move(attributes)});
+  };
+  add("conv", "Conv", {"x", "w1", "b"}, "c1", {pads});
+  add("relu", "Relu", {"c1"}, "r1");
+  add("depthwise", "Conv", {"r1", "w2", "b"}, "c2", {pads, {"group", int64_t{8}}});
+  add("add", "Add", {"c2", "r1"}, "a");
+  add("pointwise", "Conv", {"a", "w3", "b"}, "c3");
+  add("again", "Conv", {"c3", "w3"}, "c4");
+  add("flatten", "Flatten", {"c4"}, "f");
+  add("gemm", "Gemm", {"f", "w4", "b4"}, "y");
+  return model;
+}
+
+class Samples final : public data::Dataset {
+ public:
+  size_t size() const override { return 24; }
+  // Smooth images: inputs of neighbouring pixels are correlated.
+  data::Sample at(size_t index) const override {
+    Rng rng(100 + index);
+    const double a = rng.normal(), b = rng.normal(), c = rng.normal();
+    std::vector<float> values;
+    for (int i = 0; i < 192; i++)
+      values.push_back(static_cast<float>(a * std::sin(i * 0.3 + b) + c * (i % 8) / 8.0 + 0.1 * rng.normal() + 1));
+    return {Tensor::of(Shape{1, 3, 8, 8}, values)};
+  }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+  std::string source() const override { return "test"; }
+};
+
+quant::Plan plan_for(const graph::Model& model, const data::Dataset& samples, const std::string& method, Json params) {
+  const quant::Config config =
+      quant::parse_config({{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}},
+                           {"algorithms", method},
+                           {method + "_params", std::move(params)}});
+  const auto seen = stats::collect(model, samples, quant::observed_values(model), quant::needs_of(config)).at(samples.size());
+  return quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
+}
+
+// Mean squared error of the model's output over the samples.
+double output_error(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples) {
+  const runtime::Session reference(model), quantized(quant::apply(model, plan));
+  double sum = 0;
+  for (size_t i = 0; i < samples.size(); i++) {
+    const Tensor a = reference.run(samples.at(i)).front(), b = quantized.run(samples.at(i)).front();
+    for (size_t k = 0; k < a.count(); k++) sum += std::pow(double(a.as<float>()[k]) - double(b.as<float>()[k]), 2);
+  }
+  return sum / double(samples.size());
+}
+
+TEST(Rounding, EveryMethodLowersTheOutputsError) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  Rounder rounder(model, samples);
+  for (const std::string method : {"adaround", "adaquant", "gptq"}) {
+    quant::Plan plan = plan_for(model, *samples, method, {{"damping", 0.05}});
+    const double nearest = output_error(model, plan, *samples);
+    const std::string hash = quant::hash_of(plan);
+    const RoundingReport report = rounder.improve(plan);
+    EXPECT_LT(output_error(model, plan, *samples), 0.7 * nearest) << method;
+    EXPECT_EQ(quant::hash_of(plan), hash);
+    ASSERT_EQ(report.layers.size(), 5U);
+    EXPECT_EQ(report.layers[1].node, "depthwise");
+    for (const auto& layer : report.layers) EXPECT_LE(layer.after, layer.before) << layer.node;
+  }
+}
+
+TEST(Rounding, DoesNotDependOnThreadsOrMemory) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  quant::Plan one = plan_for(model, *samples, "adaquant", Json::object()), four = one, tight = one;
+  Rounder(model, samples, {.threads = 1}).improve(one);
+  Rounder(model, samples, {.threads = 4}).improve(four);
+  EXPECT_EQ(one.nodes, four.nodes);
+  // Targets of one layer at a time, and the last samples given up on the way.
+  const RoundingReport report = Rounder(model, samples, {.memory_limit = 20000}).improve(tight);
+  EXPECT_LT(report.samples, samples->size());
+  EXPECT_GE(report.samples, 1U);
+}
+
+TEST(Rounding, FewerSamplesAndFixedBias) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  Rounder rounder(model, samples);
+  quant::Plan plan = plan_for(model, *samples, "adaround", {{"data_size", 5}, {"update_bias", false}});
+  const RoundingReport report = rounder.improve(plan);
+  EXPECT_EQ(report.samples, 5U);
+  for (const auto& [name, node] : plan.nodes) EXPECT_FALSE(node.bias && node.bias->codes) << name;
+  const auto& weight = *plan.nodes.at("gemm").weight;
+  ASSERT_TRUE(weight.codes);
+  const Tensor nearest = quant::quantize(model.initializers.at("w4"), weight.params);
+  for (size_t i = 0; i < nearest.count(); i++) EXPECT_LE(std::abs(nearest.as<int8_t>()[i] - weight.codes->as<int8_t>()[i]), 1);
+}
+
+TEST(Rounding, SettledPlansOfEqualWorkHaveEqualHashes) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  const Rounder rounder(model, samples);
+  quant::Plan all = plan_for(model, *samples, "adaround", {{"num_iterations", 3000}});
+  quant::Plan many =
+      plan_for(model, *samples, "adaround", {{"data_size", 1000}, {"learning_rate", 0.1}, {"num_iterations", 1000}});
+  quant::Plan few = plan_for(model, *samples, "adaround", {{"data_size", 10}});
+  for (quant::Plan* plan : {&all, &many, &few}) rounder.settle(*plan, std::nullopt);
+  EXPECT_EQ(quant::hash_of(all), quant::hash_of(many));
+  EXPECT_NE(quant::hash_of(all), quant::hash_of(few));
+}
+
+TEST(Rounding, NearestIsLeftAlone) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  quant::Plan plan = plan_for(model, *samples, "adaround", Json::object());
+  plan.rounding = {};
+  const auto before = plan.nodes;
+  EXPECT_TRUE(Rounder(model, samples).improve(plan).layers.empty());
+  EXPECT_EQ(plan.nodes, before);
+}
+
+}  // namespace
+}  // namespace quasar::tune
