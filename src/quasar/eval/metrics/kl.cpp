@@ -41,13 +41,13 @@ class Kl : public Metric {
   static double of_logits(const Pair& x) {
     const size_t n = x.reference.size();
     const double f_top = x.reference[arg_max(x.reference)], q_top = x.candidate[arg_max(x.candidate)];
-    double f_sum = 0, crossed = 0;
+    double f_sum = 0, q_sum = 0, crossed = 0;
     for (size_t i = 0; i < n; ++i) {
       const double f = x.reference[i] - f_top, q = x.candidate[i] - q_top, weight = std::exp(f);
       f_sum += weight;
+      q_sum += std::exp(q);
       crossed += weight * (f - q);
     }
-    const double q_sum = sum(n, [&](size_t i) { return std::exp(x.candidate[i] - q_top); });
     return std::max(0.0, crossed / f_sum + std::log(q_sum / f_sum));
   }
 };

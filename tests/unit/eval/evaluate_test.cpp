@@ -1,0 +1,155 @@
+#include "quasar/eval/evaluate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "quasar/base/error.hpp"
+#include "unit/runtime/models.hpp"
+
+namespace quasar::eval {
+namespace {
+
+using test::float_value;
+using test::node;
+
+// Three values per sample; the greatest one is at label(i), which is i % 3.
+class Rows : public data::Dataset {
+ public:
+  explicit Rows(size_t size, int64_t offset = 0, bool labelled = true) : size_(size), offset_(offset), labelled_(labelled) {}
+  size_t size() const override { return size_; }
+  data::Sample at(size_t i) const override {
+    std::vector<float> row = {0.25F, 0.5F, -0.5F};
+    row[i % 3] = 1 + static_cast<float>(i);
+    return {Tensor::of<float>({1, 3}, row)};
+  }
+  std::optional<int64_t> label(size_t i) const override {
+    return labelled_ ? std::optional(static_cast<int64_t>(i % 3) + offset_) : std::nullopt;
+  }
+  std::string source() const override { return "'rows'"; }
+
+ private:
+  size_t size_;
+  int64_t offset_;
+  bool labelled_;
+};
+
+// y = x * w, one factor per value.
+graph::Model scaled(const std::vector<float>& w) {
+  graph::Model m = test::empty_model();
+  m.inputs = {float_value("x", {-1, 3}, {"N", ""})};
+  m.outputs = {float_value("y", {-1, static_cast<int64_t>(3)}, {"N", ""})};
+  m.initializers["w"] = test::floats(w);
+  m.nodes = {node("Mul", "scale", {"x", "w"}, {"y"})};
+  return m;
+}
+
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+const std::vector<std::string> metrics = {"L2", "l1", "top1", "agreement", "psnr", "COS", "sqnr", "kl", "ssim", "mse", "top5"};
+
+TEST(Evaluator, ScoresAreTheMeansOverSamples) {
+  const auto rows = std::make_shared<Rows>(30);
+  const Evaluator evaluator(scaled({1, 1, 1}), rows, {.metrics = metrics});
+  EXPECT_EQ(evaluator.samples(), 30U);
+  // The third value is lost: every third sample, whose greatest value it is, is wrong.
+  const Scores scores = evaluator.score(scaled({1, 1, 0}));
+  double l2 = 0;
+  for (size_t i = 0; i < 30; ++i) l2 += (i % 3 == 2 ? 1.0 + static_cast<double>(i) : 0.5) / 30;
+  EXPECT_NEAR(scores.at("L2").value, l2, 1e-6);
+  EXPECT_NEAR(scores.at("L1").value, l2, 1e-6);
+  EXPECT_NEAR(scores.at("top1").value, 2.0 / 3, 1e-12);
+  EXPECT_NEAR(scores.at("agreement").value, 2.0 / 3, 1e-12);
+  EXPECT_EQ(scores.at("top1").low, wilson(20, 30).first);
+  EXPECT_EQ(scores.at("top1").high, wilson(20, 30).second);
+  EXPECT_EQ(scores.at("L2").per_sample.size(), 30U);
+  EXPECT_NEAR(scores.at("L2").per_sample[2], 3, 1e-6);
+  EXPECT_EQ(scores.at("L2").samples, 30U);
+  EXPECT_LT(scores.at("L2").low, scores.at("L2").value);
+  EXPECT_GT(scores.at("L2").high, scores.at("L2").value);
+  // The range of all float outputs is [-0.5, 30]; sample 0 differs by 0.5 in one of three values.
+  EXPECT_NEAR(scores.at("psnr").per_sample[0], 10 * std::log10(30.5 * 30.5 / (0.25 / 3)), 1e-6);
+}
+
+TEST(Evaluator, FloatModelsOwnScores) {
+  const Evaluator evaluator(scaled({1, 1, -1}), std::make_shared<Rows>(30), {.metrics = metrics});
+  const Scores& scores = evaluator.reference();
+  EXPECT_NEAR(scores.at("top1").value, 2.0 / 3, 1e-12);
+  EXPECT_EQ(scores.at("top1").low, wilson(20, 30).first);
+  EXPECT_EQ(scores.at("agreement").value, 1);
+  EXPECT_EQ(scores.at("agreement").low, 1);
+  EXPECT_EQ(scores.at("L2").value, 0);
+  EXPECT_EQ(scores.at("L2").high, 0);
+  EXPECT_EQ(scores.at("sqnr").value, 200);
+}
+
+TEST(Evaluator, ThreadsAndMemoryLimitChangeNothing) {
+  const auto rows = std::make_shared<Rows>(97);
+  const Evaluator one(scaled({1, 1, 1}), rows, {.metrics = metrics, .threads = 1});
+  const Evaluator many(scaled({1, 1, 1}), rows, {.metrics = metrics, .memory_limit = 100, .threads = 4});
+  const Scores a = one.score(scaled({1, 0.7F, 0.3F})), b = many.score(scaled({1, 0.7F, 0.3F}), 3);
+  ASSERT_EQ(a.size(), metrics.size());
+  for (const auto& [name, score] : a) {
+    EXPECT_EQ(score.per_sample, b.at(name).per_sample) << name;
+    EXPECT_EQ(score.value, b.at(name).value) << name;
+    EXPECT_EQ(score.low, b.at(name).low) << name;
+    EXPECT_EQ(score.high, b.at(name).high) << name;
+  }
+}
+
+TEST(Evaluator, OutputsAreConcatenatedAndConverted) {
+  graph::Model m = scaled({1, 1, 1});
+  m.nodes.push_back(node("ArgMax", "best", {"y"}, {"class"}, {{"axis", int64_t{1}}}));
+  m.outputs.push_back({.name = "class", .type = DataType::int64, .shape = Shape{-1, 1}, .symbols = {"N", ""}});
+  graph::Model other = m;
+  other.initializers["w"] = test::floats({1, 1, 0});
+  const Evaluator evaluator(m, std::make_shared<Rows>(3), {.metrics = {"L1"}});
+  // Sample 2: [0.25, 0.5, 3 | 2] against [0.25, 0.5, 0 | 1].
+  EXPECT_NEAR(evaluator.score(other).at("L1").per_sample[2], 3 + 1, 1e-6);
+}
+
+TEST(Evaluator, CheckEndsTheRun) {
+  const auto rows = std::make_shared<Rows>(50);
+  const Evaluator evaluator(scaled({1, 1, 1}), rows, {});
+  int calls = 0;
+  EXPECT_THROW(evaluator.score(scaled({1, 1, 1}), 1,
+                               [&] {
+                                 if (++calls == 10) throw Cancelled("enough");
+                               }),
+               Cancelled);
+  EXPECT_EQ(calls, 10);
+  EXPECT_THROW(Evaluator(scaled({1, 1, 1}), rows, {.check = [] { throw Cancelled("at once"); }}), Cancelled);
+}
+
+TEST(Evaluator, ErrorsSayWhatIsWrong) {
+  const auto rows = std::make_shared<Rows>(3);
+  const auto build = [](const graph::Model& model, data::DatasetPtr data, std::vector<std::string> names) {
+    return error_of([&] { Evaluator(model, std::move(data), {.metrics = std::move(names)}); });
+  };
+  EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 0, false), {"top1"}),
+            "metric 'top1' needs labels, but 'rows' has none (sample 0); name them with the reader's option labels");
+  EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 1), {"top1"}),
+            "label 3 of 'rows' (sample 2) is none of the model's 3 classes; is label_offset right?");
+  EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 1), {"L2"}), "no error");
+  EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(0), {"L2"}), "'rows' holds no samples to evaluate on");
+  EXPECT_NE(build(scaled({1, 1, 1}), rows, {"L3"}).find("did you mean"), std::string::npos);
+  EXPECT_EQ(build(scaled({1, INFINITY, 1}), rows, {"L2"}), "the float model's outputs are not finite (sample 0)");
+
+  const Evaluator evaluator(scaled({1, 1, 1}), rows, {});
+  EXPECT_EQ(error_of([&] { evaluator.score(scaled({1, NAN, 1})); }), "outputs are not finite (sample 0)");
+  graph::Model fewer = scaled({1, 1, 1});
+  fewer.nodes.push_back(node("ReduceSum", "sum", {"y"}, {"s"}));
+  fewer.outputs = {{.name = "s", .type = DataType::float32}};
+  EXPECT_EQ(error_of([&] { evaluator.score(fewer); }), "the candidate has 1 output values, the float model 3 (sample 0)");
+}
+
+}  // namespace
+}  // namespace quasar::eval
