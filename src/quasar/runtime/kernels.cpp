@@ -12,7 +12,7 @@
 namespace quasar::runtime {
 namespace {
 
-// The graph that ONNX Runtime runs. Its last level changes memory layouts only, and its result cannot be read back everywhere.
+// The graph that ONNX Runtime runs, but for memory layouts.
 graph::Model optimized(const graph::Model& model) {
   const TemporaryFolder folder;
   SessionOptions options;

@@ -10,8 +10,13 @@
 
 namespace quasar::runtime {
 
-// From ONNX Runtime's optimized graph: for each of the float model's nodes named in `nodes`, whether it runs quantized (in an
-// integer kernel, on integer tensors, or fused into one that does).
+// For each of the nodes named in `nodes`, whether ONNX Runtime runs it quantized. Seen in the graph that it optimizes the
+// quantized model to (level extended; the last level changes memory layouts only):
+//   node still there        it reads a tensor or weights of 4, 8 or 16-bit integers (QLinearConv, MatMulNBits, a MaxPool of
+//                           codes …), and is no Cast and no Q/DQ itself;
+//   fused into another      as that one, found by its name "<node>/<fusion>" or by the values that it gives;
+//   gone                    (a Relu absorbed by the codes' lower end, a node that did nothing) as the node that gave its input.
+// A name that the quantized model does not have gives false. Throws Error when ONNX Runtime cannot open the model.
 std::map<std::string, bool> runs_quantized(const graph::Model& quantized, const std::vector<std::string>& nodes);
 
 struct Latency {
@@ -20,7 +25,8 @@ struct Latency {
   size_t runs = 0;
 };
 
-// One thread, warm-up first, then at least `runs` runs over the samples in turn.
+// One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn; reading samples is not timed. Throws
+// Error without samples.
 Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50);
 
 }  // namespace quasar::runtime

@@ -10,10 +10,12 @@ namespace quasar::runtime {
 // message) for a model that cannot be treated. Design section 6 lists the traps.
 graph::Model prepare(const graph::Model& model);
 
-// The type and shape of every value of the graph, as ONNX Runtime infers them.
+// The type and shape of every value of the graph (inputs and node outputs, not initializers), as ONNX Runtime infers them
+// without running; type undefined: not a tensor, no shape: not even the rank is known. Throws Error with its message.
 std::map<std::string, graph::Value> value_types(const graph::Model& model);
 
-// The model with the named values as its outputs (order kept), for looking inside; nodes that only fed other outputs go.
+// The model with the named values as its outputs (order kept), for looking inside; nodes that only fed other outputs go. Graph
+// inputs and initializers may be named too. Throws Error for a value that is not there, or named twice, or for no value.
 graph::Model tapped(const graph::Model& model, const std::vector<std::string>& values);
 
 }  // namespace quasar::runtime

@@ -44,18 +44,21 @@ std::string one_line(std::string_view text) {
   return line.size() <= longest ? line : line.substr(0, longest) + " …";
 }
 
+// "Reshape node 'flat': ", cut out of "… while running Reshape node. Name:'flat' Status Message: …"; "" when there is none.
+std::string take_node(std::string& text) {
+  const std::string running = "while running ", name = ". Name:'", status = "' Status Message: ";
+  const size_t type_at = text.find(running), name_at = text.find(name), status_at = text.find(status);
+  if (type_at == std::string::npos || name_at == std::string::npos || status_at == std::string::npos) return "";
+  const size_t type = type_at + running.size(), label = name_at + name.size();
+  const std::string node = text.substr(type, name_at - type) + " '" + text.substr(label, status_at - label) + "': ";
+  text.erase(0, status_at + status.size());
+  return node;
+}
+
 // ONNX Runtime's messages carry source paths, signatures and stack traces: one line without them.
 std::string shortened(std::string text) {
   if (const size_t trace = text.find("\nStacktrace"); trace != std::string::npos) text.resize(trace);
-  std::string node;  // "Reshape node 'flat': "
-  if (const std::string_view while_running = "while running "; text.find(while_running) != std::string::npos) {
-    const size_t start = text.find(while_running) + while_running.size(), name = text.find(". Name:'", start);
-    const size_t status = text.find("' Status Message: ", start);
-    if (name != std::string::npos && status != std::string::npos) {
-      node = text.substr(start, name - start) + " '" + text.substr(name + 8, status - name - 8) + "': ";
-      text.erase(0, status + 18);
-    }
-  }
+  const std::string node = take_node(text);
   for (const std::string_view marker : {"was false. ", "Exception during initialization: "}) {
     if (const size_t at = text.rfind(marker); at != std::string::npos && at + marker.size() < text.size()) {
       text.erase(0, at + marker.size());

@@ -27,7 +27,8 @@ std::string version();
 std::string cpu_name();
 bool cpu_has_vnni();
 
-// A model ready to run. run() may be called from several threads at once.
+// A model ready to run. run() may be called from several threads at once. The constructors throw Error with ONNX Runtime's
+// message.
 class Session {
  public:
   explicit Session(const graph::Model& model, const SessionOptions& options = {});
@@ -36,10 +37,12 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
+  // In the model's order. Opened from a file, scalars have no shape (ONNX Runtime does not tell them from an unknown rank).
   const std::vector<graph::Value>& inputs() const;
   const std::vector<graph::Value>& outputs() const;
 
-  // One tensor per input, in order -> one per output, in order. Throws Error with ONNX Runtime's message.
+  // One tensor per input, in order -> one per output, in order. Inputs are not copied; outputs share ONNX Runtime's memory and
+  // may outlive the session. Throws Error that names the input which does not fit, or with ONNX Runtime's message.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
   // Only the named outputs are computed.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::vector<std::string>& outputs) const;
