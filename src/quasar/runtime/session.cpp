@@ -11,6 +11,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/runtime/messages.hpp"
 
 namespace quasar::runtime {
 namespace fs = std::filesystem;
@@ -30,41 +31,6 @@ Ort::Env& environment() {
     return *new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "quasar", ignore, nullptr);
   }();
   return env;
-}
-
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
-    if (!space) line += c;
-    if (space && !line.empty() && line.back() != ' ') line += ' ';
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  constexpr size_t longest = 400;
-  return line.size() <= longest ? line : line.substr(0, longest) + " …";
-}
-
-// "Reshape node 'flat': ", cut out of "… while running Reshape node. Name:'flat' Status Message: …"; "" when there is none.
-std::string take_node(std::string& text) {
-  const std::string running = "while running ", name = ". Name:'", status = "' Status Message: ";
-  const size_t type_at = text.find(running), name_at = text.find(name), status_at = text.find(status);
-  if (type_at == std::string::npos || name_at == std::string::npos || status_at == std::string::npos) return "";
-  const size_t type = type_at + running.size(), label = name_at + name.size();
-  const std::string node = text.substr(type, name_at - type) + " '" + text.substr(label, status_at - label) + "': ";
-  text.erase(0, status_at + status.size());
-  return node;
-}
-
-// ONNX Runtime's messages carry source paths, signatures and stack traces: one line without them.
-std::string shortened(std::string text) {
-  if (const size_t trace = text.find("\nStacktrace"); trace != std::string::npos) text.resize(trace);
-  const std::string node = take_node(text);
-  for (const std::string_view marker : {"was false. ", "Exception during initialization: "}) {
-    if (const size_t at = text.rfind(marker); at != std::string::npos && at + marker.size() < text.size()) {
-      text.erase(0, at + marker.size());
-    }
-  }
-  return one_line(node + text);
 }
 
 Error failed(const std::string& doing, const Ort::Exception& e) {
@@ -134,46 +100,6 @@ std::vector<const char*> pointers(const std::vector<std::string>& names) {
   std::vector<const char*> out;
   for (const auto& name : names) out.push_back(name.c_str());
   return out;
-}
-
-std::vector<std::string> names_of(const std::vector<graph::Value>& values) {
-  std::vector<std::string> out;
-  for (const auto& value : values) out.push_back(value.name);
-  return out;
-}
-
-bool fits(const Shape& given, const std::optional<Shape>& wanted) {
-  if (!wanted) return true;
-  return std::equal(given.begin(), given.end(), wanted->begin(), wanted->end(),
-                    [](int64_t g, int64_t w) { return w < 0 || g == w; });
-}
-
-// "float32 [N,3,128,128]".
-std::string described(const graph::Value& value) {
-  std::string text(name_of(value.type));
-  if (!value.shape) return text;
-  text += " [";
-  for (size_t i = 0; i < value.shape->size(); ++i) {
-    const int64_t size = (*value.shape)[i];
-    const bool named = i < value.symbols.size() && !value.symbols[i].empty();
-    text += (i > 0 ? "," : "") + (size >= 0 ? std::to_string(size) : named ? value.symbols[i] : "?");
-  }
-  return text + "]";
-}
-
-void check(const std::vector<graph::Value>& wanted, std::span<const Tensor> given) {
-  if (given.size() != wanted.size()) {
-    throw Error("the model has " + std::to_string(wanted.size()) + " inputs (" + joined(names_of(wanted)) + "), but " +
-                std::to_string(given.size()) + " were given");
-  }
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].type == DataType::undefined) {
-      throw Error("input '" + wanted[i].name + "' of the model is not a tensor of a type that Quasar knows");
-    }
-    if (given[i].type() == wanted[i].type && fits(given[i].shape(), wanted[i].shape)) continue;
-    throw Error("input '" + wanted[i].name + "' of the model takes " + described(wanted[i]) + ", but " +
-                std::string(name_of(given[i].type())) + " " + to_string(given[i].shape()) + " was given");
-  }
 }
 
 // A view of the tensor's bytes (texts are copied).
@@ -281,7 +207,7 @@ void Session::Impl::describe() {
 
 std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std::vector<std::string>& wanted) {
   if (cancelled) throw Cancelled("the run was cancelled");
-  check(inputs, given);
+  check_inputs(inputs, given);
   // An input that is an output too never goes through ONNX Runtime, which would return a view of the caller's memory.
   std::vector<Tensor> results(wanted.size());
   std::vector<std::string> names;
