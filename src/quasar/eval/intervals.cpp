@@ -23,13 +23,15 @@ std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t 
   Rng rng(seed);
   std::vector<double> means(resamples);
   for (auto& mean : means) {
-    // Two places from each 64 random bits; the bias of multiply-and-shift is below n / 2³².
-    for (size_t i = 0; i < n; i += 2) {
+    // Two places from each 64 random bits, in two running sums; the bias of multiply-and-shift is below n / 2³².
+    double even = 0, odd = 0;
+    for (uint64_t i = 0; i + 1 < n; i += 2) {
       const uint64_t bits = rng.next();
-      mean += values[((bits >> 32) * n) >> 32];
-      if (i + 1 < n) mean += values[((bits & 0xffffffff) * n) >> 32];
+      even += values[((bits >> 32) * n) >> 32];
+      odd += values[((bits & 0xffffffff) * n) >> 32];
     }
-    mean /= static_cast<double>(n);
+    if (n % 2 == 1) even += values[((rng.next() >> 32) * n) >> 32];
+    mean = (even + odd) / static_cast<double>(n);
   }
   // The 2.5 % and 97.5 % quantiles, 25 resamples beyond each.
   std::sort(means.begin(), means.end());

@@ -1,6 +1,7 @@
 // Sums and positions that the metrics share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -42,11 +43,19 @@ inline size_t rank_of(std::span<const float> values, size_t index) {
   return before;
 }
 
-// Place of the first greatest value; the span is not empty.
+// Place of the first greatest value; the span is not empty and holds no NaN.
 inline size_t arg_max(std::span<const float> values) {
-  size_t best = 0;
-  for (size_t i = 1; i < values.size(); ++i) best = values[i] > values[best] ? i : best;
-  return best;
+  constexpr size_t width = 16;  // maxima side by side, in vector registers
+  const size_t count = values.size();
+  float lanes[width];
+  std::fill_n(lanes, width, values[0]);
+  size_t i = 0;
+  for (; i + width <= count; i += width) {
+    for (size_t k = 0; k < width; ++k) lanes[k] = values[i + k] > lanes[k] ? values[i + k] : lanes[k];
+  }
+  for (; i < count; ++i) lanes[0] = values[i] > lanes[0] ? values[i] : lanes[0];
+  const float greatest = *std::max_element(lanes, lanes + width);
+  return static_cast<size_t>(std::find(values.begin(), values.end(), greatest) - values.begin());
 }
 
 // Decibels are kept within ±200: identical outputs would give infinity, which no mean and no database survives.

@@ -132,7 +132,7 @@ TEST(Evaluator, CheckEndsTheRun) {
 TEST(Evaluator, ErrorsSayWhatIsWrong) {
   const auto rows = std::make_shared<Rows>(3);
   const auto build = [](const graph::Model& model, data::DatasetPtr data, std::vector<std::string> names) {
-    return error_of([&] { Evaluator(model, std::move(data), {.metrics = std::move(names)}); });
+    return error_of([&] { Evaluator(model, std::move(data), {.metrics = std::move(names), .threads = 1}); });
   };
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 0, false), {"top1"}),
             "metric 'top1' needs labels, but 'rows' has none (sample 0); name them with the reader's option labels");

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "quasar/base/rng.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/eval/sums.hpp"
 
@@ -81,6 +83,17 @@ TEST(Metrics, LabelsAreRanked) {
   EXPECT_EQ(score("top5", equal, equal, {}, 4), 1);
   EXPECT_EQ(score("top5", equal, equal, {}, 5), 0);
   EXPECT_EQ(score("top1", equal, equal, {}, 0), 1);
+}
+
+TEST(Sums, ArgMaxIsTheFirstGreatest) {
+  Rng rng(5);
+  for (size_t count = 1; count < 70; ++count) {
+    std::vector<float> values(count);
+    for (auto& value : values) value = static_cast<float>(rng.below(5)) - 6;
+    const auto expected = static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+    EXPECT_EQ(arg_max(values), expected);
+    EXPECT_EQ(rank_of(values, expected), 0U);
+  }
 }
 
 TEST(Sums, TakeEveryTermOnce) {

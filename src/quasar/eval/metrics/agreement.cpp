@@ -9,7 +9,7 @@ class Agreement : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
   bool is_proportion() const override { return true; }
-  double of(const Pair& x, const Context&) const override { return arg_max(x.reference) == arg_max(x.candidate) ? 1 : 0; }
+  double of(const Pair& x, const Context&) const override { return rank_of(x.candidate, arg_max(x.reference)) == 0 ? 1 : 0; }
 };
 
 }  // namespace

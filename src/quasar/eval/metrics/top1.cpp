@@ -11,7 +11,8 @@ class Top1 : public Metric {
   bool needs_labels() const override { return true; }
   bool is_proportion() const override { return true; }
   double of(const Pair& x, const Context&) const override {
-    return arg_max(x.candidate) == static_cast<size_t>(x.label.value()) ? 1 : 0;
+    const auto label = static_cast<size_t>(x.label.value());
+    return label < x.candidate.size() && rank_of(x.candidate, label) == 0 ? 1 : 0;
   }
 };
 
