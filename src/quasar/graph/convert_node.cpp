@@ -107,6 +107,11 @@ onnx::ModelProto model_around(const NodeProto& node, int64_t opset) {
   return model;
 }
 
+// The converter reads inputs and attributes without looking whether they are there or of which type they are.
+void check(const NodeProto& node, int64_t opset) {
+  onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(opset), "")->Verify(node);
+}
+
 onnx::GraphProto converted_graph(const NodeProto& node, const ConvertOptions& options) {
   static const onnx::version_conversion::DefaultVersionConverter converter;
   const onnx::ModelProto model = model_around(node, options.from);
@@ -197,6 +202,7 @@ std::vector<NodeProto> converted_by_onnx(const NodeProto& original, const Conver
 std::vector<NodeProto> convert_node(const NodeProto& node, const ConvertOptions& options) {
   if (!changes(node.op_type(), options)) return {node};
   try {
+    check(node, options.from);
     if (is_coerced_softmax(node.op_type()) && options.from < 13 && options.to >= 13) return without_coercion(node, options);
     return converted_by_onnx(node, options);
   } catch (const std::exception& e) {

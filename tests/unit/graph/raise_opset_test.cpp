@@ -138,6 +138,8 @@ TEST(RaiseOpset, WhatCannotBeConvertedIsNamed) {
   EXPECT_NE(message_of(scan, 13).find("node 'n': operator Scan cannot be raised from opset 8 to 13"), std::string::npos);
   Model norm = around(node_of("BatchNormalization", {{"spatial", int64_t{0}}}), 7);
   EXPECT_NE(message_of(norm, 13).find("spatial"), std::string::npos);
+  Model pad = around(node_of("Pad", {{"pads", 1.0F}}), 7);
+  EXPECT_NE(message_of(pad, 13).find("pads"), std::string::npos);
   EXPECT_NE(message_of(small_model(), 18).find("up to 17"), std::string::npos);
   EXPECT_EQ(message_of(small_model(), 12), "");
 }
