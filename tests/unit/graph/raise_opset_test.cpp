@@ -63,7 +63,6 @@ TEST(RaiseOpset, AttributesBecomeInputs) {
       {node_of("ReduceSum", {{"axes", std::vector<int64_t>{-1}}}), 11, "ReduceSum", {{-1}}},
       {node_of("Unsqueeze", {{"axes", std::vector<int64_t>{0}}}), 12, "Unsqueeze", {{0}}},
       {node_of("Dropout", {{"ratio", 0.25F}}), 7, "Dropout", {{0.25}}},
-      {node_of("BatchNormalization", {{"spatial", int64_t{1}}}), 7, "BatchNormalization", {}},
   };
   for (const auto& [node, opset, op, expected] : cases) {
     const Model raised = raise_opset(around(node, opset), 13);
@@ -71,9 +70,20 @@ TEST(RaiseOpset, AttributesBecomeInputs) {
     EXPECT_EQ(operators(raised), (std::vector<std::string>{op}));
     EXPECT_EQ(raised.nodes[0].name, "n");
     EXPECT_EQ(constants(raised), expected) << op;
-    EXPECT_EQ(raised.nodes[0].find("spatial"), nullptr);
     EXPECT_EQ(raised.nodes[0].find("value"), nullptr);
   }
+}
+
+Node batch_norm(int64_t spatial) {
+  Node node{"n", "BatchNormalization", "", {"x", "v", "v", "v", "v"}, {"y"}};
+  node.set({"spatial", spatial});
+  return node;
+}
+
+TEST(RaiseOpset, BatchNormalizationLosesSpatial) {
+  Model model = around(batch_norm(1), 7);
+  model.initializers["v"] = Tensor::of<float>({3}, {1, 2, 3});
+  EXPECT_EQ(raise_opset(model, 13).nodes[0].find("spatial"), nullptr);
 }
 
 TEST(RaiseOpset, ResizeKeepsItsOldCoordinates) {
@@ -112,10 +122,12 @@ TEST(RaiseOpset, WeightsAreSharedAndOtherDomainsStay) {
 TEST(RaiseOpset, SubgraphsShareTheOpset) {
   using namespace wire;
   const std::string axes = wire::attribute("axes", 7, number(8, 0));
-  const std::string branch =
-      wire::attribute("then_branch", 5, bytes(6, wire::node({"Squeeze", {"a"}, {"b"}, axes}) + wire::output("b")));
+  const std::string squeeze = wire::node({"Squeeze", {"a"}, {"b"}, axes}) + wire::output("b");
+  const std::string identity = wire::node({"Identity", {"a"}, {"d"}}) + wire::output("d");
+  const std::string branches =
+      wire::attribute("then_branch", 5, bytes(6, squeeze)) + wire::attribute("else_branch", 5, bytes(6, identity));
   const Model old = from_bytes(wire::model(wire::input("x") + wire::input("c") + wire::output("y") +
-                                               wire::node({"Relu", {"x"}, {"a"}}) + wire::node({"If", {"c"}, {"y"}, branch}),
+                                               wire::node({"Relu", {"x"}, {"a"}}) + wire::node({"If", {"c"}, {"y"}, branches}),
                                            6, 11),
                                "test");
   const Model raised = raise_opset(old, 13);
@@ -136,7 +148,8 @@ TEST(RaiseOpset, WhatCannotBeConvertedIsNamed) {
   };
   Model scan = around(node_of("Scan", {{"num_scan_inputs", int64_t{1}}}), 8);
   EXPECT_NE(message_of(scan, 13).find("node 'n': operator Scan cannot be raised from opset 8 to 13"), std::string::npos);
-  Model norm = around(node_of("BatchNormalization", {{"spatial", int64_t{0}}}), 7);
+  Model norm = around(batch_norm(0), 7);
+  norm.initializers["v"] = Tensor::of<float>({3}, {1, 2, 3});
   EXPECT_NE(message_of(norm, 13).find("spatial"), std::string::npos);
   Model pad = around(node_of("Pad", {{"pads", 1.0F}}), 7);
   EXPECT_NE(message_of(pad, 13).find("pads"), std::string::npos);
