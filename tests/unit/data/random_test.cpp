@@ -25,14 +25,16 @@ TEST(Random, SamplesDependOnSeedAndIndexOnly) {
 
 TEST(Random, Distributions) {
   double sum = 0, squares = 0;
-  for (const float x : random_data(real)->at(0)[0].as<float>()) {
+  const Tensor normal = random_data(real)->at(0)[0];
+  for (const float x : normal.as<float>()) {
     sum += x;
     squares += x * x;
   }
   EXPECT_NEAR(sum / 7500, 0, 0.05);
   EXPECT_NEAR(squares / 7500, 1, 0.1);
   sum = 0;
-  for (const float x : random_data(real, {{"distribution", "uniform"}, {"low", -2}, {"high", 6}})->at(0)[0].as<float>()) {
+  const Tensor uniform = random_data(real, {{"distribution", "uniform"}, {"low", -2}, {"high", 6}})->at(0)[0];
+  for (const float x : uniform.as<float>()) {
     EXPECT_TRUE(x >= -2 && x <= 6);
     sum += x;
   }
