@@ -64,6 +64,7 @@ class Descent {
     parallel_for(problem_.outputs, options_.threads,
                  [&](size_t output) { sweeps[output] = improve(output, out.codes.data() + output * inputs_); });
     out.after = errors(problem_, out.codes);
+    out.damped = damped_errors(problem_, out.codes, out.after);
     out.sweeps = sweeps.empty() ? 0 : *std::ranges::max_element(sweeps);
     return out;
   }
@@ -206,6 +207,19 @@ std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> 
     out[output] = std::max(sum, 0.0);
   }
   return out;
+}
+
+std::vector<double> damped_errors(const GramProblem& problem, std::span<const int32_t> codes, std::vector<double> errors) {
+  for (size_t output = 0; output < problem.outputs; output++) {
+    const Row row = row_of(problem, output);
+    double sum = 0;
+    for (size_t j = 0; j < problem.inputs; j++) {
+      const double change = row.value(codes[output * problem.inputs + j]) - static_cast<double>(row.weights[j]);
+      sum += change * change;
+    }
+    errors[output] += problem.damping * sum;
+  }
+  return errors;
 }
 
 Solution descend(const GramProblem& problem, const DescentOptions& options) {

@@ -32,6 +32,7 @@ struct GramProblem {
 struct Solution {
   std::vector<int32_t> codes;                   // [outputs, inputs]
   std::vector<double> before = {}, after = {};  // [outputs]: E without damping, for nearest rounding and for these codes
+  std::vector<double> damped = {};              // [outputs]: E with damping, for these codes
   size_t sweeps = 0;                            // passes over the coordinates, the most of all outputs
 };
 
@@ -50,6 +51,9 @@ std::vector<int32_t> nearest_codes(const GramProblem& problem);
 
 // E of each output, without damping.
 std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> codes);
+
+// The same with damping: the given errors and λ|q − w|².
+std::vector<double> damped_errors(const GramProblem& problem, std::span<const int32_t> codes, std::vector<double> errors);
 
 }  // namespace quasar::quant
 

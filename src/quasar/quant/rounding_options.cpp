@@ -12,11 +12,14 @@ constexpr int64_t most_sweeps = 32;
 std::vector<OptionSpec> layer_options() {
   return {{.name = "data_size", .fallback = nullptr, .help = "number of calibration samples used; all when left out", .low = 1},
           {.name = "damping",
-           .fallback = 0.5,
+           .fallback = 1.0,
            .help = "pull towards the original weights: λ = damping · k/√n · mean H_jj",
            .low = 0,
            .aliases = {"percdamp"}},
-          {.name = "update_bias", .fallback = true, .help = "the bias takes up the mean error of the layer's output"}};
+          {.name = "update_bias", .fallback = true, .help = "the bias takes up the mean error of the layer's output"},
+          {.name = "scale_search",
+           .fallback = true,
+           .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"}};
 }
 
 std::vector<OptionSpec> descent_options() {
@@ -34,7 +37,10 @@ size_t sweeps_of(const Options& options) {
 }
 
 LayerSettings layer_settings(const Options& options) {
-  LayerSettings settings{.data_size = {}, .damping = options.real("damping"), .update_bias = options.flag("update_bias")};
+  LayerSettings settings{.data_size = {},
+                         .damping = options.real("damping"),
+                         .update_bias = options.flag("update_bias"),
+                         .scale_search = options.flag("scale_search")};
   if (options.has("data_size")) settings.data_size = static_cast<size_t>(options.integer("data_size"));
   return settings;
 }

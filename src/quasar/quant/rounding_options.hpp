@@ -9,7 +9,7 @@
 
 namespace quasar::quant {
 
-// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias.
+// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias, scale_search.
 std::vector<OptionSpec> layer_options();
 // The same, and num_iterations.
 std::vector<OptionSpec> descent_options();
@@ -20,8 +20,9 @@ size_t sweeps_of(const Options& options);
 // How a layer's problem is posed.
 struct LayerSettings {
   std::optional<size_t> data_size;  // samples; nullopt: all
-  double damping = 0.5;             // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
+  double damping = 1;               // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
   bool update_bias = true;
+  bool scale_search = true;
 };
 LayerSettings layer_settings(const Options& options);
 

@@ -11,6 +11,7 @@
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
+#include "quasar/quant/plan.hpp"
 #include "quasar/tune/linear_layer.hpp"
 
 namespace quasar::tune {
@@ -35,9 +36,9 @@ class Frontier {
 
   size_t samples() const { return values_.size(); }
 
-  // Replaces the codes of a constant input of a node (its own copy, should others read the same constant). Only for nodes that
-  // have not run yet.
-  void replace(const std::string& node, size_t input, const Tensor& codes);
+  // Gives a constant input of a node other codes and scales (its own copy, should others read the same constant). Only for nodes
+  // that have not run yet.
+  void replace(const std::string& node, const quant::ConstantPlan& constant);
 
  private:
   bool is_lazy(const graph::Node& node) const;

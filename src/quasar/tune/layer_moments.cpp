@@ -4,6 +4,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/stats/gram.hpp"
+#include "quasar/stats/summary.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -20,15 +21,9 @@ struct Panel {
 
 void add_rows(const stats::Rows& rows, size_t columns, double* sums, double* squares) {
   for (size_t r = 0; r < rows.count; r++) {
-    const float* const row = rows.data + r * rows.stride;
-    double sum = 0, square = 0;
-    for (size_t p = 0; p < columns; p++) {
-      const auto value = static_cast<double>(row[p]);
-      sum += value;
-      square += value * value;
-    }
-    sums[r] += sum;
-    if (squares != nullptr) squares[r] += square;
+    const stats::Summary summary = stats::summarize({rows.data + r * rows.stride, columns});
+    sums[r] += summary.sum;
+    if (squares != nullptr) squares[r] += summary.sum_squares;
   }
 }
 

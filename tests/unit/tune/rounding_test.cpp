@@ -131,6 +131,24 @@ TEST(Rounding, FewerSamplesAndFixedBias) {
   for (size_t i = 0; i < nearest.count(); i++) EXPECT_LE(std::abs(nearest.as<int8_t>()[i] - weight.codes->as<int8_t>()[i]), 1);
 }
 
+TEST(Rounding, ScalesShrinkWhereClippingPays) {
+  graph::Model model = network();
+  // One weight far from all others, of an input that hardly matters.
+  auto weights = model.initializers.at("w4").as<float>();
+  std::vector<float> values(weights.begin(), weights.end());
+  values[7] = 0.5F;
+  model.initializers["w4"] = Tensor::of(Shape{512, 10}, values);
+  const auto samples = std::make_shared<Samples>();
+  Rounder rounder(model, samples);
+  quant::Plan fixed = plan_for(model, *samples, "adaquant", {{"scale_search", false}}), free = fixed;
+  free.rounding.options["scale_search"] = true;
+  const auto error = [](const RoundingReport& report) { return report.layers.back().after; };
+  EXPECT_LE(error(rounder.improve(free)), error(rounder.improve(fixed)));
+  const auto& node = free.nodes.at("gemm");
+  EXPECT_LT(node.weight->params.scales[0], fixed.nodes.at("gemm").weight->params.scales[0]);
+  EXPECT_EQ(node.bias->params.scales[0], free.values.at("f").scales[0] * node.weight->params.scales[0]);
+}
+
 TEST(Rounding, SettledPlansOfEqualWorkHaveEqualHashes) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();

@@ -10,6 +10,7 @@ class Nearest final : public RoundingMethod {
   Solution solve(const GramProblem& problem, size_t) const override {
     Solution out{.codes = nearest_codes(problem)};
     out.before = out.after = errors(problem, out.codes);
+    out.damped = damped_errors(problem, out.codes, out.after);
     return out;
   }
 };
