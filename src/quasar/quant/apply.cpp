@@ -113,18 +113,19 @@ class Rewriting {
       throw Error("the plan does not fit the model: input " + std::to_string(plan.input) + " of " + node.name +
                   " is not constant");
     for (const auto& [known, result] : constants_[value]) {
-      if (known.params == plan.params && known.codes == plan.codes) {
+      if (known.params == plan.params && known.optimized == plan.optimized) {
         node.inputs[plan.input] = result;
         return;
       }
     }
-    if (plan.codes && plan.codes->shape() != values->shape())
+    const QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
+    if (plan.optimized && plan.optimized->codes.shape() != values->shape())
       throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
-                  " have shape " + to_string(plan.codes->shape()) + ", the input has " + to_string(values->shape()));
+                  " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
-    const auto [scale, zero_point] = add_params(value, plan.params);
-    out_.initializers[codes] = plan.codes ? *plan.codes : quantize(*values, plan.params);
-    add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, plan.params.axis);
+    const auto [scale, zero_point] = add_params(value, params);
+    out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize(*values, params);
+    add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params.axis);
     constants_[value].emplace_back(plan, result);
     node.inputs[plan.input] = result;
   }

@@ -14,13 +14,19 @@
 
 namespace quasar::quant {
 
+// What optimized rounding chose for a constant: codes in the constant's shape, and the scales they are meant with.
+struct Optimized {
+  QuantParams params;
+  Tensor codes;
+  bool operator==(const Optimized&) const = default;
+};
+
 // A constant input of a node and how it is quantized.
 struct ConstantPlan {
   size_t input = 1;  // which input of the node
   QuantParams params;
-  // The codes where rounding was optimized, in the constant's shape; nullopt: the nearest. Not part of the hash: what decides
-  // them is (the parameters and the plan's rounding).
-  std::optional<Tensor> codes = {};
+  // nullopt: the nearest codes. Not part of the hash: what decides it is (the parameters and the plan's rounding).
+  std::optional<Optimized> optimized = {};
   bool operator==(const ConstantPlan&) const = default;
 };
 

@@ -151,8 +151,7 @@ void Frontier::run(const graph::Model& piece, const std::set<std::string>& after
   });
 }
 
-void Frontier::replace(const std::string& name, const quant::ConstantPlan& constant) {
-  const size_t input = constant.input;
+void Frontier::replace(const std::string& name, size_t input, const quant::Optimized& constant) {
   const size_t reader = position_.at(name);
   const std::string value = model_.nodes[reader].inputs.at(input);
   size_t source = lazy_.at(value), readers = 0;
@@ -169,7 +168,7 @@ void Frontier::replace(const std::string& name, const quant::ConstantPlan& const
   }
   const std::string codes = name + "_codes_" + std::to_string(input), scale = name + "_scale_" + std::to_string(input);
   const Shape shape = model_.initializer(model_.nodes[source].inputs[1])->shape();
-  model_.initializers[codes] = *constant.codes;
+  model_.initializers[codes] = constant.codes;
   model_.initializers[scale] = Tensor::of(shape, constant.params.scales);
   model_.nodes[source].inputs[0] = codes;
   model_.nodes[source].inputs[1] = scale;

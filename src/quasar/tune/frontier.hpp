@@ -38,7 +38,7 @@ class Frontier {
 
   // Gives a constant input of a node other codes and scales (its own copy, should others read the same constant). Only for nodes
   // that have not run yet.
-  void replace(const std::string& node, const quant::ConstantPlan& constant);
+  void replace(const std::string& node, size_t input, const quant::Optimized& constant);
 
  private:
   bool is_lazy(const graph::Node& node) const;

@@ -205,24 +205,25 @@ class LayerRounding {
     for (size_t o = 0; o < layer_.outputs; o++) {
       double value = moments_.outputs[o] / columns;
       const size_t first = o / layer_.group_outputs() * layer_.inputs;
+      const double step = problems_[o / layer_.group_outputs()].scales[o % layer_.group_outputs()];
       for (size_t j = 0; j < layer_.inputs; j++)
-        value -= scale(o) * (codes[o * layer_.inputs + j] - zero_point(o)) * moments_.inputs[first + j] / columns;
+        value -= step * (codes[o * layer_.inputs + j] - zero_point(o)) * moments_.inputs[first + j] / columns;
       bias[o] = static_cast<float>(value);
     }
     return bias;
   }
 
   void keep(const std::vector<int32_t>& codes) {
-    quant::QuantParams& params = plan_.weight->params;
-    if (!factors_.empty()) {
-      for (size_t i = 0; i < params.scales.size(); i++)
-        params.scales[i] = static_cast<float>(static_cast<double>(params.scales[i]) * factors_[i]);
-    }
-    plan_.weight->codes = codes_tensor(params.type, weights_->shape(), as_stored<int32_t>(layer_, codes));
-    if (!plan_.bias) return;
-    plan_.bias->params = quant::bias_params(params, *bias_, context_.input_scale);
+    quant::QuantParams params = plan_.weight->params;
+    for (size_t i = 0; i < params.scales.size() && !factors_.empty(); i++)
+      params.scales[i] = static_cast<float>(shrunk(i, factors_[i]));
+    const bool same_scales = params == plan_.weight->params;
+    const Tensor stored = codes_tensor(params.type, weights_->shape(), as_stored<int32_t>(layer_, codes));
+    plan_.weight->optimized = quant::Optimized{params, stored};
+    if (!plan_.bias || (!absorbs_ && same_scales)) return;
     const Tensor bias = absorbs_ ? Tensor::of(bias_->shape(), absorbing_bias(codes)) : *bias_;
-    plan_.bias->codes = quant::quantize(bias, plan_.bias->params);
+    const auto bias_params = same_scales ? plan_.bias->params : quant::bias_params(params, *bias_, context_.input_scale);
+    plan_.bias->optimized = quant::Optimized{bias_params, quant::quantize(bias, bias_params)};
   }
 
   const LinearLayer& layer_;
@@ -332,8 +333,8 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     quant::NodePlan& node = plan.nodes.at(layer.node);
     const LayerError error =
         LayerRounding(layer, moments, {model_, settings, *method, options_.threads, frontier.decoding().scale}, node).solve();
-    if (node.weight->codes) frontier.replace(layer.node, *node.weight);
-    if (node.bias && node.bias->codes) frontier.replace(layer.node, *node.bias);
+    if (node.weight->optimized) frontier.replace(layer.node, layer.weight_input, *node.weight->optimized);
+    if (node.bias && node.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *node.bias->optimized);
     tell(options_.log, Level::debug,
          layer.node + ": relative output error " + percent(error.before) + " -> " + percent(error.after));
     report.layers.push_back(error);
