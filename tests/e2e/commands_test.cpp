@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "e2e/program.hpp"
+
+namespace quasar::e2e {
+namespace {
+
+TEST(Commands, HelpHasAnExampleEverywhere) {
+  for (const char* command : {"search", "quantize", "evaluate", "inspect", "list"}) {
+    const Ran ran = run(std::string(command) + " --help");
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_NE(ran.out.find("Example: quasar "), std::string::npos) << ran.out;
+  }
+}
+
+TEST(Commands, MisspeltCommandGetsTheNearest) {
+  const Ran ran = run("serach");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("did you mean 'search'?"), std::string::npos) << ran.err;
+}
+
+TEST(Commands, ListsEverythingAsJson) {
+  for (const char* kind : {"presets", "schemes", "samplers", "strategies", "metrics", "ranges", "readers", "targets", "stop", "storage"}) {
+    const Ran ran = run(std::string("list --json ") + kind);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_GE(parse_json(ran.out, kind).size(), 1U) << kind;
+  }
+  EXPECT_EQ(run("list metrcs").code, 1);
+}
+
+TEST(Commands, InspectSaysWhatWillBeQuantized) {
+  const Ran ran = run("inspect --json " + digits("digits.onnx"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json facts = parse_json(ran.out, "stdout");
+  EXPECT_GT(facts["operators"]["Conv"], 3);
+  for (const auto& node : facts["nodes"]) {
+    if (node["type"] == "Conv") EXPECT_TRUE(node["quantized"].get<bool>()) << node.dump();
+  }
+}
+
+TEST(Commands, EverySchemeQuantizesTheDemo) {
+  const TemporaryFolder folder;
+  for (const auto& scheme : parse_json(run("list --json schemes").out, "schemes")) {
+    const std::string name = scheme["name"], path = (folder.path() / "q.onnx").string();
+    const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme " + name + " --calib " + digits("calibration.npz"));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") + " --metric agreement --json");
+    ASSERT_EQ(scored.code, 0) << scored.err;
+    EXPECT_GT(parse_json(scored.out, "stdout")["metrics"]["agreement"]["value"].get<double>(), 0.5) << name;
+  }
+}
+
+TEST(Commands, WrongFilesGetOneClearMessage) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "broken.onnx", "this is not a model");
+  write_file(folder.path() / "broken.npz", "PK this is not an archive");
+  const std::string broken = (folder.path() / "broken.onnx").string(), archive = (folder.path() / "broken.npz").string();
+  const std::string out = " -o " + (folder.path() / "q.onnx").string() + " --scheme A8W8";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"inspect " + (folder.path() / "none.onnx").string(), "none.onnx"},
+      {"inspect " + broken, "broken.onnx"},
+      {"quantize " + digits("digits.onnx") + out + " --calib " + archive, "broken.npz"},
+      {"quantize " + digits("digits.onnx") + out + " --calib nowhere.npz", "nowhere.npz"},
+      {"evaluate " + digits("digits.onnx") + " --data " + digits("evaluation.npz") + " --metric L9", "L9"},
+      {"evaluate " + digits("digits.onnx") + " --data random --metric top1", "label"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 1) << arguments;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "q.onnx"));
+}
+
+}  // namespace
+}  // namespace quasar::e2e

@@ -1,0 +1,272 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "e2e/program.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::e2e {
+namespace {
+namespace fs = std::filesystem;
+
+std::string words(const std::string& space, const std::string& more = "") {
+  return "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+         ", labels: y}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+         ", labels: y}\nsearch_metric: [L2, top1, agreement]\nsearch_algo: Grid\nsearch_space:\n" + space + more;
+}
+
+const char* const small_space =
+    "  activation: [Int8Spec]\n"
+    "  activation_params: {symmetric: [true, false], calibration_method: [MinMax, Percentile], only_if: activation}\n"
+    "  weight: [Int8Spec]\n"
+    "  weight_params: {quant_granularity: [Tensor, Channel], only_if: weight}\n"
+    "  PercentileCandidates: [[99.9], [99.99, 99.999]]\n";
+
+struct Search : testing::Test {
+  TemporaryFolder folder;
+  fs::path config = folder.path() / "search.yaml";
+  fs::path out = folder.path() / "out";
+
+  Ran search(const std::string& text, const std::string& arguments = "") {
+    write_file(config, text);
+    return run("search " + config.string() + " --output-dir " + out.string() + " " + arguments);
+  }
+  Json result() const { return read_json(out / "result.json"); }
+};
+
+TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
+  const Ran ran = search(words(small_space));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = this->result();
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_EQ(result["trials"]["requested"], 16);      // 2 x 2 x 2 x 2
+  EXPECT_EQ(result["trials"]["executed"], 8);        // PercentileCandidates acts under LayerwisePercentile only
+  EXPECT_EQ(result["trials"]["duplicate"], 8);
+  EXPECT_EQ(result["trials"]["failed"], 0);
+  EXPECT_EQ(result["baseline"]["metrics"]["agreement"]["value"], 1.0);
+  EXPECT_GT(result["best"]["operators"]["quantized"], 0);
+  EXPECT_LT(result["best"]["bytes"], result["baseline"]["bytes"]);
+
+  // The best is the best of all trials, and better than the default configuration.
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  const auto trials = storage->trials(storage->studies().at(0).id);
+  double least = 1e9;
+  for (const auto& trial : trials) least = std::min(least, trial.values.at(0));
+  EXPECT_DOUBLE_EQ(result["best"]["metrics"]["l2"]["value"].get<double>(), least);
+  EXPECT_LT(least, trials.at(0).values.at(0));
+
+  // ONNX Runtime says the same of the file.
+  const Ran evaluated = run("evaluate " + (out / "best.onnx").string() + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
+                            " --metric L2 --json");
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_NEAR(parse_json(evaluated.out, "stdout")["metrics"]["l2"]["value"].get<double>(), least, 1e-9);
+}
+
+TEST_F(Search, BestConfigurationMakesTheSameModelAgain) {
+  ASSERT_EQ(search(words(small_space)).code, 0);
+  const fs::path again = folder.path() / "again.onnx", trial = folder.path() / "trial.onnx";
+  const std::string data = " --calib " + digits("calibration.npz") + " -o ";
+  ASSERT_EQ(run("quantize " + digits("digits.onnx") + " --config " + (out / "best_config.yaml").string() + data + again.string()).code, 0);
+  EXPECT_EQ(read_file(again), read_file(out / "best.onnx"));
+  const std::string number = std::to_string(result()["best"]["trial"].get<int>());
+  ASSERT_EQ(run("quantize " + digits("digits.onnx") + " --from-study " + out.string() + " --trial " + number + data + trial.string()).code, 0);
+  EXPECT_EQ(read_file(trial), read_file(out / "best.onnx"));
+}
+
+TEST_F(Search, SameJobSameStudy) {
+  std::vector<std::string> studies;
+  for (const char* name : {"a", "b"}) {
+    out = folder.path() / name;
+    ASSERT_EQ(search(words(small_space, "n_trials: 6\n"), "--set search_algo=Random --set seed=3").code, 0);
+    const auto storage = search::open_storage((out / "auto_search.db").string());
+    std::string text;
+    for (const auto& trial : storage->trials(storage->studies().at(0).id)) {
+      for (const auto& [parameter, value] : trial.point.values()) text += parameter + "=" + value.dump() + " ";
+      text += std::to_string(trial.values.at(0)) + "\n";
+    }
+    studies.push_back(text);
+  }
+  EXPECT_EQ(studies[0], studies[1]);
+}
+
+TEST_F(Search, ResumesWithoutRepeatingAFinishedTrial) {
+  ASSERT_EQ(search(words(small_space, "n_trials: 5\n")).code, 0);
+  const Ran refused = search(words(small_space));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("--resume"), std::string::npos) << refused.err;
+  ASSERT_EQ(search(words(small_space), "--resume").code, 0);
+  EXPECT_EQ(result()["trials"]["requested"], 16);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  std::set<std::string> points;
+  const auto trials = storage->trials(storage->studies().at(0).id);
+  for (const auto& trial : trials) {
+    std::string text;
+    for (const auto& [parameter, value] : trial.point.values()) text += parameter + "=" + value.dump() + " ";
+    EXPECT_TRUE(points.insert(text).second) << "tried twice: " << text;
+  }
+  EXPECT_EQ(trials.size(), 16U);
+}
+
+// Kills a search in the middle, five times, and resumes it: every point is finished exactly once.
+TEST_F(Search, SurvivesKill) {
+  write_file(config, words(small_space));
+  for (int round = 0; round < 5; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      (void)!freopen("/dev/null", "w", stdout);
+      (void)!freopen("/dev/null", "w", stderr);
+      execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--output-dir", out.c_str(), "--resume", nullptr);
+      _exit(127);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(60 + 70 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  const Ran ran = run("search " + config.string() + " --output-dir " + out.string() + " --resume");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::multiset<std::string> finished;
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  for (const auto& trial : storage->trials(storage->studies().at(0).id)) {
+    if (trial.state != search::State::complete) continue;
+    std::string text;
+    for (const auto& [parameter, value] : trial.point.values()) text += parameter + "=" + value.dump() + " ";
+    finished.insert(text);
+  }
+  EXPECT_EQ(finished.size(), 16U);
+  EXPECT_EQ(std::set<std::string>(finished.begin(), finished.end()).size(), 16U);
+}
+
+TEST_F(Search, CtrlCKeepsTheResults) {
+  write_file(config, words(small_space));
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)!freopen((folder.path() / "err").c_str(), "w", stderr);
+    (void)!freopen("/dev/null", "w", stdout);
+    execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--output-dir", out.c_str(), nullptr);
+    _exit(127);
+  }
+  // Interrupt as soon as the first trial has finished.
+  const auto finished_one = [&] {
+    return fs::exists(folder.path() / "err") && read_file(folder.path() / "err").find("trial 0: ") != std::string::npos;
+  };
+  for (int i = 0; i < 500 && !finished_one(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 0) GTEST_SKIP() << "the search was faster than the interruption";
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(result()["status"], "interrupted");
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
+TEST_F(Search, ParallelTrialsFindTheSame) {
+  ASSERT_EQ(search(words(small_space)).code, 0);
+  const Json alone = result();
+  out = folder.path() / "parallel";
+  ASSERT_EQ(search(words(small_space), "--set n_jobs=4").code, 0);
+  EXPECT_EQ(result()["best"]["metrics"]["l2"]["value"], alone["best"]["metrics"]["l2"]["value"]);
+  EXPECT_EQ(result()["trials"], alone["trials"]);
+}
+
+TEST_F(Search, MissedToleranceIsExitCodeTwoWithTheBestAllTheSame) {
+  const Ran ran = search(words(small_space, "search_metric_tolerance: 0\n"));
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(result()["status"], "no_candidate");
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
+TEST_F(Search, CandidatesAreListedAndKept) {
+  ASSERT_EQ(search(words(small_space, "search_metric_tolerance: 100\nkeep_models: candidates\nsearch_stop_condition: {find_n_candidates: 2}\n")).code, 0);
+  ASSERT_EQ(result()["candidates"].size(), 2U);
+  for (const auto& candidate : result()["candidates"]) {
+    EXPECT_TRUE(fs::exists(out / ("trial_" + candidate["trial"].dump() + ".onnx")));
+  }
+}
+
+TEST_F(Search, HoldoutIsScoredForWinnerAndFloatOnly) {
+  ASSERT_EQ(search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: y}\n")).code, 0);
+  const Json holdout = result()["best"]["holdout"];
+  EXPECT_GT(holdout["top1"]["samples"], 100);
+  EXPECT_LT(holdout["top1"]["low"], holdout["top1"]["value"]);
+  EXPECT_EQ(result()["baseline"]["holdout"]["agreement"]["value"], 1.0);
+}
+
+TEST_F(Search, DryRunRunsNothing) {
+  const Ran ran = search(words(small_space, "expected_time_per_config: 0.5\n"), "--dry-run");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json facts = parse_json(ran.out, "stdout");
+  EXPECT_EQ(facts["space"]["points"], 16);
+  EXPECT_EQ(facts["expected_s"], 8.0);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
+  ASSERT_EQ(search(words(small_space, "n_trials: 2\nenqueue:\n- {activation: Int8Spec, activation_params: {symmetric: false, calibration_method: Percentile}, weight: "
+                                      "Int8Spec, weight_params: {quant_granularity: Channel}, PercentileCandidates: [99.9]}\n"))
+                .code,
+            0);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  const auto trials = storage->trials(storage->studies().at(0).id);
+  EXPECT_EQ(*trials.at(0).point.find("activation_params_symmetric"), Json(true));
+  EXPECT_EQ(*trials.at(1).point.find("weight_params_quant_granularity"), Json("Channel"));
+}
+
+struct Mistake {
+  std::string change;     // lines added to a good configuration
+  std::string message;    // what standard error must hold
+};
+
+TEST_F(Search, MistakesGetOneClearMessage) {
+  const std::vector<Mistake> mistakes{
+      {"n_trails: 5\n", "did you mean 'n_trials'?"},
+      {"n_trials: many\n", "a whole number"},
+      {"search_metric: L3\n", "did you mean"},
+      {"direction: maximize\n", "l2 is better when lower"},
+      {"search_algo: Gird\n", "did you mean 'grid'?"},
+      {"pruner: halving\n", "not yet supported"},
+      {"target: tpu\n", "unknown target 'tpu'"},
+      {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},
+      {"preset: A8W9_SEARCH\n", "unknown preset"},
+      {"search_stop_condition: {find_n_candidates: 5}\n", "needs search_metric_tolerance"},
+  };
+  for (const auto& [change, message] : mistakes) {
+    std::string text = words(small_space);
+    const std::string key = change.substr(0, change.find(':') + 1);
+    const size_t old = text.find("\n" + key);      // a key of the good configuration is replaced
+    if (old != std::string::npos) text.erase(old + 1, text.find('\n', old + 1) - old);
+    const Ran ran = search(text + change);
+    EXPECT_EQ(ran.code, 1) << change;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << change << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_FALSE(fs::exists(out / "auto_search.db")) << change;
+  }
+}
+
+TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
+  const std::vector<Mistake> mistakes{
+      {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n", "did you mean 'activation_params'?"},
+      {"  activation: [Int9Spec]\n", "did you mean 'Int8Spec'?"},
+      {"  activation: [XInt8Spec]\n", "not yet supported"},
+      {"  activation: [Int8Spec]\n  activation_params: {symmetric: [true]}\n", "only_if"},
+      {"  activation: [Int8Spec]\n  activation_params: {quant_granularity: [Channel], only_if: activation}\n", "one scale per tensor"},
+      {"  weight: [Int8Spec]\n  weight_params: {calibration_method: [MinMx], only_if: weight}\n", "did you mean 'min_max'?"},
+      {"  exclude: [no_such_node]\n", "no_such_node"},
+  };
+  for (const auto& [space, message] : mistakes) {
+    const Ran ran = search(words(space));
+    EXPECT_NE(ran.err.find(message), std::string::npos) << space << ran.err;
+    EXPECT_NE(ran.code, 0) << space;
+    fs::remove_all(out);
+  }
+}
+
+}  // namespace
+}  // namespace quasar::e2e
