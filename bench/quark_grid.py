@@ -54,7 +54,7 @@ def main():
         for i in range(repetitions):
             took, result = search(quasar, folder, model, SPACE, f"quasar{i}", n_jobs=2)
             seconds.append(took)
-        ours = sorted(metrics["l2"] for metrics in trials(folder, "quasar0").values())
+        ours = sorted(metrics["L2"] for metrics in trials(folder, "quasar0").values())
         theirs_seconds, theirs = quark(shared, folder)
         print(f"quasar: {statistics.median(seconds):.2f} s (median of {repetitions}), {result['trials']}")
         print(f"quark:  {theirs_seconds:.1f} s, {len(theirs)} trials")

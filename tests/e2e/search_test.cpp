@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 std::string words(const std::string& space, const std::string& more = "") {
   return "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
-         ", labels: y}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-         ", labels: y}\nsearch_metric: [L2, top1, agreement]\nsearch_algo: Grid\nsearch_space:\n" + space + more;
+         ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+         ", labels: label}\nsearch_metric: [L2, top1, agreement]\nsearch_algo: Grid\nsearch_space:\n" + space + more;
 }
 
 const char* const small_space =
@@ -59,14 +59,14 @@ TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   const auto trials = storage->trials(storage->studies().at(0).id);
   double least = 1e9;
   for (const auto& trial : trials) least = std::min(least, trial.values.at(0));
-  EXPECT_DOUBLE_EQ(result["best"]["metrics"]["l2"]["value"].get<double>(), least);
+  EXPECT_DOUBLE_EQ(result["best"]["metrics"]["L2"]["value"].get<double>(), least);
   EXPECT_LT(least, trials.at(0).values.at(0));
 
   // ONNX Runtime says the same of the file.
   const Ran evaluated = run("evaluate " + (out / "best.onnx").string() + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
                             " --metric L2 --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
-  EXPECT_NEAR(parse_json(evaluated.out, "stdout")["metrics"]["l2"]["value"].get<double>(), least, 1e-9);
+  EXPECT_NEAR(parse_json(evaluated.out, "stdout")["metrics"]["L2"]["value"].get<double>(), least, 1e-9);
 }
 
 TEST_F(Search, BestConfigurationMakesTheSameModelAgain) {
@@ -172,7 +172,7 @@ TEST_F(Search, ParallelTrialsFindTheSame) {
   const Json alone = result();
   out = folder.path() / "parallel";
   ASSERT_EQ(search(words(small_space), "--set n_jobs=4").code, 0);
-  EXPECT_EQ(result()["best"]["metrics"]["l2"]["value"], alone["best"]["metrics"]["l2"]["value"]);
+  EXPECT_EQ(result()["best"]["metrics"]["L2"]["value"], alone["best"]["metrics"]["L2"]["value"]);
   EXPECT_EQ(result()["trials"], alone["trials"]);
 }
 
@@ -192,7 +192,7 @@ TEST_F(Search, CandidatesAreListedAndKept) {
 }
 
 TEST_F(Search, HoldoutIsScoredForWinnerAndFloatOnly) {
-  ASSERT_EQ(search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: y}\n")).code, 0);
+  ASSERT_EQ(search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: label}\n")).code, 0);
   const Json holdout = result()["best"]["holdout"];
   EXPECT_GT(holdout["top1"]["samples"], 100);
   EXPECT_LT(holdout["top1"]["low"], holdout["top1"]["value"]);
@@ -229,7 +229,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"n_trails: 5\n", "did you mean 'n_trials'?"},
       {"n_trials: many\n", "a whole number"},
       {"search_metric: L3\n", "did you mean"},
-      {"direction: maximize\n", "l2 is better when lower"},
+      {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
       {"pruner: halving\n", "not yet supported"},
       {"target: tpu\n", "unknown target 'tpu'"},

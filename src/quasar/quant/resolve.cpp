@@ -94,8 +94,11 @@ class Resolver {
     const auto found = seen_.find(value);
     if (found == seen_.end()) throw Error("no statistics of value '" + value + "' were collected");
     const Scheme& scheme = config_.activation;
-    const auto [scale, zero_point] =
-        scale_for(method_->pick(found->second, scheme), scheme.type, scheme.symmetric, scheme.scale_type);
+    // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
+    const graph::Node* producer = index_.producer(value);
+    const bool probabilities = producer != nullptr && producer->is("Softmax");
+    const stats::Range range = probabilities ? found->second.range : method_->pick(found->second, scheme);
+    const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
 

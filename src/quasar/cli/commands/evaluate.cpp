@@ -56,7 +56,7 @@ class Evaluate final : public Command {
   }
 
   std::string model_, reference_, data_;
-  std::vector<std::string> metrics_{"l2"};
+  std::vector<std::string> metrics_{"L2"};
   bool json_ = false;
 };
 
