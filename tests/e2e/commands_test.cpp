@@ -20,7 +20,8 @@ TEST(Commands, MisspeltCommandGetsTheNearest) {
 }
 
 TEST(Commands, ListsEverythingAsJson) {
-  for (const char* kind : {"presets", "schemes", "samplers", "strategies", "metrics", "ranges", "readers", "targets", "stop", "storage"}) {
+  for (const char* kind :
+       {"presets", "schemes", "samplers", "strategies", "metrics", "ranges", "readers", "targets", "stop", "storage"}) {
     const Ran ran = run(std::string("list --json ") + kind);
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_GE(parse_json(ran.out, kind).size(), 1U) << kind;
@@ -43,9 +44,11 @@ TEST(Commands, EverySchemeQuantizesTheDemo) {
   const TemporaryFolder folder;
   for (const auto& scheme : parse_json(run("list --json schemes").out, "schemes")) {
     const std::string name = scheme["name"], path = (folder.path() / "q.onnx").string();
-    const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme " + name + " --calib " + digits("calibration.npz"));
+    const Ran ran =
+        run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme " + name + " --calib " + digits("calibration.npz"));
     ASSERT_EQ(ran.code, 0) << ran.err;
-    const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") + " --metric agreement --json");
+    const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
+                           " --metric agreement --json");
     ASSERT_EQ(scored.code, 0) << scored.err;
     EXPECT_GT(parse_json(scored.out, "stdout")["metrics"]["agreement"]["value"].get<double>(), 0.5) << name;
   }

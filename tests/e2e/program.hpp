@@ -22,13 +22,18 @@ struct Ran {
 inline Ran run(const std::string& arguments) {
   const TemporaryFolder folder;
   const auto out = folder.path() / "out", err = folder.path() / "err";
-  const std::string command = std::string(QUASAR_PROGRAM) + " " + arguments + " > " + out.string() + " 2> " + err.string() + " < /dev/null";
+  const std::string command =
+      std::string(QUASAR_PROGRAM) + " " + arguments + " > " + out.string() + " 2> " + err.string() + " < /dev/null";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }
 
-inline std::string digits(const std::string& file) { return std::string(QUASAR_SOURCE_DIR "/examples/digits/") + file; }
+inline std::string digits(const std::string& file) {
+  return std::string(QUASAR_SOURCE_DIR "/examples/digits/") + file;
+}
 
-inline Json read_json(const std::filesystem::path& file) { return parse_json(read_file(file), file.string()); }
+inline Json read_json(const std::filesystem::path& file) {
+  return parse_json(read_file(file), file.string());
+}
 
 }  // namespace quasar::e2e

@@ -46,8 +46,8 @@ TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json result = this->result();
   EXPECT_EQ(result["status"], "ok");
-  EXPECT_EQ(result["trials"]["requested"], 16);      // 2 x 2 x 2 x 2
-  EXPECT_EQ(result["trials"]["executed"], 8);        // PercentileCandidates acts under LayerwisePercentile only
+  EXPECT_EQ(result["trials"]["requested"], 16);  // 2 x 2 x 2 x 2
+  EXPECT_EQ(result["trials"]["executed"], 8);    // PercentileCandidates acts under LayerwisePercentile only
   EXPECT_EQ(result["trials"]["duplicate"], 8);
   EXPECT_EQ(result["trials"]["failed"], 0);
   EXPECT_EQ(result["baseline"]["metrics"]["agreement"]["value"], 1.0);
@@ -63,8 +63,8 @@ TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   EXPECT_LT(least, trials.at(0).values.at(0));
 
   // ONNX Runtime says the same of the file.
-  const Ran evaluated = run("evaluate " + (out / "best.onnx").string() + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
-                            " --metric L2 --json");
+  const Ran evaluated = run("evaluate " + (out / "best.onnx").string() + " --reference " + digits("digits.onnx") + " --data " +
+                            digits("evaluation.npz") + " --metric L2 --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_NEAR(parse_json(evaluated.out, "stdout")["metrics"]["L2"]["value"].get<double>(), least, 1e-9);
 }
@@ -73,10 +73,15 @@ TEST_F(Search, BestConfigurationMakesTheSameModelAgain) {
   ASSERT_EQ(search(words(small_space)).code, 0);
   const fs::path again = folder.path() / "again.onnx", trial = folder.path() / "trial.onnx";
   const std::string data = " --calib " + digits("calibration.npz") + " -o ";
-  ASSERT_EQ(run("quantize " + digits("digits.onnx") + " --config " + (out / "best_config.yaml").string() + data + again.string()).code, 0);
+  ASSERT_EQ(
+      run("quantize " + digits("digits.onnx") + " --config " + (out / "best_config.yaml").string() + data + again.string()).code,
+      0);
   EXPECT_EQ(read_file(again), read_file(out / "best.onnx"));
   const std::string number = std::to_string(result()["best"]["trial"].get<int>());
-  ASSERT_EQ(run("quantize " + digits("digits.onnx") + " --from-study " + out.string() + " --trial " + number + data + trial.string()).code, 0);
+  ASSERT_EQ(
+      run("quantize " + digits("digits.onnx") + " --from-study " + out.string() + " --trial " + number + data + trial.string())
+          .code,
+      0);
   EXPECT_EQ(read_file(trial), read_file(out / "best.onnx"));
 }
 
@@ -184,7 +189,11 @@ TEST_F(Search, MissedToleranceIsExitCodeTwoWithTheBestAllTheSame) {
 }
 
 TEST_F(Search, CandidatesAreListedAndKept) {
-  ASSERT_EQ(search(words(small_space, "search_metric_tolerance: 100\nkeep_models: candidates\nsearch_stop_condition: {find_n_candidates: 2}\n")).code, 0);
+  ASSERT_EQ(
+      search(words(small_space,
+                   "search_metric_tolerance: 100\nkeep_models: candidates\nsearch_stop_condition: {find_n_candidates: 2}\n"))
+          .code,
+      0);
   ASSERT_EQ(result()["candidates"].size(), 2U);
   for (const auto& candidate : result()["candidates"]) {
     EXPECT_TRUE(fs::exists(out / ("trial_" + candidate["trial"].dump() + ".onnx")));
@@ -192,7 +201,9 @@ TEST_F(Search, CandidatesAreListedAndKept) {
 }
 
 TEST_F(Search, HoldoutIsScoredForWinnerAndFloatOnly) {
-  ASSERT_EQ(search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: label}\n")).code, 0);
+  ASSERT_EQ(
+      search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: label}\n")).code,
+      0);
   const Json holdout = result()["best"]["holdout"];
   EXPECT_GT(holdout["top1"]["samples"], 100);
   EXPECT_LT(holdout["top1"]["low"], holdout["top1"]["value"]);
@@ -209,8 +220,10 @@ TEST_F(Search, DryRunRunsNothing) {
 }
 
 TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
-  ASSERT_EQ(search(words(small_space, "n_trials: 2\nenqueue:\n- {activation: Int8Spec, activation_params: {symmetric: false, calibration_method: Percentile}, weight: "
-                                      "Int8Spec, weight_params: {quant_granularity: Channel}, PercentileCandidates: [99.9]}\n"))
+  ASSERT_EQ(search(words(small_space,
+                         "n_trials: 2\nenqueue:\n- {activation: Int8Spec, activation_params: {symmetric: false, "
+                         "calibration_method: Percentile}, weight: "
+                         "Int8Spec, weight_params: {quant_granularity: Channel}, PercentileCandidates: [99.9]}\n"))
                 .code,
             0);
   const auto storage = search::open_storage((out / "auto_search.db").string());
@@ -220,8 +233,8 @@ TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
 }
 
 struct Mistake {
-  std::string change;     // lines added to a good configuration
-  std::string message;    // what standard error must hold
+  std::string change;   // lines added to a good configuration
+  std::string message;  // what standard error must hold
 };
 
 TEST_F(Search, MistakesGetOneClearMessage) {
@@ -240,7 +253,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
   for (const auto& [change, message] : mistakes) {
     std::string text = words(small_space);
     const std::string key = change.substr(0, change.find(':') + 1);
-    const size_t old = text.find("\n" + key);      // a key of the good configuration is replaced
+    const size_t old = text.find("\n" + key);  // a key of the good configuration is replaced
     if (old != std::string::npos) text.erase(old + 1, text.find('\n', old + 1) - old);
     const Ran ran = search(text + change);
     EXPECT_EQ(ran.code, 1) << change;
@@ -252,11 +265,13 @@ TEST_F(Search, MistakesGetOneClearMessage) {
 
 TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
   const std::vector<Mistake> mistakes{
-      {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n", "did you mean 'activation_params'?"},
+      {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n",
+       "did you mean 'activation_params'?"},
       {"  activation: [Int9Spec]\n", "did you mean 'Int8Spec'?"},
       {"  activation: [XInt8Spec]\n", "not yet supported"},
       {"  activation: [Int8Spec]\n  activation_params: {symmetric: [true]}\n", "only_if"},
-      {"  activation: [Int8Spec]\n  activation_params: {quant_granularity: [Channel], only_if: activation}\n", "one scale per tensor"},
+      {"  activation: [Int8Spec]\n  activation_params: {quant_granularity: [Channel], only_if: activation}\n",
+       "one scale per tensor"},
       {"  weight: [Int8Spec]\n  weight_params: {calibration_method: [MinMx], only_if: weight}\n", "did you mean 'min_max'?"},
       {"  exclude: [no_such_node]\n", "no_such_node"},
   };

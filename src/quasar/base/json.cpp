@@ -4,7 +4,9 @@
 
 namespace quasar {
 
-std::string canonical(const Json& value) { return nlohmann::json(value).dump(); }
+std::string canonical(const Json& value) {
+  return nlohmann::json(value).dump();
+}
 
 Json parse_json(const std::string& text, const std::string& source) {
   try {

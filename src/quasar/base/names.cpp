@@ -41,7 +41,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   for (const auto& candidate : candidates) {
     const std::string offered = normalized(candidate);
     size_t distance = edit_distance(wanted, offered);
-    const bool contained = wanted.size() >= 3 && (offered.find(wanted) != std::string::npos || wanted.find(offered) != std::string::npos);
+    const bool contained =
+        wanted.size() >= 3 && (offered.find(wanted) != std::string::npos || wanted.find(offered) != std::string::npos);
     if (contained) distance = std::min<size_t>(distance, 2);
     if (distance < least) {
       least = distance;

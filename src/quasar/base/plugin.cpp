@@ -79,10 +79,20 @@ bool Options::has(std::string_view name) const {
   return found != values_.end() && !found->is_null();
 }
 
-const Json& Options::json(std::string_view name) const { return values_.at(std::string(name)); }
-double Options::real(std::string_view name) const { return json(name).get<double>(); }
-int64_t Options::integer(std::string_view name) const { return json(name).get<int64_t>(); }
-bool Options::flag(std::string_view name) const { return json(name).get<bool>(); }
-std::string Options::text(std::string_view name) const { return json(name).get<std::string>(); }
+const Json& Options::json(std::string_view name) const {
+  return values_.at(std::string(name));
+}
+double Options::real(std::string_view name) const {
+  return json(name).get<double>();
+}
+int64_t Options::integer(std::string_view name) const {
+  return json(name).get<int64_t>();
+}
+bool Options::flag(std::string_view name) const {
+  return json(name).get<bool>();
+}
+std::string Options::text(std::string_view name) const {
+  return json(name).get<std::string>();
+}
 
 }  // namespace quasar

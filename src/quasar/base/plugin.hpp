@@ -22,9 +22,9 @@ namespace quasar {
 // One option of an extension: its default, and what is allowed.
 struct OptionSpec {
   std::string name;
-  Json fallback;                          // the default; null: none. Its type is the option's type
+  Json fallback;  // the default; null: none. Its type is the option's type
   std::string help;
-  std::optional<double> low = {};         // numbers: inclusive bounds
+  std::optional<double> low = {};  // numbers: inclusive bounds
   std::optional<double> high = {};
   std::vector<std::string> choices = {};  // texts: the allowed values (matched by normalized name)
   std::vector<std::string> aliases = {};  // other spellings of the name
@@ -52,10 +52,10 @@ class Options {
 
 template <class T>
 struct Entry {
-  std::string help;                                                // one sentence
+  std::string help;  // one sentence
   std::function<std::unique_ptr<T>(const Options&)> make;
   std::vector<OptionSpec> options = {};
-  std::vector<std::string> aliases = {};                           // other names users know it by
+  std::vector<std::string> aliases = {};  // other names users know it by
 };
 
 // make<X>: the usual Entry::make, for an X that is constructed from Options or from nothing.

@@ -29,9 +29,13 @@ uint64_t Rng::next() {
   return result;
 }
 
-double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Rng::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
-double Rng::uniform(double low, double high) { return low + (high - low) * uniform(); }
+double Rng::uniform(double low, double high) {
+  return low + (high - low) * uniform();
+}
 
 uint64_t Rng::below(uint64_t n) {
   const uint64_t limit = UINT64_MAX - UINT64_MAX % n;  // values past it would favour the small ones

@@ -14,10 +14,10 @@ class Rng {
   explicit Rng(uint64_t seed);
 
   uint64_t next();
-  double uniform();                            // [0, 1)
-  double uniform(double low, double high);     // [low, high)
-  uint64_t below(uint64_t n);                  // 0 … n-1 without bias; n > 0
-  double normal();                             // mean 0, variance 1 (Box and Muller)
+  double uniform();                         // [0, 1)
+  double uniform(double low, double high);  // [low, high)
+  uint64_t below(uint64_t n);               // 0 … n-1 without bias; n > 0
+  double normal();                          // mean 0, variance 1 (Box and Muller)
 
   // A permutation of 0 … n-1 (Fisher and Yates).
   std::vector<size_t> permutation(size_t n);

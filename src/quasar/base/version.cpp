@@ -2,6 +2,8 @@
 
 namespace quasar {
 
-std::string version() { return QUASAR_VERSION; }
+std::string version() {
+  return QUASAR_VERSION;
+}
 
 }  // namespace quasar

@@ -8,7 +8,8 @@
 
 namespace quasar::cli {
 
-const char* const data_help = "a .npz file, a folder of .npy files or of test_data_set_*, 'random', or a .yaml file with a reader";
+const char* const data_help =
+    "a .npz file, a folder of .npy files or of test_data_set_*, 'random', or a .yaml file with a reader";
 
 Json data_argument(const std::string& text) {
   if (text == "random") return text;

@@ -12,8 +12,8 @@ namespace quasar::cli {
 class Command {
  public:
   virtual ~Command() = default;
-  virtual void define(CLI::App& app) = 0;   // its arguments, and an example
-  virtual int run() = 0;                    // -> exit code; throws Error for what the user can mend
+  virtual void define(CLI::App& app) = 0;  // its arguments, and an example
+  virtual int run() = 0;                   // -> exit code; throws Error for what the user can mend
 };
 
 // Exit codes of the contract.

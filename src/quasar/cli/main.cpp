@@ -13,7 +13,7 @@ namespace {
 
 // CLI11's messages, with the nearest command when one was misspelt.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  if (error.get_exit_code() == 0) return app.exit(error);   // --help, --version
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::cerr << "quasar: " << error.what();
   if (argc > 1 && argv[1][0] != '-' && commands::table().try_find(argv[1]) == nullptr) {
     std::cerr << did_you_mean(argv[1], commands::table().names());
@@ -59,4 +59,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace quasar::cli
 
-int main(int argc, char** argv) { return quasar::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return quasar::cli::run(argc, argv);
+}

@@ -35,6 +35,8 @@ void catch_signals() {
   }).detach();
 }
 
-std::stop_token stop_requested() { return source().get_token(); }
+std::stop_token stop_requested() {
+  return source().get_token();
+}
 
 }  // namespace quasar::cli

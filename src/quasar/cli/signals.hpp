@@ -5,7 +5,7 @@
 
 namespace quasar::cli {
 
-void catch_signals();                 // SIGINT and SIGTERM
-std::stop_token stop_requested();     // set by the first signal
+void catch_signals();              // SIGINT and SIGTERM
+std::stop_token stop_requested();  // set by the first signal
 
 }  // namespace quasar::cli

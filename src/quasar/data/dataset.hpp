@@ -13,7 +13,7 @@
 
 namespace quasar::data {
 
-using Sample = std::vector<Tensor>;       // in the order of the model's inputs
+using Sample = std::vector<Tensor>;  // in the order of the model's inputs
 
 // at() may be called from several threads at once and gives the same sample each time.
 class Dataset {
@@ -21,11 +21,11 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual size_t size() const = 0;
   virtual Sample at(size_t index) const = 0;
-  virtual std::optional<int64_t> label(size_t index) const = 0;   // the model's class (label_offset added); nullopt: none
-  virtual std::string source() const = 0;                         // for messages: "calib.npz"
+  virtual std::optional<int64_t> label(size_t index) const = 0;  // the model's class (label_offset added); nullopt: none
+  virtual std::string source() const = 0;                        // for messages: "calib.npz"
 };
 
-using DatasetPtr = std::shared_ptr<const Dataset>;                // shared by the trials that read it at the same time
+using DatasetPtr = std::shared_ptr<const Dataset>;  // shared by the trials that read it at the same time
 
 // Some of another's samples, in the given order.
 DatasetPtr subset(DatasetPtr all, std::vector<size_t> indices);
@@ -38,7 +38,7 @@ DatasetPtr open(const Json& description, const std::vector<graph::Value>& inputs
 
 // `split`: {calibration: 100, evaluation: 300, holdout: rest, seed: 0} of one dataset: a seeded permutation, cut in this order.
 struct Splits {
-  DatasetPtr calibration, evaluation, holdout;    // holdout may be null
+  DatasetPtr calibration, evaluation, holdout;  // holdout may be null
 };
 Splits split(DatasetPtr all, const Json& description);
 

@@ -21,7 +21,7 @@ struct Score {
   size_t samples = 0;
   std::vector<double> per_sample = {};
 };
-using Scores = std::map<std::string, Score>;      // by metric name
+using Scores = std::map<std::string, Score>;  // by metric name
 
 // Wilson's 95 % interval for `successes` of n (Wilson 1927).
 std::pair<double, double> wilson(double successes, double n);
@@ -30,10 +30,10 @@ std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t 
 
 struct EvaluatorOptions {
   std::vector<std::string> metrics = {"L2"};
-  size_t memory_limit = size_t{1} << 32;          // float outputs beyond it are spilled to a file in `spill`
-  std::filesystem::path spill = {};               // empty: the system's temporary folder
-  size_t threads = 0;                             // for the float run; 0: all cores
-  std::function<void()> check = {};               // called between samples; throws to end early
+  size_t memory_limit = size_t{1} << 32;  // float outputs beyond it are spilled to a file in `spill`
+  std::filesystem::path spill = {};       // empty: the system's temporary folder
+  size_t threads = 0;                     // for the float run; 0: all cores
+  std::function<void()> check = {};       // called between samples; throws to end early
 };
 
 // Thread-safe once constructed: several candidates may be scored at the same time.

@@ -12,7 +12,7 @@ enum class Direction { minimize, maximize };
 
 // What all samples share.
 struct Context {
-  double low = 0, high = 0;               // range of the float model's outputs over the whole evaluation set
+  double low = 0, high = 0;  // range of the float model's outputs over the whole evaluation set
 };
 
 // All outputs of one sample, flattened and concatenated, from the float model and from the candidate.
@@ -26,7 +26,7 @@ class Metric {
   virtual ~Metric() = default;
   virtual Direction direction() const = 0;
   virtual bool needs_labels() const { return false; }
-  virtual bool is_proportion() const { return false; }   // per-sample values are 0 or 1: Wilson's interval
+  virtual bool is_proportion() const { return false; }  // per-sample values are 0 or 1: Wilson's interval
   virtual double of(const Pair& sample, const Context& context) const = 0;
 };
 

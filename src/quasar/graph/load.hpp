@@ -17,7 +17,7 @@ Model from_bytes(std::string_view bytes, const std::string& source, const std::f
 // The serialized model, weights included. Throws Error beyond protobuf's 2 GB: save() with external data then.
 std::string to_bytes(const Model& model);
 
-enum class ExternalData { when_needed, always };   // when_needed: only beyond 2 GB
+enum class ExternalData { when_needed, always };  // when_needed: only beyond 2 GB
 
 // Writes the model whole or not at all; external data goes to `<file name>.data` beside it, streamed.
 void save(const Model& model, const std::filesystem::path& path, ExternalData external = ExternalData::when_needed);

@@ -23,16 +23,17 @@ struct Opaque {
 
 struct Attribute {
   std::string name;
-  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>, Tensor, Opaque> value;
+  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>, Tensor, Opaque>
+      value;
 };
 
 struct Node {
-  std::string name;                       // unique in the model and never empty (load gives names where there are none)
+  std::string name;  // unique in the model and never empty (load gives names where there are none)
   std::string op_type;
-  std::string domain;                     // "" for ONNX's own (never "ai.onnx")
-  std::vector<std::string> inputs;        // "" for an optional input left out
+  std::string domain;               // "" for ONNX's own (never "ai.onnx")
+  std::vector<std::string> inputs;  // "" for an optional input left out
   std::vector<std::string> outputs;
-  std::vector<std::string> captures = {}; // values of this graph that the node's subgraphs read
+  std::vector<std::string> captures = {};  // values of this graph that the node's subgraphs read
   std::vector<Attribute> attributes = {};
   std::shared_ptr<const std::string> rest = {};  // documentation and other fields: a serialized onnx::NodeProto without the above
 
@@ -43,7 +44,7 @@ struct Node {
   float real(std::string_view attribute, float fallback) const;
   std::string text(std::string_view attribute, std::string_view fallback) const;
   std::vector<int64_t> integers(std::string_view attribute, std::vector<int64_t> fallback = {}) const;
-  void set(Attribute attribute);          // replaces one of the same name
+  void set(Attribute attribute);  // replaces one of the same name
 };
 
 // A graph input or output, or any value's type. Dimensions below 0 are not fixed (batch size …).
@@ -52,31 +53,32 @@ struct Value {
   DataType type = DataType::undefined;    // undefined: not a tensor (a sequence, an optional …)
   std::optional<Shape> shape = {};        // nullopt: not even the rank is known
   std::vector<std::string> symbols = {};  // per dimension: its symbolic name, or ""
-  std::shared_ptr<const std::string> rest = {};  // as it came (documentation, a type that is not a tensor's): an onnx::ValueInfoProto
+  std::shared_ptr<const std::string> rest =
+      {};  // as it came (documentation, a type that is not a tensor's): an onnx::ValueInfoProto
 };
 
 struct Model {
   int64_t ir_version = 8;
-  std::map<std::string, int64_t> opsets;             // domain -> version; "" is ONNX's own
-  std::vector<Node> nodes;                           // in topological order
+  std::map<std::string, int64_t> opsets;  // domain -> version; "" is ONNX's own
+  std::vector<Node> nodes;                // in topological order
   std::map<std::string, Tensor> initializers;
-  std::vector<Value> inputs;                         // without those that are initializers too
+  std::vector<Value> inputs;  // without those that are initializers too
   std::vector<Value> outputs;
-  std::map<std::string, std::string> metadata;       // metadata_props
-  std::shared_ptr<const std::string> rest;           // everything else, as a serialized onnx::ModelProto without the above
+  std::map<std::string, std::string> metadata;  // metadata_props
+  std::shared_ptr<const std::string> rest;      // everything else, as a serialized onnx::ModelProto without the above
 
-  int64_t opset() const;                             // ONNX's own; 0 when not imported
-  const Tensor* initializer(std::string_view name) const;   // nullptr when there is none
+  int64_t opset() const;                                   // ONNX's own; 0 when not imported
+  const Tensor* initializer(std::string_view name) const;  // nullptr when there is none
 };
 
 // Where values come from and go to. Valid as long as the model is not changed.
 class Index {
  public:
   explicit Index(const Model& model);
-  const Node* producer(const std::string& value) const;                  // nullptr: an input, an initializer or unknown
-  const std::vector<const Node*>& consumers(const std::string& value) const;   // nodes reading it (captures included), once each
-  bool is_output(const std::string& value) const;                        // of the graph
-  const Node* node(const std::string& name) const;                       // by node name
+  const Node* producer(const std::string& value) const;                       // nullptr: an input, an initializer or unknown
+  const std::vector<const Node*>& consumers(const std::string& value) const;  // nodes reading it (captures included), once each
+  bool is_output(const std::string& value) const;                             // of the graph
+  const Node* node(const std::string& name) const;                            // by node name
   const Model& model() const { return model_; }
 
  private:

@@ -13,34 +13,90 @@ namespace quasar {
 
 // ONNX's TensorProto.DataType, with its numbers.
 enum class DataType : int {
-  undefined = 0, float32 = 1, uint8 = 2, int8 = 3, uint16 = 4, int16 = 5, int32 = 6, int64 = 7, string = 8, boolean = 9,
-  float16 = 10, float64 = 11, uint32 = 12, uint64 = 13, complex64 = 14, complex128 = 15, bfloat16 = 16,
-  float8e4m3fn = 17, float8e4m3fnuz = 18, float8e5m2 = 19, float8e5m2fnuz = 20, uint4 = 21, int4 = 22,
-  float4e2m1 = 23, float8e8m0 = 24, uint2 = 25, int2 = 26
+  undefined = 0,
+  float32 = 1,
+  uint8 = 2,
+  int8 = 3,
+  uint16 = 4,
+  int16 = 5,
+  int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
+  float16 = 10,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  complex64 = 14,
+  complex128 = 15,
+  bfloat16 = 16,
+  float8e4m3fn = 17,
+  float8e4m3fnuz = 18,
+  float8e5m2 = 19,
+  float8e5m2fnuz = 20,
+  uint4 = 21,
+  int4 = 22,
+  float4e2m1 = 23,
+  float8e8m0 = 24,
+  uint2 = 25,
+  int2 = 26
 };
 
-std::string_view name_of(DataType type);        // "float32", "int8", …
-size_t bits_of(DataType type);                  // 32, 8, 4, …; 0 for string and undefined
+std::string_view name_of(DataType type);  // "float32", "int8", …
+size_t bits_of(DataType type);            // 32, 8, 4, …; 0 for string and undefined
 
 template <class T>
 constexpr DataType type_of();
-template <> constexpr DataType type_of<float>() { return DataType::float32; }
-template <> constexpr DataType type_of<double>() { return DataType::float64; }
-template <> constexpr DataType type_of<int8_t>() { return DataType::int8; }
-template <> constexpr DataType type_of<uint8_t>() { return DataType::uint8; }
-template <> constexpr DataType type_of<int16_t>() { return DataType::int16; }
-template <> constexpr DataType type_of<uint16_t>() { return DataType::uint16; }
-template <> constexpr DataType type_of<int32_t>() { return DataType::int32; }
-template <> constexpr DataType type_of<uint32_t>() { return DataType::uint32; }
-template <> constexpr DataType type_of<int64_t>() { return DataType::int64; }
-template <> constexpr DataType type_of<uint64_t>() { return DataType::uint64; }
-template <> constexpr DataType type_of<bool>() { return DataType::boolean; }
+template <>
+constexpr DataType type_of<float>() {
+  return DataType::float32;
+}
+template <>
+constexpr DataType type_of<double>() {
+  return DataType::float64;
+}
+template <>
+constexpr DataType type_of<int8_t>() {
+  return DataType::int8;
+}
+template <>
+constexpr DataType type_of<uint8_t>() {
+  return DataType::uint8;
+}
+template <>
+constexpr DataType type_of<int16_t>() {
+  return DataType::int16;
+}
+template <>
+constexpr DataType type_of<uint16_t>() {
+  return DataType::uint16;
+}
+template <>
+constexpr DataType type_of<int32_t>() {
+  return DataType::int32;
+}
+template <>
+constexpr DataType type_of<uint32_t>() {
+  return DataType::uint32;
+}
+template <>
+constexpr DataType type_of<int64_t>() {
+  return DataType::int64;
+}
+template <>
+constexpr DataType type_of<uint64_t>() {
+  return DataType::uint64;
+}
+template <>
+constexpr DataType type_of<bool>() {
+  return DataType::boolean;
+}
 
 using Shape = std::vector<int64_t>;
 
-std::string to_string(const Shape& shape);      // "[1,3,128,128]"
-size_t count_of(const Shape& shape);            // number of elements; throws Error on negative sizes or overflow
-size_t bytes_of(DataType type, size_t count);   // packed: two 4-bit values share a byte
+std::string to_string(const Shape& shape);     // "[1,3,128,128]"
+size_t count_of(const Shape& shape);           // number of elements; throws Error on negative sizes or overflow
+size_t bytes_of(DataType type, size_t count);  // packed: two 4-bit values share a byte
 
 // A value: cheap to copy, its bytes are shared. 4-bit types are packed, low nibble first, as in ONNX.
 class Tensor {
@@ -78,8 +134,8 @@ class Tensor {
     return {static_cast<const T*>(bytes_), count_};
   }
 
-  Tensor reshaped(Shape shape) const;           // same bytes; the number of elements must match
-  bool operator==(const Tensor& other) const;   // type, shape and bytes
+  Tensor reshaped(Shape shape) const;          // same bytes; the number of elements must match
+  bool operator==(const Tensor& other) const;  // type, shape and bytes
 
  private:
   void check(DataType expected) const;

@@ -13,8 +13,8 @@ namespace quasar::quant {
 // How rounding of weights is optimized; "nearest" unless the configuration names an algorithm.
 struct Rounding {
   std::string method = "nearest";
-  Json options = Json::object();           // those that act, with defaults
-  Json inert = Json::object();             // accepted and recorded, without effect: not part of a plan's hash
+  Json options = Json::object();  // those that act, with defaults
+  Json inert = Json::object();    // accepted and recorded, without effect: not part of a plan's hash
   bool operator==(const Rounding&) const = default;
 };
 

@@ -15,10 +15,10 @@ enum class Optimization { none, basic, extended, all };
 
 struct SessionOptions {
   Optimization optimization = Optimization::all;
-  int threads = 1;                                  // within one run
-  bool integer_kernels = true;                      // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
-  std::filesystem::path save_optimized = {};        // where ONNX Runtime writes the graph that it will run
-  std::string disabled_optimizers = {};             // ';'-separated
+  int threads = 1;                            // within one run
+  bool integer_kernels = true;                // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
+  std::filesystem::path save_optimized = {};  // where ONNX Runtime writes the graph that it will run
+  std::string disabled_optimizers = {};       // ';'-separated
 };
 
 // The runtime's version, "1.30.0".

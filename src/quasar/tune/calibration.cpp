@@ -13,7 +13,8 @@ Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, Ca
     : model_(model), samples_(std::move(samples)), needs_(std::move(needs)), log_(std::move(log)) {
   for (const size_t size : needs_.sizes) {
     if (size > samples_->size()) {
-      throw Error("CalibDataSize is " + std::to_string(size) + ", but " + samples_->source() + " has " + std::to_string(samples_->size()) + " samples");
+      throw Error("CalibDataSize is " + std::to_string(size) + ", but " + samples_->source() + " has " +
+                  std::to_string(samples_->size()) + " samples");
     }
   }
 }
@@ -29,8 +30,9 @@ void Calibration::observe() {
   const std::vector<std::string> values = quant::observed_values(model_);
   by_size_ = stats::collect(model_, *samples_, values, needs_.requests, {.prefixes = needs_.sizes, .log = log_});
   seconds_ = watch.seconds();
-  tell(log_, Level::info, "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) + " samples in " +
-                              std::to_string(seconds_) + " s");
+  tell(log_, Level::info,
+       "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) +
+           " samples in " + std::to_string(seconds_) + " s");
 }
 
 }  // namespace quasar::tune

@@ -14,7 +14,7 @@ namespace quasar::tune {
 // What several configurations need, merged.
 struct CalibrationNeeds {
   stats::Requests requests;
-  std::set<size_t> sizes;              // prefixes of the samples that a configuration asks for
+  std::set<size_t> sizes;  // prefixes of the samples that a configuration asks for
   void add(const quant::Config& config);
 };
 
@@ -35,7 +35,7 @@ class Calibration {
   CalibrationNeeds needs_;
   Log log_;
   std::mutex guard_;
-  std::map<size_t, stats::Statistics> by_size_;   // number of samples -> statistics
+  std::map<size_t, stats::Statistics> by_size_;  // number of samples -> statistics
   double seconds_ = 0;
 };
 

@@ -11,29 +11,29 @@
 namespace quasar::tune {
 
 struct Job {
-  Json words = Json::object();              // as given (after preset and --set), for the study and best_config.yaml
-  std::filesystem::path base;               // relative paths start here
+  Json words = Json::object();  // as given (after preset and --set), for the study and best_config.yaml
+  std::filesystem::path base;   // relative paths start here
   std::filesystem::path model;
-  Json calibration, evaluation, holdout;    // reader descriptions; null: none
-  Json data, split;                         // one reader and how to split it; null: the three above
+  Json calibration, evaluation, holdout;  // reader descriptions; null: none
+  Json data, split;                       // one reader and how to split it; null: the three above
   Json search_space;
-  std::vector<Json> enqueue;                // configurations tried first, as words
+  std::vector<Json> enqueue;  // configurations tried first, as words
   std::string strategy, search_algo, target;
-  std::vector<std::string> metrics;         // the first is the objective
-  std::string direction;                    // "" : the metric's own
-  Json tolerance;                           // search_metric_tolerance; null: none
-  Json stop;                                // search_stop_condition
-  int64_t n_trials = 0;                     // 0: not given
+  std::vector<std::string> metrics;  // the first is the objective
+  std::string direction;             // "" : the metric's own
+  Json tolerance;                    // search_metric_tolerance; null: none
+  Json stop;                         // search_stop_condition
+  int64_t n_trials = 0;              // 0: not given
   int64_t n_jobs = 1;
   uint64_t seed = 0;
-  double expected_seconds = 0;              // expected_time_per_config; 0: not given
-  double trial_time_limit = 0;              // seconds; 0: none
+  double expected_seconds = 0;  // expected_time_per_config; 0: not given
+  double trial_time_limit = 0;  // seconds; 0: none
   std::filesystem::path output_dir, temp_dir;
   std::string study_name, storage;
   bool load_if_exists = false;
   std::string keep_models;
-  size_t memory_limit = 0;                  // bytes
-  std::vector<std::string> warnings;        // what the user should know before the search starts
+  size_t memory_limit = 0;            // bytes
+  std::vector<std::string> warnings;  // what the user should know before the search starts
 };
 
 // The specification of every key: name, default, meaning. `quasar list`, help and messages follow from it.

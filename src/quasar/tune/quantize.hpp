@@ -12,8 +12,8 @@ namespace quasar::tune {
 
 struct QuantizeOptions {
   std::filesystem::path model;
-  Json calibration;                      // as data::open takes it
-  Json words;                            // the configuration
+  Json calibration;  // as data::open takes it
+  Json words;        // the configuration
   std::string target = "ort_cpu";
 };
 

@@ -106,6 +106,8 @@ Summary search(const Job& job, const Monitor& monitor) {
   for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
   const search::Space space = search::Space::parse(job.search_space);
   const CalibrationNeeds needs = needs_of(job.search_space);
+  const auto strategy = strategies::table().make(job.strategy);
+  strategy->check(job, space);
   const graph::Model model = runtime::prepare(graph::load(job.model));
   const data::Splits samples = open_data(job, model);
   Calibration calibration(model, samples.calibration, needs, monitor.log);
@@ -137,7 +139,6 @@ Summary search(const Job& job, const Monitor& monitor) {
   const auto target = quant::targets::table().make(job.target);
   const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator};
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
-  const auto strategy = strategies::table().make(job.strategy);
   const search::RunResult result = strategy->run({job, space, study, objective, monitor.listener, monitor.stop});
   summary.calibrate_s = calibration.seconds();
   summary.trials_s = phase.seconds() - summary.calibrate_s;

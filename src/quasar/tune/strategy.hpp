@@ -20,6 +20,8 @@ struct Workbench {
 class Strategy {
  public:
   virtual ~Strategy() = default;
+  // Throws Error for a job that it cannot run; called before anything is written.
+  virtual void check(const Job& job, const search::Space& space) const = 0;
   virtual search::RunResult run(const Workbench& bench) const = 0;
 };
 

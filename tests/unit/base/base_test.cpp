@@ -50,23 +50,30 @@ TEST(Rng, MomentsAreRight) {
   EXPECT_NEAR(square, 1, 0.03);
 }
 
-TEST(Hash, SeedsDiffer) { EXPECT_NE(seed_of(0, 1), seed_of(1, 0)); }
+TEST(Hash, SeedsDiffer) {
+  EXPECT_NE(seed_of(0, 1), seed_of(1, 0));
+}
 
 TEST(Parallel, EveryIndexOnceAndErrorsComeBack) {
   std::vector<int> seen(1000, 0);
   parallel_for(seen.size(), 4, [&](size_t i) { seen[i]++; });
   for (const int count : seen) ASSERT_EQ(count, 1);
-  EXPECT_THROW(parallel_for(10, 3, [](size_t i) { if (i == 5) throw Error("five"); }), Error);
+  EXPECT_THROW(parallel_for(10, 3,
+                            [](size_t i) {
+                              if (i == 5) throw Error("five");
+                            }),
+               Error);
 }
 
 TEST(File, AppearsWholeOrNotAtAll) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "x.json";
   write_file(path, "old");
-  EXPECT_THROW(write_file(path, [](const std::filesystem::path& temporary) {
-                 std::ofstream(temporary) << "half";
-                 throw Error("disk full");
-               }),
+  EXPECT_THROW(write_file(path,
+                          [](const std::filesystem::path& temporary) {
+                            std::ofstream(temporary) << "half";
+                            throw Error("disk full");
+                          }),
                Error);
   EXPECT_EQ(read_file(path), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
@@ -85,7 +92,8 @@ TEST(Options, DefaultsBoundsAndNearestNames) {
     }
     return std::string();
   };
-  EXPECT_EQ(message({{"percentil", 99}}), "range x: unknown option 'percentil'; known: percentile, mode; did you mean 'percentile'?");
+  EXPECT_EQ(message({{"percentil", 99}}),
+            "range x: unknown option 'percentil'; known: percentile, mode; did you mean 'percentile'?");
   EXPECT_EQ(message({{"percentile", 101}}), "range x: option 'percentile' is 101, but must be a number from 50.0 to 100.0");
   EXPECT_NE(message({{"percentile", "x"}}), "");
 }

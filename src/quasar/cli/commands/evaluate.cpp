@@ -1,10 +1,11 @@
+#include "quasar/eval/evaluate.hpp"
+
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
 
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/eval/evaluate.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
@@ -48,11 +49,13 @@ class Evaluate final : public Command {
       return;
     }
     for (const auto& [name, score] : report["metrics"].items()) {
-      std::cout << std::left << std::setw(12) << name << std::setprecision(6) << score["value"].get<double>() << "  (95 %: " << score["low"].get<double>()
-                << " to " << score["high"].get<double>() << ", " << score["samples"] << " samples)\n";
+      std::cout << std::left << std::setw(12) << name << std::setprecision(6) << score["value"].get<double>()
+                << "  (95 %: " << score["low"].get<double>() << " to " << score["high"].get<double>() << ", " << score["samples"]
+                << " samples)\n";
     }
     std::cout << std::setw(12) << "bytes" << report["bytes"] << "\n"
-              << std::setw(12) << "latency" << latency.median_ms << " ms (median), " << latency.p90_ms << " ms (90 %), one thread\n";
+              << std::setw(12) << "latency" << latency.median_ms << " ms (median), " << latency.p90_ms
+              << " ms (90 %), one thread\n";
   }
 
   std::string model_, reference_, data_;
@@ -62,6 +65,8 @@ class Evaluate final : public Command {
 
 }  // namespace
 
-Entry<Command> evaluate() { return {"Scores a model against the float model and the labels.", make_as<Evaluate, Command>}; }
+Entry<Command> evaluate() {
+  return {"Scores a model against the float model and the labels.", make_as<Evaluate, Command>};
+}
 
 }  // namespace quasar::cli::commands

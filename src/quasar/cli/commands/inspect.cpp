@@ -1,9 +1,10 @@
+#include "quasar/tune/inspect.hpp"
+
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
 
 #include "quasar/cli/command.hpp"
-#include "quasar/tune/inspect.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -29,16 +30,18 @@ class Inspect final : public Command {
 
  private:
   static void print(const Json& facts) {
-    std::cout << facts["model"].get<std::string>() << ": " << facts["nodes"].size() << " nodes, " << facts["parameters"] << " parameters, "
-              << facts["bytes"] << " bytes, opset " << facts["opset"] << "\n";
+    std::cout << facts["model"].get<std::string>() << ": " << facts["nodes"].size() << " nodes, " << facts["parameters"]
+              << " parameters, " << facts["bytes"] << " bytes, opset " << facts["opset"] << "\n";
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
     std::cout << "\nOperators (after clean-up):\n";
-    for (const auto& [type, count] : facts["operators"].items()) std::cout << "  " << std::left << std::setw(24) << type << count << "\n";
+    for (const auto& [type, count] : facts["operators"].items())
+      std::cout << "  " << std::left << std::setw(24) << type << count << "\n";
     std::cout << "\nWhat a default configuration would do:\n";
     for (const auto& node : facts["nodes"]) {
       const std::string why = node.value("why", "");
-      std::cout << "  " << std::left << std::setw(12) << node["type"].get<std::string>() << std::setw(40) << node["name"].get<std::string>() << " "
+      std::cout << "  " << std::left << std::setw(12) << node["type"].get<std::string>() << std::setw(40)
+                << node["name"].get<std::string>() << " "
                 << (node["quantized"].get<bool>() ? "quantized" : "float" + (why.empty() ? "" : ": " + why)) << "\n";
     }
   }
@@ -49,6 +52,8 @@ class Inspect final : public Command {
 
 }  // namespace
 
-Entry<Command> inspect() { return {"Shows a model's operators, and what can be quantized and why not.", make_as<Inspect, Command>}; }
+Entry<Command> inspect() {
+  return {"Shows a model's operators, and what can be quantized and why not.", make_as<Inspect, Command>};
+}
 
 }  // namespace quasar::cli::commands

@@ -50,7 +50,8 @@ void print(const Json& list) {
   for (const auto& item : list) {
     std::cout << item["name"].get<std::string>() << "\n    " << item["help"].get<std::string>() << "\n";
     for (const auto& option : item["options"]) {
-      std::cout << "    " << option["name"].get<std::string>() << " (" << option["default"].dump() << "): " << option["help"].get<std::string>() << "\n";
+      std::cout << "    " << option["name"].get<std::string>() << " (" << option["default"].dump()
+                << "): " << option["help"].get<std::string>() << "\n";
     }
   }
 }
@@ -58,7 +59,8 @@ void print(const Json& list) {
 class List final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("kind", kind_, "presets, schemes, samplers, strategies, metrics, ranges, readers, targets, stop or storage")->required();
+    app.add_option("kind", kind_, "presets, schemes, samplers, strategies, metrics, ranges, readers, targets, stop or storage")
+        ->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");
   }
@@ -85,6 +87,8 @@ class List final : public Command {
 
 }  // namespace
 
-Entry<Command> list() { return {"Names what can be chosen, with options and defaults.", make_as<List, Command>}; }
+Entry<Command> list() {
+  return {"Names what can be chosen, with options and defaults.", make_as<List, Command>};
+}
 
 }  // namespace quasar::cli::commands

@@ -1,3 +1,5 @@
+#include "quasar/tune/quantize.hpp"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -6,7 +8,6 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/tune/job.hpp"
-#include "quasar/tune/quantize.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -55,6 +56,8 @@ class Quantize final : public Command {
 
 }  // namespace
 
-Entry<Command> quantize() { return {"Quantizes a model with one configuration, without a search.", make_as<Quantize, Command>}; }
+Entry<Command> quantize() {
+  return {"Quantizes a model with one configuration, without a search.", make_as<Quantize, Command>};
+}
 
 }  // namespace quasar::cli::commands

@@ -5,6 +5,12 @@ namespace {
 
 class Flat final : public Strategy {
  public:
+  void check(const Job& job, const search::Space& space) const override {
+    search::samplers::table().make(job.search_algo)->check(space);
+    conditions_of(job);
+    first_points(job, space);
+  }
+
   search::RunResult run(const Workbench& bench) const override {
     const auto sampler = search::samplers::table().make(bench.job.search_algo);
     const search::RunOptions options{.seed = bench.job.seed,
