@@ -59,12 +59,11 @@ class Descent {
 
   Solution run() {
     Solution out{.codes = nearest_codes(problem_)};
-    out.before = errors(problem_, out.codes);
+    out.before.resize(problem_.outputs);
+    out.after.resize(problem_.outputs);
+    out.damped.resize(problem_.outputs);
     std::vector<size_t> sweeps(problem_.outputs, 0);
-    parallel_for(problem_.outputs, options_.threads,
-                 [&](size_t output) { sweeps[output] = improve(output, out.codes.data() + output * inputs_); });
-    out.after = errors(problem_, out.codes);
-    out.damped = damped_errors(problem_, out.codes, out.after);
+    parallel_for(problem_.outputs, options_.threads, [&](size_t output) { sweeps[output] = improve(output, out); });
     out.sweeps = sweeps.empty() ? 0 : *std::ranges::max_element(sweeps);
     return out;
   }
@@ -76,22 +75,46 @@ class Descent {
     double error = 0;  // E − p, damped
   };
 
-  // Leaves the best codes found in `codes` (nearest at the start). -> sweeps
-  size_t improve(size_t output, int32_t* codes) const {
+  // Puts the best codes found (nearest at the start) and their errors in `out`. -> sweeps
+  size_t improve(size_t output, Solution& out) const {
     const Row row = row_of(problem_, output);
+    int32_t* const codes = out.codes.data() + output * inputs_;
     std::vector<double> target(problem_.cross.begin() + static_cast<std::ptrdiff_t>(output * inputs_),
                                problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_));
     for (size_t j = 0; j < inputs_; j++) target[j] += problem_.damping * static_cast<double>(row.weights[j]);
     State best = start(row, target, {codes, codes + inputs_});
-    const double nearest = best.error;
+    const double nearest = best.error, constant = problem_.power[output] + problem_.damping * squares(row.weights);
+    out.before[output] = std::max(best.error + constant - damping_of(row, best), 0.0);
+    out.after[output] = out.before[output];
+    out.damped[output] = nearest + constant;
     size_t sweeps = descend(row, best, target);
     if (factor_.size() > 0) {
       State other = start(row, target, sequential(row, target));
       sweeps = std::max(sweeps, descend(row, other, target));
       if (other.error < best.error) best = std::move(other);
     }
-    if (best.error < nearest) std::ranges::copy(best.codes, codes);
+    if (best.error < nearest) {
+      std::ranges::copy(best.codes, codes);
+      out.after[output] = std::max(best.error + constant - damping_of(row, best), 0.0);
+      out.damped[output] = best.error + constant;
+    }
     return sweeps;
+  }
+
+  double squares(const float* weights) const {
+    double sum = 0;
+    for (size_t j = 0; j < inputs_; j++) sum += static_cast<double>(weights[j]) * static_cast<double>(weights[j]);
+    return sum;
+  }
+
+  // λ|q − w|²
+  double damping_of(const Row& row, const State& state) const {
+    double sum = 0;
+    for (size_t j = 0; j < inputs_; j++) {
+      const double change = state.values[j] - static_cast<double>(row.weights[j]);
+      sum += change * change;
+    }
+    return problem_.damping * sum;
   }
 
   State start(const Row& row, const std::vector<double>& target, std::vector<int32_t> codes) const {

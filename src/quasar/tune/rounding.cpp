@@ -86,10 +86,8 @@ class LayerRounding {
   LayerError solve() {
     problems_.resize(layer_.groups);
     parallel_for(layer_.groups, context_.threads, [&](size_t group) { problems_[group] = pose(group); });
-    const Result before = apply_to_all([](const quant::GramProblem& problem, size_t) {
-      const auto codes = quant::nearest_codes(problem);
-      const auto errors = quant::errors(problem, codes);
-      return quant::Solution{.codes = codes, .after = errors, .damped = quant::damped_errors(problem, codes, errors)};
+    const Result before = apply_to_all([](const quant::GramProblem& problem, size_t threads) {
+      return quant::descend(problem, {.sweeps = 0, .threads = threads});
     });
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(

@@ -122,6 +122,21 @@ TEST(GramDescent, ErrorIsTheMeanSquaredErrorOfTheOutput) {
   for (size_t o = 0; o < 2; o++) EXPECT_NEAR(found[o], damped(problem, o, codes), 1e-9);
 }
 
+TEST(GramDescent, ReportsTheErrorsOfItsCodes) {
+  for (const size_t sweeps : {size_t{0}, size_t{5}}) {
+    const GramProblem problem = random_problem(3, 2, 5, 9, 3, 0.4);
+    const Solution solution = descend(problem, {.sequential = sweeps > 0, .sweeps = sweeps});
+    const auto before = errors(problem, nearest_codes(problem)), after = errors(problem, solution.codes);
+    const auto with_damping = damped_errors(problem, solution.codes, after);
+    for (size_t o = 0; o < 2; o++) {
+      EXPECT_NEAR(solution.before[o], before[o], 1e-9);
+      EXPECT_NEAR(solution.after[o], after[o], 1e-9);
+      EXPECT_NEAR(solution.damped[o], with_damping[o], 1e-9);
+      EXPECT_NEAR(solution.damped[o], damped(problem, o, solution.codes), 1e-9);
+    }
+  }
+}
+
 TEST(GramDescent, OutputsAreIndependentAndThreadsDoNotMatter) {
   const GramProblem problem = random_problem(5, 6, 10, 30, 7, 0.1);
   const Solution all = descend(problem, {.sequential = true, .threads = 1});
