@@ -6,6 +6,7 @@
 #include "quasar/eval/metric.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/range.hpp"
+#include "quasar/quant/rounding.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/stop.hpp"
@@ -39,6 +40,7 @@ const std::vector<std::pair<std::string, Describe>>& kinds() {
       {"strategies", [] { return described(tune::strategies::table()); }},
       {"metrics", [] { return described(eval::metrics::table()); }},
       {"ranges", [] { return described(quant::ranges::table()); }},
+      {"rounding", [] { return described(quant::rounding::table()); }},
       {"readers", [] { return described(data::readers::table()); }},
       {"targets", [] { return described(quant::targets::table()); }},
       {"stop", [] { return described(search::stop::table()); }},
@@ -59,7 +61,8 @@ void print(const Json& list) {
 class List final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("kind", kind_, "presets, schemes, samplers, strategies, metrics, ranges, readers, targets, stop or storage")
+    app.add_option("kind", kind_,
+                   "presets, schemes, samplers, strategies, metrics, ranges, rounding, readers, targets, stop or storage")
         ->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");
