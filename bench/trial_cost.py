@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime as ort
 
 from jobs import mobilenet, search
-from quark_grid import SPACE
+from quark_a8w8 import SPACE
 
 
 def pure(model, samples):

@@ -157,7 +157,9 @@ ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric,
     return {1, is_unsigned(type) && !symmetric ? 0 : middle(type)};
   }
   if (symmetric) return {rounded, middle(type)};
-  const double zero = std::nearbyint(static_cast<double>(grid.low) - low / static_cast<double>(rounded));
+  // Not from the rounded scale: [−1, 1] is a tie, and gets the even zero point.
+  const double places = scale_type == ScaleType::power_of_two ? low / scale : low * steps / (high - low);
+  const double zero = std::nearbyint(static_cast<double>(grid.low) - places);
   return {rounded, static_cast<int32_t>(std::clamp(zero, static_cast<double>(grid.low), static_cast<double>(grid.high)))};
 }
 

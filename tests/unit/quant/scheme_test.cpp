@@ -79,7 +79,8 @@ RC_GTEST_PROP(ScaleFor, ZeroIsExactAndTheRangeIsCovered, (int a, int b)) {
       const std::vector<float> ends{0, static_cast<float>(std::min(a, 0) / 1000.0), static_cast<float>(std::max(b, 0) / 1000.0)};
       const Tensor back = dequantize(quantize(Tensor::of<float>({3}, ends), params), params);
       RC_ASSERT(back.as<float>()[0] == 0);
-      for (size_t i = 1; i < 3; ++i) RC_ASSERT(std::abs(back.as<float>()[i] - ends[i]) <= 0.5001F * result.scale);
+      for (size_t i = 1; i < 3; ++i)
+        RC_ASSERT(std::abs(back.as<float>()[i] - ends[i]) <= 0.51F * result.scale);  // float32 division
     }
   }
 }

@@ -1,5 +1,5 @@
 """The grid of A8W8_SEARCH without CLE and fine-tuning (12 configurations), Quark against Quasar in one run.
-usage: PYTHON_OF_QUARK bench/quark_grid.py QUASAR SHARED [repetitions]"""
+usage: PYTHON_OF_QUARK bench/quark_a8w8.py QUASAR SHARED [repetitions]"""
 import copy
 import pathlib
 import re
