@@ -28,6 +28,18 @@ TEST(QuantTargetsContract, ReasonsAreGiven) {
   }
 }
 
+// What was asked for in 8 bits is nothing to remark on; whatever a target does with 16 bits, it says when it only simulates.
+TEST(QuantTargetsContract, RemarksAreSentences) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    EXPECT_EQ(target->remark({}), "") << name;
+    Config wide;
+    wide.activation.type = DataType::int16;
+    const std::string remark = target->remark(wide);
+    EXPECT_TRUE(remark.empty() || remark.size() > 20) << name;
+  }
+}
+
 // Whatever the target, a grid that holds nothing beyond the bounds can be absorbed.
 TEST(QuantTargetsContract, AGridWithinTheBoundsIsAbsorbed) {
   for (const auto& [name, entry] : targets::table().items()) {

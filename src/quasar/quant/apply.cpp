@@ -1,4 +1,5 @@
-// The rewriting of a float model into QDQ format.
+// The rewriting of a float model into QDQ format. 16-bit codes: QuantizeLinear and DequantizeLinear have them from opset 21 on;
+// below, ONNX Runtime's own operators of the same names (domain com.microsoft) stand in, so that the opset need not be raised.
 //   x ─Q─DQ─▶ node ─▶ y ─Q─DQ─▶      weights, biases and constants: codes ─DQ─▶ node
 #include <algorithm>
 #include <set>
@@ -10,6 +11,13 @@
 
 namespace quasar::quant {
 namespace {
+
+constexpr int64_t first_opset_of_16_bits = 21;
+constexpr std::string_view microsoft = "com.microsoft";
+
+bool is_16_bits(DataType type) {
+  return type == DataType::int16 || type == DataType::uint16;
+}
 
 template <class Code>
 Tensor vector_of(const std::vector<int32_t>& values, Shape shape) {
@@ -81,20 +89,26 @@ class Rewriting {
     const QuantParams& params = plan_.values.at(value);
     const auto [scale, zero_point] = add_params(value, params);
     const std::string codes = names_.fresh(value + "_quantized");
-    add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params.axis);
-    add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params.axis);
+    add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
+    add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params);
     if (to != value) dequantized_[value] = to;
   }
 
   void add_node(const std::string& type, const std::string& value, std::vector<std::string> inputs, const std::string& output,
-                int axis) {
+                const QuantParams& params) {
     graph::Node node{.name = names_.fresh(value + "_" + type),
                      .op_type = type,
-                     .domain = "",
+                     .domain = domain_for(params.type),
                      .inputs = std::move(inputs),
                      .outputs = {output}};
-    if (axis >= 0) node.set({"axis", int64_t{axis}});
+    if (params.axis >= 0) node.set({"axis", int64_t{params.axis}});
     out_.nodes.push_back(std::move(node));
+  }
+
+  std::string domain_for(DataType type) {
+    if (!is_16_bits(type) || out_.opset() >= first_opset_of_16_bits) return "";
+    out_.opsets.try_emplace(std::string(microsoft), 1);
+    return std::string(microsoft);
   }
 
   std::pair<std::string, std::string> add_params(const std::string& value, const QuantParams& params) {
@@ -125,7 +139,7 @@ class Rewriting {
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
     const auto [scale, zero_point] = add_params(value, params);
     out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize(*values, params);
-    add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params.axis);
+    add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params);
     constants_[value].emplace_back(plan, result);
     node.inputs[plan.input] = result;
   }

@@ -13,16 +13,33 @@ struct Spec {
   std::string name;
   DataType type;
   bool symmetric;
+  bool xint8 = false;  // power-of-two scales and symmetry are part of the type
 };
 
 const std::vector<Spec>& specs() {
-  static const std::vector<Spec> all{{"Int8Spec", DataType::int8, true}, {"UInt8Spec", DataType::uint8, false}};
+  static const std::vector<Spec> all{{"XInt8Spec", DataType::int8, true, true},
+                                     {"Int8Spec", DataType::int8, true},
+                                     {"UInt8Spec", DataType::uint8, false},
+                                     {"Int16Spec", DataType::int16, true},
+                                     {"UInt16Spec", DataType::uint16, false}};
   return all;
 }
 
 const std::vector<std::string>& later_specs() {
-  static const std::vector<std::string> all{"XInt8Spec",   "Int16Spec", "UInt16Spec", "BFloat16Spec",
-                                            "Float16Spec", "Int4Spec",  "UInt4Spec"};
+  static const std::vector<std::string> all{"BFloat16Spec", "Float16Spec", "Int4Spec", "UInt4Spec"};
+  return all;
+}
+
+// Types that will not come, by the beginning of their names.
+struct Refusal {
+  std::string prefix, why;
+};
+
+const std::vector<Refusal>& refusals() {
+  static const std::vector<Refusal> all{
+      {"fp8", "ONNX Runtime's CPU has no kernels that compute in 8-bit floating point"},
+      {"bfp", "ONNX has no block floating point, and ONNX Runtime does not run the custom operators that stand for it elsewhere"},
+      {"mx", "ONNX has no microscaling types, and ONNX Runtime does not run the custom operators that stand for them elsewhere"}};
   return all;
 }
 
@@ -51,6 +68,9 @@ const Spec& find_spec(const std::string& key, const Json& value) {
     if (spec_word(name) == normalized(later))
       throw Error(key + ": '" + name + "' is not yet supported; this version has " + allowed);
   }
+  for (const auto& [prefix, why] : refusals()) {
+    if (spec_word(name).starts_with(prefix)) throw Error(key + ": '" + name + "' is not supported: " + why);
+  }
   throw Error(key + " is '" + name + "', but must be one of " + allowed + did_you_mean(name, spec_names()));
 }
 
@@ -78,7 +98,14 @@ const std::vector<NeutralKey>& neutral_keys() {
                                            {"specific_layer_config", nullptr},
                                            {"layer_type_config", nullptr},
                                            {"use_external_data_format", false},
-                                           {"OptimizeModel", true}};
+                                           {"OptimizeModel", true},
+                                           {"Int32Bias", true},  // that is what all biases are
+                                           {"Int16Bias", false},
+                                           {"AlignConcat", false},
+                                           {"AlignSlice", false},
+                                           {"AlignPool", false},
+                                           {"AlignPad", false},
+                                           {"AlignEltwiseQuantType", true}};  // constants of Add, Mul have the activations' type
   return all;
 }
 
@@ -107,13 +134,13 @@ bool flag_of(const std::string& key, const Json& value) {
   return value.get<bool>();
 }
 
-void parse_scale_type(const std::string& key, const Json& value) {
-  const std::string name = text_of(key, value);
-  if (normalized(name) == "float32") return;
-  if (normalized(name) == "powerof2" || normalized(name) == "int16") {
-    throw Error(key + ": '" + name + "' is not yet supported; this version has Float32");
-  }
-  throw Error(key + " is '" + name + "', but must be Float32" + did_you_mean(name, {"Float32", "PowerOf2", "Int16"}));
+ScaleType parse_scale_type(const std::string& key, const Json& value) {
+  const std::string name = last_word(text_of(key, value));
+  const std::string word = normalized(name);
+  if (word == "float32") return ScaleType::float32;
+  if (word == "powerof2" || word == "poweroftwo") return ScaleType::power_of_two;
+  if (word == "int16") throw Error(key + ": '" + name + "' is not yet supported; this version has Float32 and PowerOf2");
+  throw Error(key + " is '" + name + "', but must be Float32 or PowerOf2" + did_you_mean(name, {"Float32", "PowerOf2", "Int16"}));
 }
 
 Granularity parse_granularity(const std::string& key, const Json& value, bool weight) {
@@ -128,25 +155,51 @@ Granularity parse_granularity(const std::string& key, const Json& value, bool we
   throw Error(key + " is '" + name + "', but must be Tensor or Channel" + did_you_mean(name, {"Tensor", "Channel", "Group"}));
 }
 
+// What a parameter group says about the type replaces what the side says.
+const Spec& choose_spec(const Json& words, const std::string& side, const Json& given) {
+  const Spec& spec = find_spec(side, words.value(side, Json("Int8Spec")));
+  for (const auto& [name, value] : given.items()) {
+    if (normalized(name) != "datatype") continue;
+    const std::string key = side + "_params." + name;
+    const Spec& other = find_spec(key, value);
+    if (spec.xint8 && other.type != spec.type) throw Error(key + " is " + value.dump() + ", but XInt8Spec is int8");
+    return spec.xint8 ? spec : other;
+  }
+  return spec;
+}
+
+// What an XInt8Spec is for: processors that shift instead of multiplying.
+void check_xint8(const Scheme& scheme, const std::string& group) {
+  const auto fail = [&](const char* what, const char* why) { throw Error(group + ": XInt8Spec " + what + "; " + why); };
+  const char* instead = "Int8Spec with scale_type PowerOf2 is the type without this rule";
+  if (scheme.scale_type != ScaleType::power_of_two)
+    fail("has power-of-two scales, not Float32", "Int8Spec is the type with float scales");
+  if (!scheme.symmetric) fail("is symmetric: its processors have no zero points", instead);
+  if (scheme.granularity != Granularity::tensor)
+    fail("has one scale per tensor: its processors shift all channels alike", instead);
+}
+
 // `side`: "activation" or "weight".
 Scheme parse_scheme(const Json& words, const std::string& side) {
   const bool weight = side == "weight";
-  const Spec* spec = &find_spec(side, words.value(side, Json("Int8Spec")));
   const std::string group = side + "_params";
   const Json given = words.value(group, Json::object());
   if (!given.is_object() && !given.is_null()) throw Error(group + " must be a mapping, not " + given.dump());
-  Scheme scheme{.type = spec->type, .symmetric = spec->symmetric, .range_method = weight ? "min_max" : "percentile"};
+  const Spec& spec = choose_spec(words, side, given);
+  Scheme scheme{.type = spec.type,
+                .symmetric = spec.symmetric,
+                .scale_type = spec.xint8 ? ScaleType::power_of_two : ScaleType::float32,
+                .range_method = spec.xint8 ? "min_mse"
+                                : weight   ? "min_max"
+                                           : "percentile"};
   for (const auto& [name, value] : given.items()) {
     const std::string key = group + "." + name;
     const std::string word = normalized(name);
-    if (word == "datatype") {
-      spec = &find_spec(key, value);
-      scheme.type = spec->type;
-      if (!given.contains("symmetric")) scheme.symmetric = spec->symmetric;
-    } else if (word == "symmetric") {
+    if (word == "datatype") continue;
+    if (word == "symmetric") {
       scheme.symmetric = flag_of(key, value);
     } else if (word == "scaletype") {
-      parse_scale_type(key, value);
+      scheme.scale_type = parse_scale_type(key, value);
     } else if (word == "calibrationmethod") {
       scheme.range_method = ranges::table().resolve(last_word(text_of(key, value)));
     } else if (word == "quantgranularity") {
@@ -155,6 +208,7 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
       throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(param_keys) + did_you_mean(name, param_keys));
     }
   }
+  if (spec.xint8) check_xint8(scheme, group);
   return scheme;
 }
 
@@ -253,21 +307,25 @@ namespace {
 
 Json scheme_words(const Scheme& scheme) {
   return {{"symmetric", scheme.symmetric},
-          {"scale_type", "Float32"},
+          {"scale_type", scheme.scale_type == ScaleType::power_of_two ? "PowerOf2" : "Float32"},
           {"calibration_method", scheme.range_method},
           {"quant_granularity", scheme.granularity == Granularity::channel ? "Channel" : "Tensor"}};
 }
 
-std::string spec_name(DataType type) {
-  return std::find_if(specs().begin(), specs().end(), [type](const Spec& spec) { return spec.type == type; })->name;
+// Int8Spec with all that makes an XInt8Spec is one.
+std::string spec_name(const Scheme& scheme) {
+  const bool xint8 = scheme.type == DataType::int8 && scheme.scale_type == ScaleType::power_of_two && scheme.symmetric &&
+                     scheme.granularity == Granularity::tensor;
+  const auto same = [&](const Spec& spec) { return spec.type == scheme.type && spec.xint8 == xint8; };
+  return std::find_if(specs().begin(), specs().end(), same)->name;
 }
 
 }  // namespace
 
 Json to_json(const Config& config) {
-  Json words{{"activation", spec_name(config.activation.type)},
+  Json words{{"activation", spec_name(config.activation)},
              {"activation_params", scheme_words(config.activation)},
-             {"weight", spec_name(config.weight.type)},
+             {"weight", spec_name(config.weight)},
              {"weight_params", scheme_words(config.weight)}};
   for (const auto& range : range_keys()) {
     if (config.activation.range_method == range.method) words[range.key] = config.activation.range_options.at(range.option);

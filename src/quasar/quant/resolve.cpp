@@ -62,6 +62,7 @@ class Resolver {
     for (const auto& [name, roles] : placement_.nodes) plan.nodes[name] = plan_node(*index_.node(name), roles);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
+    if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
     return plan;
   }
 
@@ -86,7 +87,9 @@ class Resolver {
       return clipped;
     }
     QuantParams params = own_params(value);
-    if (produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
+    // A power of two stays one.
+    const bool free = config_.activation.scale_type == ScaleType::float32;
+    if (free && produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
     return params;
   }
 
@@ -112,7 +115,7 @@ class Resolver {
       if (roles.bias) {
         const Tensor& bias = *constant(*roles.bias);
         const float input_scale = params_of(node.inputs[roles.activations.front()]).scales.front();
-        const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale);
+        const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale, config_.weight.scale_type);
         if (raised > 0)
           notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
         plan.bias = ConstantPlan{*roles.bias, bias_params(plan.weight->params, bias, input_scale)};
@@ -125,11 +128,13 @@ class Resolver {
     return plan;
   }
 
-  // Constants are known exactly: min/max over all of them, in the activations' symmetry.
+  // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
+  // clip up to 30 %, so the best power is looked for.
   QuantParams constant_params(const Tensor& values) const {
     const Scheme scheme{.type = target_.constant_type(config_.activation.type),
                         .symmetric = config_.activation.symmetric,
-                        .scale_type = config_.activation.scale_type};
+                        .scale_type = config_.activation.scale_type,
+                        .range_method = config_.activation.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
     return weight_params(values, std::nullopt, scheme);
   }
 

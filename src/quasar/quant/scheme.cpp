@@ -163,6 +163,12 @@ ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric,
   return {rounded, static_cast<int32_t>(std::clamp(zero, static_cast<double>(grid.low), static_cast<double>(grid.high)))};
 }
 
+double power_of_two_above(double scale) {
+  int exponent = 0;
+  const double mantissa = std::frexp(scale, &exponent);  // from ½ to 1
+  return std::ldexp(1.0, mantissa == 0.5 ? exponent - 1 : exponent);
+}
+
 Tensor quantize(const Tensor& values, const QuantParams& params) {
   switch (params.type) {
     case DataType::int8:

@@ -55,6 +55,9 @@ struct ScaleAndZero {
 };
 ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type = ScaleType::float32);
 
+// The least 2^n that is not below the scale.
+double power_of_two_above(double scale);
+
 // saturate(round_half_even(x / scale) + zero_point), bit by bit as ONNX Runtime's QuantizeLinear computes it (float32 division,
 // the type's whole range); int32 codes (bias) are computed in double precision. NaN becomes the lowest code. Throws Error when
 // the number of scales does not fit the shape along `axis`.

@@ -53,7 +53,7 @@ QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const 
   return params;
 }
 
-size_t fit_to_bias(QuantParams& params, const Tensor& weights, const Tensor& bias, float input_scale) {
+size_t fit_to_bias(QuantParams& params, const Tensor& weights, const Tensor& bias, float input_scale, ScaleType scale_type) {
   const auto values = bias.as<float>();
   const bool per_channel = params.axis >= 0;
   size_t changed = 0;
@@ -63,8 +63,9 @@ size_t fit_to_bias(QuantParams& params, const Tensor& weights, const Tensor& bia
     if (largest == 0) continue;
     // Scales so small that their product with the input's vanishes are no good either.
     const double tiny = std::numeric_limits<float>::min();
-    const auto least =
-        static_cast<float>(std::max({largest / (largest_bias_code * input_scale), 2 * tiny / input_scale, 2 * tiny}));
+    double wanted = std::max({largest / (largest_bias_code * input_scale), 2 * tiny / input_scale, 2 * tiny});
+    if (scale_type == ScaleType::power_of_two) wanted = power_of_two_above(wanted);
+    const auto least = static_cast<float>(wanted);
     const bool zeros =
         per_channel ? only_zeros(slice(weights, static_cast<size_t>(params.axis), k)) : only_zeros(weights.as<float>());
     if (params.scales[k] >= least && !zeros) continue;

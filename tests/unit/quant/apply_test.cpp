@@ -95,6 +95,24 @@ TEST(Apply, AConstantReadTwiceIsStoredOnce) {
   EXPECT_NE(half.initializer(shared), nullptr);  // the float node still reads it
 }
 
+TEST(Apply, SixteenBitsBelowOpset21AreOnnxRuntimesOwnOperators) {
+  for (const auto& [opset, domain] :
+       std::vector<std::pair<int64_t, std::string>>{{13, "com.microsoft"}, {20, "com.microsoft"}, {21, ""}}) {
+    auto model = separable();
+    model.opsets[""] = opset;
+    const auto quantized = apply(model, plan_of(model, config_of(DataType::int16, true, Granularity::channel)));
+    EXPECT_EQ(quantized.opsets.contains("com.microsoft"), opset < 21);
+    EXPECT_EQ(quantized.opset(), opset);
+    for (const auto& node : quantized.nodes) {
+      if (node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear") continue;
+      const auto* zero_point = quantized.initializer(node.inputs[2]);
+      EXPECT_EQ(node.domain, zero_point->type() == DataType::int16 ? domain : "") << node.name;
+    }
+  }
+  const auto eight = apply(separable(), plan_of(separable(), config_of(DataType::int8, true)));
+  EXPECT_FALSE(eight.opsets.contains("com.microsoft"));
+}
+
 TEST(Apply, MetadataTellsVersionAndPlan) {
   const auto plan = plan_of(separable(), config_of(DataType::int8, true));
   const auto metadata = apply(separable(), plan).metadata;

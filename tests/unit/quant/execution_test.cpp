@@ -47,7 +47,7 @@ stats::Statistics observe(const graph::Model& model, const Samples& samples) {
       seen[k].insert(seen[k].end(), tensors[k].as<float>().begin(), tensors[k].as<float>().end());
   }
   stats::Statistics out;
-  for (size_t k = 0; k < values.size(); k++) out[values[k]] = stats::of_values(seen[k], {});
+  for (size_t k = 0; k < values.size(); k++) out[values[k]] = stats::of_values(seen[k], {.histogram = true});
   return out;
 }
 
@@ -147,6 +147,58 @@ INSTANTIATE_TEST_SUITE_P(Samples, Execution,
                                          Case{"branches", branches, 3}, Case{"attention", attention, 4},
                                          Case{"recurrent", recurrent, 5}, Case{"branching", branching, 6}),
                          [](const auto& test) { return std::string(test.param.name); });
+
+class WideExecution : public testing::TestWithParam<Case> {};
+
+// In every mix of types: ONNX Runtime's optimizer changes nothing but rounding in the last bits, both opsets give the same, and
+// nothing claims to run in integers but what only moves codes.
+TEST_P(WideExecution, SixteenBitsAgreeWithSimulationInBothOpsets) {
+  graph::Model model = runtime::prepare(GetParam().model(GetParam().seed));
+  const Samples samples = random_samples(model, 3);
+  for (const DataType activation : {DataType::int16, DataType::uint16, DataType::uint8}) {
+    for (const DataType weight : {DataType::int8, DataType::int16, DataType::uint16}) {
+      if (bits_of(activation) == 8 && bits_of(weight) == 8) continue;
+      for (const bool symmetric : {true, false}) {
+        const auto config = config_of(activation, symmetric, Granularity::channel, weight);
+        std::vector<double> errors;
+        for (const int64_t opset : {13, 21}) {
+          model.opsets[""] = opset;
+          model.ir_version = opset == 21 ? 10 : 8;
+          const auto found = compare(model, config, samples);
+          const std::string what =
+              std::string(name_of(activation)) + " " + std::string(name_of(weight)) + " opset " + std::to_string(opset);
+          // A value that falls on the other side of a tie moves by one step, nothing else may differ.
+          EXPECT_LT(found.kernels_to_simulation, bits_of(activation) == 16 ? 1e-4 : 0.02) << what;
+          const bool fine = bits_of(activation) == 16 && bits_of(weight) == 16;
+          EXPECT_LT(found.kernels_to_float, fine ? 1e-3 : 0.1) << what;
+          errors.push_back(found.kernels_to_float);
+          for (const auto& [name, integer] : found.integer) {
+            const bool computes = name.starts_with("Conv") || name.starts_with("Gemm");
+            EXPECT_FALSE(integer && computes) << name << ", " << what;
+          }
+        }
+        EXPECT_NEAR(errors[0], errors[1], 1e-4);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, WideExecution,
+                         testing::Values(Case{"separable", separable, 1}, Case{"residual", residual, 2},
+                                         Case{"attention", attention, 4}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+// XINT8's types on ONNX Runtime's CPU: the same integer kernels as with float scales.
+TEST(PowersOfTwo, RunInIntegerKernels) {
+  for (const auto& made : {separable(), residual(), branches(), attention()}) {
+    const graph::Model model = runtime::prepare(made);
+    const auto found = compare(model, power_of_two(config_of(DataType::int8, true)), random_samples(model, 4));
+    EXPECT_LT(found.largest, 0.06);
+    EXPECT_LT(found.kernels_to_float, 0.2);
+    for (const auto& [name, integer] : found.integer)
+      EXPECT_TRUE(integer || name.starts_with("Relu") || name.starts_with("Clip")) << name;
+  }
+}
 
 class SharedModels : public testing::TestWithParam<const char*> {};
 

@@ -28,6 +28,12 @@ inline Config config_of(DataType activation, bool symmetric, Granularity weights
   return config;
 }
 
+inline Config power_of_two(Config config) {
+  config.activation.scale_type = config.weight.scale_type = ScaleType::power_of_two;
+  config.activation.range_method = config.weight.range_method = "min_mse";
+  return config;
+}
+
 inline Plan plan_of(const graph::Model& model, const Config& config, const std::string& target = "ort_cpu") {
   return resolve(model, made_up_statistics(model), config, *targets::table().make(target));
 }

@@ -218,6 +218,36 @@ TEST(MinMse, BestPowerOfTwo) {
   }
 }
 
+TEST(NonOverflow, TheLeastPowerOfTwoThatClipsNothing) {
+  for (const auto& kind : kinds) {
+    const auto values = sample(kind);
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const double largest = std::max<double>(std::abs(*low), std::abs(*high));
+    const double width = std::max<double>(*high, 0) - std::min<double>(*low, 0);
+    for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16}) {
+      const double codes = type == DataType::int8 || type == DataType::uint8 ? 256 : 65536;
+      for (const bool symmetric : {true, false}) {
+        const Scheme scheme = scheme_of(type, symmetric, ScaleType::power_of_two);
+        const Range range = pick("PowerOf2Method.NonOverflow", values, scheme);
+        const double needed = symmetric ? largest / (codes / 2 - 1) : width / (codes - 1);
+        double expected = 1;
+        while (expected >= 2 * needed) expected /= 2;
+        while (expected < needed * (1 - 1e-6)) expected *= 2;
+        EXPECT_EQ(scale_for(range, type, symmetric, ScaleType::power_of_two).scale, expected) << kind;
+        EXPECT_EQ(pick("NonOverflow", values, scheme_of(type, symmetric)), pick("MinMax", values, scheme_of(type, symmetric)));
+      }
+    }
+  }
+}
+
+TEST(NonOverflow, APowerOfTwoThatFitsExactlyStays) {
+  const Scheme scheme = scheme_of(DataType::int8, true, ScaleType::power_of_two);
+  for (const float scale : {0x1p-9F, 0x1p-3F, 1.0F, 16.0F}) {
+    const Range range = pick("NonOverflow", {-127 * scale, 0, scale}, scheme);
+    EXPECT_EQ(scale_for(range, scheme.type, true, scheme.scale_type).scale, scale);
+  }
+}
+
 TEST(MinMse, NeverWorseThanMinMaxOnTheHistogram) {
   for (const auto& kind : kinds) {
     const auto values = sample(kind);

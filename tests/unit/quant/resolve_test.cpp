@@ -128,6 +128,48 @@ TEST(Resolve, AValueThatIsReadTwiceIsStoredAsUint8OnOnnxRuntimesCpu) {
   EXPECT_EQ(plan_of(residual(), config_of(DataType::int8, true), "generic").values.at("Relu_0_out").type, DataType::int8);
 }
 
+// Sixteen bits are float simulation on ONNX Runtime's CPU: nothing is left out for want of a kernel, no pair stands before what
+// another processor fuses, and the plan says so.
+TEST(Resolve, SixteenBitsAreSimulated) {
+  for (const auto& [activation, weight] : std::vector<std::pair<DataType, DataType>>{
+           {DataType::int16, DataType::int8}, {DataType::uint16, DataType::int16}, {DataType::int8, DataType::int16}}) {
+    const auto plan = plan_of(residual(), config_of(activation, true, Granularity::tensor, weight));
+    EXPECT_TRUE(plan.skipped.empty());
+    ASSERT_FALSE(plan.notes.empty());
+    EXPECT_NE(plan.notes.back().find("simulation"), std::string::npos);
+    EXPECT_EQ(plan.nodes.at("Conv_0").weight->params.type, weight);
+    EXPECT_EQ(plan.nodes.at("Conv_0").bias->params.type, DataType::int32);
+  }
+  const auto wide = plan_of(residual(), config_of(DataType::int16, true));
+  EXPECT_EQ(wide.values.at("Relu_0_out").type, DataType::int16);
+  EXPECT_FALSE(wide.values.contains("Conv_0_out"));  // fused with its Relu
+  EXPECT_TRUE(plan_of(residual(), config_of(DataType::int8, true)).notes.empty());
+}
+
+TEST(Resolve, PowersOfTwoEverywhere) {
+  for (const auto& model : {separable(), residual(), branches(), attention(), recurrent()}) {
+    for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16}) {
+      for (const bool symmetric : {true, false}) {
+        const auto plan = plan_of(model, power_of_two(config_of(type, symmetric, Granularity::channel)));
+        std::vector<float> scales;
+        const auto add = [&](const QuantParams& params) {
+          scales.insert(scales.end(), params.scales.begin(), params.scales.end());
+        };
+        for (const auto& [name, params] : plan.values) add(params);
+        for (const auto& [name, node] : plan.nodes) {
+          if (node.weight) add(node.weight->params);
+          if (node.bias) add(node.bias->params);
+          for (const auto& constant : node.constants) add(constant.params);
+        }
+        for (const float scale : scales) {
+          int exponent = 0;
+          EXPECT_EQ(std::frexp(scale, &exponent), 0.5F) << scale;
+        }
+      }
+    }
+  }
+}
+
 TEST(Hash, CountsWhatDecidesTheModelAndNothingElse) {
   const auto model = separable();
   const auto config = config_of(DataType::int8, false, Granularity::channel);

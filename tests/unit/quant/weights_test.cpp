@@ -18,8 +18,9 @@ struct Reference {
 
 // Quantizes values [outer, channels, inner] with one scale per channel (all in one group when `channels` is 1).
 Reference reference(const std::vector<float>& values, size_t channels, size_t inner, DataType type, bool symmetric) {
-  const bool is_signed = type == DataType::int8;
-  const int lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255, middle = is_signed ? 0 : 128;
+  const bool is_signed = type == DataType::int8 || type == DataType::int16;
+  const int count = type == DataType::int8 || type == DataType::uint8 ? 256 : 65536;
+  const int lowest = is_signed ? -count / 2 : 0, highest = lowest + count - 1, middle = is_signed ? 0 : count / 2;
   Reference out{std::vector<float>(channels), std::vector<int32_t>(channels), std::vector<int32_t>(values.size())};
   const auto channel_of = [&](size_t i) { return i / inner % channels; };
   for (size_t c = 0; c < channels; c++) {
@@ -30,10 +31,10 @@ Reference reference(const std::vector<float>& values, size_t channels, size_t in
       if (values[i] > high) high = values[i];
     }
     if (symmetric) {
-      out.scales[c] = static_cast<float>((high > -low ? high : -low) / 127);
+      out.scales[c] = static_cast<float>((high > -low ? high : -low) / (count / 2 - 1));
       out.zero_points[c] = middle;
     } else {
-      out.scales[c] = static_cast<float>((high - low) / 255);
+      out.scales[c] = static_cast<float>((high - low) / (count - 1));
       out.zero_points[c] = static_cast<int32_t>(std::nearbyint(lowest - low / static_cast<double>(out.scales[c])));
     }
   }
@@ -91,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(All, WeightBits, testing::ValuesIn([] {
                                                                                {{16, 1, 3, 3}, 0}, {{12, 10}, 1},
                                                                                {{10, 12}, 0},      {{4, 6, 2, 2}, 1}};
                            for (const auto& [shape, axis] : layouts) {
-                             for (const DataType type : {DataType::int8, DataType::uint8}) {
+                             for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16}) {
                                for (const bool symmetric : {true, false}) cases.push_back({shape, axis, type, symmetric});
                              }
                            }
@@ -158,6 +159,50 @@ TEST(Bias, RaisesTheScaleOfChannelsThatVanish) {
     EXPECT_LE(std::abs(static_cast<double>(codes.as<int32_t>()[k])), 1.0001 * (1 << 30));
     EXPECT_NEAR(back.as<float>()[k], bias.as<float>()[k], 1e-4);
   }
+}
+
+bool power_of_two(float scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5F;
+}
+
+RC_GTEST_PROP(WeightParams, PowersOfTwoArePowersOfTwo, (std::vector<int> raw, bool symmetric, bool per_channel)) {
+  RC_PRE(!raw.empty());
+  std::vector<float> values, biases(raw.size());
+  for (const int value : raw) values.push_back(static_cast<float>(value) * 3e-7F);
+  for (size_t i = 0; i < raw.size(); i++) biases[i] = static_cast<float>(raw[raw.size() - 1 - i]);
+  const auto channels = static_cast<int64_t>(raw.size());
+  const auto weights = Tensor::of({channels, 1}, values), bias = Tensor::of({channels}, biases);
+  for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16}) {
+    for (const char* method : {"min_max", "min_mse", "non_overflow", "percentile"}) {
+      auto params = weight_params(weights, 0,
+                                  {.type = type,
+                                   .symmetric = symmetric,
+                                   .scale_type = ScaleType::power_of_two,
+                                   .granularity = per_channel ? Granularity::channel : Granularity::tensor,
+                                   .range_method = method});
+      for (const float scale : params.scales) RC_ASSERT(power_of_two(scale));
+      const float input_scale = 0x1p-12F;
+      fit_to_bias(params, weights, bias, input_scale, ScaleType::power_of_two);
+      for (const float scale : params.scales) RC_ASSERT(power_of_two(scale));
+      for (const float scale : bias_params(params, bias, input_scale).scales) RC_ASSERT(power_of_two(scale));
+      const auto codes = quantize(bias, bias_params(params, bias, input_scale));
+      for (const int32_t code : codes.as<int32_t>()) RC_ASSERT(std::abs(static_cast<double>(code)) <= 1 << 30);
+    }
+  }
+}
+
+// With 16 bits on both sides the product of scales is so small that ordinary biases would not fit int32.
+TEST(Bias, RaisesTheScaleOf16BitWeights) {
+  const auto weights = Tensor::of<float>({2, 2}, {0.5F, -0.25F, 0.3F, 0.1F});
+  const auto bias = Tensor::of<float>({2}, {40, -0.01F});
+  const float input_scale = 1e-4F;
+  auto params = weight_params(weights, 0, {.type = DataType::int16, .granularity = Granularity::channel});
+  EXPECT_EQ(fit_to_bias(params, weights, bias, input_scale), 1U);
+  EXPECT_FLOAT_EQ(params.scales[0], 40 / (input_scale * (1 << 30)));
+  const auto scales = bias_params(params, bias, input_scale);
+  const auto back = dequantize(quantize(bias, scales), scales);
+  for (size_t k = 0; k < 2; k++) EXPECT_NEAR(back.as<float>()[k], bias.as<float>()[k], 1e-5);
 }
 
 TEST(Bias, PerTensorTheLargestBiasDecides) {

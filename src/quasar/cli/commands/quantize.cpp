@@ -38,6 +38,7 @@ class Quantize final : public Command {
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
     for (const auto& [node, why] : result.plan.skipped) std::cout << "  " << node << " stays in float: " << why << "\n";
+    for (const auto& note : result.plan.notes) std::cout << "  note: " << note << "\n";
     return exit_done;
   }
 

@@ -7,6 +7,7 @@ namespace {
 class Generic final : public Target {
  public:
   bool runs(const graph::Node&, const ops::Roles&, const Config&, std::string&) const override { return true; }
+  std::string remark(const Config&) const override { return ""; }
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
   bool fuses_bias() const override { return false; }
   DataType activation_type(DataType wanted, size_t) const override { return wanted; }

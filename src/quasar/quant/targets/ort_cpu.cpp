@@ -4,6 +4,9 @@
 // It computes with uint8 activations: an int8 Q/DQ pair becomes uint8 with a zero point moved by 128, but only a pair whose Q has
 // one reader. Where a value is read several times, and in constants, the conversion is done here, or their readers would run in
 // float.
+//
+// 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors; here
+// they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.
 #include <algorithm>
 #include <array>
 
@@ -22,13 +25,16 @@ bool is_byte(DataType type) {
   return type == DataType::int8 || type == DataType::uint8;
 }
 
+bool simulated(const Config& config) {
+  return !is_byte(config.activation.type) || !is_byte(config.weight.type);
+}
+
 class OrtCpu final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
-    if (!is_byte(config.activation.type) || (roles.weight && !is_byte(config.weight.type))) {
-      why = "ONNX Runtime's CPU has integer kernels for 8 bits only";
-    } else if (std::ranges::find(integer_kernels, node.op_type) == integer_kernels.end() ||
-               (node.is("Resize") && roles.kind != ops::Kind::movement)) {
+    if (simulated(config)) return true;
+    if (std::ranges::find(integer_kernels, node.op_type) == integer_kernels.end() ||
+        (node.is("Resize") && roles.kind != ops::Kind::movement)) {
       why = "ONNX Runtime's CPU has no integer kernel for it";
     } else {
       return true;
@@ -36,8 +42,15 @@ class OrtCpu final : public Target {
     return false;
   }
 
+  std::string remark(const Config& config) const override {
+    if (!simulated(config)) return "";
+    return "ONNX Runtime's CPU has no integer kernels for 16 bits: the model runs there in float between Q and DQ, as a "
+           "simulation";
+  }
+
   // Its fusion compares the ends of the grid with the bounds.
   bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override {
+    if (!is_byte(output.type)) return true;
     const Grid grid = grid_of(output.type, false);
     const float scale = output.scales.front();
     const auto end = [&](int64_t code) { return scale * static_cast<float>(code - output.zero_points.front()); };

@@ -1,0 +1,103 @@
+// What a configuration's words mean, and which are refused with what reason.
+#include "quasar/quant/config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace quasar::quant {
+namespace {
+
+Json words(const std::string& text) {
+  return parse_json(text, "test");
+}
+
+TEST(Config, SpecificationsAndTheirDefaults) {
+  struct Case {
+    const char* name;
+    DataType type;
+    bool symmetric;
+    ScaleType scale_type;
+    const char *activation_method, *weight_method;
+  };
+  const Case cases[]{{"Int8Spec", DataType::int8, true, ScaleType::float32, "percentile", "min_max"},
+                     {"UInt8Spec", DataType::uint8, false, ScaleType::float32, "percentile", "min_max"},
+                     {"Int16Spec", DataType::int16, true, ScaleType::float32, "percentile", "min_max"},
+                     {"QUInt16", DataType::uint16, false, ScaleType::float32, "percentile", "min_max"},
+                     {"XInt8Spec", DataType::int8, true, ScaleType::power_of_two, "min_mse", "min_mse"}};
+  for (const auto& c : cases) {
+    const Config config = parse_config({{"activation", c.name}, {"weight", c.name}});
+    EXPECT_EQ(config.activation.range_method, c.activation_method) << c.name;
+    EXPECT_EQ(config.weight.range_method, c.weight_method) << c.name;
+    for (const Scheme& scheme : {config.activation, config.weight}) {
+      EXPECT_EQ(scheme.type, c.type) << c.name;
+      EXPECT_EQ(scheme.symmetric, c.symmetric) << c.name;
+      EXPECT_EQ(scheme.scale_type, c.scale_type) << c.name;
+      EXPECT_EQ(scheme.granularity, Granularity::tensor) << c.name;
+    }
+  }
+}
+
+TEST(Config, ItsWordsGiveItBack) {
+  for (const char* activation : {"Int8Spec", "UInt8Spec", "Int16Spec", "UInt16Spec"}) {
+    for (const char* weight : {"Int8Spec", "UInt8Spec", "Int16Spec", "UInt16Spec"}) {
+      for (const bool symmetric : {true, false}) {
+        for (const char* scale_type : {"Float32", "PowerOf2"}) {
+          for (const char* method : {"MinMax", "NonOverflow", "MinMSE", "Percentile", "Entropy", "LayerwisePercentile"}) {
+            for (const char* granularity : {"Tensor", "Channel"}) {
+              const Json side{{"symmetric", symmetric}, {"scale_type", scale_type}, {"calibration_method", method}};
+              Json weights = side;
+              weights["quant_granularity"] = granularity;
+              const Config config = parse_config(
+                  {{"activation", activation}, {"activation_params", side}, {"weight", weight}, {"weight_params", weights}});
+              EXPECT_EQ(parse_config(to_json(config)), config) << to_json(config).dump();
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Config, SchemesGiveThemselvesBack) {
+  for (const auto& [name, entry] : schemes::table().items()) {
+    const Config config = parse_config(entry.make({})->words());
+    EXPECT_EQ(parse_config(to_json(config)), config) << name;
+    EXPECT_EQ(to_json(config)["activation"], entry.make({})->words()["activation"]) << name;
+  }
+}
+
+TEST(Config, XInt8IsInt8WithPowersOfTwo) {
+  const Config written = parse_config({{"activation", "XInt8Spec"}, {"weight", "XInt8Spec"}});
+  const Json params{{"scale_type", "PowerOf2"}, {"calibration_method", "PowerOf2Method.MinMSE"}};
+  const Config spelt = parse_config(
+      {{"activation", "Int8Spec"}, {"activation_params", params}, {"weight", "Int8Spec"}, {"weight_params", params}});
+  EXPECT_EQ(written, spelt);
+  EXPECT_EQ(to_json(spelt)["activation"], "XInt8Spec");
+}
+
+TEST(Config, ContradictionsHaveReasons) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {R"({"activation": "XInt8Spec", "activation_params": {"scale_type": "Float32"}})", "power-of-two scales, not Float32"},
+      {R"({"activation": "XInt8Spec", "activation_params": {"symmetric": false}})", "no zero points"},
+      {R"({"activation": "XInt8Spec", "activation_params": {"data_type": "Int16"}})", "XInt8Spec is int8"},
+      {R"({"weight": "XInt8Spec", "weight_params": {"quant_granularity": "Channel"}})", "one scale per tensor"},
+      {R"({"activation": "Int16Spec", "activation_params": {"quant_granularity": "Channel"}})", "one scale per tensor"},
+      {R"({"weight": "Int16Spec", "weight_params": {"quant_granularity": "Group"}})", "not yet supported"},
+      {R"({"weight_params": {"scale_type": "Int16"}})", "not yet supported"},
+      {R"({"weight_params": {"scale_type": "PowerOf3"}})", "did you mean 'PowerOf2'?"},
+      {R"({"activation": "FP8E4M3Spec"})", "8-bit floating point"},
+      {R"({"activation": "BFP16Spec"})", "block floating point"},
+      {R"({"weight": "MX9Spec"})", "microscaling"},
+      {R"({"weight": "MXFP4E2M1Spec"})", "microscaling"},
+      {R"({"activation": "BFloat16Spec"})", "not yet supported"},
+      {R"({"weight": "Int4Spec"})", "not yet supported"},
+      {R"({"AlignConcat": true})", "not yet supported"},
+      {R"({"Int32Bias": false})", "not yet supported"},
+      {R"({"activation": "Int17Spec"})", "did you mean 'Int16Spec'?"}};
+  for (const auto& [text, reason] : cases)
+    EXPECT_NE(contradiction(words(text)).find(reason), std::string::npos) << contradiction(words(text));
+  EXPECT_EQ(contradiction(words(R"({"activation": "Int8Spec", "activation_params": {"scale_type": "PowerOf2"}})")), "");
+  EXPECT_EQ(contradiction(words(R"({"activation": "UInt8Spec", "activation_params": {"scale_type": "PowerOf2"}})")), "");
+}
+
+}  // namespace
+}  // namespace quasar::quant
