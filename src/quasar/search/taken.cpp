@@ -11,4 +11,15 @@ const std::unordered_set<uint64_t>& Taken::update(const History& history) {
   return indices_;
 }
 
+uint64_t Taken::draw_free(uint64_t size, Rng& rng) const {
+  uint64_t index = 0;
+  if (indices_.size() * 2 < size) {  // two attempts on average
+    do index = rng.below(size);
+    while (contains(index));
+    return index;
+  }
+  for (uint64_t skip = rng.below(size - indices_.size()); contains(index) || skip-- > 0;) ++index;
+  return index;
+}
+
 }  // namespace quasar::search

@@ -1,0 +1,149 @@
+#include "quasar/search/parzen.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace quasar::search {
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+// Ends of the logarithmic axis; whole numbers own half a unit to either side.
+std::pair<double, double> log_ends(const Distribution& distribution) {
+  if (const auto* d = std::get_if<Integer>(&distribution)) {
+    return {std::log(static_cast<double>(d->low) - 0.5), std::log(static_cast<double>(d->high) + 0.5)};
+  }
+  const Real& d = std::get<Real>(distribution);
+  return {std::log(d.low), std::log(d.high)};
+}
+
+bool logarithmic(const Distribution& distribution) {
+  if (const auto* d = std::get_if<Integer>(&distribution)) return d->log;
+  const auto* d = std::get_if<Real>(&distribution);
+  return d != nullptr && d->log && d->low < d->high;
+}
+
+double to_unit(const Distribution& distribution, const Json& value) {
+  if (!contains(distribution, value)) return missing;
+  if (std::holds_alternative<Categorical>(distribution)) return static_cast<double>(*position_of(distribution, value));
+  if (logarithmic(distribution)) {
+    const auto [low, high] = log_ends(distribution);
+    return (std::log(value.get<double>()) - low) / (high - low);
+  }
+  if (const auto n = cardinality(distribution)) {
+    return (static_cast<double>(*position_of(distribution, value)) + 0.5) / static_cast<double>(*n);
+  }
+  const Real& d = std::get<Real>(distribution);
+  return (value.get<double>() - d.low) / (d.high - d.low);
+}
+
+Json from_unit(const Distribution& distribution, double x) {
+  if (std::holds_alternative<Categorical>(distribution)) return value_at(distribution, static_cast<uint64_t>(x));
+  if (logarithmic(distribution)) {
+    const auto [low, high] = log_ends(distribution);
+    const double value = std::exp(low + x * (high - low));
+    if (const auto* d = std::get_if<Integer>(&distribution)) {
+      return std::clamp(static_cast<int64_t>(std::llround(value)), d->low, d->high);
+    }
+    const Real& d = std::get<Real>(distribution);
+    return std::clamp(value, d.low, d.high);
+  }
+  if (const auto n = cardinality(distribution)) {
+    return value_at(distribution, std::min(static_cast<uint64_t>(x * static_cast<double>(*n)), *n - 1));
+  }
+  const Real& d = std::get<Real>(distribution);
+  return std::clamp(d.low + x * (d.high - d.low), d.low, d.high);
+}
+
+double normal_below(double z) {
+  return 0.5 * std::erfc(-z / std::sqrt(2.0));
+}
+
+}  // namespace
+
+Coordinates coordinates(const Space& space, const Point& point) {
+  Coordinates out;
+  for (const Parameter& p : space.parameters()) {
+    const Json* value = p.pinned ? nullptr : point.find(p.name);
+    out.push_back(value == nullptr ? missing : to_unit(*p.distribution, *value));
+  }
+  return out;
+}
+
+Parzen::Parzen(const Space& space, std::span<const Coordinates* const> observed) : space_(space), size_(observed.size()) {
+  for (size_t j = 0; j < space.parameters().size(); ++j) kernels_.push_back(kernels(j, observed));
+}
+
+Parzen::Kernels Parzen::kernels(size_t parameter, std::span<const Coordinates* const> observed) const {
+  const Distribution& distribution = *space_.parameters()[parameter].distribution;
+  const auto cells = cardinality(distribution);
+  const double n = static_cast<double>(std::max<size_t>(observed.size(), 1));
+  Kernels out;
+  out.categorical = std::holds_alternative<Categorical>(distribution);
+  if (out.categorical) {
+    const double k = static_cast<double>(*cells);
+    out.log_hit = std::log((1 + 1 / n) / (1 + k / n));
+    out.log_miss = std::log((1 / n) / (1 + k / n));
+    out.log_uniform = -std::log(k);
+  } else {
+    // Scott's exponent; never narrower than 1/(n+1), so that a few points do not fix the search, nor than half a cell.
+    const double width = 0.2 * std::pow(n, -1.0 / (static_cast<double>(space_.parameters().size()) + 4));
+    out.sigma = std::max({width, 1 / (1 + std::min(n, 99.0)), cells ? 0.5 / static_cast<double>(*cells) : 0.0});
+  }
+  for (const Coordinates* x : observed) {
+    const double center = (*x)[parameter];
+    const bool there = !std::isnan(center);
+    out.center.push_back(there ? center : out.categorical ? -1 : 0);
+    out.precision.push_back(there && !out.categorical ? 1 / out.sigma : 0);
+    const double inside = there ? normal_below((1 - center) / out.sigma) - normal_below(-center / out.sigma) : 1;
+    const bool normal = there && !out.categorical;
+    out.log_norm.push_back(normal ? -std::log(inside * out.sigma * std::sqrt(2 * M_PI)) : 0);
+  }
+  return out;
+}
+
+double Parzen::draw(size_t parameter, size_t component, Rng& rng) const {
+  const Kernels& k = kernels_[parameter];
+  const bool uniform = component == size_ || (k.categorical ? k.center[component] < 0 : k.precision[component] == 0);
+  if (k.categorical) {
+    const bool hit = !uniform && rng.uniform() < std::exp(k.log_hit) - std::exp(k.log_miss);
+    return hit ? k.center[component] : static_cast<double>(rng.below(*cardinality(*space_.parameters()[parameter].distribution)));
+  }
+  if (uniform) return rng.uniform();
+  double x = -1;
+  while (x < 0 || x > 1) x = k.center[component] + k.sigma * rng.normal();
+  return x;
+}
+
+Point Parzen::sample(Rng& rng) const {
+  const size_t component = rng.below(size_ + 1);  // the last one is the uniform
+  Point out;
+  for (size_t j = 0; j < kernels_.size(); ++j) {
+    const Parameter& p = space_.parameters()[j];
+    if (!space_.is_active(p, out)) continue;
+    out.set(p.name, p.pinned ? *p.pinned : from_unit(*p.distribution, draw(j, component, rng)));
+  }
+  return out;
+}
+
+double Parzen::log_density(const Coordinates& x) const {
+  std::vector<double> logs(size_ + 1, 0.0);
+  for (size_t j = 0; j < kernels_.size(); ++j) {
+    const Kernels& k = kernels_[j];
+    const double at = x[j];
+    if (std::isnan(at)) continue;
+    logs[size_] += k.log_uniform;
+    for (size_t m = 0; m < size_; ++m) {
+      const double z = (at - k.center[m]) * k.precision[m];
+      const double choice = k.center[m] < 0 ? k.log_uniform : k.center[m] == at ? k.log_hit : k.log_miss;
+      logs[m] += k.categorical ? choice : k.log_norm[m] - 0.5 * z * z;
+    }
+  }
+  const double top = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double l : logs) sum += std::exp(l - top);
+  return top + std::log(sum / static_cast<double>(size_ + 1));
+}
+
+}  // namespace quasar::search

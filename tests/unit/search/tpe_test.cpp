@@ -1,0 +1,117 @@
+// TPE must learn, and must know what it may not repeat.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/search/parzen.hpp"
+#include "quasar/search/sampler.hpp"
+
+namespace quasar::search {
+namespace {
+
+using Objective = double (*)(const Point&);
+
+double real(const Point& point, const char* name) {
+  return point.find(name)->get<double>();
+}
+
+double sphere(const Point& p) {
+  double sum = 0;
+  for (const char* name : {"p_a", "p_b", "p_c", "p_d", "p_e"}) sum += std::pow(real(p, name) - 1, 2);
+  return sum;
+}
+
+double conditional(const Point& p) {
+  if (*p.find("kind") == "far") return 5 + std::abs(real(p, "far_x"));
+  return std::pow(real(p, "near_x") - 2, 2) + 0.1 * std::abs(real(p, "near_n") - 7);
+}
+
+Space sphere_space() {
+  Json group = {{"only_if", "on"}};
+  for (const char* name : {"a", "b", "c", "d", "e"}) group[name] = {{"type", "float"}, {"low", -5.0}, {"high", 5.0}};
+  return Space::parse({{"on", {true}}, {"p", group}});
+}
+
+Space conditional_space() {
+  return Space::parse(parse_json(R"({"kind": ["near", "far", "far2"],
+    "near": {"x": {"type": "float", "low": -5, "high": 5}, "n": {"type": "int", "low": 1, "high": 50}, "only_if": {"kind": "near"}},
+    "far": {"x": {"type": "float", "low": -5, "high": 5}, "only_if": {"kind": "far"}}})",
+                                 "test"));
+}
+
+double conditional_or_flat(const Point& p) {
+  return *p.find("kind") == "far2" ? 8 : conditional(p);
+}
+
+double best_of(const char* sampler, const Space& space, Objective objective, Direction direction, uint64_t seed) {
+  const auto made = samplers::table().make(sampler);
+  const Cost cost;
+  const Direction directions[] = {direction};
+  const double sign = direction == Direction::minimize ? 1 : -1;
+  std::vector<Trial> trials;
+  double best = 1e300;
+  for (uint64_t i = 0; i < 60; ++i) {
+    Rng rng(seed * 1000 + i);
+    Trial trial;
+    trial.number = static_cast<int64_t>(i);
+    trial.point = *made->next({space, trials, directions, cost}, rng);
+    trial.state = State::complete;
+    const double value = objective(trial.point);
+    best = std::min(best, value);
+    trial.values = {sign * value};
+    trials.push_back(trial);
+  }
+  return best;
+}
+
+double median_of_seeds(const char* sampler, const Space& space, Objective objective, Direction direction) {
+  std::vector<double> best;
+  for (uint64_t seed = 1; seed <= 11; ++seed) best.push_back(best_of(sampler, space, objective, direction, seed));
+  std::ranges::nth_element(best, best.begin() + 5);
+  return best[5];
+}
+
+TEST(Tpe, BeatsRandomInBothDirections) {
+  for (const Direction direction : {Direction::minimize, Direction::maximize}) {
+    EXPECT_LT(median_of_seeds("tpe", sphere_space(), sphere, direction),
+              0.6 * median_of_seeds("random", sphere_space(), sphere, direction));
+    EXPECT_LT(median_of_seeds("tpe", conditional_space(), conditional_or_flat, direction),
+              0.6 * median_of_seeds("random", conditional_space(), conditional_or_flat, direction));
+  }
+}
+
+TEST(Tpe, DensityOfOneNumberIntegratesToOne) {
+  const Space space =
+      Space::parse({{"on", {true}}, {"g", {{"x", {{"type", "float"}, {"low", 2.0}, {"high", 4.0}}}, {"only_if", "on"}}}});
+  const Coordinates a = coordinates(space, {{"on", true}, {"g_x", 2.1}}), b = coordinates(space, {{"on", true}, {"g_x", 3.0}});
+  const Coordinates* observed[] = {&a, &b};
+  const Parzen parzen(space, observed);
+  double sum = 0;
+  for (int i = 0; i < 1000; ++i) sum += std::exp(parzen.log_density({0, (i + 0.5) / 1000})) / 1000;
+  EXPECT_NEAR(sum, 1, 1e-4);
+}
+
+TEST(Tpe, UsesEveryPointOnceWhateverBecameOfIt) {
+  const Space space = Space::parse({{"a", {1, 2, 3, 4}}, {"b", {"x", "y", nullptr}}});
+  const auto made = samplers::table().make("tpe", {{"n_startup_trials", 2}});
+  const Cost cost;
+  const Direction directions[] = {Direction::minimize};
+  std::vector<Trial> trials;
+  for (size_t i = 0; i < 12; ++i) {
+    Rng rng(i);
+    Trial trial;
+    trial.point = *made->next({space, trials, directions, cost}, rng);
+    for (const Trial& t : trials) EXPECT_NE(t.point, trial.point);
+    const State states[] = {State::complete, State::failed, State::pruned, State::running};
+    trial.state = states[i % 4];
+    if (i % 4 == 0) trial.values = {i == 4 ? std::nan("") : i == 8 ? INFINITY : 1.0};
+    if (i % 8 == 2) trial.intermediate = {{0, 3.0}};
+    trials.push_back(trial);
+  }
+  Rng rng(99);
+  EXPECT_EQ(made->next({space, trials, directions, cost}, rng), std::nullopt);
+}
+
+}  // namespace
+}  // namespace quasar::search
