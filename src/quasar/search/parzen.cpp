@@ -60,6 +60,26 @@ double normal_below(double z) {
   return 0.5 * std::erfc(-z / std::sqrt(2.0));
 }
 
+// The larger of the distances to the neighbours (of the outermost: to the only one), at least 1/(n+2) so that few points do not
+// fix the search. Bergstra et al. 2011.
+std::vector<double> widths(size_t parameter, std::span<const Coordinates* const> observed) {
+  std::vector<std::pair<double, size_t>> sorted;
+  for (size_t m = 0; m < observed.size(); ++m) {
+    if (const double x = (*observed[m])[parameter]; !std::isnan(x)) sorted.emplace_back(x, m);
+  }
+  std::ranges::sort(sorted);
+  const size_t n = sorted.size();
+  const double least = 1 / std::min(100.0, 2 + static_cast<double>(n));
+  std::vector<double> out(observed.size(), 1);
+  for (size_t i = 0; i < n; ++i) {
+    const double x = sorted[i].first;
+    const double left = i > 0 ? x - sorted[i - 1].first : n > 1 ? 0 : x;
+    const double right = i + 1 < n ? sorted[i + 1].first - x : n > 1 ? 0 : 1 - x;
+    out[sorted[i].second] = std::clamp(std::max(left, right), least, 1.0);
+  }
+  return out;
+}
+
 }  // namespace
 
 Coordinates coordinates(const Space& space, const Point& point) {
@@ -86,19 +106,16 @@ Parzen::Kernels Parzen::kernels(size_t parameter, std::span<const Coordinates* c
     out.log_hit = std::log((1 + 1 / n) / (1 + k / n));
     out.log_miss = std::log((1 / n) / (1 + k / n));
     out.log_uniform = -std::log(k);
-  } else {
-    // Scott's exponent; never narrower than 1/(n+1), so that a few points do not fix the search, nor than half a cell.
-    const double width = 0.2 * std::pow(n, -1.0 / (static_cast<double>(space_.parameters().size()) + 4));
-    out.sigma = std::max({width, 1 / (1 + std::min(n, 99.0)), cells ? 0.5 / static_cast<double>(*cells) : 0.0});
   }
-  for (const Coordinates* x : observed) {
-    const double center = (*x)[parameter];
+  const std::vector<double> sigma = out.categorical ? std::vector<double>(observed.size(), 1) : widths(parameter, observed);
+  for (size_t m = 0; m < observed.size(); ++m) {
+    const double center = (*observed[m])[parameter];
     const bool there = !std::isnan(center);
     out.center.push_back(there ? center : out.categorical ? -1 : 0);
-    out.precision.push_back(there && !out.categorical ? 1 / out.sigma : 0);
-    const double inside = there ? normal_below((1 - center) / out.sigma) - normal_below(-center / out.sigma) : 1;
+    out.precision.push_back(there && !out.categorical ? 1 / sigma[m] : 0);
+    const double inside = there ? normal_below((1 - center) / sigma[m]) - normal_below(-center / sigma[m]) : 1;
     const bool normal = there && !out.categorical;
-    out.log_norm.push_back(normal ? -std::log(inside * out.sigma * std::sqrt(2 * M_PI)) : 0);
+    out.log_norm.push_back(normal ? -std::log(inside * sigma[m] * std::sqrt(2 * M_PI)) : 0);
   }
   return out;
 }
@@ -112,7 +129,7 @@ double Parzen::draw(size_t parameter, size_t component, Rng& rng) const {
   }
   if (uniform) return rng.uniform();
   double x = -1;
-  while (x < 0 || x > 1) x = k.center[component] + k.sigma * rng.normal();
+  while (x < 0 || x > 1) x = k.center[component] + rng.normal() / k.precision[component];
   return x;
 }
 

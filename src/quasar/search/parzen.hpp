@@ -35,7 +35,6 @@ class Parzen {
   struct Kernels {
     bool categorical = false;
     double log_hit = 0, log_miss = 0, log_uniform = 0;  // categorical
-    double sigma = 1;                                   // numbers
     std::vector<double> center, precision, log_norm;    // precision = 1/sigma; 0 where the point lacks the parameter
   };
   Kernels kernels(size_t parameter, std::span<const Coordinates* const> observed) const;

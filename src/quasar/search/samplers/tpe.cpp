@@ -16,7 +16,7 @@ namespace quasar::search::samplers {
 namespace {
 
 constexpr size_t most_good = 25;
-constexpr size_t most_bad = 500;  // the latest ones: keeps an ask in a long study as cheap as in a short one
+constexpr size_t most_bad = 300;  // the latest ones: keeps an ask in a long study as cheap as in a short one
 
 struct Observation {
   const Coordinates* x;
