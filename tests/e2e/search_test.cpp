@@ -219,6 +219,38 @@ TEST_F(Search, DryRunRunsNothing) {
   EXPECT_FALSE(fs::exists(out));
 }
 
+// --dry-run finds what the search would stumble over.
+TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
+  const std::vector<Mistake> mistakes{
+      {"enqueue: [{activation: X}]\n", "activation"},
+      {"search_stop_condition: {patience: abc}\n", "patience"},
+      {"calibration_sampling_size: 100000\n", "100000"},
+  };
+  for (const auto& [change, message] : mistakes) {
+    const Ran ran = search(words(small_space, change), "--dry-run");
+    EXPECT_EQ(ran.code, 1) << change << ran.out;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(search(words("  exclude: [no_such_node]\n"), "--dry-run").code, 1);
+}
+
+TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
+  const std::string arguments = "search --model " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --eval " + digits("evaluation.npz") +
+                                " --preset cpu_int8_search --output-dir " + out.string();
+  const Ran dry = run(arguments + " --dry-run --set search_space.weight_params.quant_granularity='[Channel]'");
+  ASSERT_EQ(dry.code, 0) << dry.err;
+  EXPECT_EQ(parse_json(dry.out, "stdout")["space"]["points"], 10);
+  ASSERT_EQ(run(arguments).code, 0);
+  EXPECT_TRUE(result()["best"]["metrics"].contains("L2"));
+}
+
+TEST_F(Search, QuantizingNothingNeverWins) {
+  const Ran ran = search(words("  activation: [Int8Spec]\n  exclude: [null, [{regex: \".*\"}]]\n"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["trials"]["failed"], 1);
+  EXPECT_GT(result()["best"]["operators"]["quantized"], 0);
+}
+
 TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
   ASSERT_EQ(search(words(small_space,
                          "n_trials: 2\nenqueue:\n- {activation: Int8Spec, activation_params: {symmetric: false, "
@@ -244,6 +276,11 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"search_metric: L3\n", "did you mean"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
+      {"search_algo: CmaEs\n", "not yet supported"},
+      {"strategy: mse_v2\n", "not yet supported"},
+      {"direction: up\n", "must be minimize or maximize"},
+      {"n_trials: 99999999999999999999\n", "a whole number"},
+      {"Search_Metric: cos\n", "given twice"},
       {"pruner: halving\n", "not yet supported"},
       {"target: tpu\n", "unknown target 'tpu'"},
       {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},

@@ -41,12 +41,12 @@ std::string read_file(const fs::path& path) {
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {
-  write_file(path, [bytes](const fs::path& temporary) {
+  write_file(path, [&path, bytes](const fs::path& temporary) {
     errno = 0;
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     out.close();
-    if (!out) fail("cannot write", temporary, errno != 0 ? errno : EIO);
+    if (!out) fail("cannot write", path, errno != 0 ? errno : EIO);
   });
 }
 

@@ -1,6 +1,8 @@
 #include "quasar/base/plugin.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace quasar {
 namespace {
@@ -10,7 +12,9 @@ namespace {
 }
 
 std::string bounds(const OptionSpec& spec) {
-  const auto number = [](double v) { return Json(v).dump(); };
+  const auto number = [](double v) {
+    return std::floor(v) == v && std::abs(v) < 1e15 ? std::to_string(static_cast<int64_t>(v)) : Json(v).dump();
+  };
   if (spec.low && spec.high) return " from " + number(*spec.low) + " to " + number(*spec.high);
   if (spec.low) return " of at least " + number(*spec.low);
   if (spec.high) return " of at most " + number(*spec.high);
@@ -22,7 +26,10 @@ Json checked(const std::string& owner, const OptionSpec& spec, const Json& value
   if (spec.fallback.is_boolean() && !value.is_boolean()) reject(owner, spec, value, "true or false");
   if (spec.fallback.is_number()) {
     const bool whole = spec.fallback.is_number_integer();
-    if (!value.is_number() || (whole && std::floor(value.get<double>()) != value.get<double>())) {
+    constexpr double largest = 9e15;  // whole numbers up to here are exact in a double
+    const bool exact =
+        value.is_number() && std::floor(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) <= largest;
+    if (!value.is_number() || (whole && !exact)) {
       reject(owner, spec, value, (whole ? "a whole number" : "a number") + bounds(spec));
     }
     const double number = value.get<double>();
@@ -64,12 +71,17 @@ Options::Options(const std::vector<OptionSpec>& specs, const Json& given, const 
     values_[spec.name] = spec.fallback;
   }
   if (given.is_null()) return;
+  std::set<std::string> seen;
   for (const auto& [name, value] : given.items()) {
     const OptionSpec* spec = find(specs, name);
     if (spec == nullptr) {
-      const std::string known = names.empty() ? "it takes no options" : "known: " + joined(names);
-      throw Error(owner + ": unknown option '" + name + "'; " + known + did_you_mean(name, names));
+      const std::string known = names.empty() ? "; it takes no options" : "; known: " + joined(names);
+      throw Error(owner + ": unknown option '" + name + "'" + did_you_mean(name, names) + known);
     }
+    if (!seen.insert(spec->name).second)
+      throw Error(owner + ": option '" + spec->name + "' is given twice (as '" + name + "' too)");
+    if (value.is_null()) continue;  // left out
+    given_.push_back(spec->name);
     values_[spec->name] = checked(owner, *spec, value);
   }
 }
@@ -77,6 +89,10 @@ Options::Options(const std::vector<OptionSpec>& specs, const Json& given, const 
 bool Options::has(std::string_view name) const {
   const auto found = values_.find(std::string(name));
   return found != values_.end() && !found->is_null();
+}
+
+bool Options::given(std::string_view name) const {
+  return std::find(given_.begin(), given_.end(), name) != given_.end();
 }
 
 const Json& Options::json(std::string_view name) const {

@@ -38,7 +38,8 @@ class Options {
   // in the message ("reader npz").
   Options(const std::vector<OptionSpec>& specs, const Json& given, const std::string& owner);
 
-  bool has(std::string_view name) const;  // given or with a default other than null
+  bool has(std::string_view name) const;    // given or with a default other than null
+  bool given(std::string_view name) const;  // by the user
   double real(std::string_view name) const;
   int64_t integer(std::string_view name) const;
   bool flag(std::string_view name) const;
@@ -48,6 +49,7 @@ class Options {
 
  private:
   Json values_ = Json::object();
+  std::vector<std::string> given_;
 };
 
 template <class T>
@@ -96,13 +98,20 @@ class Table {
     return nullptr;
   }
 
-  const Item& find(std::string_view name) const {
+  // `later`: names that a later version will have; they get a message of their own.
+  const Item& find(std::string_view name, const std::vector<std::string>& later = {}) const {
     if (const Item* item = try_find(name)) return *item;
+    for (const auto& known : later) {
+      if (normalized(known) == normalized(name))
+        throw Error(kind_ + " '" + std::string(name) + "' is not yet supported; this version has " + joined(names()));
+    }
     throw Error("unknown " + kind_ + " '" + std::string(name) + "'; known: " + joined(names()) + did_you_mean(name, names()));
   }
 
   // The canonical name of an extension; throws Error when it is unknown.
-  const std::string& resolve(std::string_view name) const { return find(name).first; }
+  const std::string& resolve(std::string_view name, const std::vector<std::string>& later = {}) const {
+    return find(name, later).first;
+  }
 
   std::unique_ptr<T> make(std::string_view name, const Json& options = Json::object()) const {
     const Item& item = find(name);

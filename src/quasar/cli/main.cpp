@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <new>
+#include <stdexcept>
 
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/cli/signals.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::cli {
@@ -41,15 +41,17 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error, argc, argv);
   }
-  catch_signals();
   try {
     for (const auto& [parsed, command] : commands) {
       if (parsed->parsed()) return command->run();
     }
-  } catch (const Cancelled&) {
+  } catch (const Cancelled& stopped) {
+    std::cerr << "quasar: " << stopped.what() << "\n";
     return exit_interrupted;
   } catch (const std::bad_alloc&) {
-    return fail("out of memory; a smaller memory_limit or fewer n_jobs may help");
+    return fail("out of memory");
+  } catch (const std::length_error&) {
+    return fail("out of memory");
   } catch (const std::exception& error) {
     return fail(error.what());
   }

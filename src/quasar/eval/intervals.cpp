@@ -13,7 +13,8 @@ std::pair<double, double> wilson(double successes, double n) {
   const double share = successes / n, zz = z * z / n;
   const double middle = (share + zz / 2) / (1 + zz);
   const double half = z * std::sqrt(share * (1 - share) / n + zz / (4 * n)) / (1 + zz);
-  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+  // The interval touches the end exactly when every trial, or none, succeeded.
+  return {successes <= 0 ? 0.0 : std::max(0.0, middle - half), successes >= n ? 1.0 : std::min(1.0, middle + half)};
 }
 
 std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t seed) {

@@ -219,7 +219,9 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
 
 void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
   if (value.is_null()) return;
-  if (config.activation.range_method == range.method) config.activation.range_options[range.option] = value;
+  for (Scheme* scheme : {&config.activation, &config.weight}) {
+    if (scheme->range_method == range.method) scheme->range_options[range.option] = value;
+  }
   // Checked even where the method does not use it, so that a wrong value never passes.
   const auto& entry = ranges::table().find(range.method).second;
   try {
@@ -328,7 +330,9 @@ Json to_json(const Config& config) {
              {"weight", spec_name(config.weight)},
              {"weight_params", scheme_words(config.weight)}};
   for (const auto& range : range_keys()) {
-    if (config.activation.range_method == range.method) words[range.key] = config.activation.range_options.at(range.option);
+    for (const Scheme* scheme : {&config.weight, &config.activation}) {
+      if (scheme->range_method == range.method) words[range.key] = scheme->range_options.at(range.option);
+    }
   }
   words.update(to_json(config.rounding));
   if (!config.exclude.empty()) words["exclude"] = config.exclude;

@@ -3,7 +3,8 @@
 //   p(x) = 1/(n+1) · (u(x) + Σ_m Π_j k_j(x_j; x_mj)),   u uniform, j over the parameters that are active in x
 //
 // k_j is a truncated normal on the unit interval for numbers (at cell centres for whole and stepped ones), a smoothed indicator
-// for choices, and uniform where point m lacks parameter j. Bergstra et al. 2011; multivariate: Falkner et al. 2018.
+// for choices, and uniform where point m lacks parameter j. Bergstra et al. 2011; multivariate: Falkner et al. 2018. Widths
+// by the distance to neighbours, with a lower bound of the form that Optuna uses (its "magic clip").
 #pragma once
 
 #include <cstdint>

@@ -21,11 +21,17 @@ Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, Ca
 
 const stats::Statistics& Calibration::seen(const quant::Config& config) {
   const std::lock_guard lock(guard_);
-  if (by_size_.empty()) observe();
+  observe_once();
   return by_size_.at(config.calib_data_size.value_or(samples_->size()));
 }
 
 void Calibration::observe() {
+  const std::lock_guard lock(guard_);
+  observe_once();
+}
+
+void Calibration::observe_once() {
+  if (!by_size_.empty()) return;
   const Stopwatch watch;
   const std::vector<std::string> values = quant::observed_values(model_);
   by_size_ = stats::collect(model_, *samples_, values, needs_.requests, {.prefixes = needs_.sizes, .log = log_});

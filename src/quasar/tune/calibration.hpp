@@ -25,10 +25,11 @@ class Calibration {
 
   // Observes what has been requested, if nobody has yet. Thread-safe. Throws Error for more samples than there are.
   const stats::Statistics& seen(const quant::Config& config);
+  void observe();
   double seconds() const { return seconds_; }
 
  private:
-  void observe();
+  void observe_once();
 
   const graph::Model& model_;
   data::DatasetPtr samples_;

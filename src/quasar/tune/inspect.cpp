@@ -20,10 +20,16 @@ std::string described(const graph::Value& value) {
   return text + "]";
 }
 
-Json fate(const graph::Node& node, const graph::Model& model, const quant::Target& target, const quant::Config& config) {
+Json fate(const graph::Node& node, const ops::Survey& survey, const quant::Target& target, const quant::Config& config) {
   std::string why;
-  const auto roles = ops::roles_of(node, model, why);
-  const bool quantized = roles && target.runs(node, *roles, config, why);
+  const auto found = survey.quantizable.find(node.name);
+  bool quantized = false;
+  if (found != survey.quantizable.end()) {
+    quantized = target.runs(node, found->second, config, why);
+  } else {
+    const auto declined = survey.declined.find(node.name);
+    why = declined == survey.declined.end() ? "no operator that Quasar quantizes" : declined->second;
+  }
   Json facts{{"name", node.name}, {"type", node.op_type}, {"quantized", quantized}};
   if (!quantized) facts["why"] = why;
   return facts;
@@ -43,10 +49,11 @@ Json inspect(const std::filesystem::path& path, const std::string& target_name) 
   facts["inputs"] = facts["outputs"] = facts["nodes"] = Json::array();
   for (const auto& input : model.inputs) facts["inputs"].push_back(described(input));
   for (const auto& output : model.outputs) facts["outputs"].push_back(described(output));
+  const ops::Survey survey = ops::survey(model);
   std::map<std::string, int> operators;
   for (const auto& node : model.nodes) {
     operators[node.op_type]++;
-    facts["nodes"].push_back(fate(node, model, *target, config));
+    facts["nodes"].push_back(fate(node, survey, *target, config));
   }
   facts["operators"] = operators;
   return facts;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "quasar/base/file.hpp"
@@ -65,12 +66,16 @@ void refuse_later_keys(Json& words) {
 }
 
 std::vector<std::string> metric_names(const Options& keys) {
-  Json given = keys.json("search_metric");
-  if (keys.has("search_evaluator")) {
-    if (!keys.json("search_evaluator").is_string()) throw Error("search_evaluator: only the name of a metric is supported yet");
-    given = keys.json("search_evaluator");
+  const Json given = keys.has("search_metric") ? keys.json("search_metric") : Json("L2");
+  Json list = given.is_array() ? given : Json::array({given});
+  if (keys.has("search_evaluator")) {  // decides; the metrics that the user names as well are reported
+    const Json evaluator = keys.json("search_evaluator");
+    if (!evaluator.is_string())
+      throw Error("search_evaluator: only the name of a metric is supported yet, not " + evaluator.dump());
+    if (!keys.given("search_metric")) list = Json::array();
+    list.erase(std::remove(list.begin(), list.end(), evaluator), list.end());
+    list.insert(list.begin(), evaluator);
   }
-  const Json list = given.is_array() ? given : Json::array({given});
   std::vector<std::string> names;
   for (const auto& name : list) {
     if (!name.is_string()) throw Error("search_metric: " + name.dump() + " is not the name of a metric");
@@ -85,7 +90,9 @@ std::vector<std::string> metric_names(const Options& keys) {
 // An explicit contradiction with a built-in metric is an error: a search in the wrong direction returns the worst model.
 std::string checked_direction(const Options& keys, const std::string& metric) {
   if (!keys.has("direction")) return "";
-  const std::string given = keys.text("direction");
+  const Json& word = keys.json("direction");
+  if (word != "minimize" && word != "maximize") throw Error("direction is " + word.dump() + ", but must be minimize or maximize");
+  const std::string given = word.get<std::string>();
   const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
   if ((given == "maximize") != maximize) {
     throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
@@ -108,6 +115,11 @@ void read_data_keys(Job& job, const Options& keys) {
   }
   if (job.calibration.is_null())
     throw Error("calib_data_reader is required: a reader, for example {reader: npz, path: calib.npz}");
+  if (job.evaluation == job.calibration && !job.calibration.is_null()) {
+    job.warnings.push_back(
+        "calib_data_reader and eval_data_reader are the same: candidates are scored on the calibration samples, so their scores "
+        "are optimistic");
+  }
   if (job.evaluation.is_null()) {
     job.evaluation = job.calibration;
     job.warnings.push_back(
@@ -168,13 +180,52 @@ const std::vector<OptionSpec>& job_keys() {
   return all;
 }
 
+namespace {
+
+// What the sampler and the strategy of this name will be in a later version.
+const std::vector<std::string> later_samplers{"CmaEs", "GPS", "NSGAII", "QMC", "PartialFixed"};
+const std::vector<std::string> later_strategies{"two_stage", "repair",   "auto",       "conservative", "basic", "mse",   "mse_v2",
+                                                "hawq_v2",   "bayesian", "exhaustive", "random",       "tpe",   "sigopt"};
+const std::vector<std::string> later_targets{"ort_cuda", "xint8"};
+
+// Fine-tuning stages are a later version's; a space without fine-tuning is searched flat in any version.
+void check_stages(Job& job) {
+  for (const auto& [name, choices] : job.search_space.items()) {
+    if (normalized(name) != "algorithms") continue;
+    for (const auto& choice : choices.is_array() ? choices : Json::array({choices})) {
+      if (!choice.is_null())
+        throw Error("two_stage_search is not yet supported; without it, algorithms are searched with everything else");
+    }
+  }
+  job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");
+}
+
+const OptionSpec* find_key(const std::string& name) {
+  for (const auto& spec : job_keys()) {
+    if (normalized(spec.name) == normalized(name)) return &spec;
+    for (const auto& alias : spec.aliases) {
+      if (normalized(alias) == normalized(name)) return &spec;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Json canonical_keys(const Json& words) {
+  Json out = Json::object();
+  for (const auto& [name, value] : words.items()) {
+    const OptionSpec* spec = find_key(name);
+    const std::string& key = spec == nullptr ? name : spec->name;
+    if (out.contains(key)) throw Error("key '" + key + "' is given twice (as '" + name + "' too)");
+    out[key] = value;
+  }
+  return out;
+}
+
 Job parse_job(const Json& given, const fs::path& base) {
   if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
-  Json words = given;
-  for (const auto& [name, value] : given.items()) {
-    if (normalized(name) == "preset" && value.is_string())
-      words = over_preset(given, presets::table().make(value.get<std::string>())->words());
-  }
+  Json words = with_preset(canonical_keys(given));
   Job job;
   job.words = words;
   refuse_later_keys(words);
@@ -193,12 +244,12 @@ Job parse_job(const Json& given, const fs::path& base) {
     job.search_space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
   }
   for (auto& note : quant::notes_on_inert_options(job.search_space)) job.warnings.push_back(std::move(note));
-  job.strategy = strategies::table().resolve(keys.text("strategy"));
+  job.strategy = strategies::table().resolve(keys.text("strategy"), later_strategies);
   if (keys.flag("two_stage_search")) {
-    job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");
+    check_stages(job);
   }
-  job.search_algo = search::samplers::table().resolve(keys.text("search_algo"));
-  job.target = quant::targets::table().resolve(keys.text("target"));
+  job.search_algo = search::samplers::table().resolve(keys.text("search_algo"), later_samplers);
+  job.target = quant::targets::table().resolve(keys.text("target"), later_targets);
   job.metrics = metric_names(keys);
   job.direction = checked_direction(keys, job.metrics.front());
   job.tolerance = keys.json("search_metric_tolerance");

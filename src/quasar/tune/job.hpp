@@ -43,6 +43,10 @@ const std::vector<OptionSpec>& job_keys();
 // that a later version brings ("not yet supported"), required keys missing.
 Job parse_job(const Json& words, const std::filesystem::path& base);
 
+// The words with every top-level key by its own name (spelling and aliases do not count), for presets, --set and parse_job.
+// Throws Error for a key given twice; unknown ones stay as they are.
+Json canonical_keys(const Json& words);
+
 // Replaces one key by its dotted path: ("search_space.weight_params.symmetric", [true]).
 void set_key(Json& words, const std::string& path, const Json& value);
 

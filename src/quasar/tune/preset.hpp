@@ -18,6 +18,9 @@ class Preset {
 // level.
 Json over_preset(const Json& words, const Json& preset);
 
+// The words with the preset that they name filled in; without one, as they are. Keys must be canonical.
+Json with_preset(const Json& words);
+
 }  // namespace quasar::tune
 
 namespace quasar::tune::presets {

@@ -5,6 +5,7 @@
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/tune/calibration.hpp"
 #include "quasar/tune/rounding.hpp"
+#include "quasar/tune/trial.hpp"
 
 namespace quasar::tune {
 
@@ -17,6 +18,7 @@ Quantized quantize(const QuantizeOptions& options) {
   const data::DatasetPtr samples = data::open(options.calibration, model.inputs);
   Calibration calibration(model, samples, needs, {});
   quant::Plan plan = quant::resolve(model, calibration.seen(config), config, *target);
+  require_quantized(plan);
   Rounder rounder(model, samples);
   rounder.settle(plan, config.calib_data_size);
   rounder.improve(plan);

@@ -1,11 +1,14 @@
 #include "quasar/tune/search.hpp"
 
+#include <set>
+
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/exclude.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/tune/quantize.hpp"
@@ -29,16 +32,51 @@ data::Splits open_data(const Job& job, const graph::Model& model) {
 constexpr uint64_t enumerable = 20000;
 
 // What the configurations of the space need; wrong words are found before anything runs.
-CalibrationNeeds needs_of(const Json& search_space) {
+// What the configurations of the space need of the samples; wrong words are found here, before anything runs. Rounding is left
+// out: it needs no statistics, and its ranges may be continuous.
+struct Needs {
+  CalibrationNeeds calibration;
+  std::set<std::string> excludes;  // every exclude list of the space, as JSON
+};
+
+Needs needs_of(const Json& search_space) {
   const search::Space space = search::Space::parse(quant::without_rounding(search_space));
-  CalibrationNeeds needs;
+  Needs needs;
   const auto size = space.size();
   if (!size || *size > enumerable) {
     throw Error("search_space has " + (size ? std::to_string(*size) : std::string("infinitely many")) +
                 " points; spaces of more than " + std::to_string(enumerable) + " points are not yet supported");
   }
-  for (uint64_t i = 0; i < *size; ++i) needs.add(quant::parse_config(space.decode(space.at(i))));
+  for (uint64_t i = 0; i < *size; ++i) {
+    const quant::Config config = quant::parse_config(space.decode(space.at(i)));
+    needs.calibration.add(config);
+    needs.excludes.insert(Json(config.exclude).dump());
+  }
   return needs;
+}
+
+// Everything that a job needs before its first trial.
+struct Setting {
+  search::Space space;
+  std::unique_ptr<Strategy> strategy;
+  graph::Model model;
+  data::Splits samples;
+  CalibrationNeeds needs;
+};
+
+// Loads and checks whatever can be wrong, without writing anything.
+Setting prepare(const Job& job) {
+  Setting setting;
+  setting.space = search::Space::parse(job.search_space);
+  const Needs needs = needs_of(job.search_space);
+  setting.needs = needs.calibration;
+  setting.strategy = strategies::table().make(job.strategy);
+  setting.strategy->check(job, setting.space);
+  setting.model = runtime::prepare(graph::load(job.model));
+  const graph::Index index(setting.model);
+  for (const auto& text : needs.excludes) quant::excluded_nodes(parse_json(text, "exclude").get<std::vector<Json>>(), index);
+  setting.samples = open_data(job, setting.model);
+  return setting;
 }
 
 std::string storage_url(const Job& job) {
@@ -104,22 +142,12 @@ Summary search(const Job& job, const Monitor& monitor) {
   Stopwatch phase;
   Summary summary;
   for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
-  const search::Space space = search::Space::parse(job.search_space);
-  const CalibrationNeeds needs = needs_of(job.search_space);
-  const auto strategy = strategies::table().make(job.strategy);
-  strategy->check(job, space);
-  const graph::Model model = runtime::prepare(graph::load(job.model));
-  const data::Splits samples = open_data(job, model);
+  const auto [space, strategy, model, samples, needs] = prepare(job);
   Calibration calibration(model, samples.calibration, needs, monitor.log);
   Rounder rounder(model, samples.calibration,
                   {.memory_limit = job.memory_limit,
                    .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
                    .log = monitor.log});
-  fs::create_directories(job.output_dir);
-  const auto storage = search::open_storage(storage_url(job));
-  search::Study study(*storage,
-                      {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
-  bind(study, job);
   summary.prepare_s = phase.seconds();
 
   phase = {};
@@ -134,14 +162,20 @@ Summary search(const Job& job, const Monitor& monitor) {
                       .bytes = fs::file_size(job.model),
                       .latency = runtime::latency(model, *samples.evaluation)};
   summary.float_s = phase.seconds();
+  calibration.observe();
 
   phase = {};
+  fs::create_directories(job.output_dir);
+  const auto storage = search::open_storage(storage_url(job));
+  search::Study study(*storage,
+                      {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
+  bind(study, job);
   const auto target = quant::targets::table().make(job.target);
   const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator};
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
   const search::RunResult result = strategy->run({job, space, study, objective, monitor.listener, monitor.stop});
   summary.calibrate_s = calibration.seconds();
-  summary.trials_s = phase.seconds() - summary.calibrate_s;
+  summary.trials_s = phase.seconds();
 
   if (const search::Trial* best = study.best()) summary.best = measure_winner(lab, *best, samples);
   measure_holdout(summary, lab, samples);
@@ -154,10 +188,8 @@ Summary search(const Job& job, const Monitor& monitor) {
 }
 
 Json dry_run(const Job& job) {
-  const search::Space space = search::Space::parse(job.search_space);
-  needs_of(job.search_space);
-  const graph::Model model = runtime::prepare(graph::load(job.model));
-  const data::Splits samples = open_data(job, model);
+  const auto [space, strategy, model, samples, needs] = prepare(job);
+  const Calibration checked(model, samples.calibration, needs, {});
   const uint64_t points = space.size().value_or(0);
   const uint64_t wanted = job.n_trials > 0 ? static_cast<uint64_t>(job.n_trials) : job.search_algo == "grid" ? points : 20;
   const uint64_t trials = std::min(points, wanted);
@@ -170,15 +202,23 @@ Json dry_run(const Job& job) {
 }
 
 Json words_of_trial(const fs::path& output_dir, int64_t number) {
-  const fs::path file = output_dir / "auto_search.db";
-  if (!fs::exists(file)) throw Error("there is no study in " + output_dir.string() + " (no auto_search.db)");
-  const auto storage = search::open_storage(file.string());
-  for (const auto& study : storage->studies()) {
-    for (const auto& trial : storage->trials(study.id)) {
-      if (trial.number != number) continue;
-      if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");
-      throw Error("trial " + std::to_string(number) + " of the study in " + output_dir.string() + " did not finish");
-    }
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (const auto& file : fs::directory_iterator(output_dir, code)) {
+    if (file.path().extension() == ".db") files.push_back(file.path());
+  }
+  if (files.size() != 1) {
+    throw Error(output_dir.string() + (files.empty() ? " holds no study (no .db file)"
+                                                     : " holds several .db files, so it is not clear which study is meant"));
+  }
+  const auto storage = search::open_storage(files.front().string());
+  const auto studies = storage->studies();
+  if (studies.size() != 1)
+    throw Error(files.front().string() + " holds " + std::to_string(studies.size()) + " studies, but must hold one");
+  for (const auto& trial : storage->trials(studies.front().id)) {
+    if (trial.number != number) continue;
+    if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");
+    throw Error("trial " + std::to_string(number) + " of the study in " + output_dir.string() + " did not finish");
   }
   throw Error("the study in " + output_dir.string() + " has no trial " + std::to_string(number));
 }

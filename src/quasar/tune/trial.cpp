@@ -46,10 +46,18 @@ Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>
   return {quant::apply(lab.model, plan), std::move(rounding)};
 }
 
+void require_quantized(const quant::Plan& plan) {
+  if (!plan.nodes.empty()) return;
+  std::string why;
+  if (!plan.skipped.empty()) why = ", for example " + plan.skipped.begin()->first + ": " + plan.skipped.begin()->second;
+  throw Error("nothing in this model is quantized under this configuration" + why);
+}
+
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const auto check = deadline(lab.job, trial.stop());
   const quant::Config config = quant::parse_config(lab.space.decode(trial.point()));
   const quant::Plan plan = plan_of(lab, config);
+  require_quantized(plan);
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
   Stopwatch watch;
   const auto [candidate, rounding] = build(lab, plan, check);

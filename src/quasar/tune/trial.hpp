@@ -34,6 +34,9 @@ struct Built {
 };
 Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check = {});
 
+// Throws Error when the plan leaves every node in float: such a model has no distance and would win every search.
+void require_quantized(const quant::Plan& plan);
+
 // Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be
 // carried out, Cancelled when the search is stopped.
 search::Outcome try_point(const Laboratory& lab, search::Job& trial);

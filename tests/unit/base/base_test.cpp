@@ -93,8 +93,8 @@ TEST(Options, DefaultsBoundsAndNearestNames) {
     return std::string();
   };
   EXPECT_EQ(message({{"percentil", 99}}),
-            "range x: unknown option 'percentil'; known: percentile, mode; did you mean 'percentile'?");
-  EXPECT_EQ(message({{"percentile", 101}}), "range x: option 'percentile' is 101, but must be a number from 50.0 to 100.0");
+            "range x: unknown option 'percentil'; did you mean 'percentile'?; known: percentile, mode");
+  EXPECT_EQ(message({{"percentile", 101}}), "range x: option 'percentile' is 101, but must be a number from 50 to 100");
   EXPECT_NE(message({{"percentile", "x"}}), "");
 }
 

@@ -80,6 +80,10 @@ class List final : public Command {
       }
       return exit_done;
     }
+    for (const char* later : {"pruners", "transforms"}) {
+      if (normalized(later) == normalized(kind_))
+        throw Error("list " + kind_ + ": not yet supported; this version has " + joined(names));
+    }
     throw Error("there is no list of '" + kind_ + "'; known: " + joined(names) + did_you_mean(kind_, names));
   }
 

@@ -1,6 +1,7 @@
 #include "quasar/tune/quantize.hpp"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "quasar/base/file.hpp"
@@ -20,9 +21,9 @@ class Quantize final : public Command {
     auto* how = app.add_option_group("how", "exactly one of");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
     how->add_option("--config", config_, "a file with a configuration, for example best_config.yaml");
-    how->add_option("--from-study", study_, "the output folder of a search");
+    auto* from_study = how->add_option("--from-study", study_, "the output folder of a search");
     how->require_option(1);
-    app.add_option("--trial", trial_, "with --from-study: the trial's number");
+    app.add_option("--trial", trial_, "with --from-study: the trial's number")->needs(from_study);
     app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help)->required();
     app.add_option("--target", target_, "what the model must run on")->capture_default_str();
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
@@ -30,7 +31,11 @@ class Quantize final : public Command {
   }
 
   int run() override {
+    std::error_code code;
+    if (std::filesystem::equivalent(model_, output_, code))
+      throw Error("-o " + output_ + " is the float model itself; choose another file");
     Json words = configuration();
+    if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     apply_settings(words, settings_);
     const tune::Quantized result =
         tune::quantize({.model = model_, .calibration = data_argument(calibration_), .words = words, .target = target_});

@@ -10,6 +10,7 @@
 #include "quasar/cli/console.hpp"
 #include "quasar/cli/signals.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/tune/preset.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -35,11 +36,12 @@ class Search final : public Command {
 
   int run() override {
     const tune::Job job = read_job();
+    refuse_to_overwrite(job);
     if (dry_run_) {
       std::cout << tune::dry_run(job).dump(2) << "\n";
       return exit_done;
     }
-    refuse_to_overwrite(job);
+    catch_signals();
     Console console(quiet_, job.metrics.front());
     std::error_code code;
     fs::create_directories(job.output_dir, code);
@@ -56,7 +58,9 @@ class Search final : public Command {
  private:
   tune::Job read_job() const {
     Json words = config_.empty() ? Json::object() : tune::read_words(config_);
+    if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
+    words = tune::canonical_keys(words);
     if (!model_.empty()) words["model_input"] = fs::absolute(model_).string();
     if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_);
     if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_);
@@ -64,6 +68,7 @@ class Search final : public Command {
     if (!preset_.empty()) words["preset"] = preset_;
     if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
     if (resume_) words["load_study_if_exists"] = true;
+    words = tune::with_preset(words);  // so that --set reaches into what the preset says
     apply_settings(words, settings_);
     return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());
   }
@@ -83,6 +88,11 @@ class Search final : public Command {
     std::cout << "\n"
               << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.failed << " failed, "
               << summary.seconds << " s; " << summary.reason << "\n";
+    for (const auto& trial : summary.trials) {
+      if (trial.state != search::State::failed || trial.interrupted()) continue;
+      std::cout << "first failure: trial " << trial.number << ": " << trial.user_attributes.value("error", std::string()) << "\n";
+      break;
+    }
     if (summary.best) {
       std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
                 << " nodes in integer kernels, " << summary.best->float_nodes << " in float\n";

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "quasar/base/error.hpp"
 #include "quasar/search/optuna_format.hpp"
@@ -170,11 +171,27 @@ class Sqlite final : public Storage {
       return work();
     } catch (const soci::soci_error& e) {
       const std::string why = e.what();
+      if (why.find("not a database") != std::string::npos || why.find("malformed") != std::string::npos)
+        throw Error(path_ + " is damaged, or no study database: move it away, and search again");
       const std::string hint =
           why.find("locked") != std::string::npos ? "; another program is writing to it: try again when it has ended" : "";
       throw Error("study database " + path_ + ": " + why + hint, Blame::world);
     } catch (const Json::exception& e) {
       throw Error("study database " + path_ + ": " + e.what(), Blame::world);
+    }
+  }
+
+  // SQLite does not wait for other processes here, whatever its timeout; once set, the mode stays in the file.
+  void become_wal() {
+    for (int attempt = 0;; ++attempt) {
+      try {
+        std::string mode;
+        sql_ << "PRAGMA journal_mode = WAL", soci::into(mode);
+        return;
+      } catch (const soci::soci_error&) {
+        if (attempt >= 100) throw;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
     }
   }
 
@@ -185,8 +202,7 @@ class Sqlite final : public Storage {
     sql_ << "SELECT COUNT(*), COALESCE(SUM(name IN ('version_info', 'studies')), 0) FROM sqlite_master WHERE type = 'table'",
         soci::into(tables), soci::into(versions);
     if (tables > 0 && versions < 2) throw Error(path_ + " is an SQLite file, but not a study database");
-    std::string mode;
-    sql_ << "PRAGMA journal_mode = WAL", soci::into(mode);
+    become_wal();
     sql_ << "PRAGMA synchronous = NORMAL";
     if (tables == 0) create_schema();
     check_version();

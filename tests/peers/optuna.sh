@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Optuna itself opens a study that the program wrote. Optuna comes from PyPI into a virtual environment in the cache; exit 77: it
+# cannot be had here (no Python, no network), so nothing was tested.
+# usage: tests/peers/optuna.sh QUASAR SOURCE_FOLDER
+set -euo pipefail
+quasar=$1 source=$2
+venv=${XDG_CACHE_HOME:-$HOME/.cache}/quasar/optuna-5.0.0
+if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import optuna' 2>/dev/null; then
+  rm -rf "$venv"
+  python3 -m venv "$venv" >/dev/null 2>&1 || { echo "no Python with venv"; exit 77; }
+  "$venv/bin/pip" install --quiet optuna==5.0.0 >/dev/null 2>&1 || { rm -rf "$venv"; echo "Optuna cannot be installed here"; exit 77; }
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$quasar" search "$source/examples/digits/search.yaml" --output-dir "$folder/out" --quiet > /dev/null
+read -r trials best < <("$venv/bin/python" -c "
+import json
+result = json.load(open('$folder/out/result.json'))
+print(result['trials']['requested'], result['best']['metrics']['L2']['value'])")
+"$venv/bin/python" "$source/tests/peers/optuna_study.py" "$folder/out/auto_search.db" AutoSearch "$trials" "$best"
