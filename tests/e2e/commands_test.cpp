@@ -58,7 +58,8 @@ TEST(Commands, FloatModelIsNeverOverwritten) {
   const TemporaryFolder folder;
   const auto model = folder.path() / "model.onnx";
   std::filesystem::copy_file(digits("digits.onnx"), model);
-  const Ran ran = run("quantize " + model.string() + " -o " + model.string() + " --scheme A8W8 --calib " + digits("calibration.npz"));
+  const Ran ran =
+      run("quantize " + model.string() + " -o " + model.string() + " --scheme A8W8 --calib " + digits("calibration.npz"));
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(read_file(model), read_file(digits("digits.onnx")));
 }
@@ -68,8 +69,9 @@ TEST(Commands, OptionsOfACalibrationMethodActOnWeightsToo) {
   std::vector<std::string> models;
   for (const char* share : {"60", "99"}) {
     const auto path = folder.path() / "q.onnx";
-    const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path.string() + " --scheme A8W8 --calib " + digits("calibration.npz") +
-                        " --set weight_params.calibration_method=Percentile --set Percentile=" + share);
+    const Ran ran =
+        run("quantize " + digits("digits.onnx") + " -o " + path.string() + " --scheme A8W8 --calib " + digits("calibration.npz") +
+            " --set weight_params.calibration_method=Percentile --set Percentile=" + share);
     ASSERT_EQ(ran.code, 0) << ran.err;
     models.push_back(read_file(path));
   }

@@ -29,6 +29,11 @@ const char* const small_space =
     "  weight_params: {quant_granularity: [Tensor, Channel], only_if: weight}\n"
     "  PercentileCandidates: [[99.9], [99.99, 99.999]]\n";
 
+struct Mistake {
+  std::string change;   // lines added to a good configuration
+  std::string message;  // what standard error must hold
+};
+
 struct Search : testing::Test {
   TemporaryFolder folder;
   fs::path config = folder.path() / "search.yaml";
@@ -235,8 +240,8 @@ TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
 }
 
 TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
-  const std::string arguments = "search --model " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --eval " + digits("evaluation.npz") +
-                                " --preset cpu_int8_search --output-dir " + out.string();
+  const std::string arguments = "search --model " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --eval " +
+                                digits("evaluation.npz") + " --preset cpu_int8_search --output-dir " + out.string();
   const Ran dry = run(arguments + " --dry-run --set search_space.weight_params.quant_granularity='[Channel]'");
   ASSERT_EQ(dry.code, 0) << dry.err;
   EXPECT_EQ(parse_json(dry.out, "stdout")["space"]["points"], 10);
@@ -263,11 +268,6 @@ TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
   EXPECT_EQ(*trials.at(0).point.find("activation_params_symmetric"), Json(true));
   EXPECT_EQ(*trials.at(1).point.find("weight_params_quant_granularity"), Json("Channel"));
 }
-
-struct Mistake {
-  std::string change;   // lines added to a good configuration
-  std::string message;  // what standard error must hold
-};
 
 TEST_F(Search, MistakesGetOneClearMessage) {
   const std::vector<Mistake> mistakes{
