@@ -7,6 +7,8 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
+import onnx.version_converter
 import onnxruntime as ort
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -45,7 +47,7 @@ def models(shared):
     yield "resnet8", str(folder / "resnet8_cifar.onnx"), *(photographs(shared, s, 32, 0, 1, False) for s in ("calib", "eval"))
     yield "fastestdet", str(folder / "fastestdet.onnx"), *(photographs(shared, s, 352, 0, 1 / 255, True) for s in ("calib", "eval"))
     digits = ROOT / "examples" / "digits"
-    yield "digits", str(digits / "digits.onnx"), *(np.load(digits / f"{s}.npz")["x"].astype(np.float32) for s in ("calibration", "evaluation"))
+    yield "digits", str(digits / "digits.onnx"), *(np.load(digits / f"{s}.npz")["image"].astype(np.float32) for s in ("calibration", "evaluation"))
 
 
 def outputs(path, samples):
@@ -66,7 +68,10 @@ def main():
             distance = lambda path: np.mean([np.linalg.norm(f - q) for f, q in zip(float_outputs, outputs(path, evaluation))])
             for channel in (False, True):
                 prepared, theirs, ours = (str(folder / f) for f in ("prepared.onnx", "theirs.onnx", "ours.onnx"))
-                quant_pre_process(model, prepared)
+                raised = onnx.load(model)
+                if next(o.version for o in raised.opset_import if o.domain == "") < 13:     # per-channel QuantizeLinear
+                    raised = onnx.version_converter.convert_version(raised, 13)
+                quant_pre_process(raised, prepared)
                 quantize_static(prepared, theirs, Samples(input_name, calibration), quant_format=QuantFormat.QDQ, per_channel=channel,
                                 activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
                 config = {"activation": "UInt8Spec", "activation_params": {"symmetric": False, "calibration_method": "MinMax"}, "weight": "Int8Spec",

@@ -100,8 +100,7 @@ class Resolver {
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    stats::Range range = probabilities ? found->second.range : method_->pick(found->second, scheme);
-    if (probabilities && range.high > 0.5) range = {0, 1};  // what they can reach; smaller ones (attention) keep their resolution
+    const stats::Range range = probabilities ? found->second.range : method_->pick(found->second, scheme);
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
