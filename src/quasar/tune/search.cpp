@@ -107,7 +107,8 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   const fs::path path = lab.job.output_dir / "best.onnx";
   graph::save(model, path);
   winner.bytes = fs::file_size(path);
-  winner.metrics = lab.evaluator.score(model, cores());
+  const auto known = lab.book.find(trial.number);
+  winner.metrics = known ? *known : lab.evaluator.score(model, cores());
   winner.latency = runtime::latency(model, *samples.evaluation);
   std::vector<std::string> nodes;
   for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
@@ -171,7 +172,8 @@ Summary search(const Job& job, const Monitor& monitor) {
                       {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
   bind(study, job);
   const auto target = quant::targets::table().make(job.target);
-  const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator};
+  ScoreBook book;
+  const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator, book};
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
   const search::RunResult result = strategy->run({job, space, study, objective, monitor.listener, monitor.stop});
   summary.calibrate_s = calibration.seconds();

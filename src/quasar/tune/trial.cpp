@@ -66,6 +66,7 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
     graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
   const size_t threads = std::max<size_t>(1, cores() / static_cast<size_t>(lab.job.n_jobs));
   const eval::Scores scores = lab.evaluator.score(candidate, threads, check);
+  lab.book.keep(trial.number(), scores);
   const std::string& objective = lab.job.metrics.front();
   const double value = scores.at(objective).value;
   const bool candidate_found = within_tolerance(lab.job, value, lab.evaluator.reference().at(objective).value);

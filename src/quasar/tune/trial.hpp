@@ -7,6 +7,7 @@
 #include "quasar/tune/calibration.hpp"
 #include "quasar/tune/job.hpp"
 #include "quasar/tune/rounding.hpp"
+#include "quasar/tune/score_book.hpp"
 
 namespace quasar::tune {
 
@@ -19,6 +20,7 @@ struct Laboratory {
   Calibration& calibration;
   Rounder& rounder;
   const eval::Evaluator& evaluator;
+  ScoreBook& book;
 };
 
 // Metrics' direction of the objective.
