@@ -270,10 +270,6 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
 
 }  // namespace
 
-std::vector<std::string> config_keys() {
-  return known_keys();
-}
-
 Config parse_config(const Json& words) {
   if (!words.is_object()) throw Error("a configuration must be a mapping, not " + words.dump());
   const std::vector<std::string> keys = known_keys();

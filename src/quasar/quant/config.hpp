@@ -23,8 +23,6 @@ struct Config {
   std::vector<Json> exclude;              // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
   std::optional<size_t> calib_data_size;  // samples used; nullopt: all
   Rounding rounding;
-  Json transforms = Json::array();  // in order: [{cle: {…}}, …]
-  Json extras = Json::object();     // further options, canonical name -> value (AlignConcat, FoldRelu …)
   bool operator==(const Config&) const = default;
 };
 
@@ -40,9 +38,6 @@ Json to_json(const Config& config);
 
 // Why a combination cannot be (reason for a validator that removes it from a space); "" when it can.
 std::string contradiction(const Json& words);
-
-// All keys a configuration may have at its first level, for error messages and space validation.
-std::vector<std::string> config_keys();
 
 // A named configuration (quantize --scheme NAME): its words, as parse_config takes them.
 class SchemePreset {

@@ -88,8 +88,8 @@ std::vector<std::string> metric_names(const Options& keys) {
 }
 
 // An explicit contradiction with a built-in metric is an error: a search in the wrong direction returns the worst model.
-std::string checked_direction(const Options& keys, const std::string& metric) {
-  if (!keys.has("direction")) return "";
+void check_direction(const Options& keys, const std::string& metric) {
+  if (!keys.has("direction")) return;
   const Json& word = keys.json("direction");
   if (word != "minimize" && word != "maximize") throw Error("direction is " + word.dump() + ", but must be minimize or maximize");
   const std::string given = word.get<std::string>();
@@ -98,7 +98,6 @@ std::string checked_direction(const Options& keys, const std::string& metric) {
     throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
                 (maximize ? "higher (maximize)" : "lower (minimize)") + "; leave the key out");
   }
-  return given;
 }
 
 void read_data_keys(Job& job, const Options& keys) {
@@ -251,7 +250,7 @@ Job parse_job(const Json& given, const fs::path& base) {
   job.search_algo = search::samplers::table().resolve(keys.text("search_algo"), later_samplers);
   job.target = quant::targets::table().resolve(keys.text("target"), later_targets);
   job.metrics = metric_names(keys);
-  job.direction = checked_direction(keys, job.metrics.front());
+  check_direction(keys, job.metrics.front());
   job.tolerance = keys.json("search_metric_tolerance");
   if (!job.tolerance.is_null() && !job.tolerance.is_number())
     throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");

@@ -20,7 +20,6 @@ struct Job {
   std::vector<Json> enqueue;  // configurations tried first, as words
   std::string strategy, search_algo, target;
   std::vector<std::string> metrics;  // the first is the objective
-  std::string direction;             // "" : the metric's own
   Json tolerance;                    // search_metric_tolerance; null: none
   Json stop;                         // search_stop_condition
   int64_t n_trials = 0;              // 0: not given
