@@ -1,0 +1,36 @@
+// Studies and trials as rows of Optuna's tables: read back and written over one connection. Whoever calls holds the transaction.
+#pragma once
+
+#include <soci/soci.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quasar/search/storage.hpp"
+
+namespace quasar::search::optuna {
+
+// All studies with directions and user attributes, in the order of their making.
+std::vector<StudyRecord> read_studies(soci::session& sql);
+
+// The study's trials by number, with everything that belongs to them.
+std::vector<Trial> read_trials(soci::session& sql, int64_t study);
+
+// Writes the parts of a trial. One object per connection: it remembers the texts of distributions, which are written many times.
+class TrialWriter {
+ public:
+  explicit TrialWriter(soci::session& sql) : sql_(sql) {}
+
+  void parameters(int64_t id, const Trial& trial);
+  void values(const Trial& trial);  // of the objectives, and intermediate ones
+  void attributes(int64_t id, const Trial& trial);
+
+ private:
+  void attributes(int64_t id, const std::string& kind, const Json& attributes);
+
+  soci::session& sql_;
+  std::map<DistributionPtr, std::string> texts_;
+};
+
+}  // namespace quasar::search::optuna
