@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/keep_in_float.hpp"
 #include "quasar/quant/plan.hpp"
 
 namespace quasar::quant {
@@ -52,6 +53,7 @@ class Rewriting {
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
+    keep_in_float(out_);
     out_.metadata["quasar.version"] = QUASAR_VERSION;
     out_.metadata["quasar.plan"] = hash_of(plan_);
     out_.metadata["quasar.quantized_nodes"] = std::to_string(plan_.nodes.size());

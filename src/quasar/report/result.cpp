@@ -76,6 +76,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   const search::Counts& counts = summary.counts;
   out["trials"] = {{"requested", counts.finished()}, {"executed", counts.executed()}, {"duplicate", counts.duplicates},
                    {"complete", counts.complete},    {"pruned", counts.pruned},       {"failed", counts.failed}};
+  if (!summary.story.is_null()) out["tuning"] = summary.story;
   out["phases"] = {{"prepare_s", summary.prepare_s},
                    {"float_s", summary.float_s},
                    {"calibrate_s", summary.calibrate_s},

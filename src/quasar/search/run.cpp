@@ -257,7 +257,7 @@ class Loop {
   Sampler& sampler_;
   const StopConditions& conditions_;
   const Objective& objective_;
-  const Clock::time_point begin_ = Clock::now();
+  const Clock::time_point begin_ = options_.begin.value_or(Clock::now());
   std::stop_source stop_;
 
   std::mutex mutex_;  // guards everything below, the study and the sampler

@@ -29,7 +29,6 @@ const std::vector<LaterKey>& later_keys() {
                                          {"objectives", nullptr},
                                          {"constraints", nullptr},
                                          {"pruner", "none"},
-                                         {"accuracy_criterion", nullptr},
                                          {"tuning_criterion", nullptr},
                                          {"quant_level", nullptr},
                                          {"approach", "static"},
@@ -141,7 +140,9 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "split", .fallback = nullptr, .help = "{calibration: 100, evaluation: 300, holdout: rest, seed: 0}"},
       {.name = "preset", .fallback = nullptr, .help = "fills the keys that are left out; see `quasar list presets`"},
       {.name = "search_space", .fallback = nullptr, .help = "what may vary"},
-      {.name = "strategy", .fallback = "flat", .help = "who decides what is tried next"},
+      {.name = "strategy",
+       .fallback = nullptr,
+       .help = "who decides what is tried next (flat; repair with accuracy_criterion and no search_space)"},
       {.name = "two_stage_search", .fallback = false, .help = "calibration first, then fine-tuning"},
       {.name = "search_algo", .fallback = "TPE", .help = "sampler; see `quasar list samplers`", .aliases = {"sampler"}},
       {.name = "search_metric", .fallback = nullptr, .help = "name or list: the first is the objective (default L2)"},
@@ -150,6 +151,9 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "search_metric_tolerance",
        .fallback = nullptr,
        .help = "a trial not worse than float by more than this is a candidate"},
+      {.name = "accuracy_criterion",
+       .fallback = nullptr,
+       .help = "{criterion: relative | absolute, tolerable_loss: 0.01, higher_is_better}: how much may be lost"},
       {.name = "search_stop_condition",
        .fallback = Json::object(),
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
@@ -183,8 +187,8 @@ namespace {
 
 // What the sampler and the strategy of this name will be in a later version.
 const std::vector<std::string> later_samplers{"CmaEs", "GPS", "NSGAII", "QMC", "PartialFixed"};
-const std::vector<std::string> later_strategies{"two_stage", "repair",   "auto",       "conservative", "basic", "mse",   "mse_v2",
-                                                "hawq_v2",   "bayesian", "exhaustive", "random",       "tpe",   "sigopt"};
+const std::vector<std::string> later_strategies{"two_stage", "auto",     "conservative", "basic",  "mse", "mse_v2",
+                                                "hawq_v2",   "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
 const std::vector<std::string> later_targets{"ort_cuda", "xint8"};
 
 // Fine-tuning stages are a later version's; a space without fine-tuning is searched flat in any version.
@@ -233,24 +237,33 @@ Job parse_job(const Json& given, const fs::path& base) {
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
   job.model = from(base, keys.text("model_input"));
   read_data_keys(job, keys);
-  if (!keys.has("search_space")) {
+  const bool repairs = keys.has("accuracy_criterion") && !keys.has("search_space");
+  job.strategy = strategies::table().resolve(keys.has("strategy") ? keys.text("strategy")
+                                             : repairs            ? "repair"
+                                                                  : "flat",
+                                             later_strategies);
+  const auto strategy = strategies::table().make(job.strategy);
+  job.target = quant::targets::table().resolve(keys.text("target"), later_targets);
+  job.search_space = keys.has("search_space") ? keys.json("search_space") : strategy->default_space(job.target);
+  if (job.search_space.is_null()) {
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
   }
-  job.search_space = keys.json("search_space");
   if (!job.search_space.is_object()) throw Error("search_space must be a mapping, not " + job.search_space.dump());
   if (keys.has("calibration_sampling_size")) {
     const Json sizes = keys.json("calibration_sampling_size");
     job.search_space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
   }
   for (auto& note : quant::notes_on_inert_options(job.search_space)) job.warnings.push_back(std::move(note));
-  job.strategy = strategies::table().resolve(keys.text("strategy"), later_strategies);
   if (keys.flag("two_stage_search")) {
     check_stages(job);
   }
   job.search_algo = search::samplers::table().resolve(keys.text("search_algo"), later_samplers);
-  job.target = quant::targets::table().resolve(keys.text("target"), later_targets);
   job.metrics = metric_names(keys);
   check_direction(keys, job.metrics.front());
+  for (const auto& metric : strategy->metrics()) {
+    if (std::find(job.metrics.begin(), job.metrics.end(), metric) == job.metrics.end()) job.metrics.push_back(metric);
+  }
+  if (keys.has("accuracy_criterion")) job.criterion = parse_criterion(keys.json("accuracy_criterion"), job.metrics.front());
   job.tolerance = keys.json("search_metric_tolerance");
   if (!job.tolerance.is_null() && !job.tolerance.is_number())
     throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");

@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/tune/accuracy.hpp"
 
 namespace quasar::tune {
 
@@ -21,8 +23,9 @@ struct Job {
   std::string strategy, search_algo, target;
   std::vector<std::string> metrics;  // the first is the objective
   Json tolerance;                    // search_metric_tolerance; null: none
-  Json stop;                         // search_stop_condition
-  int64_t n_trials = 0;              // 0: not given
+  std::optional<AccuracyCriterion> criterion;
+  Json stop;             // search_stop_condition
+  int64_t n_trials = 0;  // 0: not given
   int64_t n_jobs = 1;
   uint64_t seed = 0;
   double expected_seconds = 0;  // expected_time_per_config; 0: not given

@@ -11,6 +11,7 @@
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/tune/precision.hpp"
 #include "quasar/tune/quantize.hpp"
 #include "quasar/tune/strategy.hpp"
 #include "quasar/tune/trial.hpp"
@@ -59,6 +60,7 @@ Needs needs_of(const Json& search_space) {
 struct Setting {
   search::Space space;
   std::unique_ptr<Strategy> strategy;
+  std::unique_ptr<quant::Target> target;
   graph::Model model;
   data::Splits samples;
   CalibrationNeeds needs;
@@ -67,12 +69,13 @@ struct Setting {
 // Loads and checks whatever can be wrong, without writing anything.
 Setting prepare(const Job& job) {
   Setting setting;
-  setting.space = search::Space::parse(job.search_space);
   const Needs needs = needs_of(job.search_space);
   setting.needs = needs.calibration;
   setting.strategy = strategies::table().make(job.strategy);
-  setting.strategy->check(job, setting.space);
+  setting.strategy->check(job, search::Space::parse(job.search_space));
+  setting.target = quant::targets::table().make(job.target);
   setting.model = runtime::prepare(graph::load(job.model));
+  setting.space = search::Space::parse(setting.strategy->space_of(job, setting.model, *setting.target));
   const graph::Index index(setting.model);
   for (const auto& text : needs.excludes) quant::excluded_nodes(parse_json(text, "exclude").get<std::vector<Json>>(), index);
   setting.samples = open_data(job, setting.model);
@@ -101,7 +104,7 @@ void bind(search::Study& study, const Job& job) {
 Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples) {
   Winner winner;
   winner.trial = trial;
-  winner.config = quant::parse_config(lab.space.decode(trial.point));
+  winner.config = quant::parse_config(config_words(lab.space, trial.point));
   const quant::Plan plan = plan_of(lab, winner.config);
   const graph::Model model = build(lab, plan).model;
   const fs::path path = lab.job.output_dir / "best.onnx";
@@ -132,6 +135,7 @@ void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits
 Status status_of(const Job& job, const Summary& summary, const search::RunResult& result) {
   if (result.end == search::RunResult::End::interrupted) return Status::interrupted;
   if (!summary.best) return Status::no_candidate;
+  if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
   if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
   return Status::ok;
 }
@@ -143,7 +147,7 @@ Summary search(const Job& job, const Monitor& monitor) {
   Stopwatch phase;
   Summary summary;
   for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
-  const auto [space, strategy, model, samples, needs] = prepare(job);
+  const auto [space, strategy, target, model, samples, needs] = prepare(job);
   Calibration calibration(model, samples.calibration, needs, monitor.log);
   Rounder rounder(model, samples.calibration,
                   {.memory_limit = job.memory_limit,
@@ -158,6 +162,10 @@ Summary search(const Job& job, const Monitor& monitor) {
   const eval::Evaluator evaluator(
       model, samples.evaluation,
       {.metrics = job.metrics, .memory_limit = job.memory_limit, .spill = job.temp_dir, .check = check});
+  if (job.criterion) {
+    const std::string& metric = job.metrics.front();
+    check_reachable(*job.criterion, metric, evaluator.reference().at(metric).value);
+  }
   summary.baseline = {.metrics = evaluator.reference(),
                       .holdout = {},
                       .bytes = fs::file_size(job.model),
@@ -171,26 +179,27 @@ Summary search(const Job& job, const Monitor& monitor) {
   search::Study study(*storage,
                       {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
   bind(study, job);
-  const auto target = quant::targets::table().make(job.target);
   ScoreBook book;
   const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator, book};
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
-  const search::RunResult result = strategy->run({job, space, study, objective, monitor.listener, monitor.stop});
+  const Finding result = strategy->run({lab, job, space, study, objective, monitor.listener, monitor.stop, samples.calibration});
   summary.calibrate_s = calibration.seconds();
   summary.trials_s = phase.seconds();
 
-  if (const search::Trial* best = study.best()) summary.best = measure_winner(lab, *best, samples);
+  const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
+  if (best != nullptr) summary.best = measure_winner(lab, *best, samples);
   measure_holdout(summary, lab, samples);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   summary.counts = result.counts;
   summary.reason = result.reason;
+  summary.story = result.story;
   summary.status = status_of(job, summary, result);
   summary.seconds = total.seconds();
   return summary;
 }
 
 Json dry_run(const Job& job) {
-  const auto [space, strategy, model, samples, needs] = prepare(job);
+  const auto [space, strategy, target, model, samples, needs] = prepare(job);
   const Calibration checked(model, samples.calibration, needs, {});
   const uint64_t points = space.size().value_or(0);
   const uint64_t wanted = job.n_trials > 0 ? static_cast<uint64_t>(job.n_trials) : job.search_algo == "grid" ? points : 20;

@@ -46,6 +46,7 @@ struct Summary {
   std::optional<Winner> best;
   std::vector<search::Trial> trials;
   search::Counts counts;
+  Json story = nullptr;  // what the strategy tells of its way
   double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
 };
 

@@ -2,7 +2,15 @@
 
 namespace quasar::tune {
 
-search::StopConditions conditions_of(const Job& job) {
+Json Strategy::default_space(const std::string& /*target*/) const {
+  return nullptr;
+}
+
+Json Strategy::space_of(const Job& job, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
+  return job.search_space;
+}
+
+search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
   Json words = job.stop.is_null() ? Json::object() : job.stop;
   if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
   const bool needs_tolerance = words.contains("find_n_candidates") || words.contains("find_best_candidate");
@@ -17,7 +25,7 @@ search::StopConditions conditions_of(const Job& job) {
   if (job.n_trials > 0) {
     words["n_trials"] = job.n_trials;
   } else if (job.search_algo != "grid") {
-    words["n_trials"] = 20;
+    words["n_trials"] = default_trials;
   }
   return search::stop_conditions(words);
 }

@@ -3,6 +3,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -29,7 +30,8 @@ search::Direction direction_of(const std::string& metric) {
   return maximize ? search::Direction::maximize : search::Direction::minimize;
 }
 
-bool within_tolerance(const Job& job, double value, double reference) {
+bool is_good_enough(const Job& job, double value, double reference) {
+  if (job.criterion) return meets(*job.criterion, value, goal_of(*job.criterion, reference));
   if (job.tolerance.is_null()) return false;
   const double loss = direction_of(job.metrics.front()) == search::Direction::maximize ? reference - value : value - reference;
   return loss <= job.tolerance.get<double>();
@@ -55,7 +57,7 @@ void require_quantized(const quant::Plan& plan) {
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const auto check = deadline(lab.job, trial.stop());
-  const quant::Config config = quant::parse_config(lab.space.decode(trial.point()));
+  const quant::Config config = quant::parse_config(config_words(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
   require_quantized(plan);
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
@@ -69,7 +71,7 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   lab.book.keep(trial.number(), scores);
   const std::string& objective = lab.job.metrics.front();
   const double value = scores.at(objective).value;
-  const bool candidate_found = within_tolerance(lab.job, value, lab.evaluator.reference().at(objective).value);
+  const bool candidate_found = is_good_enough(lab.job, value, lab.evaluator.reference().at(objective).value);
   if (candidate_found && lab.job.keep_models == "candidates") {
     graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
   }

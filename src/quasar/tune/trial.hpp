@@ -43,7 +43,8 @@ void require_quantized(const quant::Plan& plan);
 // carried out, Cancelled when the search is stopped.
 search::Outcome try_point(const Laboratory& lab, search::Job& trial);
 
-// Whether a value of the objective is good enough: not worse than the float model's by more than search_metric_tolerance.
-bool within_tolerance(const Job& job, double value, double reference);
+// Whether a value of the objective is good enough for the user: by accuracy_criterion, or not worse than the float model's by
+// more than search_metric_tolerance.
+bool is_good_enough(const Job& job, double value, double reference);
 
 }  // namespace quasar::tune

@@ -11,7 +11,7 @@ class Flat final : public Strategy {
     first_points(job, space);
   }
 
-  search::RunResult run(const Workbench& bench) const override {
+  Finding run(const Workbench& bench) const override {
     const auto sampler = search::samplers::table().make(bench.job.search_algo);
     const search::RunOptions options{.seed = bench.job.seed,
                                      .n_jobs = static_cast<size_t>(bench.job.n_jobs),
@@ -19,7 +19,7 @@ class Flat final : public Strategy {
                                      .stage = "flat",
                                      .listener = bench.listener,
                                      .stop = bench.stop};
-    return search::run(options, bench.study, bench.space, *sampler, conditions_of(bench.job), bench.objective);
+    return {search::run(options, bench.study, bench.space, *sampler, conditions_of(bench.job), bench.objective)};
   }
 };
 

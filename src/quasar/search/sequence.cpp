@@ -1,0 +1,58 @@
+#include "quasar/search/sequence.hpp"
+
+#include <algorithm>
+
+#include "quasar/search/tracker.hpp"
+
+namespace quasar::search {
+namespace {
+
+// Leaves every choice to RunOptions::first.
+class Nothing final : public Sampler {
+ public:
+  std::optional<Point> next(const History&, Rng&) override { return std::nullopt; }
+};
+
+}  // namespace
+
+Sequence::Sequence(RunOptions options, Study& study, const Space& space, StopConditions conditions, Objective objective)
+    : options_(std::move(options)),
+      study_(study),
+      space_(space),
+      conditions_(std::move(conditions)),
+      objective_(std::move(objective)) {
+  options_.begin = std::chrono::steady_clock::now();
+}
+
+Trial Sequence::evaluate(const Point& point) {
+  return evaluate(std::span<const Point>(&point, 1)).front();
+}
+
+std::vector<Trial> Sequence::evaluate(std::span<const Point> points) {
+  RunOptions options = options_;
+  for (const Point& point : points) {
+    if (find(point) == nullptr) options.first.push_back(point);
+  }
+  if (!options.first.empty()) {
+    Nothing nothing;
+    const RunResult result = run(options, study_, space_, nothing, conditions_, objective_);
+    const bool all = std::all_of(points.begin(), points.end(), [&](const Point& point) { return find(point) != nullptr; });
+    if (!all || result.end == RunResult::End::interrupted) throw SequenceOver{result};
+  }
+  std::vector<Trial> trials;
+  for (const Point& point : points) trials.push_back(*find(point));
+  return trials;
+}
+
+RunResult Sequence::finished(const std::string& reason) const {
+  return {RunResult::End::condition, reason, Tracker(study_.trials(), options_.stage, study_.directions().front()).counts()};
+}
+
+const Trial* Sequence::find(const Point& point) const {
+  for (const Trial& trial : study_.trials()) {
+    if (trial.finished() && !trial.interrupted() && trial.point == point) return &trial;
+  }
+  return nullptr;
+}
+
+}  // namespace quasar::search

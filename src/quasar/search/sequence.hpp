@@ -1,0 +1,43 @@
+// Trials chosen one after another in the light of the ones before: what a strategy that decides for itself is written with.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "quasar/search/run.hpp"
+
+namespace quasar::search {
+
+// Thrown by Sequence when no further trial may start; the strategy lets it pass, its caller turns it into the end of the run.
+struct SequenceOver {
+  RunResult result;
+};
+
+// Study, space and objective outlive the sequence. Not thread-safe; trials of one call run in parallel.
+class Sequence {
+ public:
+  // Time limits count from here. `options.first` must be empty.
+  Sequence(RunOptions options, Study& study, const Space& space, StopConditions conditions, Objective objective);
+
+  // The finished trial at this point. A point that the study has tried is recalled and costs nothing: a strategy that is resumed
+  // repeats its way for free. Throws SequenceOver when a stop condition holds or someone stops the run, Error for a point that
+  // is not one of the space.
+  Trial evaluate(const Point& point);
+
+  // The same for points that do not depend on each other: n_jobs of them at a time. In the order of `points`.
+  std::vector<Trial> evaluate(std::span<const Point> points);
+
+  // What the run amounts to when the strategy ends by itself; `reason` in words.
+  RunResult finished(const std::string& reason) const;
+
+ private:
+  const Trial* find(const Point& point) const;
+
+  RunOptions options_;
+  Study& study_;
+  const Space& space_;
+  StopConditions conditions_;
+  Objective objective_;
+};
+
+}  // namespace quasar::search

@@ -1,0 +1,71 @@
+#include "quasar/tune/precision.hpp"
+
+#include <string_view>
+
+#include "quasar/ops/op.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr std::string_view prefix = "node ";
+
+}  // namespace
+
+std::string precision_of(const std::string& node) {
+  return std::string(prefix) + node;
+}
+
+std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target) {
+  const ops::Survey survey = ops::survey(model);
+  const quant::Config config;
+  std::vector<std::string> names;
+  std::string why;
+  for (const auto& node : model.nodes) {
+    const auto found = survey.quantizable.find(node.name);
+    if (found == survey.quantizable.end() || !target.runs(node, found->second, config, why)) continue;
+    if (found->second.kind == ops::Kind::compute || found->second.kind == ops::Kind::elementwise) names.push_back(node.name);
+  }
+  return names;
+}
+
+Json with_precisions(Json search_space, std::span<const std::string> nodes) {
+  for (const auto& node : nodes) search_space[precision_of(node)] = {quantized, in_float};
+  return search_space;
+}
+
+Json config_words(const search::Space& space, const search::Point& point) {
+  const Json decoded = space.decode(point);
+  Json words = Json::object(), exclude = Json::array();
+  for (const auto& [key, value] : decoded.items()) {
+    if (!key.starts_with(prefix)) {
+      words[key] = value;
+    } else if (value == in_float) {
+      exclude.push_back(key.substr(prefix.size()));
+    }
+  }
+  if (exclude.empty()) return words;
+  if (words.contains("exclude") && !words["exclude"].is_null()) {
+    const Json given = words["exclude"];
+    for (const auto& element : given.is_array() ? given : Json::array({given})) exclude.push_back(element);
+  }
+  words["exclude"] = exclude;
+  return words;
+}
+
+search::Point changed(const search::Space& space, const search::Point& point,
+                      std::span<const std::pair<std::string, Json>> changes) {
+  Json words = Json::object();
+  for (const auto& [name, value] : point.values()) words[name] = value;
+  for (const auto& [name, value] : changes) words[name] = value;
+  return space.nearest_to(words);
+}
+
+std::vector<std::string> float_nodes(const search::Point& point) {
+  std::vector<std::string> nodes;
+  for (const auto& [name, value] : point.values()) {
+    if (name.starts_with(prefix) && value == in_float) nodes.push_back(name.substr(prefix.size()));
+  }
+  return nodes;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,55 @@
+// One model in which every operator can be switched between float and quantized, so that the effect of any subset is a run and
+// not a new model and session.
+//
+// Beside each unit of the float graph stands its quantized copy; a boolean input of the model says whose result is read
+// further on. Quantization is simulated in float arithmetic, whatever the types, with the weights that the plan holds:
+//   y = unit(x),  ŷ = Q(unit(Q(x), Q(w))),  v = where(switch, ŷ, y)
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/graph/model.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::tune {
+
+// An operator that can be left in float by itself: a weighted sum or an elementwise one, with the activations that its kernel
+// absorbs. Movements go with their producer.
+struct Unit {
+  std::string node;
+  std::string op_type;
+  double inputs_per_output = 1;  // products that one output is the sum of
+};
+
+// Thread-safe.
+class ToggledModel {
+ public:
+  // Units in topological order. Throws Error with ONNX Runtime's message when the model does not run.
+  ToggledModel(const graph::Model& model, const quant::Plan& plan);
+
+  const std::vector<Unit>& units() const { return units_; }
+
+  // The outputs with the units whose switch is on quantized; one switch per unit. Outputs that are not float32 are left out.
+  std::vector<Tensor> outputs(const data::Sample& sample, const std::vector<bool>& on) const;
+
+  // What each unit's own quantization does to its result, given inputs from the units before as they are switched.
+  struct Local {
+    double noise = 0;   // ‖y − ŷ‖²
+    double signal = 0;  // ‖y‖²
+    double size = 0;    // number of elements of y
+  };
+  std::vector<Local> locals(const data::Sample& sample, const std::vector<bool>& on) const;
+
+ private:
+  std::vector<Tensor> run(const data::Sample& sample, const std::vector<bool>& on, const std::vector<std::string>& names) const;
+
+  std::vector<Unit> units_;
+  std::vector<std::string> outputs_, locals_;  // names of graph outputs; three per unit
+  std::unique_ptr<runtime::Session> session_;
+};
+
+}  // namespace quasar::tune

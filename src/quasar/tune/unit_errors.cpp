@@ -1,0 +1,80 @@
+#include "quasar/tune/unit_errors.hpp"
+
+#include <cmath>
+
+#include "quasar/base/parallel.hpp"
+
+namespace quasar::tune {
+namespace {
+
+double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double sum = 0;
+  for (size_t k = 0; k < a.size(); k++) {
+    const auto x = a[k].as<float>(), y = b[k].as<float>();
+    for (size_t i = 0; i < x.size() && i < y.size(); i++) sum += (x[i] - y[i]) * static_cast<double>(x[i] - y[i]);
+  }
+  return std::sqrt(sum);
+}
+
+// Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
+std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                            const std::vector<bool>& chosen, size_t threads) {
+  const size_t units = model.units().size();
+  const std::vector<bool> off(units, false);
+  std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
+  parallel_for(samples.size(), threads, [&](size_t i) {
+    const data::Sample sample = samples.at(i);
+    const std::vector<Tensor> reference = model.outputs(sample, off);
+    std::vector<bool> switches = on;
+    for (size_t u = 0; u < units; u++) {
+      if (!chosen[u]) continue;
+      switches[u] = !on[u];
+      by_sample[i][u] = distance(reference, model.outputs(sample, switches));
+      switches[u] = on[u];
+    }
+  });
+  std::vector<double> means(units);
+  for (const auto& distances : by_sample) {
+    for (size_t u = 0; u < units; u++) means[u] += distances[u] / static_cast<double>(samples.size());
+  }
+  return means;
+}
+
+}  // namespace
+
+std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  const size_t units = model.units().size();
+  const std::vector<bool> off(units, false);
+  const std::vector<double> distances = flipped(model, samples, off, std::vector<bool>(units, true), threads);
+  std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
+  parallel_for(samples.size(), threads, [&](size_t i) { locals[i] = model.locals(samples.at(i), off); });
+  std::vector<UnitError> errors;
+  for (size_t u = 0; u < units; u++) {
+    ToggledModel::Local sum;
+    for (const auto& local : locals) {
+      sum.noise += local[u].noise;
+      sum.signal += local[u].signal;
+      sum.size += local[u].size;
+    }
+    const Unit& unit = model.units()[u];
+    errors.push_back({.unit = unit,
+                      .work = unit.inputs_per_output * sum.size / static_cast<double>(samples.size()),
+                      .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0,
+                      .output_error = distances[u]});
+  }
+  return errors;
+}
+
+std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                                 size_t threads) {
+  return flipped(model, samples, on, on, threads);
+}
+
+std::vector<double> with_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                              size_t threads) {
+  std::vector<bool> off = on;
+  off.flip();
+  return flipped(model, samples, on, off, threads);
+}
+
+}  // namespace quasar::tune

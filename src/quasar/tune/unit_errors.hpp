@@ -1,0 +1,29 @@
+// What the quantization of single operators costs, on a few samples of a toggled model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quasar/tune/toggled_model.hpp"
+
+namespace quasar::tune {
+
+struct UnitError {
+  Unit unit;
+  double work = 0;             // multiplications and additions per sample (weighted sums), or outputs
+  double noise_to_signal = 0;  // ‖y − ŷ‖² / ‖y‖² at its own output with everything before it in float, over all samples
+  double output_error = 0;     // mean over samples of the distance ‖f − q‖₂ of the model's outputs
+};
+
+// Every unit quantized alone. `output_error` is what the model then loses.
+std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+
+// Of the units that are on: the distance to the float outputs when this one returns to float. The others' are left 0.
+std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                                 size_t threads = 0);
+
+// Of the units that are off: the distance when this one is quantized too. The others' are left 0.
+std::vector<double> with_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                              size_t threads = 0);
+
+}  // namespace quasar::tune

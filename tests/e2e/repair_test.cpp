@@ -1,0 +1,76 @@
+// Accuracy-driven tuning, as a user runs it.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "e2e/program.hpp"
+
+namespace quasar::e2e {
+namespace {
+namespace fs = std::filesystem;
+
+struct Repair : testing::Test {
+  TemporaryFolder folder;
+  fs::path out = folder.path() / "out";
+
+  Ran search(const std::string& criterion, const std::string& metric = "L2", const std::string& arguments = "") {
+    write_file(folder.path() / "job.yaml",
+               "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                   ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+                   ", labels: label}\nsearch_metric: " + metric + "\naccuracy_criterion: " + criterion + "\n");
+    return run("search " + (folder.path() / "job.yaml").string() + " --output-dir " + out.string() + " " + arguments);
+  }
+  Json result() const { return read_json(out / "result.json"); }
+};
+
+TEST_F(Repair, TheDefaultIsEnoughForAnEasyGoal) {
+  const Ran ran = search("{criterion: relative, tolerable_loss: 0.01}", "agreement");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["status"], "ok");
+  EXPECT_EQ(result()["trials"]["executed"], 1);
+  EXPECT_TRUE(result()["tuning"]["float"].empty());
+}
+
+// The classifier's Softmax decides this model's distance; leaving it in float is what meets the goal.
+TEST_F(Repair, GivesUpNoMoreThanNeeded) {
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0.0011}");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = this->result();
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_LE(result["best"]["metrics"]["L2"]["value"], 0.0011);
+  ASSERT_EQ(result["tuning"]["float"].size(), 1u);
+  EXPECT_EQ(result["tuning"]["float"][0]["node"], "softmax");
+  EXPECT_EQ(result["tuning"]["sensitivity"][0]["node"], "softmax");
+  EXPECT_EQ(result["best"]["params"]["node softmax"], "float32");
+  const std::string config = read_file(out / "best_config.yaml");
+  EXPECT_NE(config.find("softmax"), std::string::npos) << config;
+}
+
+TEST_F(Repair, AMissedGoalKeepsTheBestAndSaysSo) {
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2", "--set n_trials=4");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  const Json result = this->result();
+  EXPECT_EQ(result["status"], "goal_missed");
+  EXPECT_EQ(result["trials"]["requested"], 4);
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
+TEST_F(Repair, ResumingRepeatsNothing) {
+  ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--set n_trials=3").code, 2);
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--resume");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = this->result();
+  std::set<int> numbers;
+  for (const auto& step : result["tuning"]["steps"]) numbers.insert(step["trial"].get<int>());
+  EXPECT_EQ(result["trials"]["requested"].get<size_t>(), numbers.size());
+  EXPECT_EQ(result["tuning"]["float"].size(), 1u);
+}
+
+TEST_F(Repair, ARelativeGoalOfADistanceIsExplained) {
+  const Ran ran = search("{criterion: relative, tolerable_loss: 0.01}");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("absolute"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace quasar::e2e

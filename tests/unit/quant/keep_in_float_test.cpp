@@ -1,0 +1,98 @@
+#include "quasar/quant/keep_in_float.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "made_up_statistics.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/session.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+std::vector<float> outputs_of(const graph::Model& model, const runtime::SessionOptions& options) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<Tensor> inputs;
+  for (const auto& input : model.inputs) {
+    std::vector<float> values(count_of(*input.shape));
+    for (auto& value : values) value = normal(random);
+    inputs.push_back(Tensor::of(*input.shape, values));
+  }
+  const auto out = runtime::Session(model, options).run(inputs);
+  return {out[0].as<float>().begin(), out[0].as<float>().end()};
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0, power = 0;
+  for (size_t i = 0; i < a.size(); i++) {
+    sum += std::pow(a[i] - b[i], 2);
+    power += std::pow(a[i], 2);
+  }
+  return std::sqrt(sum / power);
+}
+
+// Conv (one to eight channels), a Conv left in float with weights that a single scale would ruin, Conv.
+graph::Model uneven(int64_t middle) {
+  Builder b(3);
+  const auto first = b.node("Relu", {b.conv(b.input("x", {1, 2, 9, 9}), 2, middle, 3)});
+  const auto second = b.node("Relu", {b.conv(first, middle, 6, 3)});
+  auto& weights = b.model().initializers[b.model().nodes[2].inputs[1]];
+  std::vector<float> values(weights.as<float>().begin(), weights.as<float>().end());
+  for (size_t i = 0; i < values.size() / 6; i++) values[i] *= 300;
+  weights = Tensor::of(weights.shape(), values);
+  return b.finish({b.conv(second, 6, 4, 1)});
+}
+
+TEST(KeepInFloat, OnnxRuntimeDoesNotQuantizeWhatIsExcluded) {
+  for (const int64_t opset : {11, 13, 21}) {
+    for (const int64_t middle : {1, 8}) {
+      graph::Model model = uneven(middle);
+      model.opsets[""] = opset;
+      Config config = config_of(DataType::uint8, false);
+      config.exclude = {"Conv_1"};
+      const graph::Model quantized = apply(model, plan_of(model, config));
+      const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
+      EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.02) << "opset " << opset << ", " << middle << " channels";
+      const auto runs = runtime::runs_quantized(quantized, {"Conv_0", "Conv_1", "Conv_2"});
+      EXPECT_TRUE(runs.at("Conv_0"));
+      EXPECT_FALSE(runs.at("Conv_1"));
+      EXPECT_TRUE(runs.at("Conv_2"));
+    }
+  }
+}
+
+TEST(KeepInFloat, LeavesTheRestAlone) {
+  for (const auto& model : {separable(), residual(), branches(), attention(), recurrent()}) {
+    graph::Model quantized = apply(model, plan_of(model, config_of(DataType::uint8, false)));
+    const size_t nodes = quantized.nodes.size(), constants = quantized.initializers.size();
+    keep_in_float(quantized);
+    EXPECT_EQ(quantized.nodes.size(), nodes);
+    EXPECT_EQ(quantized.initializers.size(), constants);
+  }
+}
+
+TEST(KeepInFloat, GemmAndTransposedConvolutionToo) {
+  Builder b(4);
+  const auto image = b.node("Relu", {b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3)});
+  const auto larger =
+      b.node("Relu", {b.node("ConvTranspose", {image, b.weights({4, 5, 2, 2})}, {{"strides", std::vector<int64_t>{2, 2}}})});
+  const auto pooled = b.node("GlobalAveragePool", {b.conv(larger, 5, 6, 1)});
+  const auto flat = b.node("Reshape", {pooled, b.constant(Tensor::of<int64_t>({2}, {1, 6}))});
+  const auto hidden = b.node("Relu", {b.node("Gemm", {flat, b.weights({7, 6}), b.weights({7})}, {{"transB", int64_t{1}}})});
+  const auto model = b.finish({b.node("Gemm", {hidden, b.weights({7, 3})})});
+  Config config = config_of(DataType::uint8, false);
+  config.exclude = {"ConvTranspose_0", "Gemm_0"};
+  const graph::Model quantized = apply(model, plan_of(model, config));
+  const auto runs = runtime::runs_quantized(quantized, {"Conv_0", "ConvTranspose_0", "Gemm_0", "Gemm_1"});
+  EXPECT_FALSE(runs.at("ConvTranspose_0"));
+  EXPECT_FALSE(runs.at("Gemm_0"));
+  const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
+  EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.02);
+}
+
+}  // namespace
+}  // namespace quasar::quant

@@ -1,0 +1,99 @@
+#include "quasar/search/sequence.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/base/error.hpp"
+
+namespace quasar::search {
+namespace {
+
+struct Setting {
+  std::unique_ptr<Storage> storage = open_storage("memory");
+  Space space = Space::parse({{"a", {0, 1, 2, 3}}, {"b", {0, 1}}});
+  int executed = 0;
+
+  Objective objective() {
+    return [this](Job& job) {
+      executed++;
+      const double a = job.point().find("a")->get<double>();
+      if (a == 3) throw Error("three fails");
+      return Outcome{.values = {a}};
+    };
+  }
+  Sequence sequence(Study& study, const Json& conditions = Json::object()) {
+    return Sequence({.stage = "test"}, study, space, stop_conditions(conditions), objective());
+  }
+};
+
+Point point(int a, int b) {
+  return {{"a", a}, {"b", b}};
+}
+
+TEST(Sequence, EvaluatesInTheOrderOfItsCalls) {
+  Setting s;
+  Study study(*s.storage, {});
+  Sequence sequence = s.sequence(study);
+  EXPECT_EQ(sequence.evaluate(point(2, 1)).values.front(), 2);
+  EXPECT_EQ(sequence.evaluate(point(0, 1)).values.front(), 0);
+  EXPECT_EQ(study.trials().size(), 2u);
+  EXPECT_EQ(sequence.finished("enough").counts.complete, 2u);
+}
+
+TEST(Sequence, RecallsWhatTheStudyHas) {
+  Setting s;
+  {
+    Study study(*s.storage, {});
+    s.sequence(study).evaluate(point(1, 0));
+  }
+  Study study(*s.storage, {.resume = true});
+  Sequence sequence = s.sequence(study);
+  EXPECT_EQ(sequence.evaluate(point(1, 0)).number, 0);
+  EXPECT_EQ(s.executed, 1);
+  EXPECT_EQ(study.trials().size(), 1u);
+}
+
+TEST(Sequence, AFailedTrialIsAResult) {
+  Setting s;
+  Study study(*s.storage, {});
+  const Trial trial = s.sequence(study).evaluate(point(3, 0));
+  EXPECT_EQ(trial.state, State::failed);
+}
+
+TEST(Sequence, IndependentPointsComeBackInTheirOrder) {
+  Setting s;
+  Study study(*s.storage, {});
+  const std::vector<Point> points{point(2, 0), point(0, 0), point(2, 0), point(1, 0)};
+  const auto trials = s.sequence(study).evaluate(points);
+  ASSERT_EQ(trials.size(), 4u);
+  EXPECT_EQ(trials[0].values.front(), 2);
+  EXPECT_EQ(trials[1].values.front(), 0);
+  EXPECT_EQ(trials[2].number, trials[0].number);
+  EXPECT_EQ(s.executed, 3);
+}
+
+TEST(Sequence, TheBudgetEndsIt) {
+  Setting s;
+  Study study(*s.storage, {});
+  Sequence sequence = s.sequence(study, {{"n_trials", 2}});
+  sequence.evaluate(point(0, 0));
+  sequence.evaluate(point(1, 0));
+  sequence.evaluate(point(1, 0));  // recalled
+  try {
+    sequence.evaluate(point(2, 0));
+    FAIL();
+  } catch (const SequenceOver& over) {
+    EXPECT_EQ(over.result.end, RunResult::End::condition);
+    EXPECT_NE(over.result.reason.find("n_trials"), std::string::npos);
+  }
+  EXPECT_EQ(s.executed, 2);
+}
+
+TEST(Sequence, TheTimeLimitCountsFromItsBeginning) {
+  Setting s;
+  Study study(*s.storage, {});
+  Sequence sequence = s.sequence(study, {{"time_limit", 0}});
+  EXPECT_THROW(sequence.evaluate(point(0, 0)), SequenceOver);
+}
+
+}  // namespace
+}  // namespace quasar::search

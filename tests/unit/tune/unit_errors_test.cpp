@@ -1,0 +1,110 @@
+#include "quasar/tune/unit_errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quasar/base/rng.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::tune {
+namespace {
+
+Tensor noise(const Shape& shape, uint64_t seed, float scale) {
+  Rng rng(seed);
+  std::vector<float> values(count_of(shape));
+  for (auto& value : values) value = scale * static_cast<float>(rng.normal());
+  return Tensor::of(shape, values);
+}
+
+// x ─MatMul─ m ─Relu─ r ─MatMul─ y
+graph::Model chain() {
+  graph::Model model;
+  model.opsets[""] = 17;
+  model.inputs = {{"x", DataType::float32, Shape{1, 16}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 4}}};
+  model.initializers["w1"] = noise({16, 8}, 1, 0.5F);
+  model.initializers["w2"] = noise({8, 4}, 2, 0.5F);
+  model.nodes = {{.name = "first", .op_type = "MatMul", .domain = "", .inputs = {"x", "w1"}, .outputs = {"m"}},
+                 {.name = "relu", .op_type = "Relu", .domain = "", .inputs = {"m"}, .outputs = {"r"}},
+                 {.name = "second", .op_type = "MatMul", .domain = "", .inputs = {"r", "w2"}, .outputs = {"y"}}};
+  return model;
+}
+
+class Samples final : public data::Dataset {
+ public:
+  size_t size() const override { return 20; }
+  data::Sample at(size_t index) const override { return {noise({1, 16}, 50 + index, 1)}; }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+  std::string source() const override { return "test"; }
+};
+
+quant::QuantParams scale(float s) {
+  return {.type = DataType::int8, .scales = {s}, .zero_points = {0}};
+}
+
+double model_distance(const graph::Model& model, const quant::Plan& plan, const Samples& samples) {
+  const runtime::Session reference(model), candidate(quant::apply(model, plan), {.integer_kernels = false});
+  double sum = 0;
+  for (size_t i = 0; i < samples.size(); i++) {
+    const auto y = reference.run(samples.at(i)), q = candidate.run(samples.at(i));
+    double squares = 0;
+    for (size_t j = 0; j < 4; j++) squares += std::pow(y[0].as<float>()[j] - q[0].as<float>()[j], 2);
+    sum += std::sqrt(squares);
+  }
+  return sum / static_cast<double>(samples.size());
+}
+
+quant::Plan whole_plan() {
+  quant::Plan plan;
+  plan.values = {{"x", scale(0.05F)}, {"r", scale(0.05F)}, {"y", scale(0.1F)}};
+  plan.nodes["first"].weight = quant::ConstantPlan{1, scale(0.02F)};
+  plan.nodes["relu"] = {};
+  plan.nodes["second"].weight = quant::ConstantPlan{1, scale(0.02F)};
+  return plan;
+}
+
+TEST(ToggledModel, WithEverySwitchOnIsTheQuantizedModel) {
+  const graph::Model model = chain();
+  const Samples samples;
+  const ToggledModel toggled(model, whole_plan());
+  ASSERT_EQ(toggled.units().size(), 2u);
+  const runtime::Session reference(model), candidate(quant::apply(model, whole_plan()), {.integer_kernels = false});
+  for (size_t i = 0; i < samples.size(); i++) {
+    const auto y = reference.run(samples.at(i)), q = candidate.run(samples.at(i));
+    EXPECT_EQ(toggled.outputs(samples.at(i), {false, false})[0], y[0]);
+    const auto on = toggled.outputs(samples.at(i), {true, true});
+    for (size_t j = 0; j < 4; j++) EXPECT_NEAR(on[0].as<float>()[j], q[0].as<float>()[j], 1e-5);
+  }
+}
+
+TEST(UnitErrors, AloneIsTheErrorOfAModelInWhichNothingElseIsQuantized) {
+  const graph::Model model = chain();
+  quant::Plan plan;
+  plan.values = {{"r", scale(0.05F)}, {"y", scale(0.1F)}};
+  plan.nodes["second"].weight = quant::ConstantPlan{1, scale(0.02F)};
+  const Samples samples;
+  const auto errors = alone(ToggledModel(model, whole_plan()), samples);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[1].unit.node, "second");
+  EXPECT_DOUBLE_EQ(errors[1].work, 32);  // 8 inputs, 4 outputs
+  EXPECT_NEAR(errors[1].output_error, model_distance(model, plan, samples), 1e-6);
+  EXPECT_GT(errors[0].output_error, 0);
+  EXPECT_GT(errors[1].noise_to_signal, 0);
+}
+
+TEST(UnitErrors, FlippingOneSwitchOfTwo) {
+  const graph::Model model = chain();
+  const Samples samples;
+  const ToggledModel toggled(model, whole_plan());
+  const auto errors = alone(toggled, samples);
+  const auto without = without_each(toggled, samples, {true, true});
+  EXPECT_DOUBLE_EQ(without[0], errors[1].output_error);
+  EXPECT_DOUBLE_EQ(without[1], errors[0].output_error);
+  const auto with = with_each(toggled, samples, {true, false});
+  EXPECT_EQ(with[0], 0);
+  EXPECT_NEAR(with[1], model_distance(model, whole_plan(), samples), 1e-5);
+}
+
+}  // namespace
+}  // namespace quasar::tune
