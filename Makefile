@@ -7,10 +7,10 @@ sources = $(shell git ls-files '*.cpp' '*.hpp')
 help:            ## this list
 	@sed -n 's/^\([a-z -]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
 
-setup:           ## the Debian packages and ONNX Runtime that are missing
+setup:           ## the Debian packages, ONNX Runtime and ECharts that are missing
 	@scripts/setup.sh
 
-developer-setup: ## setup, and clang-format and clang-tidy
+developer-setup: ## setup, and clang-format, clang-tidy and chromium
 	@scripts/setup.sh --developer
 
 # CMake is run once per preset; from then on Ninja runs it when a CMake file changes.
@@ -24,7 +24,7 @@ build: build/release/build.ninja | setup   ## the program, at build/quasar
 demo: build      ## a search on a real model: report and best.onnx in build/demo
 	@rm -rf build/demo
 	build/quasar search examples/digits/search.yaml --output-dir build/demo
-	@echo "Best model: build/demo/best.onnx   figures: build/demo/result.json"
+	@echo "Best model: build/demo/best.onnx   report: build/demo/report.html   figures: build/demo/result.json"
 
 test: build/release/build.ninja | setup    ## everything: unit, contract, structure, install and end-to-end tests
 	cmake --build --preset release

@@ -38,3 +38,11 @@ if(NOT TARGET onnxruntime::onnxruntime)
                         ${onnxruntime_INCLUDE} INTERFACE_INCLUDE_DIRECTORIES ${onnxruntime_INCLUDE})
   set(QUASAR_BUNDLED_ONNXRUNTIME ${onnxruntime_LIBRARY})
 endif()
+
+# The plots of report.html; built into the library, so that a report needs neither a network nor a file beside it.
+execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/echarts.sh --where OUTPUT_VARIABLE echarts_copy OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+find_file(echarts_SCRIPT dist/echarts.min.js PATHS ${echarts_copy} NO_DEFAULT_PATH)
+if(NOT echarts_SCRIPT)
+  message(FATAL_ERROR "Apache ECharts was not found: run scripts/setup.sh (make build does)")
+endif()

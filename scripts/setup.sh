@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Brings in what a build needs and the machine lacks: Debian packages (packages.txt) and ONNX Runtime (onnxruntime.sh).
-# usage: scripts/setup.sh [--developer]       --developer: clang-format and clang-tidy too
+# Brings in what a build needs and the machine lacks: Debian packages (packages.txt), ONNX Runtime (onnxruntime.sh) and Apache ECharts
+# (echarts.sh).
+# usage: scripts/setup.sh [--developer]       --developer: clang-format, clang-tidy and chromium too
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 developer=${1:-}
@@ -52,8 +53,9 @@ mapfile -t packages < <(needed)
 mapfile -t missing < <(not_installed "${packages[@]}")
 [[ ${#missing[@]} -eq 0 ]] || install "${missing[@]}"
 
-if ! "$here/onnxruntime.sh" --found; then
+for library in onnxruntime echarts; do
+  "$here/$library.sh" --found && continue
   # npm fetches the library; Debian's own npm is large, so it comes only when it is needed.
   command -v npm > /dev/null || install npm
-  "$here/onnxruntime.sh"
-fi
+  "$here/$library.sh"
+done

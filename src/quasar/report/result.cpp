@@ -1,7 +1,9 @@
 #include "quasar/report/result.hpp"
 
+#include "quasar/base/parallel.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/trial.hpp"
 
 namespace quasar::report {
 namespace {
@@ -35,6 +37,8 @@ Json best_json(const tune::Winner& best) {
   const Json measured = measured_json(best);
   out.update(measured);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
+  out["layers"] = best.layers;
+  out["ranges"] = best.ranges;
   return out;
 }
 
@@ -47,6 +51,11 @@ Json candidates_json(const tune::Summary& summary) {
                    {"params", params_json(trial)}});
   }
   return out;
+}
+
+Json environment_json(const tune::Job& job) {
+  return {{"cores", cores()},         {"n_jobs", job.n_jobs},           {"target", job.target},
+          {"strategy", job.strategy}, {"search_algo", job.search_algo}, {"compiler", "g++ " __VERSION__}};
 }
 
 }  // namespace
@@ -65,17 +74,45 @@ std::string name_of(tune::Status status) {
   return "";
 }
 
+Json header_json(const tune::Job& job) {
+  const std::string& objective = job.metrics.front();
+  const bool maximize = tune::direction_of(objective) == search::Direction::maximize;
+  return {{"quasar", version()},
+          {"onnxruntime", runtime::version()},
+          {"cpu", runtime::cpu_name()},
+          {"seed", job.seed},
+          {"objectives", Json::array({{{"name", objective}, {"direction", maximize ? "maximize" : "minimize"}}})},
+          {"study", job.storage.find("://") == std::string::npos ? job.storage : ""},
+          {"study_name", job.study_name},
+          {"environment", environment_json(job)}};
+}
+
+Json baseline_json(const tune::Job& job, const tune::Measured& baseline) {
+  Json out{{"model", job.model.string()}};
+  out.update(measured_json(baseline));
+  return out;
+}
+
+Json counts_json(const search::Counts& counts) {
+  return {{"requested", counts.finished()}, {"executed", counts.executed()}, {"duplicate", counts.duplicates},
+          {"complete", counts.complete},    {"pruned", counts.pruned},       {"failed", counts.failed}};
+}
+
+Json best_so_far_json(const search::Trial& trial) {
+  Json metrics = Json::object();
+  const Json values = trial.user_attributes.value("metrics", Json::object());
+  for (const auto& [name, value] : values.items()) metrics[name] = {{"value", value}};
+  return {{"trial", trial.number}, {"params", params_json(trial)}, {"metrics", metrics}};
+}
+
 Json result_json(const tune::Job& job, const tune::Summary& summary) {
-  Json out{{"status", name_of(summary.status)}, {"reason", summary.reason},   {"quasar", version()},
-           {"onnxruntime", runtime::version()}, {"cpu", runtime::cpu_name()}, {"seed", job.seed},
-           {"seconds", summary.seconds}};
-  out["baseline"] = {{"model", job.model.string()}};
-  out["baseline"].update(measured_json(summary.baseline));
+  Json out{{"status", name_of(summary.status)}, {"reason", summary.reason}};
+  out.update(header_json(job));
+  out["seconds"] = summary.seconds;
+  out["baseline"] = baseline_json(job, summary.baseline);
   out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
   out["candidates"] = candidates_json(summary);
-  const search::Counts& counts = summary.counts;
-  out["trials"] = {{"requested", counts.finished()}, {"executed", counts.executed()}, {"duplicate", counts.duplicates},
-                   {"complete", counts.complete},    {"pruned", counts.pruned},       {"failed", counts.failed}};
+  out["trials"] = counts_json(summary.counts);
   if (!summary.story.is_null()) out["tuning"] = summary.story;
   out["phases"] = {{"prepare_s", summary.prepare_s},
                    {"float_s", summary.float_s},

@@ -10,6 +10,13 @@ namespace quasar::report {
 // The contract's result.json.
 Json result_json(const tune::Job& job, const tune::Summary& summary);
 
+// Its parts, for a report while the search runs: versions, machine, seed and objectives; the float model; trials by what became
+// of them; the best trial with what the study knows of it.
+Json header_json(const tune::Job& job);
+Json baseline_json(const tune::Job& job, const tune::Measured& baseline);
+Json counts_json(const search::Counts& counts);
+Json best_so_far_json(const search::Trial& trial);
+
 // "ok", "goal_missed", "no_candidate" or "interrupted".
 std::string name_of(tune::Status status);
 

@@ -36,7 +36,6 @@ const std::vector<LaterKey>& later_keys() {
                                          {"op_name_dict", nullptr},
                                          {"recipes", nullptr},
                                          {"warm_start", nullptr},
-                                         {"plot_results", false},
                                          {"advanced_fastft_search", false},
                                          {"advanced_fastft_params", nullptr},
                                          {"custom_op_library", nullptr}};
@@ -177,6 +176,7 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "load_study_if_exists", .fallback = false, .help = "continue a study that exists"},
       {.name = "enqueue", .fallback = Json::array(), .help = "configurations tried first"},
       {.name = "keep_models", .fallback = "best", .help = "which models stay", .choices = {"best", "candidates", "all"}},
+      {.name = "plot_results", .fallback = false, .help = "the report's plots as files of their own, .html and .svg"},
       {.name = "expected_time_per_config", .fallback = 0.0, .help = "seconds, for the estimate of --dry-run", .low = 0},
       {.name = "trial_time_limit", .fallback = 0.0, .help = "seconds; a trial past it fails (0: none)", .low = 0},
   };
@@ -280,6 +280,7 @@ Job parse_job(const Json& given, const fs::path& base) {
   job.load_if_exists = keys.flag("load_study_if_exists");
   for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
   job.keep_models = keys.text("keep_models");
+  job.plot_results = keys.flag("plot_results");
   job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : half_of_memory();
   return job;
 }

@@ -34,6 +34,7 @@ struct Job {
   std::string study_name, storage;
   bool load_if_exists = false;
   std::string keep_models;
+  bool plot_results = false;
   size_t memory_limit = 0;            // bytes
   std::vector<std::string> warnings;  // what the user should know before the search starts
 };

@@ -11,6 +11,7 @@
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/tune/portrait.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/quantize.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -115,8 +116,13 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   winner.latency = runtime::latency(model, *samples.evaluation);
   std::vector<std::string> nodes;
   for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
-  for (const auto& [name, runs] : runtime::runs_quantized(model, nodes)) (runs ? winner.quantized_nodes : winner.float_nodes)++;
+  const auto kernels = runtime::runs_quantized(model, nodes);
+  for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
+  const Json rounding = trial.user_attributes.value("rounding", Json());
+  const Sitter sitter{lab.model, plan, lab.calibration.seen(winner.config), kernels, rounding};
+  winner.layers = layers_of(sitter);
+  winner.ranges = ranges_of(sitter, winner.layers);
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
@@ -170,6 +176,7 @@ Summary search(const Job& job, const Monitor& monitor) {
                       .holdout = {},
                       .bytes = fs::file_size(job.model),
                       .latency = runtime::latency(model, *samples.evaluation)};
+  if (monitor.baseline) monitor.baseline(summary.baseline);
   summary.float_s = phase.seconds();
   calibration.observe();
 

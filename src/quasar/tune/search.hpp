@@ -15,13 +15,6 @@
 
 namespace quasar::tune {
 
-// Who watches, and who may stop it.
-struct Monitor {
-  Log log = {};
-  search::Listener listener = {};
-  std::stop_token stop = {};
-};
-
 enum class Status { ok, goal_missed, no_candidate, interrupted };
 
 // A model with what was measured on it.
@@ -32,10 +25,19 @@ struct Measured {
   runtime::Latency latency;
 };
 
+// Who watches, and who may stop it.
+struct Monitor {
+  Log log = {};
+  search::Listener listener = {};
+  std::stop_token stop = {};
+  std::function<void(const Measured&)> baseline = {};  // called when the float model has been measured
+};
+
 struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
+  Json layers, ranges;                          // portrait.hpp
 };
 
 // Everything that a report shows.

@@ -9,6 +9,9 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
 #include "quasar/cli/signals.hpp"
+#include "quasar/report/contents.hpp"
+#include "quasar/report/live.hpp"
+#include "quasar/report/pages.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/tune/preset.hpp"
 
@@ -47,10 +50,21 @@ class Search final : public Command {
     fs::create_directories(job.output_dir, code);
     if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
     console.log_to(job.output_dir / "auto_search.log");
-    const tune::Summary summary =
-        tune::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()});
+    const fs::path page = job.output_dir / "report.html";
+    report::LiveReport live(job, page);
+    const auto listener = [&](const search::Event& event) {
+      console.listener()(event);
+      live.hear(event);
+    };
+    const tune::Summary summary = tune::search(job, {.log = console.log(),
+                                                     .listener = listener,
+                                                     .stop = stop_requested(),
+                                                     .baseline = [&](const tune::Measured& baseline) { live.begin(baseline); }});
     console.close_progress();
-    write_file(job.output_dir / "result.json", report::result_json(job, summary).dump(2) + "\n");
+    const Json result = report::result_json(job, summary);
+    write_file(job.output_dir / "result.json", result.dump(2) + "\n");
+    report::write_pages(job, report::contents_of(result, summary.trials, job.words));
+    tell(console.log(), Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
     show(job, summary);
     return exit_code(summary.status);
   }
@@ -97,7 +111,8 @@ class Search final : public Command {
       std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
                 << " nodes in integer kernels, " << summary.best->float_nodes << " in float\n";
     }
-    std::cout << "results: " << job.output_dir.string() << " (status " << report::name_of(summary.status) << ")\n";
+    std::cout << "results: " << job.output_dir.string() << " (status " << report::name_of(summary.status) << "); look at "
+              << (job.output_dir / "report.html").string() << "\n";
   }
 
   static int exit_code(tune::Status status) {

@@ -1,0 +1,69 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "quasar/base/file.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/report/contents.hpp"
+#include "quasar/report/writer.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Report final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    app.add_option("folder", folder_, "a search's output_dir")->required();
+    app.add_option("other", other_, "another one, to be shown beside it");
+    app.add_option("--format", format_, "html, markdown or csv")->capture_default_str();
+    app.add_option("-o,--output", output_, "the file to write; '-' is standard output, the default of markdown and csv");
+    app.footer(
+        "Without -o a page goes to FOLDER/report.html, of two searches to FOLDER/comparison.html.\n"
+        "Example: quasar report quasar_out --format markdown");
+  }
+
+  int run() override {
+    const auto writer = report::writers::table().make(format_);
+    std::vector<Json> searches{report::open_contents(folder_)};
+    if (!other_.empty()) searches.push_back(report::open_contents(other_));
+    const auto names = names_of();
+    for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
+    const std::string text = writer->write(searches);
+    const fs::path file = destination();
+    if (file == "-") {
+      std::cout << text;
+    } else {
+      write_file(file, text);
+      std::cout << file.string() << "\n";
+    }
+    return exit_done;
+  }
+
+ private:
+  // What tells the folders apart: their last parts, or all of them where those are the same.
+  std::vector<std::string> names_of() const {
+    const auto last = [](const std::string& folder) {
+      return fs::absolute(folder / fs::path("")).parent_path().filename().string();
+    };
+    if (other_.empty()) return {last(folder_)};
+    return last(folder_) == last(other_) ? std::vector{folder_, other_} : std::vector{last(folder_), last(other_)};
+  }
+
+  fs::path destination() const {
+    if (!output_.empty()) return output_;
+    if (report::writers::table().resolve(format_) != "html") return "-";
+    return fs::path(folder_) / (other_.empty() ? "report.html" : "comparison.html");
+  }
+
+  std::string folder_, other_, format_ = "html", output_;
+};
+
+}  // namespace
+
+Entry<Command> report() {
+  return {"Shows what a search found, or two searches side by side.", make_as<Report, Command>};
+}
+
+}  // namespace quasar::cli::commands

@@ -1,0 +1,126 @@
+#include "quasar/report/advice.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+namespace quasar::report {
+namespace {
+
+using Pointer = Json::json_pointer;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+size_t count(const Json& result, const char* kind) {
+  return result.value(Pointer(std::string("/trials/") + kind), size_t{0});
+}
+
+void on_outcome(const Json& contents, Json& out) {
+  const Json& result = contents["result"];
+  const std::string status = result.value("status", "");
+  if (status == "interrupted")
+    out.push_back("The search was interrupted. `quasar search … --resume` continues it where it stopped.");
+  if (status == "no_candidate" || status == "goal_missed") {
+    out.push_back(
+        "No configuration met the goal. Allow more: per-channel weights, `algorithms: [adaround, null]`, 16-bit activations for "
+        "the worst "
+        "layers, or a larger tolerance.");
+  }
+  if (status == "ok" && result.contains("best") && result["best"].is_object())
+    out.push_back(
+        "Use best.onnx as it is, or make it again with `quasar quantize MODEL --config best_config.yaml --calib DATA -o "
+        "OUT.onnx`.");
+}
+
+void on_trials(const Json& contents, Json& out) {
+  const Json& result = contents["result"];
+  const size_t failed = count(result, "failed"), executed = count(result, "executed"), duplicates = count(result, "duplicate");
+  if (failed > 0) {
+    for (const auto& trial : contents["trials"]) {
+      if (trial["state"] != "failed") continue;
+      out.push_back(std::to_string(failed) + " of " + std::to_string(executed) + " trials failed; trial " +
+                    trial["number"].dump() + ": " + trial.value("error", std::string("no reason known")));
+      break;
+    }
+  }
+  if (duplicates > executed) {
+    out.push_back(
+        std::to_string(duplicates) + " of " + std::to_string(duplicates + executed) +
+        " configurations made a model that another one had made (they cost nothing): some choices of the space have no effect.");
+  }
+}
+
+// Whether the best value was found late: then more trials may find more.
+void on_convergence(const Json& contents, Json& out) {
+  const Json best = contents["result"].value(Pointer("/best/trial"), Json());
+  if (!best.is_number() || contents["trials"].size() < 20) return;
+  const auto last = contents["trials"].back()["number"].get<double>();
+  const double at = best.get<double>() / std::max(last, 1.0);
+  if (at > 0.8)
+    out.push_back(
+        "The best trial is one of the last: more trials (`--resume --set n_trials=…`) are likely to find a better one.");
+  if (at < 0.4)
+    out.push_back("The best trial came early and nothing beat it since: more trials of this space are unlikely to help.");
+}
+
+void on_parameters(const Json& contents, Json& out) {
+  std::string without;
+  for (const auto& item : contents["importance"]) {
+    if (item["share"].get<double>() < 0.01) without += (without.empty() ? "" : ", ") + item["name"].get<std::string>();
+  }
+  if (!without.empty() && contents["trials"].size() >= 10)
+    out.push_back("Hardly any effect on the objective (below 1 %): " + without +
+                  ". Holding them fixed makes the search shorter.");
+  const Json params = contents["result"].value(Pointer("/best/params"), Json::object());
+  for (const auto& parameter : contents["parameters"]) {
+    const std::string name = parameter["name"];
+    if (parameter["kind"] == "choice" || !params.contains(name) || !params[name].is_number()) continue;
+    const double value = params[name].get<double>();
+    if (value == parameter["low"].get<double>() || value == parameter["high"].get<double>())
+      out.push_back("The best " + name + " (" + number(value) +
+                    ") lies at the end of its range: a wider range may hold a better one.");
+  }
+}
+
+void on_evidence(const Json& contents, Json& out) {
+  const Json& result = contents["result"];
+  if (result.value("status", "") == "running" || !result.value("best", Json()).is_object()) return;
+  for (const auto& [name, facts] : contents["metrics"].items()) {
+    if (!facts["proportion"].get<bool>()) continue;
+    const Json score = result.value(Pointer("/best/metrics") / name, Json::object());
+    const double half = (score.value("high", 0.0) - score.value("low", 0.0)) / 2;
+    if (half < 0.02) continue;
+    out.push_back(name + " is known to ±" + number(100 * half) + " points only: " + std::to_string(score.value("samples", 0)) +
+                  " evaluation samples cannot tell closer candidates apart.");
+    break;
+  }
+  if (!result["best"].contains("holdout"))
+    out.push_back(
+        "There are no hold-out samples. The winner was chosen on the evaluation samples, so its score there is a little too "
+        "good; `holdout_data_reader` gives an unbiased one.");
+}
+
+void on_speed(const Json& contents, Json& out) {
+  const Json& result = contents["result"];
+  const double before = result.value(Pointer("/baseline/latency_ms/median"), 0.0);
+  const double after = result.value(Pointer("/best/latency_ms/median"), 0.0);
+  const size_t in_float = result.value(Pointer("/best/operators/float"), size_t{0});
+  if (before > 0 && after > before * 1.05)
+    out.push_back(
+        "The quantized model is slower than float here (" + number(after) + " against " + number(before) + " ms)" +
+        (in_float > 0 ? ": " + std::to_string(in_float) + " operators still run in float, with conversions around them." : "."));
+}
+
+}  // namespace
+
+Json advice_on(const Json& contents) {
+  Json out = Json::array();
+  for (const auto part : {on_outcome, on_trials, on_evidence, on_speed, on_convergence, on_parameters}) part(contents, out);
+  return out;
+}
+
+}  // namespace quasar::report

@@ -1,0 +1,177 @@
+#include "quasar/report/contents.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/eval/metric.hpp"
+#include "quasar/report/advice.hpp"
+#include "quasar/report/importance.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::report {
+namespace fs = std::filesystem;
+namespace {
+
+const char* name_of(search::State state) {
+  switch (state) {
+    case search::State::complete:
+      return "complete";
+    case search::State::pruned:
+      return "pruned";
+    case search::State::failed:
+      return "failed";
+    case search::State::running:
+      return "running";
+    case search::State::waiting:
+      return "waiting";
+  }
+  return "";
+}
+
+// JSON has no infinities; a report shows them as unknown.
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json trial_json(const search::Trial& trial, search::Time origin) {
+  Json out{{"number", trial.number}, {"state", trial.is_duplicate() ? "duplicate" : name_of(trial.state)}};
+  out["values"] = Json::array();
+  for (const double value : trial.values) out["values"].push_back(finite(value));
+  if (trial.values.empty() && !trial.intermediate.empty()) out["last"] = finite(trial.intermediate.rbegin()->second);
+  out["params"] = Json::object();
+  for (const auto& [name, value] : trial.point.values()) out["params"][name] = value;
+  if (trial.start) out["start_s"] = std::chrono::duration<double>(*trial.start - origin).count();
+  if (const auto seconds = trial.seconds()) out["seconds"] = *seconds;
+  for (const char* key : {"metrics", "duplicate_of", "stage", "candidate", "error", "build_s", "score_s", "quantized_nodes",
+                          "bytes", "latency_ms", "samples", "pruned_by", "reason"}) {
+    if (trial.user_attributes.contains(key)) out[key] = trial.user_attributes[key];
+  }
+  return out;
+}
+
+Json trials_json(std::span<const search::Trial> trials) {
+  search::Time origin = search::Time::max();
+  for (const auto& trial : trials) {
+    if (trial.start) origin = std::min(origin, *trial.start);
+  }
+  Json out = Json::array();
+  for (const auto& trial : trials) {
+    if (!trial.interrupted()) out.push_back(trial_json(trial, origin));
+  }
+  return out;
+}
+
+struct Described {
+  Json operator()(const search::Categorical& some) const { return {{"kind", "choice"}, {"choices", some.choices}}; }
+  Json operator()(const search::Integer& some) const {
+    return {{"kind", "integer"}, {"low", some.low}, {"high", some.high}, {"log", some.log}};
+  }
+  Json operator()(const search::Real& some) const {
+    return {{"kind", "real"}, {"low", some.low}, {"high", some.high}, {"log", some.log}};
+  }
+};
+
+// Every parameter that some trial has, in the order in which they first appear.
+Json parameters_json(std::span<const search::Trial> trials) {
+  Json out = Json::array();
+  std::set<std::string> known;
+  for (const auto& trial : trials) {
+    const auto& values = trial.point.values();
+    for (size_t i = 0; i < values.size() && i < trial.distributions.size(); ++i) {
+      if (!known.insert(values[i].first).second) continue;
+      Json parameter{{"name", values[i].first}};
+      parameter.update(std::visit(Described(), *trial.distributions[i]));
+      out.push_back(std::move(parameter));
+    }
+  }
+  return out;
+}
+
+// The metric's name and direction; others than the built-in ones are the user's, whose direction the result tells.
+Json metric_json(const std::string& name) {
+  if (const auto* known = eval::metrics::table().try_find(name)) {
+    const auto metric = known->second.make(Options(known->second.options, Json::object(), name));
+    return {{"direction", metric->direction() == eval::Direction::maximize ? "maximize" : "minimize"},
+            {"proportion", metric->is_proportion()}};
+  }
+  return {{"direction", "minimize"}, {"proportion", false}};
+}
+
+Json metrics_json(const Json& result) {
+  Json out = Json::object();
+  const Json metrics = result.value("/baseline/metrics"_json_pointer, Json::object());
+  for (const auto& [name, score] : metrics.items()) out[name] = metric_json(name);
+  return out;
+}
+
+// As the search recorded them; the first metric for results that do not say.
+Json objectives_of(const Json& result) {
+  if (result.contains("objectives")) return result["objectives"];
+  const Json metrics = result.value("/baseline/metrics"_json_pointer, Json::object());
+  if (metrics.empty()) return Json::array();
+  const std::string name = metrics.begin().key();
+  return Json::array({{{"name", name}, {"direction", metric_json(name)["direction"]}}});
+}
+
+std::string title_of(const Json& result) {
+  const std::string model = result.value("/baseline/model"_json_pointer, std::string());
+  return fs::path(model).filename().string();
+}
+
+// A configuration without what nobody should read in a report: tokens, and passwords in addresses of databases.
+Json without_secrets(const Json& words) {
+  if (words.is_structured()) {
+    Json out = words;
+    for (auto& [key, value] : out.items()) {
+      const bool secret = words.is_object() && (key.ends_with("token") || key.ends_with("password"));
+      value = secret ? Json("…") : without_secrets(value);
+    }
+    return out;
+  }
+  if (!words.is_string()) return words;
+  const std::string text = words.get<std::string>();
+  const size_t scheme = text.find("://"), end = text.rfind('@');
+  if (scheme == std::string::npos || end == std::string::npos || end < scheme) return words;
+  return text.substr(0, scheme + 3) + "…" + text.substr(end);
+}
+
+}  // namespace
+
+Json contents_of(const Json& result, std::span<const search::Trial> trials, const Json& words) {
+  Json contents{{"title", title_of(result)},
+                {"running", result.value("status", "") == "running"},
+                {"result", result},
+                {"words", without_secrets(words)}};
+  contents["objectives"] = objectives_of(result);
+  contents["metrics"] = metrics_json(result);
+  contents["parameters"] = parameters_json(trials);
+  contents["importance"] = importance_json(trials);
+  contents["trials"] = trials_json(trials);
+  contents["advice"] = advice_on(contents);
+  return contents;
+}
+
+Json open_contents(const fs::path& output_dir) {
+  const fs::path file = output_dir / "result.json";
+  if (!fs::is_directory(output_dir)) throw Error("'" + output_dir.string() + "' is no folder; name a search's output_dir");
+  if (!fs::exists(file))
+    throw Error("'" + output_dir.string() + "' holds no result.json, so it is not the output_dir of a search");
+  const Json result = parse_json(read_file(file), file.string());
+  std::vector<search::Trial> trials;
+  Json words = Json::object();
+  const fs::path database = output_dir / fs::path(result.value("study", std::string("auto_search.db")));
+  if (fs::exists(database)) {
+    const auto storage = search::open_storage(database.string());
+    const auto studies = storage->studies();
+    for (const auto& study : studies) {
+      if (studies.size() > 1 && study.name != result.value("study_name", "AutoSearch")) continue;
+      trials = storage->trials(study.id);
+      words = study.user_attributes.value("job", Json::object());
+    }
+  }
+  return contents_of(result, trials, words);
+}
+
+}  // namespace quasar::report

@@ -1,0 +1,25 @@
+// What every report shows of one search, as one JSON value: result.json, the trials, and what follows from them. A part that a
+// search does not have is left out, and every writer leaves it out in turn.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "quasar/base/json.hpp"
+#include "quasar/search/trial.hpp"
+
+namespace quasar::report {
+
+// {title, running, result, words, objectives: [{name, direction}], metrics: {name: {direction, proportion}},
+//  parameters: [{name, kind, choices | low, high, log}], importance: [{name, share}], advice: [text],
+//  trials: [{number, state, values, params, metrics, start_s, seconds, …}]}.
+//   result: as in result.json (a running search's has what is known so far)      words: the job's configuration
+//   start_s: seconds since the first trial's start                               seconds: how long the trial took
+Json contents_of(const Json& result, std::span<const search::Trial> trials, const Json& words);
+
+// The contents of a finished or interrupted search, from its result.json and its study (a search whose study is elsewhere has no
+// trials). Throws Error for a folder that holds no search.
+Json open_contents(const std::filesystem::path& output_dir);
+
+}  // namespace quasar::report

@@ -1,0 +1,103 @@
+#include "quasar/report/importance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "quasar/report/forest.hpp"
+
+namespace quasar::report {
+namespace {
+
+// The position of a value: of a choice its number, of a number its place in [0, 1] (on the logarithm where the range is).
+struct Position {
+  const Json& value;
+
+  double operator()(const search::Categorical& some) const {
+    const auto found = std::find(some.choices.begin(), some.choices.end(), value);
+    return static_cast<double>(found - some.choices.begin());
+  }
+  double operator()(const search::Integer& some) const {
+    return between(static_cast<double>(some.low), static_cast<double>(some.high), some.log);
+  }
+  double operator()(const search::Real& some) const { return between(some.low, some.high, some.log); }
+
+  double between(double low, double high, bool log) const {
+    const double x = value.get<double>();
+    if (!(high > low)) return 0;
+    return log ? std::log(x / low) / std::log(high / low) : (x - low) / (high - low);
+  }
+};
+
+size_t choices_of(const search::Distribution& distribution) {
+  const auto* some = std::get_if<search::Categorical>(&distribution);
+  return some == nullptr ? 0 : some->choices.size();
+}
+
+struct Table {
+  std::vector<std::string> names;
+  std::vector<Feature> features;
+  std::vector<std::vector<double>> rows;
+  std::vector<double> values;
+};
+
+bool counts(const search::Trial& trial, size_t objective) {
+  return trial.state == search::State::complete && objective < trial.values.size() && std::isfinite(trial.values[objective]);
+}
+
+// Parameters as columns; a value that a trial does not have is one more choice, and −1 where values are numbers.
+Table table_of(const std::vector<const search::Trial*>& trials, size_t objective) {
+  std::map<std::string, search::DistributionPtr> parameters;
+  for (const auto* trial : trials) {
+    for (size_t i = 0; i < trial->distributions.size(); ++i)
+      parameters.emplace(trial->point.values()[i].first, trial->distributions[i]);
+  }
+  Table table;
+  table.rows.resize(trials.size());
+  for (const auto& [name, distribution] : parameters) {
+    const size_t choices = choices_of(*distribution);
+    const double inactive = choices > 0 ? static_cast<double>(choices) : -1;
+    std::vector<double> column;
+    for (const auto* trial : trials) {
+      const Json* value = trial->point.find(name);
+      column.push_back(value == nullptr ? inactive : std::visit(Position{*value}, *distribution));
+    }
+    if (choices >= max_choices || std::set<double>(column.begin(), column.end()).size() < 2) continue;
+    table.names.push_back(name);
+    const auto missing = static_cast<double>(std::count(column.begin(), column.end(), inactive));
+    table.features.push_back({choices, missing / static_cast<double>(column.size())});
+    for (size_t i = 0; i < column.size(); ++i) table.rows[i].push_back(column[i]);
+  }
+  for (const auto* trial : trials) table.values.push_back(trial->values[objective]);
+  return table;
+}
+
+}  // namespace
+
+std::vector<Importance> importance_of(std::span<const search::Trial> trials, const ImportanceOptions& options) {
+  std::vector<const search::Trial*> complete;
+  for (const auto& trial : trials) {
+    if (counts(trial, options.objective)) complete.push_back(&trial);
+  }
+  if (complete.size() > options.trials)
+    complete.erase(complete.begin(), complete.end() - static_cast<std::ptrdiff_t>(options.trials));
+  if (complete.size() < 4) return {};
+  const Table table = table_of(complete, options.objective);
+  const std::vector<double> shares = variance_shares({table.features, table.rows, table.values}, options.trees);
+  double total = 0;
+  for (const double share : shares) total += share;
+  if (!(total > 0)) return {};
+  std::vector<Importance> out;
+  for (size_t i = 0; i < shares.size(); ++i) out.push_back({table.names[i], shares[i] / total});
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
+  return out;
+}
+
+Json importance_json(std::span<const search::Trial> trials) {
+  Json out = Json::array();
+  for (const auto& [name, share] : importance_of(trials)) out.push_back({{"name", name}, {"share", share}});
+  return out;
+}
+
+}  // namespace quasar::report

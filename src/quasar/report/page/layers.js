@@ -1,0 +1,46 @@
+// The model, operator by operator in the order in which it runs: what became of each, and how much error each one brings.
+'use strict';
+const layersOf = (contents) => at(contents.result, 'best', 'layers') || [];
+
+// What an operator runs in, and its colour: the bits of its weights, float where it stays in float.
+function precision(layer) {
+  if (layer.runs !== 'integer') return 'float';
+  const bits = /(?:u?int)(\d+)/.exec(layer.weight || layer.activation || '');
+  return bits ? `${bits[1]} bits` : 'integers';
+}
+const shades = () => { const s = series(); return { float: colour('bad'), '4 bits': s[3], '8 bits': s[0], '16 bits': s[5], integers: s[7] }; };
+
+function precisionMap(contents) {
+  const layers = layersOf(contents), shade = shades(), used = [...new Set(layers.map(precision))], map = element('div', { class: 'map', role: 'img', 'aria-label': 'Precision of every operator in graph order' });
+  const paint = () => map.replaceChildren(...layers.map((layer) => element('i', { style: `background:${shades()[precision(layer)]}`, title: `${layer.node}\n${layer.type}: ${precision(layer)}${layer.weight ? '\nweights ' + layer.weight : ''}${layer.why ? '\n' + layer.why : ''}` })));
+  paint();
+  document.addEventListener('themed', paint);
+  return [map, legend(used.map((name) => [`${name} (${layers.filter((layer) => precision(layer) === name).length})`, shade[name]]))];
+}
+
+function errorsOption(layers) {
+  const kinds = [['nearest rounding', (layer) => at(layer, 'error', 'before')], ['as quantized', (layer) => at(layer, 'error', 'after')], ['this layer alone', (layer) => layer.sensitivity]].filter(([, of]) => layers.some((layer) => isNumber(of(layer))));
+  const positive = layers.flatMap((layer) => kinds.map(([, of]) => of(layer))).filter((x) => x > 0), least = Math.min(...positive);
+  return {
+    grid: { left: 10, right: 12, top: 34, bottom: layers.length > 24 ? 44 : 12, containLabel: true }, legend: {},
+    xAxis: { type: 'category', data: layers.map((layer) => layer.node), axisTick: { show: false }, axisLabel: { rotate: 55, formatter: (name) => (name.length > 20 ? '…' + name.slice(-19) : name), hideOverlap: true } },
+    yAxis: { type: logarithmic(positive) ? 'log' : 'value', name: 'relative output error', nameTextStyle: { align: 'left' }, min: logarithmic(positive) ? 10 ** Math.floor(Math.log10(least)) : undefined, axisLabel: { formatter: (x) => number(x, 3) } },
+    tooltip: { trigger: 'axis', formatter: (bars) => `<b>${escaped(bars[0].name)}</b><br>${bars.map((bar) => `${bar.marker}${escaped(bar.seriesName)}: ${escaped(number(bar.value))}`).join('<br>')}` },
+    dataZoom: layers.length > 24 ? [{ type: 'slider', height: 18, bottom: 6, brushSelect: false, borderColor: colour('line'), textStyle: { color: colour('soft') }, labelFormatter: '' }, { type: 'inside', zoomOnMouseWheel: 'ctrl' }] : undefined,
+    series: kinds.map(([name, of]) => ({ name, type: 'bar', barMaxWidth: 12, itemStyle: { borderRadius: [3, 3, 0, 0] }, data: layers.map((layer) => (isNumber(of(layer)) ? of(layer) : '-')) })),
+  };
+}
+
+sections.push({ id: 'layers', title: 'Layers', build: () => {
+  const layers = layersOf(search);
+  if (!layers.length) return null;
+  const measured = layers.filter((layer) => layer.error || isNumber(layer.sensitivity)), place = new Map(layers.map((layer, i) => [layer, i]));
+  const columns = [{ title: '#', value: (layer) => place.get(layer) + 1 }, { title: 'operator', text: 'text', value: (layer) => layer.node }, { title: 'type', text: 'text', value: (layer) => layer.type },
+    { title: 'runs in', text: 'text', value: precision, show: (layer) => element('span', { class: layer.runs === 'integer' ? '' : 'bad' }, precision(layer)) }, { title: 'weights', text: 'text', value: (layer) => layer.weight || '' }, { title: 'output', text: 'text', value: (layer) => layer.activation || '' }];
+  if (layers.some((layer) => isNumber(layer.sensitivity))) columns.push({ title: 'alone', value: (layer) => layer.sensitivity, show: (layer) => number(layer.sensitivity, 3), help: 'Relative output error when only this layer is quantized' });
+  if (layers.some((layer) => layer.error)) columns.push({ title: 'nearest', value: (layer) => at(layer, 'error', 'before'), show: (layer) => number(at(layer, 'error', 'before'), 3), help: 'Relative output error with nearest rounding' }, { title: 'as quantized', value: (layer) => at(layer, 'error', 'after'), show: (layer) => number(at(layer, 'error', 'after'), 3) });
+  if (layers.some((layer) => isNumber(layer.weight_error))) columns.push({ title: 'weight error', value: (layer) => layer.weight_error, show: (layer) => number(layer.weight_error, 3), help: 'Mean squared rounding error of the weights over their mean square' });
+  if (layers.some((layer) => layer.why)) columns.push({ title: 'why', text: 'text wrap', value: (layer) => layer.why || '' });
+  return [element('p', { class: 'note' }, 'The best model\'s operators in the order in which they run: what each one computes in, as ONNX Runtime really executes it, and the error that it brings, as a part of its output\'s variance.'),
+    ...precisionMap(search), measured.length ? figure('Error by layer', 320, () => errorsOption(measured)) : null, element('div', { style: 'height:.8rem' }), table(columns, layers, { tall: layers.length > 16, sort: { column: 0 } })];
+} });

@@ -1,0 +1,92 @@
+// At a glance: status, float against best, size, speed, what to do next.
+'use strict';
+const verdicts = {
+  ok: ['good', 'finished'], running: ['soft', 'running'], goal_missed: ['warn', 'goal missed'],
+  no_candidate: ['warn', 'no candidate'], interrupted: ['warn', 'interrupted'],
+};
+
+function verdict(result) {
+  const [tone, text] = verdicts[result.status] || ['soft', result.status || 'unknown'];
+  return element('span', { class: 'pill ' + tone }, text);
+}
+
+const bestTrial = (contents) => contents.trials.find((trial) => trial.number === at(contents.result, 'best', 'trial'));
+const firstTrial = (contents) => contents.trials.find((trial) => trial.number === 0 && trial.state === 'complete');
+
+// Change from a to b, as its reader thinks of it: "−49 %" for what should be small, points for shares.
+function change(name, a, b) {
+  if (!isNumber(a) || !isNumber(b)) return '';
+  if (at(search.metrics, name, 'proportion')) return `${b >= a ? '+' : '−'}${Math.abs(100 * (b - a)).toFixed(2)} points`;
+  return a === 0 ? '' : `${b >= a ? '+' : '−'}${number(Math.abs(100 * (b / a - 1)), 3)} %`;
+}
+
+function card(what, big, more, tone) {
+  return element('div', { class: 'card' }, element('div', { class: 'what' }, what), element('div', { class: 'big ' + (tone || '') }, big), element('div', { class: 'more' }, more));
+}
+
+function metricCards(contents) {
+  const { baseline, best } = contents.result;
+  return Object.keys(at(best, 'metrics') || {}).sort((a, b) => (objectiveOf(contents).name === b) - (objectiveOf(contents).name === a)).slice(0, 3).map((name) => {
+    const mine = best.metrics[name], original = at(baseline, 'metrics', name);
+    const shift = original && original.value !== 0 ? `float ${score(name, original.value)} · ${change(name, original.value, mine.value)}` : interval(name, mine);
+    return card(name, score(name, mine.value), shift);
+  });
+}
+
+function costCards(contents) {
+  const { baseline, best } = contents.result, out = [];
+  const size = [at(baseline, 'bytes'), at(best, 'bytes')], time = [at(baseline, 'latency_ms', 'median'), at(best, 'latency_ms', 'median')];
+  if (isNumber(size[1])) out.push(card('size', bytes(size[1]), `float ${bytes(size[0])} · ${number(size[0] / size[1], 3)}× smaller`));
+  if (isNumber(time[1])) {
+    const gain = time[0] / time[1];
+    out.push(card('latency', number(time[1], 3) + ' ms', `float ${number(time[0], 3)} ms · ${gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'}`, gain < 0.95 ? 'warn' : ''));
+  }
+  const operators = at(best, 'operators');
+  if (operators) out.push(card('operators left in float', String(operators.float), `${operators.quantized} run in integer kernels`, operators.float ? 'warn' : 'good'));
+  return out;
+}
+
+function lead(contents) {
+  const { result } = contents, counts = result.trials || {}, name = objectiveOf(contents).name, best = result.best;
+  const of = element('p', { class: 'lead' });
+  if (best) of.append('Best is ', element('strong', {}, `trial ${best.trial}`), ` with ${name} `, element('strong', {}, score(name, at(best, 'metrics', name, 'value'))), '. ');
+  of.append(`${counts.executed ?? 0} trials were executed` + (counts.duplicate ? `, ${counts.duplicate} more were the same model as another` : '') +
+    (counts.pruned ? `, ${counts.pruned} given up early` : '') + (counts.failed ? `, ${counts.failed} failed` : '') + `, in ${seconds(result.seconds)}.`);
+  if (result.reason) of.append(` Ended because: ${result.reason}.`);
+  return of;
+}
+
+function progress(contents) {
+  const { done, total, left_s: left } = contents.progress || {};
+  if (!contents.running || !isNumber(done)) return null;
+  return element('div', {}, element('div', { class: 'progress', role: 'progressbar', 'aria-valuenow': done, 'aria-valuemax': total }, element('i', { style: `width:${total ? (100 * done) / total : 0}%` })),
+    element('p', { class: 'note' }, total ? `${done} of ${total} trials` : `${done} trials`, isNumber(left) ? `, about ${seconds(left)} left` : ''));
+}
+
+sections.push({ id: 'summary', title: 'Summary', wide: true, build: () => [
+  element('h1', {}, search.title || 'Search', ' ', verdict(search.result)), lead(search), progress(search),
+  element('div', { class: 'cards' }, metricCards(search), costCards(search))] });
+
+sections.push({ id: 'scores', title: 'Float against best', build: () => {
+  const { baseline, best } = search.result, first = firstTrial(search);
+  if (!best || !at(best, 'metrics')) return null;
+  const rows = [];
+  for (const name of Object.keys(best.metrics)) {
+    rows.push({ name, float: at(baseline, 'metrics', name, 'value'), first: at(first, 'metrics', name), best: best.metrics[name] });
+    if (at(best, 'holdout', name)) rows.push({ name: name + ' on hold-out samples', metric: name, float: at(baseline, 'holdout', name, 'value'), best: best.holdout[name] });
+  }
+  const show = (row, x) => score(row.metric || row.name, x);
+  return [element('p', { class: 'note' }, 'Every score is ONNX Runtime\'s. The interval holds the true value with 95 % confidence.', best.holdout ? ' Nobody saw the hold-out samples before the winner was chosen.' : ''),
+    table([
+      { title: 'metric', value: (row) => row.name }, { title: 'float', value: (row) => row.float, show: (row) => show(row, row.float) },
+      { title: 'default', value: (row) => row.first, show: (row) => show(row, row.first), help: 'Trial 0: the scheme\'s default configuration' },
+      { title: 'best', value: (row) => row.best.value, show: (row) => element('strong', {}, show(row, row.best.value)) },
+      { title: '95 % interval', value: (row) => row.best.high - row.best.low, show: (row) => interval(row.metric || row.name, row.best) || '–' },
+      { title: 'samples', value: (row) => row.best.samples }], rows)];
+} });
+
+sections.push({ id: 'next', title: 'What to do next', build: () => {
+  if (!search.advice.length) return null;
+  const code = (text) => text.split('`').map((part, i) => (i % 2 ? element('code', {}, part) : part));
+  return element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, code(text))));
+} });

@@ -1,0 +1,149 @@
+#include <cmath>
+#include <cstdio>
+
+#include "quasar/report/writer.hpp"
+
+namespace quasar::report::writers {
+namespace {
+
+using Pointer = Json::json_pointer;
+
+// Text from models and configurations, inert in Markdown and in a table's cell.
+std::string inert(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += ' ';
+    } else if (c == '<') {
+      out += "&lt;";
+    } else {
+      if (std::string_view("|`*_[]\\#").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string number(const Json& value, const char* form = "%.4g") {
+  if (!value.is_number()) return "–";
+  char text[32];
+  std::snprintf(text, sizeof(text), form, value.get<double>());
+  return text;
+}
+
+struct Row {
+  std::string name;
+  std::vector<std::string> cells;
+};
+
+std::string table(const std::vector<std::string>& head, const std::vector<Row>& rows) {
+  std::string out = "|", line = "|";
+  for (const auto& cell : head) {
+    out += " " + cell + " |";
+    line += line.size() == 1 ? " --- |" : " ---: |";
+  }
+  out += "\n" + line + "\n";
+  for (const auto& row : rows) {
+    out += "| " + row.name + " |";
+    for (const auto& cell : row.cells) out += " " + cell + " |";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string scored(const Json& contents, const std::string& metric, const Json& score) {
+  const bool share = contents["metrics"].contains(metric) && contents["metrics"][metric]["proportion"].get<bool>();
+  const auto shown = [&](const char* key) {
+    if (!score.contains(key) || !score[key].is_number()) return std::string("–");
+    return share ? number(100 * score[key].get<double>(), "%.2f") : number(score[key]);
+  };
+  std::string text = shown("value") + (share ? " %" : "");
+  if (score.contains("low") && score["low"] != score["high"]) text += " [" + shown("low") + ", " + shown("high") + "]";
+  return text;
+}
+
+// One row a metric (hold-out below it), then what the model costs; two columns, float and best, for every search.
+std::vector<Row> rows_of(const std::vector<Json>& searches) {
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& name, const auto& cell) {
+    Row row{name, {}};
+    for (const auto& contents : searches) {
+      for (const char* side : {"baseline", "best"}) row.cells.push_back(cell(contents, contents["result"].value(side, Json())));
+    }
+    rows.push_back(std::move(row));
+  };
+  for (const auto& [name, facts] : searches.front()["metrics"].items()) {
+    for (const char* split : {"metrics", "holdout"}) {
+      if (!searches.front()["result"].value(Pointer(std::string("/best/") + split), Json()).contains(name)) continue;
+      add(inert(name) + (std::string(split) == "holdout" ? " (hold-out)" : ""), [&](const Json& contents, const Json& side) {
+        return scored(contents, name,
+                      side.is_object() ? side.value(Pointer("/" + std::string(split)) / name, Json::object()) : Json::object());
+      });
+    }
+  }
+  const auto cost = [&](const char* name, const char* path, double scale) {
+    add(name, [&](const Json&, const Json& side) {
+      const Json value = side.is_object() ? side.value(Pointer(path), Json()) : Json();
+      return value.is_number() ? number(value.get<double>() * scale) : std::string("–");
+    });
+  };
+  cost("size, KB", "/bytes", 1e-3);
+  cost("latency, ms", "/latency_ms/median", 1);
+  cost("operators in float", "/operators/float", 1);
+  return rows;
+}
+
+std::string summary_of(const Json& contents) {
+  const Json& result = contents["result"];
+  const auto count = [&](const char* kind) {
+    return std::to_string(result.value(Pointer(std::string("/trials/") + kind), size_t{0}));
+  };
+  std::string out = "Status **" + inert(result.value("status", std::string())) +
+                    "**: " + inert(result.value("reason", std::string())) + ". " + count("executed") + " trials executed, " +
+                    count("duplicate") + " duplicates, " + count("pruned") + " pruned, " + count("failed") + " failed, " +
+                    number(result.value("seconds", Json())) + " s.\n";
+  return out;
+}
+
+std::string parameters_of(const Json& contents) {
+  const Json best = contents["result"].value(Pointer("/best/params"), Json::object());
+  if (best.empty()) return "";
+  std::vector<Row> rows;
+  for (const auto& [name, value] : best.items()) {
+    double share = NAN;
+    for (const auto& item : contents["importance"]) {
+      if (item["name"] == name) share = item["share"];
+    }
+    rows.push_back({inert(name),
+                    {inert(value.is_string() ? value.get<std::string>() : value.dump()),
+                     std::isnan(share) ? "" : number(100 * share, "%.1f") + " %"}});
+  }
+  return "\n" + table({"parameter", "best", "importance"}, rows);
+}
+
+class Markdown final : public Writer {
+ public:
+  std::string write(const std::vector<Json>& searches) const override {
+    std::string out;
+    std::vector<std::string> head{""};
+    for (const auto& contents : searches) {
+      const std::string name = inert(contents.value("name", contents.value("title", std::string())));
+      out += "## Quasar: " + name + "\n" + summary_of(contents) + "\n";
+      for (const char* side : {"float", "best"}) head.push_back(searches.size() > 1 ? name + ", " + side : side);
+    }
+    out += table(head, rows_of(searches));
+    for (const auto& contents : searches) out += parameters_of(contents);
+    if (searches.size() > 1) return out;
+    out += "\n";
+    for (const auto& advice : searches.front()["advice"]) out += "- " + advice.get<std::string>() + "\n";
+    return out;
+  }
+};
+
+}  // namespace
+
+Entry<Writer> markdown() {
+  return {"Tables for a pull request or a wiki.", make_as<Markdown, Writer>};
+}
+
+}  // namespace quasar::report::writers

@@ -1,0 +1,146 @@
+#include "quasar/tune/portrait.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/quant/weights.hpp"
+
+namespace quasar::tune {
+namespace {
+
+std::string in_words(const quant::QuantParams& params) {
+  const std::string type(name_of(params.type));
+  if (params.axis < 0 || params.scales.size() < 2) return type;
+  return type + " per channel";
+}
+
+// {Σ(w − ŵ)² / Σw²} of the nearest codes.
+Json weight_error(const Tensor& weights, const quant::QuantParams& params) {
+  const Tensor back = quant::dequantize(quant::quantize(weights, params), params);
+  const auto w = weights.as<float>(), v = back.as<float>();
+  double noise = 0, signal = 0;
+  for (size_t i = 0; i < w.size(); ++i) {
+    const double d = static_cast<double>(w[i]) - static_cast<double>(v[i]);
+    noise += d * d;
+    signal += static_cast<double>(w[i]) * static_cast<double>(w[i]);
+  }
+  return signal > 0 ? Json(noise / signal) : Json(nullptr);
+}
+
+const Tensor* weights_of(const Sitter& sitter, const graph::Node& node) {
+  const auto planned = sitter.plan.nodes.find(node.name);
+  if (planned == sitter.plan.nodes.end() || !planned->second.weight) return nullptr;
+  const size_t input = planned->second.weight->input;
+  return input < node.inputs.size() ? sitter.model.initializer(node.inputs[input]) : nullptr;
+}
+
+// node -> [before, after]
+std::map<std::string, Json> errors_of(const Json& rounding) {
+  std::map<std::string, Json> errors;
+  if (!rounding.is_object()) return errors;
+  for (const auto& layer : rounding.value("layers", Json::array()))
+    errors[layer[0].get<std::string>()] = {{"before", layer[1]}, {"after", layer[2]}};
+  return errors;
+}
+
+// The least and greatest value that the codes express, over all channels.
+std::pair<double, double> expressed(const quant::QuantParams& params) {
+  const quant::Grid grid = quant::grid_of(params.type, false);
+  double low = 0, high = 0;
+  for (size_t i = 0; i < params.scales.size(); ++i) {
+    const double scale = static_cast<double>(params.scales[i]), zero = static_cast<double>(params.zero_points[i]);
+    low = std::min(low, scale * (static_cast<double>(grid.low) - zero));
+    high = std::max(high, scale * (static_cast<double>(grid.high) - zero));
+  }
+  return {low, high};
+}
+
+Json distribution(const stats::Histogram& histogram, const quant::QuantParams& params) {
+  constexpr size_t bins = 80;
+  const double low = histogram.range().low, high = histogram.range().high;
+  if (histogram.total() == 0 || !(high > low)) return nullptr;
+  const auto [least, greatest] = expressed(params);
+  std::vector<uint64_t> counts(bins);
+  uint64_t outside = 0;
+  const auto add = [&](double value, uint64_t count) {
+    const double place = (value - low) / (high - low) * static_cast<double>(bins);
+    counts[static_cast<size_t>(std::clamp(place, 0.0, static_cast<double>(bins - 1)))] += count;
+    if (value < least || value > greatest) outside += count;
+  };
+  for (size_t i = 0; i < histogram.bins(); ++i) {
+    if (histogram.counts()[i] > 0) add(std::clamp(histogram.edge(i) + histogram.width() / 2, low, high), histogram.counts()[i]);
+  }
+  add(0, histogram.zeros());
+  return {{"type", in_words(params)},
+          {"low", low},
+          {"high", high},
+          {"counts", counts},
+          {"range", {least, greatest}},
+          {"clipped", static_cast<double>(outside) / static_cast<double>(histogram.total())}};
+}
+
+// How much a layer loses: what is known best of it.
+double loss_of(const Json& layer) {
+  if (layer.contains("sensitivity")) return layer["sensitivity"];
+  if (layer.contains("error")) return layer["error"].value("after", 0.0);
+  return layer.contains("weight_error") && layer["weight_error"].is_number() ? layer["weight_error"].get<double>() : 0;
+}
+
+}  // namespace
+
+Json layers_of(const Sitter& sitter) {
+  const auto errors = errors_of(sitter.rounding);
+  Json layers = Json::array();
+  for (const auto& node : sitter.model.nodes) {
+    const auto planned = sitter.plan.nodes.find(node.name);
+    const auto skipped = sitter.plan.skipped.find(node.name);
+    if (planned == sitter.plan.nodes.end() && skipped == sitter.plan.skipped.end()) continue;
+    const auto runs = sitter.runs.find(node.name);
+    const bool integer = runs != sitter.runs.end() && runs->second;
+    Json layer{{"node", node.name}, {"type", node.op_type}, {"runs", integer ? "integer" : "float"}};
+    if (skipped != sitter.plan.skipped.end()) layer["why"] = skipped->second;
+    if (planned != sitter.plan.nodes.end() && !integer) layer["why"] = "ONNX Runtime runs it in float between Q/DQ pairs";
+    const auto value = node.outputs.empty() ? sitter.plan.values.end() : sitter.plan.values.find(node.outputs.front());
+    if (value != sitter.plan.values.end()) layer["activation"] = in_words(value->second);
+    if (const Tensor* weights = weights_of(sitter, node)) {
+      const quant::QuantParams& params = planned->second.weight->params;
+      layer["weight"] = in_words(params);
+      if (errors.empty() && weights->type() == DataType::float32) layer["weight_error"] = weight_error(*weights, params);
+    }
+    if (const auto error = errors.find(node.name); error != errors.end()) layer["error"] = error->second;
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+Json ranges_of(const Sitter& sitter, const Json& layers, size_t count) {
+  std::vector<const Json*> worst;
+  for (const auto& layer : layers) {
+    if (layer.contains("weight")) worst.push_back(&layer);
+  }
+  std::stable_sort(worst.begin(), worst.end(), [](const Json* a, const Json* b) { return loss_of(*a) > loss_of(*b); });
+  worst.resize(std::min(worst.size(), count));
+  const graph::Index index(sitter.model);
+  Json out = Json::array();
+  for (const Json* layer : worst) {
+    const graph::Node& node = *index.node((*layer)["node"].get<std::string>());
+    Json shown{{"node", node.name}, {"type", node.op_type}};
+    const auto value = sitter.plan.values.find(node.inputs.front());
+    const auto seen = sitter.seen.find(node.inputs.front());
+    if (value != sitter.plan.values.end() && seen != sitter.seen.end()) {
+      shown["activation"] = distribution(seen->second.histogram, value->second);
+      if (shown["activation"].is_object()) shown["activation"]["name"] = node.inputs.front();
+    }
+    const Tensor* weights = weights_of(sitter, node);
+    if (weights != nullptr && weights->type() == DataType::float32) {
+      stats::Requests requests;
+      requests.histogram = true;
+      shown["weight"] = distribution(stats::of_values(weights->as<float>(), requests).histogram,
+                                     sitter.plan.nodes.at(node.name).weight->params);
+    }
+    out.push_back(std::move(shown));
+  }
+  return out;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,31 @@
+// Runs inside a report: draws every plot, sorts every table, and writes what it found where --dump-dom shows it.
+addEventListener('error', (event) => findings.errors.push(String(event.message)));
+const findings = { errors: [], plots: 0, empty: [], tables: 0, unsorted: [], sections: [] };
+const numbers = (table, column) => [...table.tBodies[0].rows].map((row) => parseFloat(row.cells[column].textContent)).filter((x) => !isNaN(x));
+setTimeout(() => {
+  try {
+    drawAll(false);
+    for (const figure of document.querySelectorAll('figure')) {
+      findings.plots += 1;
+      if (figure.querySelectorAll('svg path, svg circle, canvas').length < 3) findings.empty.push(figure.dataset.plot);
+    }
+    for (const table of document.querySelectorAll('table')) {
+      findings.tables += 1;
+      const button = table.querySelector('thead button');
+      button.click();
+      const once = numbers(table, 0);
+      button.click();
+      const twice = numbers(table, 0);
+      const sorted = (list, sign) => list.every((x, i) => i === 0 || sign * (x - list[i - 1]) >= 0);
+      if (once.length > 1 && !((sorted(once, 1) && sorted(twice, -1)) || (sorted(once, -1) && sorted(twice, 1)))) findings.unsorted.push(table.textContent.slice(0, 40));
+    }
+    findings.sections = [...document.querySelectorAll('main > [id]')].map((section) => section.id);
+    findings.wide = document.documentElement.scrollWidth > innerWidth + 1;
+    findings.title = document.title;
+    for (const name of ['dark', 'light']) theme(name);
+  } catch (error) { findings.errors.push(String(error && error.stack)); }
+  const out = document.createElement('pre');
+  out.id = 'findings';
+  out.textContent = JSON.stringify(findings);
+  document.body.append(out);
+}, 300);

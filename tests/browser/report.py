@@ -1,0 +1,84 @@
+"""Opens reports in headless Chromium: no errors on the console, every plot drawn, tables sort, nothing wider than the window.
+
+usage: report.py QUASAR SOURCE_FOLDER        exit 77: there is no Chromium, nothing was tested
+"""
+
+import html
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if not browser:
+    print("no Chromium here")
+    sys.exit(77)
+quasar, source = sys.argv[1], Path(sys.argv[2])
+probe = (source / "tests/browser/probe.js").read_text()
+EVIL = "</script><script>document.title='broken into'</script><img src=x onerror=\"document.title='broken into'\">"
+
+
+def findings(page, folder, width):
+    """What probe.js finds in a page, with what the console said."""
+    probed = folder / "probed.html"
+    probed.write_text(page.replace("</body>", f"<script>{probe}</script></body>"))
+    ran = subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={folder}/profile",
+         f"--window-size={width},1000", "--virtual-time-budget=4000", "--dump-dom", probed.as_uri()],
+        capture_output=True, text=True, timeout=240)
+    match = re.search(r'<pre id="findings">(.*?)</pre>', ran.stdout, re.S)
+    assert match, f"the page did not run: {ran.stderr[-2000:]}"
+    found = json.loads(html.unescape(match.group(1)))
+    found["console"] = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
+    return found
+
+
+def check(what, found, sections, plots):
+    print(what, {key: found[key] for key in ("plots", "tables", "sections")})
+    assert not found["errors"] and not found["console"], (what, found["errors"], found["console"])
+    assert not found["empty"], (what, "plots without content", found["empty"])
+    assert not found["unsorted"], (what, "tables that do not sort", found["unsorted"])
+    assert not found["wide"], (what, "wider than the window")
+    assert set(sections) <= set(found["sections"]), (what, set(sections) - set(found["sections"]))
+    assert found["plots"] >= plots, (what, found["plots"])
+    assert "broken" not in found["title"], what
+
+
+def run(*arguments):
+    return subprocess.run([quasar, *map(str, arguments)], check=True, capture_output=True, text=True)
+
+
+def spoil(folder):
+    """Puts markup wherever a report takes text from a model or a configuration."""
+    result = json.loads((folder / "result.json").read_text())
+    result["reason"] = EVIL
+    result["baseline"]["model"] = EVIL
+    for layer in result["best"].get("layers", []):
+        layer["node"] = layer["why"] = EVIL + layer["node"]
+    for layer in result["best"].get("ranges", []):
+        layer["node"] = EVIL + layer["node"]
+    (folder / "result.json").write_text(json.dumps(result))
+    with sqlite3.connect(folder / "auto_search.db") as database:
+        database.execute("update trial_params set param_name = ? where param_name = 'weight_params_quant_granularity'", (EVIL,))
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    folder = Path(scratch)
+    run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "a", "--quiet", "--set", "plot_results=true")
+    run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "b", "--quiet", "--set",
+        "search_space.weight_params.quant_granularity=[Channel]")
+    page = (folder / "a/report.html").read_text()
+    parts = ["summary", "scores", "history", "importance", "slices", "parallel", "layers", "ranges", "trials", "reproduce", "time"]
+    for width in (1280, 500):
+        check(f"report at {width}", findings(page, folder, width), parts, 8)
+    check("history alone", findings((folder / "a/opt_history.html").read_text(), folder, 900), ["history"], 1)
+    check("importance alone", findings((folder / "a/param_importance.html").read_text(), folder, 900), ["importance"], 1)
+    run("report", folder / "a", folder / "b")
+    check("comparison", findings((folder / "a/comparison.html").read_text(), folder, 1280), ["compare-summary", "compare-history", "compare-layers"], 1)
+    spoil(folder / "a")
+    run("report", folder / "a")
+    check("hostile names", findings((folder / "a/report.html").read_text(), folder, 1280), parts, 8)

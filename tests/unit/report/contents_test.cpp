@@ -1,0 +1,90 @@
+#include "quasar/report/contents.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/report/svg.hpp"
+#include "quasar/report/writer.hpp"
+#include "unit/report/trials.hpp"
+
+namespace quasar::report {
+namespace {
+
+constexpr const char* attack = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+Json hostile_contents() {
+  auto trials = grid_trials();
+  trials[1].state = search::State::failed;
+  trials[1].user_attributes["error"] = attack;
+  Json result = small_result();
+  result["baseline"]["model"] = std::string("models/") + "<script>alert(1)<!--.onnx";
+  result["reason"] = attack;
+  result["best"]["params"]["b"] = attack;
+  result["best"]["layers"] = {{{"node", attack}, {"type", "Conv"}, {"runs", "integer"}, {"weight", "int8"}}};
+  return contents_of(result, trials, {{"model_input", attack}});
+}
+
+TEST(Report, TextFromModelsIsInertInThePage) {
+  const auto writer = writers::table().make("html");
+  const std::string harmless = writer->write({contents_of(small_result(), grid_trials(), Json::object())});
+  const std::string page = writer->write({hostile_contents()});
+  EXPECT_EQ(count_of(page, "<script"), count_of(harmless, "<script"));
+  EXPECT_EQ(count_of(page, "</script"), count_of(harmless, "</script"));
+  EXPECT_EQ(count_of(page, "<!--"), count_of(harmless, "<!--"));
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+}
+
+TEST(Report, TextFromModelsIsInertInMarkdownAndSvg) {
+  const Json contents = hostile_contents();
+  const std::string text = writers::table().make("markdown")->write({contents});
+  EXPECT_EQ(text.find("<script"), std::string::npos);
+  EXPECT_EQ(history_svg(contents).find("<script"), std::string::npos);
+}
+
+TEST(Report, PageNeedsNoNetworkAndNamesTheLicence) {
+  const std::string page = writers::table().make("html")->write({contents_of(small_result(), grid_trials(), Json::object())});
+  EXPECT_EQ(page.find("src=\"http"), std::string::npos);
+  EXPECT_EQ(page.find("href=\"http"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  EXPECT_NE(page.find("Apache License"), std::string::npos);
+  EXPECT_LT(page.size(), 1'500'000U);
+}
+
+TEST(Report, HidesTokensAndPasswords) {
+  const Json words{{"study_storage_db", "postgresql://me:secret@host/db"},
+                   {"tuning_criterion", {{"strategy_kwargs", {{"sigopt_api_token", "secret"}}}}}};
+  const Json contents = contents_of(small_result(), {}, words);
+  EXPECT_EQ(contents.dump().find("secret"), std::string::npos);
+  EXPECT_NE(contents.dump().find("@host/db"), std::string::npos);
+}
+
+TEST(Report, ContentsTellStatesAndParameters) {
+  auto trials = grid_trials();
+  trials[2].user_attributes["duplicate_of"] = 0;
+  const Json contents = contents_of(small_result(), trials, Json::object());
+  EXPECT_EQ(contents["title"], "net.onnx");
+  EXPECT_EQ(contents["trials"].size(), 12U);
+  EXPECT_EQ(contents["trials"][2]["state"], "duplicate");
+  EXPECT_EQ(contents["parameters"].size(), 3U);
+  EXPECT_TRUE(contents["metrics"]["top1"]["proportion"]);
+  EXPECT_FALSE(contents["importance"].empty());
+}
+
+TEST(Report, CsvQuotesWhatNeedsIt) {
+  const std::string text = writers::table().make("csv")->write({hostile_contents()});
+  EXPECT_EQ(count_of(text, "\r\n"), 13U);
+  EXPECT_EQ(text.substr(0, text.find("\r\n")), "trial,state,objective L2,seconds,duplicate_of,error,a,b,c");
+}
+
+TEST(Report, AdviceNamesParametersWithoutEffect) {
+  const Json contents = contents_of(small_result(), grid_trials(), Json::object());
+  EXPECT_NE(contents["advice"].dump().find("Hardly any effect on the objective (below 1 %): c"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quasar::report

@@ -1,0 +1,82 @@
+#include "quasar/report/importance.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/base/rng.hpp"
+#include "unit/report/trials.hpp"
+
+namespace quasar::report {
+namespace {
+
+double share_of(const std::vector<Importance>& all, const std::string& name) {
+  for (const auto& one : all) {
+    if (one.name == name) return one.share;
+  }
+  return 0;
+}
+
+// The variances of 3a and b on the grid are 6 and 1/4.
+TEST(Importance, OfAnAdditiveFunctionIsItsVariances) {
+  const auto found = importance_of(grid_trials());
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().name, "a");
+  EXPECT_NEAR(share_of(found, "a"), 6 / 6.25, 0.03);
+  EXPECT_NEAR(share_of(found, "b"), 0.25 / 6.25, 0.03);
+  EXPECT_LT(share_of(found, "c"), 0.01);
+}
+
+TEST(Importance, SharesAddToOneAndAreTheSameEveryTime) {
+  const auto trials = grid_trials();
+  const auto first = importance_of(trials), second = importance_of(trials);
+  double sum = 0;
+  ASSERT_EQ(first.size(), second.size());
+  for (size_t i = 0; i < first.size(); ++i) {
+    sum += first[i].share;
+    EXPECT_EQ(first[i].share, second[i].share);
+  }
+  EXPECT_NEAR(sum, 1, 1e-12);
+}
+
+// y = x on [0, 1] against y = z²/10 on a logarithmic range.
+TEST(Importance, OfNumbersFollowsTheirRange) {
+  Rng rng(3);
+  std::vector<search::Trial> trials;
+  for (int i = 0; i < 120; ++i) {
+    const double x = rng.uniform(), z = rng.uniform();
+    trials.push_back(complete_trial(i, {{"x", x}, {"z", std::pow(10, 4 * z)}},
+                                    {search::Real{.low = 0, .high = 1}, search::Real{.low = 1, .high = 1e4, .log = true}},
+                                    x + z * z / 10));
+  }
+  const auto found = importance_of(trials);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found.front().name, "x");
+  EXPECT_GT(found.front().share, 0.95);  // 1/12 against 4/45/100
+}
+
+// A parameter matters by being there: its own value does not.
+TEST(Importance, CountsWhetherAParameterIsThere) {
+  std::vector<search::Trial> trials;
+  const search::Distribution on = search::Categorical{{"yes", "no"}};
+  const search::Distribution rate = search::Real{.low = 0, .high = 1};
+  for (int i = 0; i < 40; ++i) {
+    const double x = (i % 20) / 20.0;
+    if (i < 20) {
+      trials.push_back(complete_trial(i, {{"on", "yes"}, {"rate", x}}, {on, rate}, 1));
+    } else {
+      trials.push_back(complete_trial(i, {{"on", "no"}}, {on}, 2));
+    }
+  }
+  const auto found = importance_of(trials);
+  ASSERT_EQ(found.size(), 2U);  // either explains it: trees choose the first
+  EXPECT_GT(share_of(found, "on") + share_of(found, "rate"), 0.99);
+}
+
+TEST(Importance, IsUnknownWhereNothingVaries) {
+  EXPECT_TRUE(importance_of({}).empty());
+  auto trials = grid_trials();
+  for (auto& trial : trials) trial.values = {1.0};
+  EXPECT_TRUE(importance_of(trials).empty());
+}
+
+}  // namespace
+}  // namespace quasar::report
