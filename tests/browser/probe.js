@@ -21,7 +21,7 @@ setTimeout(() => {
     }
     findings.sections = [...document.querySelectorAll('main > [id]')].map((section) => section.id);
     findings.wide = document.documentElement.scrollWidth > innerWidth + 1;
-    findings.title = document.title;
+    findings.broken = Boolean(window.broken);
     for (const name of ['dark', 'light']) theme(name);
   } catch (error) { findings.errors.push(String(error && error.stack)); }
   const out = document.createElement('pre');

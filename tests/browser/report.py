@@ -19,13 +19,14 @@ if not browser:
     sys.exit(77)
 quasar, source = sys.argv[1], Path(sys.argv[2])
 probe = (source / "tests/browser/probe.js").read_text()
-EVIL = "</script><script>document.title='broken into'</script><img src=x onerror=\"document.title='broken into'\">"
+EVIL = "</script><script>window.broken = true</script><img src=x onerror=\"window.broken = true\">"
 
 
 def findings(page, folder, width):
     """What probe.js finds in a page, with what the console said."""
     probed = folder / "probed.html"
-    probed.write_text(page.replace("</body>", f"<script>{probe}</script></body>"))
+    head, tail = page.rsplit("</body>", 1)
+    probed.write_bytes(f"{head}<script>{probe}</script></body>{tail}".encode())
     ran = subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={folder}/profile",
          f"--window-size={width},1000", "--virtual-time-budget=4000", "--dump-dom", probed.as_uri()],
@@ -45,7 +46,11 @@ def check(what, found, sections, plots):
     assert not found["wide"], (what, "wider than the window")
     assert set(sections) <= set(found["sections"]), (what, set(sections) - set(found["sections"]))
     assert found["plots"] >= plots, (what, found["plots"])
-    assert "broken" not in found["title"], what
+    assert not found["broken"], (what, "text from the model was run")
+
+
+def text(path):
+    return path.read_bytes().decode()  # byte by byte: ECharts holds line ends that must stay
 
 
 def run(*arguments):
@@ -71,14 +76,14 @@ with tempfile.TemporaryDirectory() as scratch:
     run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "a", "--quiet", "--set", "plot_results=true")
     run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "b", "--quiet", "--set",
         "search_space.weight_params.quant_granularity=[Channel]")
-    page = (folder / "a/report.html").read_text()
+    page = text(folder / "a/report.html")
     parts = ["summary", "scores", "history", "importance", "slices", "parallel", "layers", "ranges", "trials", "reproduce", "time"]
     for width in (1280, 500):
         check(f"report at {width}", findings(page, folder, width), parts, 8)
-    check("history alone", findings((folder / "a/opt_history.html").read_text(), folder, 900), ["history"], 1)
-    check("importance alone", findings((folder / "a/param_importance.html").read_text(), folder, 900), ["importance"], 1)
+    check("history alone", findings(text(folder / "a/opt_history.html"), folder, 900), ["history"], 1)
+    check("importance alone", findings(text(folder / "a/param_importance.html"), folder, 900), ["importance"], 1)
     run("report", folder / "a", folder / "b")
-    check("comparison", findings((folder / "a/comparison.html").read_text(), folder, 1280), ["compare-summary", "compare-history", "compare-layers"], 1)
+    check("comparison", findings(text(folder / "a/comparison.html"), folder, 1280), ["compare-summary", "compare-history", "compare-layers"], 1)
     spoil(folder / "a")
     run("report", folder / "a")
-    check("hostile names", findings((folder / "a/report.html").read_text(), folder, 1280), parts, 8)
+    check("hostile names", findings(text(folder / "a/report.html"), folder, 1280), parts, 8)

@@ -33,7 +33,7 @@ class LiveReport {
   Json baseline_;
   std::vector<search::Trial> trials_;
   Stopwatch watch_;
-  double spent_ = 0, next_ = 0;
+  double spent_ = 0, next_ = 1;  // a search of less than a second has no report on the way
 };
 
 }  // namespace quasar::report

@@ -65,7 +65,7 @@ Json distribution(const stats::Histogram& histogram, const quant::QuantParams& p
   const auto add = [&](double value, uint64_t count) {
     const double place = (value - low) / (high - low) * static_cast<double>(bins);
     counts[static_cast<size_t>(std::clamp(place, 0.0, static_cast<double>(bins - 1)))] += count;
-    if (value < least || value > greatest) outside += count;
+    if (value < least - histogram.width() || value > greatest + histogram.width()) outside += count;  // bins cannot tell better
   };
   for (size_t i = 0; i < histogram.bins(); ++i) {
     if (histogram.counts()[i] > 0) add(std::clamp(histogram.edge(i) + histogram.width() / 2, low, high), histogram.counts()[i]);

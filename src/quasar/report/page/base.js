@@ -27,7 +27,7 @@ function number(x, digits = 4) {
   if (!isNumber(x)) return '–';
   if (x === 0) return '0';
   const size = Math.abs(x);
-  if (size >= 1e6 || size < 1e-4) return x.toExponential(2).replace('e', '·10^').replace('^+', '^');
+  if (size >= 1e6 || size < 1e-4) return x.toExponential(2).replace('e+', 'e');
   return String(Number(x.toPrecision(digits)));
 }
 

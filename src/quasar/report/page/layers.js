@@ -19,12 +19,12 @@ function precisionMap(contents) {
 }
 
 function errorsOption(layers) {
-  const kinds = [['nearest rounding', (layer) => at(layer, 'error', 'before')], ['as quantized', (layer) => at(layer, 'error', 'after')], ['this layer alone', (layer) => layer.sensitivity]].filter(([, of]) => layers.some((layer) => isNumber(of(layer))));
+  const kinds = [['nearest rounding', (layer) => at(layer, 'error', 'before')], ['as quantized', (layer) => at(layer, 'error', 'after')], ['this layer alone', (layer) => layer.sensitivity], ['weights', (layer) => layer.weight_error]].filter(([, of]) => layers.some((layer) => isNumber(of(layer))));
   const positive = layers.flatMap((layer) => kinds.map(([, of]) => of(layer))).filter((x) => x > 0), least = Math.min(...positive);
   return {
     grid: { left: 10, right: 12, top: 34, bottom: layers.length > 24 ? 44 : 12, containLabel: true }, legend: {},
     xAxis: { type: 'category', data: layers.map((layer) => layer.node), axisTick: { show: false }, axisLabel: { rotate: 55, formatter: (name) => (name.length > 20 ? '…' + name.slice(-19) : name), hideOverlap: true } },
-    yAxis: { type: logarithmic(positive) ? 'log' : 'value', name: 'relative output error', nameTextStyle: { align: 'left' }, min: logarithmic(positive) ? 10 ** Math.floor(Math.log10(least)) : undefined, axisLabel: { formatter: (x) => number(x, 3) } },
+    yAxis: { type: logarithmic(positive) ? 'log' : 'value', name: 'relative error', nameTextStyle: { align: 'left' }, min: logarithmic(positive) ? 10 ** Math.floor(Math.log10(least)) : undefined, axisLabel: { formatter: (x) => number(x, 3) } },
     tooltip: { trigger: 'axis', formatter: (bars) => `<b>${escaped(bars[0].name)}</b><br>${bars.map((bar) => `${bar.marker}${escaped(bar.seriesName)}: ${escaped(number(bar.value))}`).join('<br>')}` },
     dataZoom: layers.length > 24 ? [{ type: 'slider', height: 18, bottom: 6, brushSelect: false, borderColor: colour('line'), textStyle: { color: colour('soft') }, labelFormatter: '' }, { type: 'inside', zoomOnMouseWheel: 'ctrl' }] : undefined,
     series: kinds.map(([name, of]) => ({ name, type: 'bar', barMaxWidth: 12, itemStyle: { borderRadius: [3, 3, 0, 0] }, data: layers.map((layer) => (isNumber(of(layer)) ? of(layer) : '-')) })),
@@ -34,7 +34,7 @@ function errorsOption(layers) {
 sections.push({ id: 'layers', title: 'Layers', build: () => {
   const layers = layersOf(search);
   if (!layers.length) return null;
-  const measured = layers.filter((layer) => layer.error || isNumber(layer.sensitivity)), place = new Map(layers.map((layer, i) => [layer, i]));
+  const measured = layers.filter((layer) => layer.error || isNumber(layer.sensitivity) || isNumber(layer.weight_error)), place = new Map(layers.map((layer, i) => [layer, i]));
   const columns = [{ title: '#', value: (layer) => place.get(layer) + 1 }, { title: 'operator', text: 'text', value: (layer) => layer.node }, { title: 'type', text: 'text', value: (layer) => layer.type },
     { title: 'runs in', text: 'text', value: precision, show: (layer) => element('span', { class: layer.runs === 'integer' ? '' : 'bad' }, precision(layer)) }, { title: 'weights', text: 'text', value: (layer) => layer.weight || '' }, { title: 'output', text: 'text', value: (layer) => layer.activation || '' }];
   if (layers.some((layer) => isNumber(layer.sensitivity))) columns.push({ title: 'alone', value: (layer) => layer.sensitivity, show: (layer) => number(layer.sensitivity, 3), help: 'Relative output error when only this layer is quantized' });
