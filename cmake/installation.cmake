@@ -46,6 +46,16 @@ if(TARGET quasar_program)
   install(TARGETS quasar_program)
   file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(quasar_program PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+  # Completion for shells and the manual page, which the program writes itself.
+  foreach(form "bash|${CMAKE_INSTALL_DATADIR}/bash-completion/completions/quasar" "zsh|${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_quasar"
+          "fish|${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/quasar.fish" "man|${CMAKE_INSTALL_MANDIR}/man1/quasar.1")
+    string(REGEX REPLACE "\\|.*" "" name ${form})
+    string(REGEX REPLACE "^[^|]*\\|" "" file ${form})
+    get_filename_component(folder ${file} DIRECTORY)
+    get_filename_component(leaf ${file} NAME)
+    install(CODE "execute_process(COMMAND $<TARGET_FILE:quasar_program> completion ${name} -o ${PROJECT_BINARY_DIR}/${name}.completion COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.completion DESTINATION ${folder} RENAME ${leaf})
+  endforeach()
 endif()
 
 install(EXPORT quasar-targets NAMESPACE quasar:: DESTINATION ${package_folder})

@@ -3,13 +3,14 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <mutex>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/stopwatch.hpp"
+#include "quasar/cli/progress.hpp"
 
 namespace quasar::cli {
 namespace {
@@ -54,15 +55,24 @@ std::string params_in_words(const search::Trial& trial) {
   return text;
 }
 
+// Of the terminal; 80 where it does not say.
+size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 }  // namespace
 
 struct Console::Impl {
+  Impl(bool silent, std::string metric) : quiet(silent), objective(std::move(metric)) {}
+
   bool quiet;
   bool terminal = isatty(STDERR_FILENO) != 0;
   bool progress_open = false;
+  bool colour = wants_colour(STDERR_FILENO);
   std::string objective;
+  ProgressLine progress{objective};
   std::mutex guard;
-  Stopwatch watch;
   std::shared_ptr<spdlog::logger> file =
       std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::null_sink_mt>());
 
@@ -76,8 +86,9 @@ struct Console::Impl {
     file->log(level_of(level), "{}", text);
     if (level == Level::debug || (quiet && level == Level::info)) return;
     close_progress();
-    const char* prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
-    std::fprintf(stderr, "%s%s\n", prefix, text.c_str());
+    std::string prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
+    if (colour && !prefix.empty()) prefix = (level == Level::error ? "\033[31m" : "\033[33m") + prefix + "\033[0m";
+    std::fprintf(stderr, "%s%s\n", prefix.c_str(), text.c_str());
   }
 
   void event(const search::Event& event) {
@@ -87,40 +98,21 @@ struct Console::Impl {
       return;
     }
     const std::string outcome = in_words(event.trial, objective);
-    file->info("trial {} {} ({:.3f} s)", event.trial.number, outcome, event.trial.seconds().value_or(0));
+    file->info("trial {} {} ({:.3f} s); {}", event.trial.number, outcome, event.trial.seconds().value_or(0),
+               params_in_words(event.trial));
+    progress.hear(event);
     if (quiet) return;
     if (!terminal) {
       std::fprintf(stderr, "trial %lld: %s\n", static_cast<long long>(event.trial.number), outcome.c_str());
       return;
     }
-    draw(event);
-  }
-
-  void draw(const search::Event& event) {
-    const size_t done = event.counts.finished();
-    std::string line = event.total ? fmt::format("trial {}/{}", done, *event.total) : fmt::format("trial {}", done);
-    if (event.total && *event.total > 0) {
-      const size_t filled = 20 * std::min<size_t>(done, *event.total) / *event.total;
-      line += " [" + std::string(filled, '#') + std::string(20 - filled, '.') + "]";
-    }
-    if (event.best != nullptr && !event.best->values.empty())
-      line += fmt::format(" best {} {:.5g}", objective, event.best->values.front());
-    if (event.counts.duplicates > 0) line += fmt::format(", {} duplicate", event.counts.duplicates);
-    if (event.counts.failed > 0) line += fmt::format(", {} failed", event.counts.failed);
-    if (event.total && done > 0 && done < *event.total) {
-      line +=
-          fmt::format(", {:.0f} s left", watch.seconds() / static_cast<double>(done) * static_cast<double>(*event.total - done));
-    }
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    std::fprintf(stderr, "\r\033[K%s", progress.draw(columns(), colour).c_str());
     std::fflush(stderr);
     progress_open = true;
   }
 };
 
-Console::Console(bool quiet, std::string objective) : impl_(std::make_unique<Impl>()) {
-  impl_->quiet = quiet;
-  impl_->objective = std::move(objective);
-}
+Console::Console(bool quiet, std::string objective) : impl_(std::make_unique<Impl>(quiet, std::move(objective))) {}
 
 Console::~Console() {
   impl_->close_progress();
@@ -138,6 +130,10 @@ void Console::log_to(const std::filesystem::path& file) {
 
 Log Console::log() {
   return [this](Level level, const std::string& text) { impl_->message(level, text); };
+}
+
+void Console::note(const std::string& text) {
+  impl_->file->info("{}", text);
 }
 
 search::Listener Console::listener() {

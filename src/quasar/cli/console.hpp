@@ -17,7 +17,8 @@ class Console {
   ~Console();
 
   void log_to(const std::filesystem::path& file);
-  Log log();  // for the library
+  Log log();                           // for the library
+  void note(const std::string& text);  // for the log file only
   search::Listener listener();
   void close_progress();  // ends the progress line
 

@@ -129,10 +129,20 @@ std::string number(double value) {
   return text;
 }
 
-std::string row(const std::string& name, const std::vector<std::string>& cells) {
-  std::string line = "  " + name + std::string(name.size() < 22 ? 22 - name.size() : 1, ' ');
-  for (const auto& cell : cells) line += std::string(cell.size() < 14 ? 14 - cell.size() : 1, ' ') + cell;
+// 80 columns at most: the name in 22, three cells of 11, an interval of 23.
+std::string row(std::string name, const std::vector<std::string>& cells) {
+  if (name.size() > 22) name = name.substr(0, 21) + "~";
+  std::string line = "  " + name + std::string(22 - name.size(), ' ');
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const size_t width = i == 3 ? 23 : 11;
+    line += std::string(cells[i].size() < width ? width - cells[i].size() : 1, ' ') + cells[i];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
+}
+
+std::string interval(const eval::Score& score) {
+  return score.high > score.low ? "[" + number(score.low) + ", " + number(score.high) + "]" : "";
 }
 
 const search::Trial* default_trial(const tune::Summary& summary) {
@@ -145,19 +155,21 @@ const search::Trial* default_trial(const tune::Summary& summary) {
 }  // namespace
 
 std::string result_table(const tune::Job& job, const tune::Summary& summary) {
-  std::string text = row("", {"float", "default", "best"});
+  std::string text = row("", {"float", "default", "best", "95 % interval"});
   const search::Trial* first = default_trial(summary);
   for (const auto& metric : job.metrics) {
     const auto first_value = [&] {
       return first == nullptr ? "-" : number(first->user_attributes["metrics"].value(metric, 0.0));
     };
     text += row(metric, {number(summary.baseline.metrics.at(metric).value), first_value(),
-                         summary.best ? number(summary.best->metrics.at(metric).value) : "-"});
+                         summary.best ? number(summary.best->metrics.at(metric).value) : "-",
+                         summary.best ? interval(summary.best->metrics.at(metric)) : ""});
   }
   if (summary.best && summary.best->holdout) {
     for (const auto& metric : job.metrics) {
       text += row(metric + " (hold-out)",
-                  {number(summary.baseline.holdout->at(metric).value), "", number(summary.best->holdout->at(metric).value)});
+                  {number(summary.baseline.holdout->at(metric).value), "", number(summary.best->holdout->at(metric).value),
+                   interval(summary.best->holdout->at(metric))});
     }
   }
   if (!summary.best) return text;

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "quasar/base/file.hpp"
+#include "quasar/base/version.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
@@ -13,6 +14,7 @@
 #include "quasar/report/live.hpp"
 #include "quasar/report/pages.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/runtime/session.hpp"
 #include "quasar/tune/preset.hpp"
 
 namespace quasar::cli::commands {
@@ -50,6 +52,8 @@ class Search final : public Command {
     fs::create_directories(job.output_dir, code);
     if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
     console.log_to(job.output_dir / "auto_search.log");
+    console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
+                 "; model " + job.model.string() + ", objective " + job.metrics.front());
     const fs::path page = job.output_dir / "report.html";
     report::LiveReport live(job, page);
     const auto listener = [&](const search::Event& event) {
@@ -65,6 +69,7 @@ class Search final : public Command {
     write_file(job.output_dir / "result.json", result.dump(2) + "\n");
     report::write_pages(job, report::contents_of(result, summary.trials, job.words));
     tell(console.log(), Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
+    console.note(report::result_table(job, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
     show(job, summary);
     return exit_code(summary.status);
   }

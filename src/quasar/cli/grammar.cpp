@@ -1,0 +1,55 @@
+#include "quasar/cli/grammar.hpp"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "quasar/eval/metric.hpp"
+#include "quasar/quant/config.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/report/writer.hpp"
+#include "quasar/tune/preset.hpp"
+
+namespace quasar::cli {
+namespace {
+
+const std::vector<std::string>& known_values(const std::string& name) {
+  static const std::vector<std::string> none;
+  static const std::map<std::string, std::vector<std::string>> all{
+      {"--preset", tune::presets::table().names()},
+      {"--scheme", quant::schemes::table().names()},
+      {"--target", quant::targets::table().names()},
+      {"--metric", eval::metrics::table().names()},
+      {"--format", report::writers::table().names()},
+      {"kind",
+       {"presets", "schemes", "samplers", "pruners", "strategies", "metrics", "ranges", "rounding", "transforms", "readers",
+        "targets", "stop", "storage"}},
+      {"shell", {"bash", "zsh", "fish", "man"}}};
+  const auto found = all.find(name);
+  return found == all.end() ? none : found->second;
+}
+
+Argument argument_of(const CLI::Option& option) {
+  Argument argument{.flags = {},
+                    .name = option.get_name(true),
+                    .help = option.get_description(),
+                    .takes_value = option.get_type_size() > 0,
+                    .values = {}};
+  for (const auto& name : option.get_snames()) argument.flags.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) argument.flags.push_back("--" + name);
+  argument.values = known_values(argument.flags.empty() ? argument.name : argument.flags.back());
+  return argument;
+}
+
+}  // namespace
+
+std::vector<Usage> grammar_of(const CLI::App& program) {
+  std::vector<Usage> commands;
+  for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
+    Usage usage{app->get_name(), app->get_description(), app->get_footer(), {}};
+    for (const CLI::Option* option : app->get_options()) usage.arguments.push_back(argument_of(*option));
+    commands.push_back(std::move(usage));
+  }
+  return commands;
+}
+
+}  // namespace quasar::cli

@@ -1,0 +1,89 @@
+#include "quasar/cli/progress.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace quasar::cli {
+namespace {
+
+constexpr const char* green = "\033[32m";
+constexpr const char* red = "\033[31m";
+constexpr const char* yellow = "\033[33m";
+constexpr const char* plain = "\033[0m";
+
+struct Part {
+  std::string text;
+  const char* colour = "";
+  int rank = 0;  // the greatest goes first when there is no room
+};
+
+std::string duration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace
+
+bool wants_colour(int descriptor) {
+  const char* off = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return isatty(descriptor) != 0 && (off == nullptr || *off == '\0') && !dumb;
+}
+
+void ProgressLine::hear(const search::Event& event) {
+  counts_ = event.counts;
+  total_ = event.total;
+  if (event.best != nullptr && !event.best->values.empty()) best_ = event.best->values.front();
+  if (event.kind != search::Event::Kind::finished) return;
+  ++heard_;
+  if (event.trial.is_duplicate()) return;
+  ++executed_;
+  cost_ += event.trial.seconds().value_or(0);
+}
+
+// What trials cost that were executed, times how many of those to come will be, over what runs side by side.
+std::optional<double> ProgressLine::seconds_left() const {
+  if (!total_ || executed_ == 0 || counts_.finished() >= *total_) return std::nullopt;
+  const double to_come = static_cast<double>(*total_ - counts_.finished());
+  const double share = static_cast<double>(executed_) / static_cast<double>(heard_);
+  const double beside = std::max(1.0, cost_ / std::max(watch_.seconds(), 1e-3));
+  return to_come * share * cost_ / static_cast<double>(executed_) / beside;
+}
+
+std::string ProgressLine::draw(size_t width, bool colour) const {
+  const size_t done = counts_.finished();
+  std::vector<Part> parts{{total_ ? fmt::format("trial {}/{}", done, *total_) : fmt::format("trial {}", done), "", 0}};
+  if (total_ && *total_ > 0) {
+    const size_t filled = 16 * std::min<uint64_t>(done, *total_) / *total_;
+    parts.push_back({"[" + std::string(filled, '#') + std::string(16 - filled, '.') + "]", "", 5});
+  }
+  if (best_) parts.push_back({fmt::format("best {} {:.5g}", objective_, *best_), green, 1});
+  parts.push_back({fmt::format("{} run", counts_.executed()), "", 4});
+  if (counts_.duplicates > 0) parts.push_back({fmt::format("{} dup", counts_.duplicates), "", 4});
+  if (counts_.pruned > 0) parts.push_back({fmt::format("{} pruned", counts_.pruned), yellow, 3});
+  if (counts_.failed > 0) parts.push_back({fmt::format("{} failed", counts_.failed), red, 2});
+  if (const auto left = seconds_left()) parts.push_back({duration(*left) + " left", "", 1});
+  const auto columns = [&] {
+    size_t sum = 0;
+    for (const auto& part : parts) sum += part.text.size() + 2;
+    return sum - 2;
+  };
+  while (parts.size() > 1 && columns() >= width) {
+    parts.erase(std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.rank < b.rank; }));
+  }
+  std::string line;
+  for (const auto& part : parts) {
+    line += line.empty() ? "" : "  ";
+    line += colour && *part.colour != '\0' ? part.colour + part.text + plain : part.text;
+  }
+  return line;
+}
+
+}  // namespace quasar::cli

@@ -1,0 +1,36 @@
+// The line that a terminal shows while a search runs: how far it is, the best so far, what became of the trials, the time left.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/search/run.hpp"
+
+namespace quasar::cli {
+
+// Colours are for terminals, unless NO_COLOR is set or TERM says that there are none (no-color.org).
+bool wants_colour(int descriptor);
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string objective) : objective_(std::move(objective)) {}
+
+  void hear(const search::Event& event);
+
+  // At most `width` columns; what does not fit is left out, the least important first.
+  std::string draw(size_t width, bool colour) const;
+
+ private:
+  std::optional<double> seconds_left() const;
+
+  std::string objective_;
+  Stopwatch watch_;
+  search::Counts counts_;
+  std::optional<uint64_t> total_;
+  std::optional<double> best_;
+  double cost_ = 0;  // seconds of the trials executed in this run
+  size_t executed_ = 0, heard_ = 0;
+};
+
+}  // namespace quasar::cli
