@@ -52,7 +52,7 @@ graph::Model long_chain(uint32_t seed) {
   const auto small =
       b.node("MaxPool", {up}, {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"strides", std::vector<int64_t>{3, 3}}});
   const auto flat = b.node("Flatten", {small});
-  const auto hidden = b.node("Relu", {b.node("Gemm", {flat, b.weights({7, 36}), b.weights({7})}, {{"transB", int64_t{1}}})});
+  const auto hidden = b.node("Relu", {b.node("Gemm", {flat, b.weights({7, 48}), b.weights({7})}, {{"transB", int64_t{1}}})});
   return b.finish({b.node("Gemm", {hidden, b.weights({7, 5}), b.weights({1, 5})}, {{"alpha", 0.5F}})});
 }
 
