@@ -49,7 +49,7 @@ class Rewriting {
   graph::Model run() {
     out_.nodes.clear();
     for (const auto& input : model_.inputs) {
-      if (plan_.values.contains(input.name)) add_pair(input.name, input.name, names_.fresh(input.name + "_dequantized"));
+      if (plan_.values.contains(input.name)) quantize_value(input.name, input.name, false);
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
@@ -62,14 +62,24 @@ class Rewriting {
   }
 
  private:
+  // The pair that the plan wants on a value; quantized nodes read it from then on.
+  void quantize_value(const std::string& value, const std::string& from, bool by_quantized) {
+    const std::string to = by_quantized ? value : names_.fresh(value + "_dequantized");
+    add_pair(value, from, to, plan_.values.at(value));
+    if (to != value) dequantized_[value] = to;
+  }
+
   void rewrite(graph::Node node) {
     const auto found = plan_.nodes.find(node.name);
     const bool quantized = found != plan_.nodes.end();
     if (quantized) {
-      for (auto& input : node.inputs) {
-        if (const auto pair = dequantized_.find(input); pair != dequantized_.end()) input = pair->second;
-      }
+      for (auto& input : node.inputs) read(input, node.name);
       const NodePlan& plan = found->second;
+      for (const auto& [input, tensor] : plan.replaced) {
+        const std::string name = names_.fresh(node.inputs.at(input) + "_of_" + node.name);
+        out_.initializers[name] = tensor;
+        node.inputs[input] = name;
+      }
       if (plan.weight) quantize_constant(node, *plan.weight);
       if (plan.bias) quantize_constant(node, *plan.bias);
       for (const auto& constant : plan.constants) quantize_constant(node, constant);
@@ -82,18 +92,37 @@ class Rewriting {
     out_.nodes.push_back(std::move(node));
     for (size_t k = 0; k < outputs.size(); k++) {
       if (!plan_.values.contains(outputs[k])) continue;
-      add_pair(outputs[k], written[k], quantized ? outputs[k] : names_.fresh(outputs[k] + "_dequantized"));
+      quantize_value(outputs[k], written[k], quantized);
     }
   }
 
-  // `from` ─Q─DQ─▶ `to`, with the parameters of `value`.
-  void add_pair(const std::string& value, const std::string& from, const std::string& to) {
-    const QuantParams& params = plan_.values.at(value);
+  // What a quantized node reads in the place of a value.
+  void read(std::string& input, const std::string& node) {
+    const auto found = plan_.conversions.find(input);
+    if (found != plan_.conversions.end() && found->second.contains(node)) {
+      input = converted(input, found->second.at(node));
+    } else if (const auto pair = dequantized_.find(input); pair != dequantized_.end()) {
+      input = pair->second;
+    }
+  }
+
+  // A pair of its own behind the value; nodes that read it alike share it.
+  std::string converted(const std::string& value, const QuantParams& params) {
+    for (const auto& [known, name] : conversions_[value]) {
+      if (known == params) return name;
+    }
+    std::string name = names_.fresh(value + "_converted");
+    add_pair(value, value, name, params);
+    conversions_[value].emplace_back(params, name);
+    return name;
+  }
+
+  // `from` ─Q─DQ─▶ `to`.
+  void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params) {
     const auto [scale, zero_point] = add_params(value, params);
     const std::string codes = names_.fresh(value + "_quantized");
     add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params);
-    if (to != value) dequantized_[value] = to;
   }
 
   void add_node(const std::string& type, const std::string& value, std::vector<std::string> inputs, const std::string& output,
@@ -164,6 +193,7 @@ class Rewriting {
   graph::Names names_;
   graph::Model out_;
   std::unordered_map<std::string, std::string> dequantized_;  // value -> what quantized nodes read
+  std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>> conversions_;
   std::unordered_map<std::string, std::vector<std::pair<ConstantPlan, std::string>>>
       constants_;  // constant -> its dequantized forms
 };

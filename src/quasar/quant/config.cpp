@@ -4,6 +4,7 @@
 
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding_config.hpp"
+#include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -94,10 +95,7 @@ struct NeutralKey {
 };
 
 const std::vector<NeutralKey>& neutral_keys() {
-  static const std::vector<NeutralKey> all{{"cle_algo", nullptr},
-                                           {"specific_layer_config", nullptr},
-                                           {"layer_type_config", nullptr},
-                                           {"use_external_data_format", false},
+  static const std::vector<NeutralKey> all{{"use_external_data_format", false},
                                            {"OptimizeModel", true},
                                            {"Int32Bias", true},  // that is what all biases are
                                            {"Int16Bias", false},
@@ -112,9 +110,11 @@ const std::vector<NeutralKey>& neutral_keys() {
 const std::vector<std::string> param_keys{"symmetric", "scale_type", "calibration_method", "quant_granularity", "data_type"};
 
 std::vector<std::string> known_keys() {
-  std::vector<std::string> keys{"activation", "activation_params", "weight", "weight_params", "exclude", "CalibDataSize"};
+  std::vector<std::string> keys{"activation",    "activation_params",     "weight",           "weight_params", "exclude",
+                                "CalibDataSize", "specific_layer_config", "layer_type_config"};
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
+  for (auto& key : transform_keys()) keys.push_back(std::move(key));
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
   return keys;
 }
@@ -179,7 +179,8 @@ void check_xint8(const Scheme& scheme, const std::string& group) {
     fail("has one scale per tensor: its processors shift all channels alike", instead);
 }
 
-// `side`: "activation" or "weight".
+}  // namespace
+
 Scheme parse_scheme(const Json& words, const std::string& side) {
   const bool weight = side == "weight";
   const std::string group = side + "_params";
@@ -217,9 +218,22 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
   scheme.range_options = Options(entry.options, scheme.range_options, owner + ", " + name).all();
 }
 
+bool is_xint8(const Json& spec) {
+  return find_spec("spec", spec).xint8;
+}
+
+namespace {
+
+// The configuration's two, and those of its layer rules.
+std::vector<Scheme*> schemes_of(Config& config) {
+  std::vector<Scheme*> all{&config.activation, &config.weight};
+  for (auto& rule : config.layers) all.insert(all.end(), {&rule.activation, &rule.weight});
+  return all;
+}
+
 void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
   if (value.is_null()) return;
-  for (Scheme* scheme : {&config.activation, &config.weight}) {
+  for (Scheme* scheme : schemes_of(config)) {
     if (scheme->range_method == range.method) scheme->range_options[range.option] = value;
   }
   // Checked even where the method does not use it, so that a wrong value never passes.
@@ -285,9 +299,12 @@ Config parse_config(const Json& words) {
   Config config;
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
+  parse_layer_rules(canonical_words, config);
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
+  for (Scheme* scheme : schemes_of(config)) check_method_options(*scheme, "a layer of its own");
+  config.transforms = parse_transforms(canonical_words);
   config.rounding = parse_rounding(canonical_words);
   return config;
 }
@@ -301,14 +318,14 @@ std::string contradiction(const Json& words) {
   }
 }
 
-namespace {
-
 Json scheme_words(const Scheme& scheme) {
   return {{"symmetric", scheme.symmetric},
           {"scale_type", scheme.scale_type == ScaleType::power_of_two ? "PowerOf2" : "Float32"},
           {"calibration_method", scheme.range_method},
           {"quant_granularity", scheme.granularity == Granularity::channel ? "Channel" : "Tensor"}};
 }
+
+namespace {
 
 // Int8Spec with all that makes an XInt8Spec is one.
 std::string spec_name(const Scheme& scheme) {
@@ -326,11 +343,15 @@ Json to_json(const Config& config) {
              {"weight", spec_name(config.weight)},
              {"weight_params", scheme_words(config.weight)}};
   for (const auto& range : range_keys()) {
-    for (const Scheme* scheme : {&config.weight, &config.activation}) {
-      if (scheme->range_method == range.method) words[range.key] = scheme->range_options.at(range.option);
-    }
+    const auto write = [&](const Scheme& scheme) {
+      if (scheme.range_method == range.method) words[range.key] = scheme.range_options.at(range.option);
+    };
+    for (const auto& rule : config.layers) write(rule.weight), write(rule.activation);
+    write(config.weight), write(config.activation);
   }
   words.update(to_json(config.rounding));
+  words.update(to_json(config.layers));
+  words.update(to_json(config.transforms));
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   return words;

@@ -45,9 +45,15 @@ Json to_json(const Plan& plan) {
   Json values = Json::object(), nodes = Json::object();
   for (const auto& [name, params] : plan.values) values[name] = to_json(params);
   for (const auto& [name, node] : plan.nodes) nodes[name] = to_json(node);
-  return {{"values", std::move(values)},
-          {"nodes", std::move(nodes)},
-          {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  Json out{{"values", std::move(values)},
+           {"nodes", std::move(nodes)},
+           {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  for (const auto& [value, readers] : plan.conversions) {
+    for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
+  }
+  if (!plan.graph.empty()) out["graph"] = plan.graph;
+  for (const auto& correction : plan.corrections) out["corrections"].push_back({correction.name, correction.options});
+  return out;
 }
 
 std::string hash_of(const Plan& plan) {

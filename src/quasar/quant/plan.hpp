@@ -34,6 +34,8 @@ struct NodePlan {
   std::optional<ConstantPlan> weight;
   std::optional<ConstantPlan> bias;     // int32, zero point 0, scale = s_input · s_weight
   std::vector<ConstantPlan> constants;  // that take part as activations: one side of Add, an input of Concat
+  // Constants that stay in float with other values, by input. Not part of the hash: the plan's corrections decide them.
+  std::map<size_t, Tensor> replaced = {};
   bool operator==(const NodePlan&) const = default;
 };
 
@@ -42,7 +44,11 @@ struct Plan {
   std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   Rounding rounding;
-  std::vector<std::string> notes;  // what was decided on the way, in words (not part of the hash)
+  // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
+  std::map<std::string, std::map<std::string, QuantParams>> conversions = {};
+  std::string graph = {};                      // digest of the float graph, where transforms changed it
+  std::vector<TransformUse> corrections = {};  // transforms that correct this plan before it is applied
+  std::vector<std::string> notes;              // what was decided on the way, in words (not part of the hash)
 };
 
 // The values whose statistics a plan may need (to request them before any configuration is known), in topological order.

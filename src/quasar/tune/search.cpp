@@ -8,7 +8,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/quant/exclude.hpp"
+#include "quasar/quant/node_names.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/tune/portrait.hpp"
@@ -38,7 +38,7 @@ constexpr uint64_t enumerable = 20000;
 // out: it needs no statistics, and its ranges may be continuous.
 struct Needs {
   CalibrationNeeds calibration;
-  std::set<std::string> excludes;  // every exclude list of the space, as JSON
+  std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
 };
 
 Needs needs_of(const Json& search_space) {
@@ -52,7 +52,7 @@ Needs needs_of(const Json& search_space) {
   for (uint64_t i = 0; i < *size; ++i) {
     const quant::Config config = quant::parse_config(space.decode(space.at(i)));
     needs.calibration.add(config);
-    needs.excludes.insert(Json(config.exclude).dump());
+    needs.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
   }
   return needs;
 }
@@ -62,7 +62,7 @@ struct Setting {
   search::Space space;
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<quant::Target> target;
-  graph::Model model;
+  graph::Model original, model;  // as it came, and after clean-up
   data::Splits samples;
   CalibrationNeeds needs;
 };
@@ -75,10 +75,11 @@ Setting prepare(const Job& job) {
   setting.strategy = strategies::table().make(job.strategy);
   setting.strategy->check(job, search::Space::parse(job.search_space));
   setting.target = quant::targets::table().make(job.target);
-  setting.model = runtime::prepare(graph::load(job.model));
+  setting.original = graph::load(job.model);
+  setting.model = runtime::prepare(setting.original);
   setting.space = search::Space::parse(setting.strategy->space_of(job, setting.model, *setting.target));
-  const graph::Index index(setting.model);
-  for (const auto& text : needs.excludes) quant::excluded_nodes(parse_json(text, "exclude").get<std::vector<Json>>(), index);
+  const quant::NodeNames names(setting.original, setting.model);
+  for (const auto& [said, config] : needs.names) names.resolved(config);
   setting.samples = open_data(job, setting.model);
   return setting;
 }
@@ -107,7 +108,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   winner.trial = trial;
   winner.config = quant::parse_config(config_words(lab.space, trial.point));
   const quant::Plan plan = plan_of(lab, winner.config);
-  const graph::Model model = build(lab, plan).model;
+  const graph::Model model = build(lab, winner.config, plan).model;
   const fs::path path = lab.job.output_dir / "best.onnx";
   graph::save(model, path);
   winner.bytes = fs::file_size(path);
@@ -153,12 +154,11 @@ Summary search(const Job& job, const Monitor& monitor) {
   Stopwatch phase;
   Summary summary;
   for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
-  const auto [space, strategy, target, model, samples, needs] = prepare(job);
-  Calibration calibration(model, samples.calibration, needs, monitor.log);
-  Rounder rounder(model, samples.calibration,
-                  {.memory_limit = job.memory_limit,
-                   .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
-                   .log = monitor.log});
+  const auto [space, strategy, target, original, model, samples, needs] = prepare(job);
+  const RounderOptions rounding{.memory_limit = job.memory_limit,
+                                .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
+                                .log = monitor.log};
+  Variants variants(original, model, samples.calibration, needs, {.rounding = rounding, .log = monitor.log});
   summary.prepare_s = phase.seconds();
 
   phase = {};
@@ -178,7 +178,7 @@ Summary search(const Job& job, const Monitor& monitor) {
                       .latency = runtime::latency(model, *samples.evaluation)};
   if (monitor.baseline) monitor.baseline(summary.baseline);
   summary.float_s = phase.seconds();
-  calibration.observe();
+  variants.observe();
 
   phase = {};
   fs::create_directories(job.output_dir);
@@ -187,10 +187,10 @@ Summary search(const Job& job, const Monitor& monitor) {
                       {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
   bind(study, job);
   ScoreBook book;
-  const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator, book};
+  const Laboratory lab{job, model, *target, space, variants, evaluator, book};
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
   const Finding result = strategy->run({lab, job, space, study, objective, monitor.listener, monitor.stop, samples.calibration});
-  summary.calibrate_s = calibration.seconds();
+  summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
@@ -206,7 +206,7 @@ Summary search(const Job& job, const Monitor& monitor) {
 }
 
 Json dry_run(const Job& job) {
-  const auto [space, strategy, target, model, samples, needs] = prepare(job);
+  const auto [space, strategy, target, original, model, samples, needs] = prepare(job);
   const Calibration checked(model, samples.calibration, needs, {});
   const uint64_t points = space.size().value_or(0);
   const uint64_t wanted = job.n_trials > 0 ? static_cast<uint64_t>(job.n_trials) : job.search_algo == "grid" ? points : 20;

@@ -38,14 +38,11 @@ bool is_good_enough(const Job& job, double value, double reference) {
 }
 
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
-  quant::Plan plan = quant::resolve(lab.model, lab.calibration.seen(config), config, lab.target);
-  lab.rounder.settle(plan, config.calib_data_size);
-  return plan;
+  return lab.variants.plan(config, lab.target);
 }
 
-Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check) {
-  RoundingReport rounding = lab.rounder.improve(plan, check);
-  return {quant::apply(lab.model, plan), std::move(rounding)};
+Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check) {
+  return lab.variants.build(config, plan, check);
 }
 
 void require_quantized(const quant::Plan& plan) {
@@ -62,7 +59,7 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   require_quantized(plan);
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
   Stopwatch watch;
-  const auto [candidate, rounding] = build(lab, plan, check);
+  const auto [candidate, rounding] = build(lab, config, plan, check);
   const double build_s = watch.seconds();
   if (lab.job.keep_models == "all")
     graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));

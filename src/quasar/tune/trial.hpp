@@ -4,21 +4,19 @@
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/search/run.hpp"
-#include "quasar/tune/calibration.hpp"
 #include "quasar/tune/job.hpp"
-#include "quasar/tune/rounding.hpp"
 #include "quasar/tune/score_book.hpp"
+#include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
 
-// What all trials share; immutable but for the calibration, which happens on first use.
+// What all trials share; immutable but for the variants of the float graph, which are made on first use.
 struct Laboratory {
   const Job& job;
   const graph::Model& model;
   const quant::Target& target;
   const search::Space& space;
-  Calibration& calibration;
-  Rounder& rounder;
+  Variants& variants;
   const eval::Evaluator& evaluator;
   ScoreBook& book;
 };
@@ -29,12 +27,8 @@ search::Direction direction_of(const std::string& metric);
 // The plan of a configuration in the laboratory, before rounding is optimized.
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);
 
-// The quantized model of a plan, rounding optimized as the plan says.
-struct Built {
-  graph::Model model;
-  RoundingReport rounding;
-};
-Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check = {});
+// The quantized model of a configuration's plan, rounding optimized as the plan says.
+Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check = {});
 
 // Throws Error when the plan leaves every node in float: such a model has no distance and would win every search.
 void require_quantized(const quant::Plan& plan);

@@ -41,6 +41,7 @@ const std::vector<std::pair<std::string, Describe>>& kinds() {
       {"metrics", [] { return described(eval::metrics::table()); }},
       {"ranges", [] { return described(quant::ranges::table()); }},
       {"rounding", [] { return described(quant::rounding::table()); }},
+      {"transforms", [] { return described(quant::transforms::table()); }},
       {"readers", [] { return described(data::readers::table()); }},
       {"targets", [] { return described(quant::targets::table()); }},
       {"stop", [] { return described(search::stop::table()); }},
@@ -62,7 +63,7 @@ class List final : public Command {
  public:
   void define(CLI::App& app) override {
     app.add_option("kind", kind_,
-                   "presets, schemes, samplers, strategies, metrics, ranges, rounding, readers, targets, stop or storage")
+                   "presets, schemes, samplers, strategies, metrics, ranges, rounding, transforms, readers, targets, stop or storage")
         ->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");
@@ -80,7 +81,7 @@ class List final : public Command {
       }
       return exit_done;
     }
-    for (const char* later : {"pruners", "transforms"}) {
+    for (const char* later : {"pruners"}) {
       if (normalized(later) == normalized(kind_))
         throw Error("list " + kind_ + ": not yet supported; this version has " + joined(names));
     }
