@@ -1,5 +1,6 @@
-// The rewriting of a float model into QDQ format. 16-bit codes: QuantizeLinear and DequantizeLinear have them from opset 21 on;
-// below, ONNX Runtime's own operators of the same names (domain com.microsoft) stand in, so that the opset need not be raised.
+// The rewriting of a float model into QDQ format. 4-bit and 16-bit codes: QuantizeLinear and DequantizeLinear have them from
+// opset 21 on; below, ONNX Runtime's own operators of the same names (domain com.microsoft) stand in, so that the opset need not
+// be raised.
 //   x ─Q─DQ─▶ node ─▶ y ─Q─DQ─▶      weights, biases and constants: codes ─DQ─▶ node
 #include <algorithm>
 #include <set>
@@ -9,37 +10,18 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/keep_in_float.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
 namespace {
 
-constexpr int64_t first_opset_of_16_bits = 21;
+constexpr int64_t first_opset_of_late_types = 21;
+constexpr int64_t first_ir_of_4_bits = 10;
 constexpr std::string_view microsoft = "com.microsoft";
 
-bool is_16_bits(DataType type) {
-  return type == DataType::int16 || type == DataType::uint16;
-}
-
-template <class Code>
-Tensor vector_of(const std::vector<int32_t>& values, Shape shape) {
-  return Tensor::of(std::move(shape), std::vector<Code>(values.begin(), values.end()));
-}
-
-Tensor zero_points_of(const QuantParams& params, const Shape& shape) {
-  switch (params.type) {
-    case DataType::int8:
-      return vector_of<int8_t>(params.zero_points, shape);
-    case DataType::uint8:
-      return vector_of<uint8_t>(params.zero_points, shape);
-    case DataType::int16:
-      return vector_of<int16_t>(params.zero_points, shape);
-    case DataType::uint16:
-      return vector_of<uint16_t>(params.zero_points, shape);
-    case DataType::int32:
-      return vector_of<int32_t>(params.zero_points, shape);
-    default:
-      throw Error("values of type " + std::string(name_of(params.type)) + " are not yet supported");
-  }
+// Those that QuantizeLinear did not have from the start.
+bool is_late(DataType type) {
+  return bits_of(type) == 4 || type == DataType::int16 || type == DataType::uint16;
 }
 
 class Rewriting {
@@ -71,6 +53,7 @@ class Rewriting {
 
   void rewrite(graph::Node node) {
     const auto found = plan_.nodes.find(node.name);
+    if (found != plan_.nodes.end() && found->second.form != Form::pairs) return rewrite_on_its_own(node, found->second);
     const bool quantized = found != plan_.nodes.end();
     if (quantized) {
       for (auto& input : node.inputs) read(input, node.name);
@@ -117,9 +100,31 @@ class Rewriting {
     return name;
   }
 
+  // Such nodes read and write float values.
+  void rewrite_on_its_own(const graph::Node& node, const NodePlan& plan) {
+    const Workshop workshop{.model = model_,
+                            .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
+                            .add =
+                                [this](const std::string& wish, const Tensor& tensor) {
+                                  const std::string name = names_.fresh(wish);
+                                  out_.initializers[name] = tensor;
+                                  return name;
+                                }};
+    for (auto& made : rewrite_alone(node, plan, workshop)) {
+      if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
+      out_.nodes.push_back(std::move(made));
+    }
+    for (const auto& input : node.inputs) {
+      if (model_.initializer(input) != nullptr) constants_.try_emplace(input);
+    }
+    for (const auto& output : node.outputs) {
+      if (plan_.values.contains(output)) quantize_value(output, output, false);
+    }
+  }
+
   // `from` ─Q─DQ─▶ `to`.
   void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params) {
-    const auto [scale, zero_point] = add_params(value, params);
+    const auto [scale, zero_point] = add_params(value, {}, params);
     const std::string codes = names_.fresh(value + "_quantized");
     add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params);
@@ -133,20 +138,23 @@ class Rewriting {
                      .inputs = std::move(inputs),
                      .outputs = {output}};
     if (params.axis >= 0) node.set({"axis", int64_t{params.axis}});
+    if (params.block > 0) node.set({"block_size", int64_t{params.block}});
     out_.nodes.push_back(std::move(node));
   }
 
   std::string domain_for(DataType type) {
-    if (!is_16_bits(type) || out_.opset() >= first_opset_of_16_bits) return "";
+    if (bits_of(type) == 4) out_.ir_version = std::max(out_.ir_version, first_ir_of_4_bits);
+    if (!is_late(type) || out_.opset() >= first_opset_of_late_types) return "";
     out_.opsets.try_emplace(std::string(microsoft), 1);
     return std::string(microsoft);
   }
 
-  std::pair<std::string, std::string> add_params(const std::string& value, const QuantParams& params) {
-    const Shape shape = params.axis < 0 ? Shape{} : Shape{static_cast<int64_t>(params.scales.size())};
+  // `constant`: the shape that blocks divide.
+  std::pair<std::string, std::string> add_params(const std::string& value, const Shape& constant, const QuantParams& params) {
+    const Shape shape = scales_shape(constant, params);
     const std::string scale = names_.fresh(value + "_scale"), zero_point = names_.fresh(value + "_zero_point");
     out_.initializers[scale] = Tensor::of(shape, params.scales);
-    out_.initializers[zero_point] = zero_points_of(params, shape);
+    out_.initializers[zero_point] = codes_tensor(params.type, shape, params.zero_points);
     return {scale, zero_point};
   }
 
@@ -168,7 +176,7 @@ class Rewriting {
       throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
                   " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
-    const auto [scale, zero_point] = add_params(value, params);
+    const auto [scale, zero_point] = add_params(value, values->shape(), params);
     out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize(*values, params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params);
     constants_[value].emplace_back(plan, result);

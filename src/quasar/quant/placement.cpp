@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/quant/exclude.hpp"
+#include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -13,6 +14,10 @@ class Placing {
       : index_(index), model_(index.model()), config_(config), target_(target), barred_(barred) {}
 
   Placement run() {
+    if (form_of(config_) != Form::pairs) {
+      place_alone();
+      return std::move(out_);
+    }
     choose_candidates();
     for (const auto& node : model_.nodes) {
       const ops::Roles* roles = candidate(node);
@@ -33,6 +38,24 @@ class Placing {
   }
 
  private:
+  void place_alone() {
+    const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    const std::set<std::string> floats = ops::float_values(model_);
+    for (const auto& node : model_.nodes) {
+      if (!has_weights_for(form_of(config_), node, model_)) continue;
+      std::string why = "excluded";
+      if (excluded.contains(node.name)) {
+        out_.skipped[node.name] = why;
+      } else if (!floats.contains(node.inputs.front())) {
+        out_.skipped[node.name] = "its data is not known to be float32";
+      } else if (auto plan = plan_alone(node, model_, config_, why)) {
+        out_.alone[node.name] = std::move(*plan);
+      } else {
+        out_.skipped[node.name] = why;
+      }
+    }
+  }
+
   void choose_candidates() {
     ops::Survey survey = ops::survey(model_);
     out_.skipped = std::move(survey.declined);

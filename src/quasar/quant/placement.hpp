@@ -8,8 +8,7 @@
 
 #include "quasar/graph/model.hpp"
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/config.hpp"
-#include "quasar/quant/target.hpp"
+#include "quasar/quant/plan.hpp"
 
 namespace quasar::quant {
 
@@ -17,6 +16,7 @@ struct Placement {
   std::map<std::string, ops::Roles> nodes;     // the nodes that are quantized
   std::map<std::string, std::string> skipped;  // those that could be, with the reason
   std::set<std::string> values;                // inputs and outputs of quantized nodes, all but constants
+  std::map<std::string, NodePlan> alone;       // quantized without pairs: weights only
   std::map<std::string, std::string> biased;   // sum of a product and a constant vector -> the product's value, kept wide
 
   const ops::Roles* roles(const graph::Node* node) const;  // nullptr: not quantized, or no node

@@ -24,7 +24,8 @@ Json to_json(const QuantParams& params) {
   return {{"type", name_of(params.type)},
           {"scales", bits(params.scales)},
           {"zero_points", bits(params.zero_points)},
-          {"axis", params.axis}};
+          {"axis", params.axis},
+          {"block", params.block}};
 }
 
 Json to_json(const ConstantPlan& plan) {
@@ -33,6 +34,7 @@ Json to_json(const ConstantPlan& plan) {
 
 Json to_json(const NodePlan& plan) {
   Json out = Json::object();
+  if (plan.form == Form::weights_only) out["form"] = "weights_only";
   if (plan.weight) out["weight"] = to_json(*plan.weight);
   if (plan.bias) out["bias"] = to_json(*plan.bias);
   for (const auto& constant : plan.constants) out["constants"].push_back(to_json(constant));

@@ -30,10 +30,14 @@ struct ConstantPlan {
   bool operator==(const ConstantPlan&) const = default;
 };
 
+// How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
+enum class Form { pairs, weights_only };
+
 struct NodePlan {
-  std::optional<ConstantPlan> weight;
-  std::optional<ConstantPlan> bias;     // int32, zero point 0, scale = s_input · s_weight
-  std::vector<ConstantPlan> constants;  // that take part as activations: one side of Add, an input of Concat
+  Form form = Form::pairs;
+  std::optional<ConstantPlan> weight = {};
+  std::optional<ConstantPlan> bias = {};     // int32, zero point 0, scale = s_input · s_weight
+  std::vector<ConstantPlan> constants = {};  // that take part as activations: one side of Add, an input of Concat
   // Constants that stay in float with other values, by input. Not part of the hash: the plan's corrections decide them.
   std::map<size_t, Tensor> replaced = {};
   bool operator==(const NodePlan&) const = default;

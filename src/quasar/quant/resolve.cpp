@@ -17,6 +17,8 @@
 namespace quasar::quant {
 namespace {
 
+constexpr int64_t first_opset_of_blocks = 21;
+
 // The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
 QuantParams stored_as(DataType type, QuantParams params) {
   if (type == params.type) return params;
@@ -82,6 +84,7 @@ class Resolver {
         plan.conversions[value][name] = stored_as(target_.activation_type(params.type, 1), params);
       }
     }
+    for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
     if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
@@ -150,7 +153,9 @@ class Resolver {
     if (roles.weight) {
       const Tensor& weights = *constant(roles.weight->input);
       plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, *weight)};
-      if (roles.bias) {
+      check_blocks(plan.weight->params);
+      // With blocks of inputs the sums are float, and so is the bias.
+      if (roles.bias && plan.weight->params.block == 0) {
         const Tensor& bias = *constant(*roles.bias);
         const float input_scale = read_params(node.inputs[roles.activations.front()], node.name).scales.front();
         const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale, weight->scale_type);
@@ -164,6 +169,14 @@ class Resolver {
       if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values, *activation)});
     }
     return plan;
+  }
+
+  void check_blocks(const QuantParams& params) const {
+    if (params.block == 0 || index_.model().opset() >= first_opset_of_blocks) return;
+    throw Error(
+        "weight_params.quant_granularity is 'Group' together with quantized activations: DequantizeLinear has blocks from "
+        "opset 21 on, and this model has opset " +
+        std::to_string(index_.model().opset()) + "; use Channel, or activation: null (weights only, any opset)");
   }
 
   // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
