@@ -88,7 +88,7 @@ class Rewriting {
 
   // `from` ─Q─DQ─▶ `to`, with the parameters of `value`.
   void add_pair(const std::string& value, const std::string& from, const std::string& to) {
-    const QuantParams& params = plan_.values.at(value);
+    const QuantParams& params = plan_.params(value);
     const auto [scale, zero_point] = add_params(value, params);
     const std::string codes = names_.fresh(value + "_quantized");
     add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
