@@ -47,7 +47,7 @@ class Rewriting {
   // The pair that the plan wants on a value; quantized nodes read it from then on.
   void quantize_value(const std::string& value, const std::string& from, bool by_quantized) {
     const std::string to = by_quantized ? value : names_.fresh(value + "_dequantized");
-    add_pair(value, from, to, plan_.values.at(value));
+    add_pair(value, from, to, plan_.params(value));
     if (to != value) dequantized_[value] = to;
   }
 

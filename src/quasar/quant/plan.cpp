@@ -43,6 +43,11 @@ Json to_json(const NodePlan& plan) {
 
 }  // namespace
 
+const QuantParams& Plan::params(const std::string& value) const {
+  const auto found = refined.find(value);
+  return found == refined.end() ? values.at(value) : found->second;
+}
+
 Json to_json(const Plan& plan) {
   Json values = Json::object(), nodes = Json::object();
   for (const auto& [name, params] : plan.values) values[name] = to_json(params);

@@ -52,7 +52,12 @@ struct Plan {
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};
   std::string graph = {};                      // digest of the float graph, where transforms changed it
   std::vector<TransformUse> corrections = {};  // transforms that correct this plan before it is applied
-  std::vector<std::string> notes;              // what was decided on the way, in words (not part of the hash)
+  // What rounding chose instead for some of the values. Not part of the hash: what decides it is.
+  std::map<std::string, QuantParams> refined = {};
+  std::vector<std::string> notes;  // what was decided on the way, in words (not part of the hash)
+
+  // The parameters that a value gets in the end. Throws std::out_of_range for a value without a pair.
+  const QuantParams& params(const std::string& value) const;
 };
 
 // The values whose statistics a plan may need (to request them before any configuration is known), in topological order.
