@@ -67,9 +67,14 @@ class Instrumented {
 
   // The node again, with quantized inputs and constants. -> its output
   std::string add_copy(graph::Node node, const quant::NodePlan& plan) {
+    const std::string name = node.name;
+    for (const auto& [input, tensor] : plan.replaced) node.inputs.at(input) = add_constant(tensor);
     for (auto& input : node.inputs) {
+      if (plan.form != quant::Form::pairs) break;  // it reads float values
       if (const auto other = replaced_.find(input); other != replaced_.end()) {
         input = other->second;
+      } else if (const auto own = plan_.conversions.find(input); own != plan_.conversions.end() && own->second.contains(name)) {
+        input = add_pair(input, own->second.at(name));
       } else if (plan_.values.contains(input)) {
         const auto known = pairs_.find(input);
         const std::string quantized = known == pairs_.end() ? add_pair(input, plan_.params(input)) : known->second;

@@ -3,6 +3,7 @@
 
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/job.hpp"
 #include "quasar/tune/score_book.hpp"
@@ -19,6 +20,7 @@ struct Laboratory {
   Variants& variants;
   const eval::Evaluator& evaluator;
   ScoreBook& book;
+  search::Racer* racer = nullptr;  // nullptr: every trial is scored on all samples
 };
 
 // Metrics' direction of the objective.
@@ -32,6 +34,17 @@ Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan
 
 // Throws Error when the plan leaves every node in float: such a model has no distance and would win every search.
 void require_quantized(const quant::Plan& plan);
+
+// What a finished trial tried: as it recorded it, also when the space has changed since.
+quant::Config config_of(const Laboratory& lab, const search::Trial& trial);
+
+// The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
+// one.
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
+
+// The best trial of a resumed study, scored again: what the racer compares with, and what becomes best.onnx if nothing better
+// comes.
+void recall_best(const Laboratory& lab, const search::Trial& trial);
 
 // Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be
 // carried out, Cancelled when the search is stopped.

@@ -113,6 +113,10 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   return plan;
 }
 
+const stats::Statistics& Variants::seen(const quant::Config& config) {
+  return of(config)->calibration->seen(names_.resolved(config));
+}
+
 Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
   const auto variant = of(config);
   RoundingReport report = variant->rounder->improve(plan, check);

@@ -51,10 +51,14 @@ class Variants {
   void observe();
   double seconds() const;  // spent on observing, all variants
 
+  // The float graph of a configuration, and what was observed of it.
+  std::shared_ptr<const Variant> graph_of(const quant::Config& config) { return of(config); }
+  const stats::Statistics& seen(const quant::Config& config);
+
   // The plan of a configuration, before rounding is optimized. Throws Error when it cannot be carried out.
   quant::Plan plan(const quant::Config& config, const quant::Target& target);
 
-  // The quantized model of a plan for this configuration. `check` is called between layers; what it throws ends the work.
+  // The quantized model of a plan for this configuration; the plan gets the rounding that was found. `check` is called between layers; what it throws ends the work.
   Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
  private:
