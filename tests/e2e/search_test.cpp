@@ -276,7 +276,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"search_metric: L3\n", "did you mean"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
-      {"search_algo: CmaEs\n", "not yet supported"},
+      {"search_algo: PartialFixed\n", "not yet supported"},
       {"strategy: mse_v2\n", "not yet supported"},
       {"direction: up\n", "must be minimize or maximize"},
       {"n_trials: 99999999999999999999\n", "a whole number"},

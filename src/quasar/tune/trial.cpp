@@ -1,8 +1,11 @@
 #include "quasar/tune/trial.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
@@ -17,23 +20,30 @@ std::function<void()> deadline(const Job& job, const std::stop_token& stop) {
   };
 }
 
-Json values_of(const eval::Scores& scores) {
-  Json values = Json::object();
-  for (const auto& [name, score] : scores) values[name] = score.value;
-  return values;
+// Of the file that it would make; beyond protobuf's 2 GB its weights, which are nearly all of it.
+size_t bytes_of(const graph::Model& model) {
+  size_t weights = 0;
+  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
+  return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
 }
 
 }  // namespace
 
-search::Direction direction_of(const std::string& metric) {
-  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
-  return maximize ? search::Direction::maximize : search::Direction::minimize;
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work) {
+  const Goals& goals = lab.job.goals;
+  Measures out;
+  for (const auto& [name, score] : scores) out[name] = score.value;
+  if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
+  if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, lab.samples));
+  if (goals.needs("latency")) out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples).median_ms; });
+  return out;
 }
 
 bool is_good_enough(const Job& job, double value, double reference) {
   if (job.criterion) return meets(*job.criterion, value, goal_of(*job.criterion, reference));
   if (job.tolerance.is_null()) return false;
-  const double loss = direction_of(job.metrics.front()) == search::Direction::maximize ? reference - value : value - reference;
+  const bool maximize = job.goals.objectives.front().direction == search::Direction::maximize;
+  const double loss = maximize ? reference - value : value - reference;
   return loss <= job.tolerance.get<double>();
 }
 
@@ -56,6 +66,7 @@ void require_quantized(const quant::Plan& plan) {
 }
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
+  Quiet::Work work(lab.quiet);
   const auto check = deadline(lab.job, trial.stop());
   const quant::Config config = quant::parse_config(config_words(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
@@ -69,15 +80,21 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const size_t threads = std::max<size_t>(1, cores() / static_cast<size_t>(lab.job.n_jobs));
   const eval::Scores scores = lab.evaluator.score(candidate, threads, check);
   lab.book.keep(trial.number(), scores);
-  const std::string& objective = lab.job.metrics.front();
-  const double value = scores.at(objective).value;
-  const bool candidate_found = is_good_enough(lab.job, value, lab.evaluator.reference().at(objective).value);
+  const Goals& goals = lab.job.goals;
+  const Measures measures = measured(lab, candidate, scores, work);
+  const std::vector<double> values = values_of(goals, measures);
+  const std::vector<double> excess = excesses(goals, measures, lab.evaluator.reference());
+  const bool feasible = std::ranges::all_of(excess, [](double e) { return e <= 0; });
+  const auto& reference = lab.evaluator.reference();
+  const auto was = reference.find(goals.objectives.front().metric);
+  const bool candidate_found = feasible && was != reference.end() && is_good_enough(lab.job, values.front(), was->second.value);
   if (candidate_found && lab.job.keep_models == "candidates") {
     graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
   }
-  search::Outcome outcome{.values = {value},
+  search::Outcome outcome{.values = values,
+                          .constraints = excess,
                           .candidate = candidate_found,
-                          .user_attributes = {{"metrics", values_of(scores)},
+                          .user_attributes = {{"metrics", measures},
                                               {"config", quant::to_json(config)},
                                               {"quantized_nodes", plan.nodes.size()},
                                               {"build_s", build_s},
