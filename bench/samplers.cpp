@@ -1,15 +1,17 @@
 // Median and quartiles of the best value after 50, 100 and 200 trials over seeds, by sampler. The functions are those of
 // samplers.py. usage: bench_samplers SAMPLER… [FUNCTION…] [--seeds 20]; lines "sampler function trials median lower upper"
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
+#include "quasar/search/ask.hpp"
 #include "quasar/search/pareto.hpp"
-#include "quasar/search/sampler.hpp"
 
 using namespace quasar;
 using namespace quasar::search;
@@ -179,21 +181,59 @@ void measure(const std::string& sampler, const Problem& problem, uint64_t seeds)
   }
 }
 
+// Milliseconds of one ask and tell in a study that has `n` finished random trials; the first ask, which reads them, is not timed.
+double overhead(const std::string& sampler, const std::string& url, size_t n, int asks) {
+  const Space space = several(20, range(-5, 5));
+  const auto storage = open_storage(url);
+  Study study(*storage, {.name = sampler + std::to_string(n)});
+  const auto random = samplers::table().make("random");
+  while (study.trials().size() < n) {
+    const auto trial = ask(study, space, *random, 1);
+    tell(study, *trial, {sphere(trial->point)});
+  }
+  const auto made = samplers::table().make(sampler);
+  const auto one = [&] {
+    const auto trial = ask(study, space, *made, 2);
+    tell(study, *trial, {sphere(trial->point)});
+  };
+  one();
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < asks; ++i) one();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / asks;
+}
+
+void overheads(const std::string& sampler) {
+  for (const size_t n : {100, 1000, 10000}) {
+    const TemporaryFolder folder;
+    const double memory = overhead(sampler, "memory", n, 20);
+    const double sqlite = overhead(sampler, (folder.path() / "study.db").string(), n, 20);
+    std::printf("%s %zu memory %.3f sqlite %.3f ms\n", sampler.c_str(), n, memory, sqlite);
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   uint64_t seeds = 20;
+  bool times = false;
   std::vector<std::string> samplers, functions;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     const auto known = samplers::table().names();
     if (word == "--seeds" && i + 1 < count) {
       seeds = std::stoull(words[++i]);
+    } else if (word == "--overhead") {
+      times = true;
     } else {
       (std::ranges::find(known, word) != known.end() ? samplers : functions).push_back(word);
     }
   }
   for (const auto& sampler : samplers) {
+    if (times) {
+      overheads(sampler);
+      continue;
+    }
     const bool several = samplers::table().make(sampler)->takes_several_objectives();
     for (const Problem& problem : problems()) {
       const bool wanted = functions.empty() || std::ranges::find(functions, problem.name) != functions.end();

@@ -1,6 +1,7 @@
 """Optuna's samplers on the functions of samplers.cpp, as lines "sampler function trials median lower upper" (quartiles over seeds).
 
 python bench/samplers.py SAMPLER… [--seeds 20] [--trials 200]     one process; tpe random qmc cma_es gp nsga_ii
+python bench/samplers.py --overhead SAMPLER…                      ms of ask + tell with 20 parameters after 100 and 1000 trials
 python bench/samplers.py --table QUASAR.tsv OPTUNA.tsv            both as a table in Markdown
 """
 import argparse
@@ -131,6 +132,38 @@ def measure(names, seeds, trials):
                 print(name, function.__name__, n, f"{q[1]:.6g} {q[0]:.6g} {q[2]:.6g}", flush=True)
 
 
+def overhead(names):
+    """As bench_samplers --overhead: finished random trials are there, the first ask is not timed."""
+    import os
+    import tempfile
+    import time
+
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore")
+    space = {f"x{i}": optuna.distributions.FloatDistribution(-5, 5) for i in range(20)}
+    draw = random.Random(1)
+    for name in names:
+        for n in (100, 1000):
+            out = []
+            for kind in ("memory", "sqlite"):
+                with tempfile.TemporaryDirectory() as folder:
+                    url = None if kind == "memory" else "sqlite:///" + os.path.join(folder, "study.db")
+                    study = optuna.create_study(storage=url, sampler=make(optuna, name, 2))
+                    points = ({k: draw.uniform(-5, 5) for k in space} for _ in range(n))
+                    study.add_trials([optuna.create_trial(params=p, distributions=space, value=sum((x - 1) ** 2 for x in p.values()))
+                                      for p in points])
+                    asks = 20 if name != "gp" else 3
+                    for i in range(asks + 1):
+                        if i == 1:
+                            start = time.perf_counter()
+                        trial = study.ask()
+                        study.tell(trial, sum((trial.suggest_float(k, -5, 5) - 1) ** 2 for k in space))
+                    out.append(1000 * (time.perf_counter() - start) / asks)
+            print(f"{name} {n} memory {out[0]:.3f} sqlite {out[1]:.3f} ms", flush=True)
+
+
 def table(ours, theirs):
     def read(path):
         rows = (line.split() for line in open(path))
@@ -149,9 +182,12 @@ def main():
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--table", nargs=2)
+    parser.add_argument("--overhead", action="store_true")
     options = parser.parse_args()
     if options.table:
         table(*options.table)
+    elif options.overhead:
+        overhead(options.samplers)
     else:
         measure(options.samplers, options.seeds, options.trials)
 
