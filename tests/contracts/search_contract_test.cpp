@@ -84,6 +84,66 @@ TEST(SamplerContract, PinnedParametersStay) {
   }
 }
 
+// As a search with several workers asks: trials end in another order than they began, some fail, some never end.
+TEST(SamplerContract, RunningAndFailedTrialsAreNotRepeatedAndDoNoHarm) {
+  for (const auto& [name, entry] : samplers::table().items()) {
+    SCOPED_TRACE(name);
+    for (const Space& space : {finite_space(), mixed_space()}) {
+      if (!takes(name, space)) continue;
+      const auto made = samplers::table().make(name);
+      const Direction directions[] = {Direction::maximize};
+      const Cost cost;
+      std::vector<Trial> trials;
+      for (size_t i = 0; i < 30; ++i) {
+        Rng rng(i);
+        Trial trial;
+        trial.number = static_cast<int64_t>(i);
+        trial.point = *made->next({space, trials, directions, cost, 5}, rng);
+        space.check(trial.point);
+        for (const Trial& other : trials) EXPECT_TRUE(!space.size() || other.point != trial.point);
+        trials.push_back(trial);
+        if (i < 3) continue;
+        Trial& ended = trials[i - 3];
+        if (i % 7 == 0) continue;  // runs for ever
+        ended.state = i % 5 == 0 ? State::failed : State::complete;
+        if (ended.state == State::complete) ended.values = {static_cast<double>(i * 37 % 11)};
+      }
+    }
+  }
+}
+
+TEST(SamplerContract, SeveralObjectivesAreServedOrRefused) {
+  for (const auto& name : samplers::table().names()) {
+    SCOPED_TRACE(name);
+    const Space space = finite_space();
+    const auto storage = open_storage("memory");
+    Study study(*storage, {.directions = {Direction::minimize, Direction::maximize}});
+    const auto made = samplers::table().make(name);
+    const auto search = [&] {
+      run({.seed = 1}, study, space, *made, stop_conditions({{"n_trials", 40}}), [&](Job& job) -> Outcome {
+        const double length = static_cast<double>(space.decode(job.point()).dump().size());
+        return {.values = {length, -std::abs(length - 90)}, .constraints = {length - 110}};
+      });
+    };
+    if (made->takes_several_objectives()) {
+      search();
+      ASSERT_EQ(study.trials().size(), 40u);
+      EXPECT_EQ(study.trials()[39].system_attributes["constraints"].size(), 1u);
+      EXPECT_EQ(study.best()->violation(), 0);
+    } else {
+      EXPECT_THROW(search(), Error);
+      EXPECT_TRUE(study.trials().empty());
+    }
+  }
+}
+
+TEST(SamplerContract, TheSeedsSpellingsAreKnown) {
+  for (const char* name : {"TPE", "Random", "grid_search", "CmaEs", "GPS", "NSGAII", "QMC", "TPESampler", "CmaEsSampler",
+                           "GPSampler", "NSGAIISampler", "QMCSampler"}) {
+    EXPECT_NE(samplers::table().try_find(name), nullptr) << name;
+  }
+}
+
 TEST(SamplerContract, HelpIsThere) {
   for (const auto& [name, entry] : samplers::table().items()) EXPECT_FALSE(entry.help.empty()) << name;
   for (const auto& [name, entry] : storage::table().items()) EXPECT_FALSE(entry.help.empty()) << name;

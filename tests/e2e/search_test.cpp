@@ -46,6 +46,41 @@ struct Search : testing::Test {
   Json result() const { return read_json(out / "result.json"); }
 };
 
+TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
+  const Ran ran = search(words(small_space,
+                               "objectives: [{metric: L2}, {metric: bytes}, {metric: peak_memory}]\n"
+                               "constraints: [{metric: L2, max: 3}, {metric: top1, max_drop: 0.5}]\n"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("Pareto front"), std::string::npos);
+  const Json result = this->result();
+  ASSERT_FALSE(result["front"].empty());
+  EXPECT_EQ(result["front"][0]["trial"], result["best"]["trial"]);
+  EXPECT_EQ(result["best"]["feasible"], true);
+  EXPECT_EQ(result["front"][0]["values"]["bytes"], result["best"]["bytes"]);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  const auto studies = storage->studies();
+  EXPECT_EQ(studies[0].directions, std::vector(3, search::Direction::minimize));
+  for (const auto& trial : storage->trials(studies[0].id)) {
+    ASSERT_EQ(trial.values.size(), 3u);
+    EXPECT_GT(trial.values[2], trial.values[1]);  // a run needs the weights and more
+    EXPECT_EQ(trial.system_attributes["constraints"].size(), 2u);
+    bool dominated = false;
+    for (const auto& point : result["front"]) {
+      const Json& v = point["values"];
+      dominated =
+          dominated || (v["L2"] <= trial.values[0] && v["bytes"] <= trial.values[1] && v["peak_memory"] <= trial.values[2]);
+    }
+    EXPECT_TRUE(dominated || trial.violation() > 0) << trial.number;
+  }
+}
+
+TEST_F(Search, AConstraintThatNothingKeepsIsAGoalMissed) {
+  const Ran ran = search(words(small_space, "constraints: [{metric: bytes, max: 10}]\n"));
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(result()["status"], "goal_missed");
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
 TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   const Ran ran = search(words(small_space));
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -321,7 +356,13 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"search_metric: L3\n", "did you mean"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
-      {"search_algo: CmaEs\n", "not yet supported"},
+      {"search_algo: PartialFixed\n", "not yet supported"},
+      {"search_algo: GPS\nobjectives: [{metric: L2}, {metric: bytes}]\n", "takes one objective"},
+      {"objectives: [{metric: latencyy}]\n", "latency"},
+      {"objectives: [{metric: L2}, {metric: L2}]\n", "twice"},
+      {"constraints: [{metric: top1, max_dropp: 0.1}]\n", "max_drop"},
+      {"constraints: [{metric: bytes, max_drop: 0.1}]\n", "max: "},
+      {"constraints: [{metric: top1}]\n", "no bound"},
       {"strategy: mse_v2\n", "not yet supported"},
       {"direction: up\n", "must be minimize or maximize"},
       {"n_trials: 99999999999999999999\n", "a whole number"},

@@ -30,6 +30,7 @@ class Loop {
         claims_(study.trials()),
         tracker_(study.trials(), options.stage, study.directions().front()) {
     sampler_.check(space);
+    check_objectives(sampler_, study_.directions());
     study_.check(space);
     for (const Point& point : options.first) {
       space.check(point);
@@ -155,7 +156,7 @@ class Loop {
     // A stream of its own, not that of the objective.
     const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
     Rng rng(seed_of(seed_of(options_.seed, number), 1));
-    return sampler_.next({space_, study_.trials(), study_.directions(), options_.cost}, rng);
+    return sampler_.next({space_, study_.trials(), study_.directions(), options_.cost, options_.seed}, rng);
   }
 
   // The trial's end; without the lock, this is where the time goes.
@@ -195,6 +196,7 @@ class Loop {
     }
     out.values = outcome.values;
     out.state = outcome.pruned ? State::pruned : State::complete;
+    if (!outcome.constraints.empty()) out.system_attributes[constraints_attribute] = outcome.constraints;
     if (outcome.candidate) out.user_attributes[attribute::candidate] = true;
     return out;
   }
@@ -228,6 +230,7 @@ class Loop {
     duplicate.state = original.state;
     duplicate.values = original.values;
     duplicate.intermediate = original.intermediate;
+    duplicate.system_attributes.update(original.system_attributes);
     for (const auto& [key, value] : original.user_attributes.items()) {
       if (!duplicate.user_attributes.contains(key)) duplicate.user_attributes[key] = value;
     }

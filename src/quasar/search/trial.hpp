@@ -27,6 +27,9 @@ inline constexpr const char* pruned = "pruned";              // how far it was s
 inline constexpr const char* interrupted = "interrupted";    // true: ended from outside; its point is tried again
 }  // namespace attribute
 
+// A system attribute, as Optuna's samplers write it: one number per constraint, kept where it is at most 0.
+inline constexpr const char* constraints_attribute = "constraints";
+
 struct Trial {
   int64_t id = -1;      // the storage's own
   int64_t number = -1;  // 0, 1, 2 … within the study
@@ -44,6 +47,7 @@ struct Trial {
   bool is_candidate() const { return user_attributes.value(attribute::candidate, false); }
   bool is_duplicate() const { return user_attributes.contains(attribute::duplicate_of); }
   std::optional<double> seconds() const;  // from start to complete
+  double violation() const;               // sum of the constraints that are above 0; 0: feasible, or without constraints
 };
 
 // Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Interrupted and

@@ -27,8 +27,6 @@ struct LaterKey {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> all{{"search_spaces", nullptr},
-                                         {"objectives", nullptr},
-                                         {"constraints", nullptr},
                                          {"tuning_criterion", nullptr},
                                          {"quant_level", nullptr},
                                          {"approach", "static"},
@@ -108,6 +106,17 @@ Json pruner_of(const Json& words) {
   return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
 }
 
+void read_goals(Job& job, const Options& keys) {
+  const bool several = !keys.json("objectives").is_null();
+  if (several && keys.has("direction")) throw Error("direction is for search_metric; every one of 'objectives' knows its own");
+  const bool plain = !several || keys.given("search_metric") || keys.given("search_evaluator");
+  const std::vector<std::string> metrics = plain ? metric_names(keys) : std::vector<std::string>();
+  job.goals = parse_goals(keys.json("objectives"), keys.json("constraints"), metrics);
+  if (!several) check_direction(keys, metrics.front());
+  job.metrics = scored(job.goals, metrics);
+  if (job.metrics.empty()) job.metrics = {"L2"};
+}
+
 void read_data_keys(Job& job, const Options& keys) {
   job.calibration = keys.json("calib_data_reader");
   job.evaluation = keys.json("eval_data_reader");
@@ -155,6 +164,10 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "two_stage_search", .fallback = false, .help = "calibration first, then fine-tuning"},
       {.name = "search_algo", .fallback = "TPE", .help = "sampler; see `quasar list samplers`", .aliases = {"sampler"}},
       {.name = "search_metric", .fallback = nullptr, .help = "name or list: the first is the objective (default L2)"},
+      {.name = "objectives",
+       .fallback = nullptr,
+       .help = "[{metric: top1}, {metric: latency}]; metrics, bytes, latency (ms), peak_memory (bytes)"},
+      {.name = "constraints", .fallback = nullptr, .help = "[{metric: top1, max_drop: 0.01}]; bounds max_drop, max, min"},
       {.name = "search_evaluator", .fallback = nullptr, .help = "the name of a metric"},
       {.name = "direction", .fallback = nullptr, .help = "minimize or maximize; the metric's own when left out"},
       {.name = "search_metric_tolerance",
@@ -199,7 +212,7 @@ const std::vector<OptionSpec>& job_keys() {
 namespace {
 
 // What the sampler and the strategy of this name will be in a later version.
-const std::vector<std::string> later_samplers{"CmaEs", "GPS", "NSGAII", "QMC", "PartialFixed"};
+const std::vector<std::string> later_samplers{"PartialFixed"};
 const std::vector<std::string> later_strategies{"two_stage", "auto",     "conservative", "basic",  "mse", "mse_v2",
                                                 "hawq_v2",   "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
 const std::vector<std::string> later_targets{"ort_cuda", "xint8"};
@@ -271,15 +284,21 @@ Job parse_job(const Json& given, const fs::path& base) {
     check_stages(job);
   }
   job.search_algo = search::samplers::table().resolve(keys.text("search_algo"), later_samplers);
-  job.metrics = metric_names(keys);
-  check_direction(keys, job.metrics.front());
+  read_goals(job, keys);
   for (const auto& metric : strategy->metrics()) {
     if (std::find(job.metrics.begin(), job.metrics.end(), metric) == job.metrics.end()) job.metrics.push_back(metric);
   }
-  if (keys.has("accuracy_criterion")) job.criterion = parse_criterion(keys.json("accuracy_criterion"), job.metrics.front());
+  if (keys.has("accuracy_criterion")) {
+    if (job.goals.objectives.size() > 1 || is_cost(job.goals.objectives.front().metric) || !job.goals.constraints.empty())
+      throw Error("accuracy_criterion is for one metric; with 'objectives' or 'constraints' write {metric: …, max_drop: …}");
+    job.criterion = parse_criterion(keys.json("accuracy_criterion"), job.metrics.front());
+  }
   job.tolerance = keys.json("search_metric_tolerance");
   if (!job.tolerance.is_null() && !job.tolerance.is_number())
     throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");
+  if (!job.tolerance.is_null() && is_cost(job.goals.objectives.front().metric))
+    throw Error("search_metric_tolerance compares with the float model, but the first objective is " +
+                job.goals.objectives.front().metric + "; put a metric first, or write constraints");
   job.stop = keys.json("search_stop_condition");
   job.pruner = pruner_of(keys.json("pruner"));
   job.n_trials = keys.integer("n_trials");

@@ -13,6 +13,7 @@
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/search/pareto.hpp"
 #include "quasar/tune/portrait.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/quantize.hpp"
@@ -91,9 +92,15 @@ std::string storage_url(const Job& job) {
   return (job.output_dir / job.storage).string();
 }
 
+// What a study's values mean: the metric's name, or all goals where there are more.
+Json metric_of(const Goals& goals) {
+  if (goals.objectives.size() == 1 && goals.constraints.empty()) return goals.objectives.front().metric;
+  return to_json(goals);
+}
+
 // A resumed study must be about the same model and goal, otherwise its values cannot be compared.
 void bind(search::Study& study, const Job& job) {
-  const Json goal{{"model", hash_of(read_file(job.model))}, {"metric", job.metrics.front()}, {"target", job.target}};
+  const Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
   for (const auto& [key, value] : goal.items()) {
     const Json& known = study.user_attributes();
     if (!known.contains(key)) {
@@ -165,6 +172,7 @@ Status status_of(const Job& job, const Summary& summary, const search::RunResult
   if (!summary.best) return Status::no_candidate;
   if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
   if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
+  if (summary.best->trial.violation() > 0) return Status::goal_missed;
   return Status::ok;
 }
 
@@ -201,12 +209,12 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   phase = {};
   fs::create_directories(job.output_dir);
   const auto storage = search::open_storage(storage_url(job));
-  search::Study study(*storage,
-                      {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
+  search::Study study(*storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists});
   bind(study, job);
   ScoreBook book;
+  Quiet quiet;
   const auto racer = strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  const Laboratory lab{job, model, *target, space, variants, evaluator, book, racer.get()};
+  const Laboratory lab{job, model, *target, space, variants, evaluator, book, *samples.evaluation, quiet, racer.get()};
   try {
     if (study.best() != nullptr) recall_best(lab, *study.best());
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
@@ -222,6 +230,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   if (best != nullptr) summary.best = measure_winner(lab, *best, samples, monitor.stop);
   measure_holdout(summary, lab, samples, monitor.stop);
   summary.trials.assign(study.trials().begin(), study.trials().end());
+  summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
   summary.reason = result.reason;
   summary.story = result.story;

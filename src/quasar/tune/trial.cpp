@@ -1,32 +1,42 @@
 #include "quasar/tune/trial.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
 
-Json values_of(const eval::Scores& scores) {
-  Json values = Json::object();
-  for (const auto& [name, score] : scores) values[name] = score.value;
-  return values;
+// Of the file that it would make; beyond protobuf's 2 GB its weights, which are nearly all of it.
+size_t bytes_of(const graph::Model& model) {
+  size_t weights = 0;
+  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
+  return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
 }
 
 }  // namespace
 
-search::Direction direction_of(const std::string& metric) {
-  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
-  return maximize ? search::Direction::maximize : search::Direction::minimize;
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work) {
+  const Goals& goals = lab.job.goals;
+  Measures out;
+  for (const auto& [name, score] : scores) out[name] = score.value;
+  if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
+  if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, lab.samples));
+  if (goals.needs("latency")) out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples).median_ms; });
+  return out;
 }
 
 bool is_good_enough(const Job& job, double value, double reference) {
   if (job.criterion) return meets(*job.criterion, value, goal_of(*job.criterion, reference));
   if (job.tolerance.is_null()) return false;
-  const double loss = direction_of(job.metrics.front()) == search::Direction::maximize ? reference - value : value - reference;
+  const bool maximize = job.goals.objectives.front().direction == search::Direction::maximize;
+  const double loss = maximize ? reference - value : value - reference;
   return loss <= job.tolerance.get<double>();
 }
 
@@ -52,7 +62,9 @@ quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
 
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
   const std::string name = job.pruner.at("name");
-  const std::string& objective = job.metrics.front();
+  const Goals& goals = job.goals;
+  const std::string& objective = goals.objectives.front().metric;
+  if (is_cost(objective) || !goals.constraints.empty()) return nullptr;
   const auto best = eval::metrics::table().make(objective)->best_possible();
   if (name == "none" || !best || job.criterion || study.directions().size() > 1) return nullptr;
   search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
@@ -69,10 +81,10 @@ size_t threads_of(const Job& job) {
   return std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs));
 }
 
-void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, const graph::Model& model) {
-  const std::string& objective = lab.job.metrics.front();
-  const double value = scores.at(objective).value;
-  lab.book.keep(trial, scores, direction_of(objective) == search::Direction::minimize ? value : -value, model);
+// `value`: of the first objective; infinitely bad where a constraint is violated.
+void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
+  const bool minimize = lab.job.goals.objectives.front().direction == search::Direction::minimize;
+  lab.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
 void save(const Laboratory& lab, const search::Job& trial, const graph::Model& model) {
@@ -96,6 +108,7 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
 }
 
 search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
+  Quiet::Work work(lab.quiet);
   const quant::Config config = quant::parse_config(config_words(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
   require_quantized(plan);
@@ -118,12 +131,16 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
         "after " + std::to_string(fallen.samples) + " of " + std::to_string(lab.evaluator.samples()) + " samples";
     return outcome;
   }
-  keep(lab, trial.number(), *scores, candidate);
-  const std::string& objective = lab.job.metrics.front();
-  const double value = scores->at(objective).value;
-  outcome.values = {value};
-  outcome.user_attributes["metrics"] = values_of(*scores);
-  outcome.candidate = is_good_enough(lab.job, value, lab.evaluator.reference().at(objective).value);
+  const Goals& goals = lab.job.goals;
+  const Measures measures = measured(lab, candidate, *scores, work);
+  outcome.values = values_of(goals, measures);
+  outcome.constraints = excesses(goals, measures, lab.evaluator.reference());
+  outcome.user_attributes["metrics"] = measures;
+  const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
+  const auto& reference = lab.evaluator.reference();
+  const auto was = reference.find(goals.objectives.front().metric);
+  outcome.candidate = feasible && was != reference.end() && is_good_enough(lab.job, outcome.values.front(), was->second.value);
+  if (feasible) keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
   if (outcome.candidate && lab.job.keep_models == "candidates") save(lab, trial, candidate);
   return outcome;
 }
@@ -137,7 +154,7 @@ void recall_best(const Laboratory& lab, const search::Trial& trial) {
     if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
     return true;
   });
-  keep(lab, trial.number, *scores, model);
+  if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
 }
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {

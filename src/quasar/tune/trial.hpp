@@ -6,6 +6,7 @@
 #include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/quiet.hpp"
 #include "quasar/tune/score_book.hpp"
 #include "quasar/tune/variants.hpp"
 
@@ -20,11 +21,14 @@ struct Laboratory {
   Variants& variants;
   const eval::Evaluator& evaluator;
   ScoreBook& book;
+  const data::Dataset& samples;  // that costs are measured on
+  Quiet& quiet;
   search::Racer* racer = nullptr;  // nullptr: every trial is scored on all samples
 };
 
-// Metrics' direction of the objective.
-search::Direction direction_of(const std::string& metric);
+// What goals ask of a model: its scores, and its costs as far as they are needed. Latency is measured while no other trial
+// computes; `work` is the caller's share.
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work);
 
 // The plan of a configuration in the laboratory, before rounding is optimized.
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);

@@ -8,7 +8,9 @@ class Flat final : public Strategy {
   bool races() const override { return true; }
 
   void check(const Job& job, const search::Space& space) const override {
-    search::samplers::table().make(job.search_algo)->check(space);
+    const auto sampler = search::samplers::table().make(job.search_algo);
+    sampler->check(space);
+    search::check_objectives(*sampler, job.goals.directions());
     conditions_of(job);
     first_points(job, space);
   }
