@@ -19,7 +19,9 @@ const std::vector<OptionSpec>& option_specs() {
   static const std::vector<OptionSpec> all{
       {.name = "ActTargetQuantType", .fallback = "Int16Spec", .help = "type of promoted layers' activations"},
       {.name = "WeightTargetQuantType", .fallback = "Int16Spec", .help = "type of their weights"},
-      {.name = "TargetOpType", .fallback = Json::array({"Conv", "ConvTranspose", "Gemm", "MatMul"}), .help = "types of layers that may be promoted"},
+      {.name = "TargetOpType",
+       .fallback = Json::array({"Conv", "ConvTranspose", "Gemm", "MatMul"}),
+       .help = "types of layers that may be promoted"},
       {.name = "NumTarget", .fallback = nullptr, .help = "at most so many layers"},
       {.name = "noise_share",
        .fallback = 0.1,
@@ -78,7 +80,8 @@ std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Con
   const Json on = words.value(switch_key, Json(false)), given = words.value(options_key, Json());
   if (!on.is_null() && !on.is_boolean()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
   const Options options(option_specs(), given.is_null() ? Json::object() : given, options_key);
-  MixedPrecision mixed{.words = given.is_null() ? Json::object() : given};
+  MixedPrecision mixed;
+  if (!given.is_null()) mixed.words = given;
   mixed.activation = side_of("activation", options.text("ActTargetQuantType"), config.activation);
   mixed.weight = side_of("weight", options.text("WeightTargetQuantType"), config.weight);
   for (const auto& type : options.json("TargetOpType")) {

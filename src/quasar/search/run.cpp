@@ -255,7 +255,7 @@ class Loop {
   Sampler& sampler_;
   const StopConditions& conditions_;
   const Objective& objective_;
-  const Deadline::Clock::time_point begin_ = options_.begin.value_or(Deadline::Clock::now());
+  const Deadline::Clock::time_point begin_ = options_.begin;
   Deadline stop_;
 
   std::mutex mutex_;  // guards everything below, the study and the sampler

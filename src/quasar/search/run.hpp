@@ -61,7 +61,7 @@ struct RunOptions {
   Cost cost = {};
   Listener listener = {};
   std::stop_token stop = {};
-  std::optional<std::chrono::steady_clock::time_point> begin = {};  // what time limits count from; nullopt: from the call
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
 };
 
 struct RunResult {

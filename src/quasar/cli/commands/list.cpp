@@ -65,7 +65,8 @@ class List final : public Command {
  public:
   void define(CLI::App& app) override {
     app.add_option("kind", kind_,
-                   "presets, schemes, samplers, pruners, strategies, metrics, ranges, rounding, transforms, readers, targets, stop or storage")
+                   "presets, schemes, samplers, pruners, strategies, metrics, ranges, rounding, transforms, readers, targets, "
+                   "stop or storage")
         ->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");
