@@ -26,7 +26,7 @@ class Loop {
         sampler_(sampler),
         conditions_(conditions),
         objective_(objective),
-        stop_(options.stop, deadline_of(options, conditions)),
+        stop_(options.stop, deadline_of(conditions, begin_)),
         claims_(study.trials()),
         tracker_(study.trials(), options.stage, study.directions().front()) {
     sampler_.check(space);
@@ -77,18 +77,19 @@ class Loop {
     Trial trial_;
   };
 
-  static std::optional<Deadline::Clock::time_point> deadline_of(const RunOptions& options, const StopConditions& conditions) {
+  static std::optional<Deadline::Clock::time_point> deadline_of(const StopConditions& conditions,
+                                                                Deadline::Clock::time_point begin) {
     std::optional<Deadline::Clock::time_point> earliest;
     for (const auto& condition : conditions) {
       if (const auto seconds = condition->deadline()) {
-        const auto moment = Deadline::after(*seconds, options.begin);
+        const auto moment = Deadline::after(*seconds, begin);
         earliest = std::min(moment, earliest.value_or(moment));
       }
     }
     return earliest;
   }
 
-  double seconds() const { return std::chrono::duration<double>(Deadline::Clock::now() - options_.begin).count(); }
+  double seconds() const { return std::chrono::duration<double>(Deadline::Clock::now() - begin_).count(); }
 
   bool tried(const Point& point) const {
     const auto trials = study_.trials();
