@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/search/pruner.hpp"
 #include "quasar/search/run.hpp"
 
 namespace quasar::search {
@@ -235,6 +236,31 @@ TEST(StorageContract, EverythingComesBack) {
     const auto trials = storage->trials(studies[1].id);
     ASSERT_EQ(trials.size(), expected.size());
     for (size_t i = 0; i < trials.size(); ++i) expect_equal(trials[i], expected[i]);
+  }
+}
+
+TEST(PrunerContract, NobodyIsGivenUpWithoutAReason) {
+  const std::vector<double> losses(64, 0.5), worse(64, 0.7), better(64, 0.3);
+  for (const auto& [name, entry] : pruners::table().items()) {
+    SCOPED_TRACE(name);
+    EXPECT_FALSE(entry.help.empty());
+    const auto pruner = pruners::table().make(name);
+    for (size_t seen : {1u, 16u, 63u}) {
+      const auto so_far = std::span(losses).first(seen);
+      EXPECT_FALSE(pruner->gives_up({.losses = so_far, .total = 64}));  // the first trial
+      EXPECT_FALSE(pruner->gives_up(
+          {.losses = so_far, .total = 64, .incumbent = worse, .rivals = 64, .reached = worse, .completed = worse}));
+      EXPECT_FALSE(pruner->gives_up({.losses = so_far,  // not the best, but what the user asked for
+                                     .total = 64,
+                                     .incumbent = better,
+                                     .rivals = 64,
+                                     .good_enough = 0.5,
+                                     .reached = better,
+                                     .completed = better}));
+    }
+    const Race lost{.losses = losses, .total = 65, .incumbent = better, .rivals = 64, .reached = better, .completed = better};
+    if (name == "confidence") continue;  // wants the incumbent's losses of all samples
+    EXPECT_EQ(pruner->gives_up(lost), name != "none");
   }
 }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/quant/layer_rules.hpp"
 #include "quasar/quant/scheme.hpp"
+#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
 
@@ -23,6 +25,8 @@ struct Config {
   std::vector<Json> exclude;              // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
   std::optional<size_t> calib_data_size;  // samples used; nullopt: all
   Rounding rounding;
+  std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
+  std::vector<TransformUse> transforms;  // of the float graph, in this order
   bool operator==(const Config&) const = default;
 };
 

@@ -30,10 +30,16 @@ struct ConstantPlan {
   bool operator==(const ConstantPlan&) const = default;
 };
 
+// How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
+enum class Form { pairs, weights_only };
+
 struct NodePlan {
-  std::optional<ConstantPlan> weight;
-  std::optional<ConstantPlan> bias;     // int32, zero point 0, scale = s_input · s_weight
-  std::vector<ConstantPlan> constants;  // that take part as activations: one side of Add, an input of Concat
+  Form form = Form::pairs;
+  std::optional<ConstantPlan> weight = {};
+  std::optional<ConstantPlan> bias = {};     // int32, zero point 0, scale = s_input · s_weight
+  std::vector<ConstantPlan> constants = {};  // that take part as activations: one side of Add, an input of Concat
+  // Constants that stay in float with other values, by input. Not part of the hash: the plan's corrections decide them.
+  std::map<size_t, Tensor> replaced = {};
   bool operator==(const NodePlan&) const = default;
 };
 
@@ -42,7 +48,16 @@ struct Plan {
   std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   Rounding rounding;
+  // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
+  std::map<std::string, std::map<std::string, QuantParams>> conversions = {};
+  std::string graph = {};                      // digest of the float graph, where transforms changed it
+  std::vector<TransformUse> corrections = {};  // transforms that correct this plan before it is applied
+  // What rounding chose instead for some of the values. Not part of the hash: what decides it is.
+  std::map<std::string, QuantParams> refined = {};
   std::vector<std::string> notes;  // what was decided on the way, in words (not part of the hash)
+
+  // The parameters that a value gets in the end. Throws std::out_of_range for a value without a pair.
+  const QuantParams& params(const std::string& value) const;
 };
 
 // The values whose statistics a plan may need (to request them before any configuration is known), in topological order.

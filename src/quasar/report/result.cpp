@@ -208,7 +208,9 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
     const auto first_value = [&] {
       return first == nullptr ? "-" : number(first->user_attributes["metrics"].value(metric, 0.0));
     };
-    text += row(metric, {number(summary.baseline.metrics.at(metric).value), first_value(),
+    const auto reference = summary.baseline.metrics.find(metric);
+    const bool known = reference != summary.baseline.metrics.end();
+    text += row(metric, {known ? number(reference->second.value) : "-", first_value(),
                          summary.best ? number(summary.best->metrics.at(metric).value) : "-",
                          summary.best ? interval(summary.best->metrics.at(metric)) : ""});
   }

@@ -33,8 +33,8 @@ struct Latency {
   size_t runs = 0;
 };
 
-// One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn; reading samples is not timed. Throws
-// Error without samples.
-Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50);
+// One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn, fewer when `seconds` are over; reading
+// samples is not timed. Throws Error without samples.
+Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50, double seconds = 30);
 
 }  // namespace quasar::runtime

@@ -23,6 +23,7 @@ inline constexpr const char* duplicate_of = "duplicate_of";  // number of the tr
 inline constexpr const char* stage = "stage";                // the run() that it belongs to
 inline constexpr const char* candidate = "candidate";        // true: good enough for the user
 inline constexpr const char* error = "error";                // why it failed
+inline constexpr const char* pruned = "pruned";              // how far it was scored before it was given up
 inline constexpr const char* interrupted = "interrupted";    // true: ended from outside; its point is tried again
 }  // namespace attribute
 

@@ -10,6 +10,7 @@
 #include "quasar/eval/metric.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/tune/preset.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -26,7 +27,6 @@ struct LaterKey {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> all{{"search_spaces", nullptr},
-                                         {"pruner", "none"},
                                          {"tuning_criterion", nullptr},
                                          {"quant_level", nullptr},
                                          {"approach", "static"},
@@ -94,6 +94,16 @@ void check_direction(const Options& keys, const std::string& metric) {
     throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
                 (maximize ? "higher (maximize)" : "lower (minimize)") + "; leave the key out");
   }
+}
+
+// A name, or {name: …, option: value}: checked here, so that a wrong option is found before anything runs.
+Json pruner_of(const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("pruner is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  search::pruners::table().make(name.get<std::string>(), options);
+  return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
 }
 
 void read_goals(Job& job, const Options& keys) {
@@ -170,6 +180,9 @@ const std::vector<OptionSpec>& job_keys() {
        .fallback = Json::object(),
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
       {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
+      {.name = "pruner",
+       .fallback = "confidence",
+       .help = "when a trial is given up early: a name, or {name: confidence, alpha: 0.01}; see `quasar list pruners`"},
       {.name = "n_jobs", .fallback = 1, .help = "trials at the same time", .low = 1, .high = 1024},
       {.name = "search_devices", .fallback = "cpu", .help = "cpu", .choices = {"cpu"}},
       {.name = "seed", .fallback = 0, .help = "of everything random", .low = 0},
@@ -287,6 +300,7 @@ Job parse_job(const Json& given, const fs::path& base) {
     throw Error("search_metric_tolerance compares with the float model, but the first objective is " +
                 job.goals.objectives.front().metric + "; put a metric first, or write constraints");
   job.stop = keys.json("search_stop_condition");
+  job.pruner = pruner_of(keys.json("pruner"));
   job.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
   job.seed = static_cast<uint64_t>(keys.integer("seed"));

@@ -27,6 +27,7 @@ struct Job {
   Json tolerance;                    // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
   Json stop;             // search_stop_condition
+  Json pruner;           // {name, options}
   int64_t n_trials = 0;  // 0: not given
   int64_t n_jobs = 1;
   uint64_t seed = 0;

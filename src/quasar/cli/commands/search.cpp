@@ -105,8 +105,8 @@ class Search final : public Command {
     const search::Counts& counts = summary.counts;
     std::cout << report::result_table(job, summary);
     std::cout << "\n"
-              << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.failed << " failed, "
-              << summary.seconds << " s; " << summary.reason << "\n";
+              << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
+              << counts.failed << " failed, " << summary.seconds << " s; " << summary.reason << "\n";
     for (const auto& trial : summary.trials) {
       if (trial.state != search::State::failed || trial.interrupted()) continue;
       std::cout << "first failure: trial " << trial.number << ": " << trial.user_attributes.value("error", std::string()) << "\n";
