@@ -44,14 +44,15 @@ double conditional_or_flat(const Point& p) {
   return *p.find("kind") == "far2" ? 8 : conditional(p);
 }
 
-double best_of(const char* sampler, const Space& space, Objective objective, Direction direction, uint64_t seed) {
+double best_of(const char* sampler, const Space& space, Objective objective, Direction direction, uint64_t seed,
+               uint64_t trials_in_all = 60) {
   const auto made = samplers::table().make(sampler);
   const Cost cost;
   const Direction directions[] = {direction};
   const double sign = direction == Direction::minimize ? 1 : -1;
   std::vector<Trial> trials;
   double best = 1e300;
-  for (uint64_t i = 0; i < 60; ++i) {
+  for (uint64_t i = 0; i < trials_in_all; ++i) {
     Rng rng(seed * 1000 + i);
     Trial trial;
     trial.number = static_cast<int64_t>(i);
@@ -79,6 +80,30 @@ TEST(Tpe, BeatsRandomInBothDirections) {
     EXPECT_LT(median_of_seeds("tpe", conditional_space(), conditional_or_flat, direction),
               0.6 * median_of_seeds("random", conditional_space(), conditional_or_flat, direction));
   }
+}
+
+// As many trials as the presets have, on a space like theirs: 720 configurations of choices.
+double preset_like(const Point& p) {
+  const double method = real(p, "method"), layers = real(p, "layers"), width = real(p, "width");
+  const bool channel = *p.find("channel") == true, symmetric = *p.find("symmetric") == true,
+             equalized = *p.find("equalized") == true;
+  return std::abs(method - 3) + (channel ? 0 : 4) + (symmetric == channel ? 0 : 1.5) + (equalized && !channel ? -1 : 0) +
+         0.7 * std::abs(layers - 2) + 0.3 * width;
+}
+
+TEST(Tpe, LearnsWithinTwentyTrials) {
+  const Space space = Space::parse({{"channel", {true, false}},
+                                    {"symmetric", {true, false}},
+                                    {"equalized", {true, false}},
+                                    {"method", {0, 1, 2, 3, 4, 5}},
+                                    {"layers", {0, 1, 2, 3, 4}},
+                                    {"width", {0, 1, 2}}});
+  double tpe = 0, random = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    tpe += best_of("tpe", space, preset_like, Direction::minimize, seed, 20) / 40;
+    random += best_of("random", space, preset_like, Direction::minimize, seed, 20) / 40;
+  }
+  EXPECT_LT(tpe, 0.75 * random);
 }
 
 TEST(Tpe, DensityOfOneNumberIntegratesToOne) {

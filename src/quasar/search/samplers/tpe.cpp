@@ -116,6 +116,7 @@ class Tpe final : public Sampler {
     Trial seen;
     seen.system_attributes = trial.system_attributes;
     if (trial.state == State::complete) seen.values = trial.values;
+    if (trial.state == State::pruned) seen.values = trial.values;
     if (trial.state == State::pruned && !trial.intermediate.empty()) {
       seen.values.assign(directions.size(), trial.intermediate.rbegin()->second);
     }
