@@ -14,7 +14,8 @@ struct Key {
 const std::vector<Key>& keys() {
   static const std::vector<Key> all{{"ReplaceClip6Relu", "clip6_to_relu", ""}, {"include_cle", "cle", ""},
                                     {"cle_steps", "cle", "cle_steps"},         {"include_sq", "smooth_quant", ""},
-                                    {"SmoothAlpha", "smooth_quant", "alpha"},  {"BiasCorrection", "bias_correction", ""}};
+                                    {"SmoothAlpha", "smooth_quant", "alpha"},  {"BiasCorrection", "bias_correction", ""},
+                                    {"FitPowerOfTwo", "fit_power_of_two", ""}};
   return all;
 }
 

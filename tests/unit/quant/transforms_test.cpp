@@ -78,6 +78,29 @@ TEST(Equalization, SeveralReadersAndClipEndAChain) {
   EXPECT_EQ(find_chains(replaced.model).size(), 1U);
 }
 
+TEST(FitPowerOfTwo, ClipsMoveToTheEndOfTheirGrid) {
+  Builder b;
+  const auto first = b.clip(b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3), 0, 6);
+  const auto second = b.clip(b.conv(first, 4, 4, 3), 0, 3);
+  const graph::Model model = b.finish({b.conv(second, 4, 2, 1)});
+  const Transformed result = run("fit_power_of_two", model);
+  EXPECT_EQ(result.changes, 2U);
+  EXPECT_EQ(result.values.size(), 4U);
+  std::vector<float> highest;
+  for (const auto& node : result.model.nodes) {
+    if (node.is("Clip")) highest.push_back(result.model.initializer(node.inputs[2])->as<float>()[0]);
+  }
+  EXPECT_EQ(highest, (std::vector<float>{7.9375F, 3.96875F}));
+  EXPECT_EQ(run("fit_power_of_two", result.model).changes, 0U);
+}
+
+TEST(FitPowerOfTwo, WhatOthersReadStays) {
+  Builder b;
+  const auto clipped = b.clip(b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3), 0, 6);
+  const auto left = b.conv(clipped, 4, 4, 1);
+  EXPECT_EQ(run("fit_power_of_two", b.finish({b.node("Add", {clipped, left})})).changes, 0U);
+}
+
 TEST(Equalization, DeadChannelsStay) {
   graph::Model model = triple();
   std::vector<float> zeros(54);
