@@ -19,7 +19,9 @@ const std::vector<OptionSpec>& option_specs() {
   static const std::vector<OptionSpec> all{
       {.name = "ActTargetQuantType", .fallback = "Int16Spec", .help = "type of promoted layers' activations"},
       {.name = "WeightTargetQuantType", .fallback = "Int16Spec", .help = "type of their weights"},
-      {.name = "TargetOpType", .fallback = Json::array({"Conv", "ConvTranspose", "Gemm", "MatMul"}), .help = "types of layers that may be promoted"},
+      {.name = "TargetOpType",
+       .fallback = Json::array({"Conv", "ConvTranspose", "Gemm", "MatMul"}),
+       .help = "types of layers that may be promoted"},
       {.name = "NumTarget", .fallback = nullptr, .help = "at most so many layers"},
       {.name = "noise_share",
        .fallback = 0.1,
@@ -33,6 +35,7 @@ Scheme side_of(const std::string& side, const std::string& spec, const Scheme& u
   Json params = scheme_words(usual);
   params.erase("symmetric");
   Scheme scheme = parse_scheme({{side, spec}, {side + "_params", params}}, side);
+  if (scheme.range_method == usual.range_method) scheme.range_options = usual.range_options;
   check_method_options(scheme, options_key);
   return scheme;
 }
@@ -76,9 +79,11 @@ std::vector<std::string> mixed_precision_keys() {
 
 std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Config& config) {
   const Json on = words.value(switch_key, Json(false)), given = words.value(options_key, Json());
-  if (!on.is_null() && !on.is_boolean()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
+  if (on != true && on != false && !on.is_null()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
+  if (on != true && given.is_null()) return std::nullopt;
   const Options options(option_specs(), given.is_null() ? Json::object() : given, options_key);
-  MixedPrecision mixed{.words = given.is_null() ? Json::object() : given};
+  MixedPrecision mixed;
+  if (!given.is_null()) mixed.words = given;
   mixed.activation = side_of("activation", options.text("ActTargetQuantType"), config.activation);
   mixed.weight = side_of("weight", options.text("WeightTargetQuantType"), config.weight);
   for (const auto& type : options.json("TargetOpType")) {

@@ -30,7 +30,8 @@ class Reach {
     const auto& nodes = index.model().nodes;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
       const auto reached = [&](const std::string& value) {
-        return std::ranges::any_of(index.consumers(value), [&](const graph::Node* reader) { return nodes_.contains(reader->name); });
+        return std::ranges::any_of(index.consumers(value),
+                                   [&](const graph::Node* reader) { return nodes_.contains(reader->name); });
       };
       if (std::ranges::any_of(node->outputs, reached)) nodes_.insert(node->name);
     }
@@ -73,7 +74,8 @@ std::set<std::string> left_by_recipes(const std::set<std::string>& off, const gr
   std::vector<std::string> layers;  // in the graph's order
   for (const auto& node : index.model().nodes) {
     const auto found = candidates.find(node.name);
-    if (found != candidates.end() && found->second.kind == ops::Kind::compute && !found->second.activations.empty()) layers.push_back(node.name);
+    if (found != candidates.end() && found->second.kind == ops::Kind::compute && !found->second.activations.empty())
+      layers.push_back(node.name);
   }
   std::set<std::string> out;
   if (layers.empty() || off.empty()) return out;

@@ -1,5 +1,6 @@
 // Overrides for single tensors, in the words of ONNX Runtime and Quark:
-//   TensorQuantOverrides: {value: [{quant_type: QUInt8, symmetric: false, rmin: 0, rmax: 6}], weights: [{scale: 0.01, zero_point: 0}]}
+//   TensorQuantOverrides: {value: [{quant_type: QUInt8, symmetric: false, rmin: 0, rmax: 6}], weights: [{scale: 0.01, zero_point:
+//   0}]}
 #pragma once
 
 #include <map>
