@@ -4,6 +4,7 @@
 #include <array>
 
 #include "quasar/quant/range.hpp"
+#include "quasar/quant/recipes.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/scheme_words.hpp"
 
@@ -117,7 +118,8 @@ std::vector<std::string> known_keys() {
                                 "CalibDataSize", "specific_layer_config", "layer_type_config"};
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
-  for (auto& key : transform_keys()) keys.push_back(std::move(key));
+  for (const auto& list : {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
+    keys.insert(keys.end(), list.begin(), list.end());
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
   return keys;
 }
@@ -348,6 +350,9 @@ Config parse_config(const Json& words) {
   check_method_options(config.weight, "weight");
   for (Scheme* scheme : schemes_of(config)) check_method_options(*scheme, "a layer of its own");
   config.transforms = parse_transforms(canonical_words);
+  config.mixed = parse_mixed_precision(canonical_words, config);
+  config.tensors = parse_tensor_overrides(canonical_words.value("TensorQuantOverrides", Json()));
+  config.recipes_off = recipes_off(canonical_words);
   config.rounding = parse_rounding(canonical_words);
   return config;
 }
@@ -399,6 +404,9 @@ Json to_json(const Config& config) {
   words.update(to_json(config.rounding));
   words.update(to_json(config.layers));
   words.update(to_json(config.transforms));
+  if (config.mixed) words.update(to_json(*config.mixed));
+  for (const auto& [name, own] : config.tensors) words["TensorQuantOverrides"][name] = own.words;
+  for (const auto& recipe : config.recipes_off) words[recipe] = false;
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   return words;

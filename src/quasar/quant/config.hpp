@@ -2,12 +2,15 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/quant/layer_rules.hpp"
+#include "quasar/quant/mixed_precision.hpp"
 #include "quasar/quant/scheme.hpp"
+#include "quasar/quant/tensor_overrides.hpp"
 #include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
@@ -26,6 +29,9 @@ struct Config {
   std::optional<size_t> calib_data_size;  // samples used; nullopt: all
   Rounding rounding;
   std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
+  std::optional<MixedPrecision> mixed;   // promotion of the most sensitive layers, after those rules
+  TensorOverrides tensors;               // single tensors
+  std::set<std::string> recipes_off;     // parts of the network left in float by name
   std::vector<TransformUse> transforms;  // of the float graph, in this order
   bool operator==(const Config&) const = default;
 };

@@ -35,6 +35,7 @@ Scheme side_of(const std::string& side, const std::string& spec, const Scheme& u
   Json params = scheme_words(usual);
   params.erase("symmetric");
   Scheme scheme = parse_scheme({{side, spec}, {side + "_params", params}}, side);
+  if (scheme.range_method == usual.range_method) scheme.range_options = usual.range_options;
   check_method_options(scheme, options_key);
   return scheme;
 }
@@ -78,7 +79,8 @@ std::vector<std::string> mixed_precision_keys() {
 
 std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Config& config) {
   const Json on = words.value(switch_key, Json(false)), given = words.value(options_key, Json());
-  if (!on.is_null() && !on.is_boolean()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
+  if (on != true && on != false && !on.is_null()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
+  if (on != true && given.is_null()) return std::nullopt;
   const Options options(option_specs(), given.is_null() ? Json::object() : given, options_key);
   MixedPrecision mixed;
   if (!given.is_null()) mixed.words = given;

@@ -32,37 +32,36 @@ const graph::Node* twin_of(const graph::Node& node, const graph::Node& reader, c
 }  // namespace
 
 NodeNames::NodeNames(const graph::Model& original, const graph::Model& prepared)
-    : original_(skeleton(original)), prepared_(skeleton(prepared)) {
+    : original_(skeleton(original)), prepared_(skeleton(prepared)), before_(original_), after_(prepared_) {
   for (const auto& [name, tensor] : prepared.initializers) constants_.insert(name);
 }
 
 // The node itself; else who writes its output now; else, where it is one part of a fused pattern, who writes the pattern's
 // output.
 std::set<std::string> NodeNames::survivors(const std::string& start) const {
-  const graph::Index before(original_), after(prepared_);
   std::set<std::string> out, seen;
   std::vector<std::string> open{start};
   while (!open.empty()) {
     const std::string name = open.back();
     open.pop_back();
     if (!seen.insert(name).second) continue;
-    const graph::Node* node = before.node(name);
-    if (after.node(name) != nullptr) {
+    const graph::Node* node = before_.node(name);
+    if (after_.node(name) != nullptr) {
       if (name == start) return {name};
       continue;
     }
     bool found = false;
     for (const auto& value : node->outputs) {
-      if (const graph::Node* writer = after.producer(value)) out.insert(writer->name), found = true;
+      if (const graph::Node* writer = after_.producer(value)) out.insert(writer->name), found = true;
       found = found || constants_.contains(value);
     }
     if (found) continue;
     for (const auto& value : node->outputs) {
-      for (const graph::Node* reader : before.consumers(value)) {
-        const graph::Node* kept = after.node(reader->name);
+      for (const graph::Node* reader : before_.consumers(value)) {
+        const graph::Node* kept = after_.node(reader->name);
         if (kept == nullptr) {
           open.push_back(reader->name);
-        } else if (const graph::Node* twin = twin_of(*node, *reader, *kept, after)) {
+        } else if (const graph::Node* twin = twin_of(*node, *reader, *kept, after_)) {
           out.insert(twin->name);
         }
       }
@@ -75,12 +74,12 @@ std::set<std::string> NodeNames::selected(const Json& element) const {
   std::set<std::string> out;
   std::string missing;
   try {
-    for (const auto& name : excluded_nodes({element}, graph::Index(original_))) out.merge(survivors(name));
+    for (const auto& name : excluded_nodes({element}, before_)) out.merge(survivors(name));
   } catch (const Error& error) {
     missing = error.what();
   }
   try {
-    out.merge(excluded_nodes({element}, graph::Index(prepared_)));
+    out.merge(excluded_nodes({element}, after_));
   } catch (const Error&) {
     if (!missing.empty()) throw Error(missing);
   }
@@ -88,8 +87,8 @@ std::set<std::string> NodeNames::selected(const Json& element) const {
 }
 
 std::set<std::string> NodeNames::named(const std::string& name, const std::string& key) const {
-  if (graph::Index(original_).node(name) != nullptr) return survivors(name);
-  if (graph::Index(prepared_).node(name) != nullptr) return {name};
+  if (before_.node(name) != nullptr) return survivors(name);
+  if (after_.node(name) != nullptr) return {name};
   std::vector<std::string> known;
   for (const auto& node : original_.nodes) known.push_back(node.name);
   throw Error(key + ": the model has no node '" + name + "'" + did_you_mean(name, known));

@@ -14,6 +14,8 @@ namespace quasar::quant {
 class NodeNames {
  public:
   NodeNames(const graph::Model& original, const graph::Model& prepared);
+  NodeNames(const NodeNames&) = delete;
+  NodeNames& operator=(const NodeNames&) = delete;
 
   // The configuration with its exclude list and layer rules resolved: exclude holds names of the prepared graph, and so do the
   // rules' nodes. Names, patterns, types and stretches are looked for in the graph as it came, then in the prepared one. A node
@@ -21,13 +23,16 @@ class NodeNames {
   // or did nothing, stands for none. Throws Error for what matches no node of either graph.
   Config resolved(const Config& config) const;
 
- private:
+  // The nodes of the prepared graph that stand for a node of the graph as it came: itself, the one it was folded into, or none.
   std::set<std::string> survivors(const std::string& name) const;
+
+ private:
   std::set<std::string> selected(const Json& element) const;
   std::set<std::string> named(const std::string& name, const std::string& key) const;
 
-  graph::Model original_, prepared_;  // without their constants
-  std::set<std::string> constants_;   // of the prepared graph
+  const graph::Model original_, prepared_;  // without their constants
+  const graph::Index before_, after_;
+  std::set<std::string> constants_;  // of the prepared graph
 };
 
 }  // namespace quasar::quant

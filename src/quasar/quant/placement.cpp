@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/quant/exclude.hpp"
+#include "quasar/quant/recipes.hpp"
 #include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
@@ -19,6 +20,7 @@ class Placing {
       return std::move(out_);
     }
     choose_candidates();
+    if (!config_.recipes_off.empty()) leave_by_recipes();
     for (const auto& node : model_.nodes) {
       const ops::Roles* roles = candidate(node);
       if (roles != nullptr && (roles->kind == ops::Kind::compute || roles->kind == ops::Kind::elementwise)) accept(node, *roles);
@@ -76,6 +78,13 @@ class Placing {
       } else {
         candidates_[name] = std::move(roles);
       }
+    }
+  }
+
+  void leave_by_recipes() {
+    for (const auto& name : left_by_recipes(config_.recipes_off, index_, candidates_)) {
+      candidates_.erase(name);
+      out_.skipped[name] = "left in float by a recipe that is switched off";
     }
   }
 

@@ -87,11 +87,25 @@ class Resolver {
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
+    check_overrides(plan);
     if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
     return plan;
   }
 
  private:
+  // Overrides of tensors that are not there are mistakes; of tensors that get no parameters of their own, worth a note.
+  void check_overrides(Plan& plan) const {
+    for (const auto& [name, own] : config_.tensors) {
+      if (used_.contains(name)) continue;
+      const bool input = std::ranges::find(index_.model().inputs, name, &graph::Value::name) != index_.model().inputs.end();
+      if (!input && index_.producer(name) == nullptr && index_.model().initializer(name) == nullptr) {
+        throw Error("TensorQuantOverrides: the model has no value '" + name + "'");
+      }
+      plan.notes.push_back("TensorQuantOverrides: '" + name +
+                           "' has no effect: it is not quantized, or shares the parameters of another value");
+    }
+  }
+
   // Memoized; std::unordered_map keeps references valid.
   const QuantParams& params_of(const std::string& value) {
     if (const auto known = params_.find(value); known != params_.end()) return known->second;
@@ -122,6 +136,12 @@ class Resolver {
       return clipped;
     }
     const Scheme& scheme = schemes_.written(value);
+    // Rows of a table that is stored as codes are those codes.
+    if (produced != nullptr && produced->weight && produced->activations.empty()) {
+      const Scheme table = stored_scheme(*produced, *schemes_.of(producer->name).weight);
+      if (bits_of(table.type) == bits_of(scheme.type))
+        return constant_weight_params(producer->inputs[produced->weight->input], std::nullopt, table);
+    }
     QuantParams params = own_params(value, scheme);
     // A power of two stays one.
     const bool free = scheme.scale_type == ScaleType::float32;
@@ -129,15 +149,34 @@ class Resolver {
     return params;
   }
 
-  QuantParams own_params(const std::string& value, const Scheme& scheme) {
+  QuantParams own_params(const std::string& value, const Scheme& usual) {
+    const auto own = config_.tensors.find(value);
+    const Scheme scheme = own == config_.tensors.end() ? usual : overridden(usual, own->second);
+    if (own != config_.tensors.end()) used_.insert(value);
+    if (own != config_.tensors.end() && is_complete(own->second)) return quant::params_of(own->second, scheme);
     const auto found = seen_.find(value);
     if (found == seen_.end()) throw Error("no statistics of value '" + value + "' were collected");
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    const stats::Range range = probabilities ? found->second.range : method_of(scheme).pick(found->second, scheme);
+    const stats::Range range = probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+  }
+
+  // A table that rows are taken from has one scale, whatever the weights of sums have.
+  static Scheme stored_scheme(const ops::Roles& roles, Scheme weight) {
+    if (roles.activations.empty()) weight.granularity = Granularity::tensor;
+    return weight;
+  }
+
+  QuantParams constant_weight_params(const std::string& name, std::optional<int> axis, const Scheme& usual) {
+    const Tensor& weights = *index_.model().initializer(name);
+    const auto own = config_.tensors.find(name);
+    if (own == config_.tensors.end()) return weight_params(weights, axis, usual);
+    used_.insert(name);
+    const Scheme scheme = overridden(usual, own->second);
+    return is_complete(own->second) ? quant::params_of(own->second, scheme) : weight_params(weights, axis, scheme);
   }
 
   const RangeMethod& method_of(const Scheme& scheme) {
@@ -152,7 +191,8 @@ class Resolver {
     const auto constant = [&](size_t input) { return index_.model().initializer(node.inputs[input]); };
     if (roles.weight) {
       const Tensor& weights = *constant(roles.weight->input);
-      plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, *weight)};
+      plan.weight = ConstantPlan{roles.weight->input, constant_weight_params(node.inputs[roles.weight->input], roles.weight->axis,
+                                                                             stored_scheme(roles, *weight))};
       check_blocks(plan.weight->params);
       // With blocks of inputs the sums are float, and so is the bias.
       if (roles.bias && plan.weight->params.block == 0) {
@@ -197,7 +237,7 @@ class Resolver {
   const NodeSchemes schemes_;
   std::map<const Scheme*, std::unique_ptr<RangeMethod>> methods_;
   std::unordered_map<std::string, QuantParams> params_;
-  std::set<std::string> absorbed_;
+  std::set<std::string> absorbed_, used_;  // used_: overrides of single tensors
   std::vector<std::string> notes_;
 };
 
@@ -224,6 +264,7 @@ stats::Requests needs_of(const Config& config) {
     return ranges::table().make(scheme.range_method, scheme.range_options)->needs();
   };
   stats::Requests all = needs(config.activation);
+  if (config.mixed) all.merge(needs(config.mixed->activation));
   for (const auto& rule : config.layers) {
     if (!rule.in_float) all.merge(needs(rule.activation));
   }
@@ -231,7 +272,22 @@ stats::Requests needs_of(const Config& config) {
 }
 
 Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target) {
-  return Resolver(model, seen, config, target).run();
+  Plan plan = Resolver(model, seen, config, target).run();
+  if (!config.mixed) return plan;
+  LayerRule rule{.words = {},
+                 .nodes = promoted_layers(model, seen, plan, *config.mixed),
+                 .op_types = {},
+                 .activation = config.mixed->activation,
+                 .weight = config.mixed->weight};
+  if (rule.nodes.empty()) return plan;
+  std::string note = "include_auto_mp: " + std::to_string(rule.nodes.size()) + " layers promoted:";
+  for (const auto& node : rule.nodes) note += " " + node;
+  Config mixed = config;
+  mixed.mixed.reset();
+  mixed.layers.push_back(std::move(rule));
+  plan = Resolver(model, seen, mixed, target).run();
+  plan.notes.push_back(std::move(note));
+  return plan;
 }
 
 }  // namespace quasar::quant

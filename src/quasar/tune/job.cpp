@@ -8,6 +8,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/quant/recipes.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/pruner.hpp"
@@ -26,17 +27,11 @@ struct LaterKey {
 };
 
 const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> all{{"search_spaces", nullptr},
-                                         {"tuning_criterion", nullptr},
-                                         {"quant_level", nullptr},
-                                         {"approach", "static"},
-                                         {"op_type_dict", nullptr},
-                                         {"op_name_dict", nullptr},
-                                         {"recipes", nullptr},
-                                         {"warm_start", nullptr},
-                                         {"advanced_fastft_search", false},
-                                         {"advanced_fastft_params", nullptr},
-                                         {"custom_op_library", nullptr}};
+  static const std::vector<LaterKey> all{
+      {"search_spaces", nullptr},    {"tuning_criterion", nullptr},     {"quant_level", nullptr},
+      {"approach", "static"},        {"op_type_dict", nullptr},         {"op_name_dict", nullptr},
+      {"warm_start", nullptr},       {"advanced_fastft_search", false}, {"advanced_fastft_params", nullptr},
+      {"custom_op_library", nullptr}};
   return all;
 }
 
@@ -179,6 +174,11 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "search_stop_condition",
        .fallback = Json::object(),
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
+      {.name = "recipes",
+       .fallback = nullptr,
+       .help =
+           "{first_conv_or_matmul_quantization, last_conv_or_matmul_quantization, pre_post_process_quantization: true | false, "
+           "smooth_quant: true | false, smooth_quant_args: {alpha: [0.4, 0.5]}}: fixed for the whole search"},
       {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
       {.name = "pruner",
        .fallback = "confidence",
@@ -227,6 +227,27 @@ void check_stages(Job& job) {
     }
   }
   job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");
+}
+
+// Recipes that the user decides are single choices of the search space.
+void fix_recipes(Json& space, const Json& recipes) {
+  if (!recipes.is_object()) throw Error("recipes must be a mapping, not " + recipes.dump());
+  Json rest = Json::object();
+  for (const auto& [name, value] : recipes.items()) {
+    if (name == "smooth_quant") {
+      space["include_sq"] = Json::array({value});
+    } else if (name == "smooth_quant_args") {
+      for (const auto& [option, given] : value.items()) {
+        if (option != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + option + "'; known: alpha");
+        if (given == "auto") throw Error("recipes.smooth_quant_args.alpha: 'auto' is not yet supported; give a number or a list");
+        space["SmoothAlpha"] = given.is_array() ? given : Json::array({given});
+      }
+    } else {
+      rest[name] = value;
+    }
+  }
+  quant::recipes_off(rest);
+  for (const auto& [name, value] : rest.items()) space[name] = Json::array({value});
 }
 
 const OptionSpec* find_key(const std::string& name) {
@@ -279,6 +300,7 @@ Job parse_job(const Json& given, const fs::path& base) {
     const Json sizes = keys.json("calibration_sampling_size");
     job.search_space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
   }
+  if (keys.has("recipes")) fix_recipes(job.search_space, keys.json("recipes"));
   for (auto& note : quant::notes_on_inert_options(job.search_space)) job.warnings.push_back(std::move(note));
   if (keys.flag("two_stage_search")) {
     check_stages(job);

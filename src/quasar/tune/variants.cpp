@@ -117,12 +117,17 @@ const stats::Statistics& Variants::seen(const quant::Config& config) {
   return of(config)->calibration->seen(names_.resolved(config));
 }
 
-Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
+RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
   const auto variant = of(config);
   RoundingReport report = variant->rounder->improve(plan, check);
   for (const auto& use : plan.corrections)
     quant::transforms::table().make(use.name, use.options)->correct(variant->model, variant->channels, plan);
-  return {quant::apply(variant->model, plan), std::move(report)};
+  return report;
+}
+
+Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
+  RoundingReport report = improve(config, plan, check);
+  return {quant::apply(of(config)->model, plan), std::move(report)};
 }
 
 }  // namespace quasar::tune

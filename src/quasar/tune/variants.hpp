@@ -58,8 +58,12 @@ class Variants {
   // The plan of a configuration, before rounding is optimized. Throws Error when it cannot be carried out.
   quant::Plan plan(const quant::Config& config, const quant::Target& target);
 
-  // The quantized model of a plan for this configuration; the plan gets the rounding that was found. `check` is called between
-  // layers; what it throws ends the work.
+  // Puts codes and biases into the plan, as its rounding and its corrections say. `check` is called between layers; what it
+  // throws ends the work.
+  RoundingReport improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
+
+  // The quantized model of a plan for this configuration; the plan gets what improve() puts into it. `check` is called between layers;
+  // what it throws ends the work.
   Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
  private:

@@ -96,7 +96,7 @@ class Repairing {
     const Laboratory& lab = bench_.lab;
     const quant::Config config = quant::parse_config(config_words(bench_.space, current_->point));
     quant::Plan plan = plan_of(lab, config);
-    lab.variants.build(config, plan);
+    lab.variants.improve(config, plan);
     const auto graph = lab.variants.graph_of(config);
     units_ =
         alone(ToggledModel(graph->model, plan), *data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size())));

@@ -1,0 +1,180 @@
+// Layers and tensors of their own: rules, promotion, recipes, overrides, and the names by which they are called.
+#include <gtest/gtest.h>
+
+#include "made_up_statistics.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/quant/node_names.hpp"
+#include "quasar/runtime/session.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+Config parsed(const std::string& words) {
+  return parse_config(parse_json(words, "test"));
+}
+
+std::string error_of(const std::string& words) {
+  try {
+    parsed(words);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LayerRules, RoundTrip) {
+  for (const std::string words :
+       {R"({"specific_layer_config": [{"spec": "Int16Spec", "params": {"symmetric": false}, "nodes": ["a"]}]})",
+        R"({"layer_type_config": {"spec": null, "op_types": ["MatMul"]}, "Percentile": 99.0})",
+        R"({"layer_type_config": [{"activation": "UInt8Spec", "op_types": "Conv"}], "cle_algo": "cle"})",
+        R"({"include_auto_mp": true, "AutoMixprecision": {"NumTarget": 2}, "include_sq": true, "SmoothAlpha": 0.7})",
+        R"({"TensorQuantOverrides": {"x": [{"rmin": -1, "rmax": 1}]}, "first_conv_or_matmul_quantization": false})",
+        R"({"include_cle": true, "cle_steps": -1, "BiasCorrection": true, "ReplaceClip6Relu": true})"}) {
+    const Config config = parsed(words);
+    EXPECT_EQ(parse_config(to_json(config)), config) << words << "\n" << to_json(config).dump();
+  }
+}
+
+TEST(LayerRules, MistakesAreNamed) {
+  const auto contains = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(contains(error_of(R"({"layer_type_config": [{"op_types": ["Conv"]}]})"), "nothing of types"));
+  EXPECT_TRUE(contains(error_of(R"({"layer_type_config": [{"spec": "Int16Spec"}]})"), "op_types"));
+  EXPECT_TRUE(contains(error_of(R"({"layer_type_config": [{"spec": "Int16Spec", "optypes": ["Conv"]}]})"), "unknown key"));
+  EXPECT_TRUE(contains(error_of(R"({"specific_layer_config": [{"spec": null, "nodes": ["a", "a"]}]})"), "named twice"));
+  EXPECT_TRUE(contains(error_of(R"({"cle_algo": "cle", "include_cle": false})"), "include_cle is false"));
+  EXPECT_TRUE(contains(error_of(R"({"cle_params": {"cle_stepps": 1}})"), "cle_steps"));
+  EXPECT_TRUE(contains(error_of(R"({"SmoothAlpha": 2})"), "alpha"));
+  EXPECT_TRUE(contains(error_of(R"({"activation": "Int16Spec", "weight": "Int16Spec", "include_auto_mp": true})"), "no wider"));
+  EXPECT_TRUE(contains(error_of(R"({"TensorQuantOverrides": {"x": {"rmin": 1}}})"), "belong together"));
+  EXPECT_TRUE(contains(error_of(R"({"recipes": {"first_conv": false}})"), "unknown recipe"));
+}
+
+TEST(LayerRules, FloatByTypeAndName) {
+  Config config = config_of(DataType::uint8, false);
+  config.layers = {{.words = {}, .nodes = {"Conv_1"}, .op_types = {}, .in_float = true},
+                   {.words = {}, .nodes = {}, .op_types = {"Gemm"}, .in_float = true}};
+  const Plan plan = plan_of(separable(), config);
+  EXPECT_FALSE(plan.nodes.contains("Conv_1"));
+  EXPECT_FALSE(plan.nodes.contains("Gemm_0"));
+  EXPECT_TRUE(plan.nodes.contains("Conv_0"));
+  EXPECT_NE(plan.skipped.at("Gemm_0").find("layer_type_config"), std::string::npos);
+}
+
+// A wider layer in the middle reads through a pair of its own, and the next one goes back.
+TEST(LayerRules, NeighboursConvert) {
+  Config config = config_of(DataType::uint8, false);
+  const Scheme wide{.type = DataType::int16};
+  config.layers = {{.words = {}, .nodes = {"Conv_1"}, .op_types = {}, .activation = wide, .weight = wide}};
+  const graph::Model model = separable();
+  const Plan plan = plan_of(model, config);
+  EXPECT_EQ(plan.nodes.at("Conv_1").weight->params.type, DataType::int16);
+  EXPECT_EQ(plan.values.at("Clip_0_out").type, DataType::uint8);
+  EXPECT_EQ(plan.conversions.at("Clip_0_out").at("Conv_1").type, DataType::int16);
+  EXPECT_EQ(plan.values.at("Relu_0_out").type, DataType::int16);
+  EXPECT_EQ(plan.conversions.at("Relu_0_out").at("Conv_2").type, DataType::uint8);
+  EXPECT_EQ(plan.conversions.size(), 2U);
+  EXPECT_NE(hash_of(plan), hash_of(plan_of(model, config_of(DataType::uint8, false))));
+  const graph::Model quantized = apply(model, plan);
+  const runtime::Session before(model), after(quantized);
+  std::vector<float> values(432, 0.4F);
+  const std::vector<Tensor> sample{Tensor::of({1, 3, 12, 12}, values)};
+  EXPECT_EQ(before.run(sample)[0].shape(), after.run(sample)[0].shape());
+}
+
+TEST(MixedPrecisionTest, PromotesUntilLittleNoiseIsLeft) {
+  Config config = config_of(DataType::uint8, false);
+  config.mixed = MixedPrecision{.words = {},
+                                .activation = {.type = DataType::int16},
+                                .weight = {.type = DataType::int16},
+                                .op_types = {"Conv", "Gemm"},
+                                .most = 1,
+                                .noise_share = 0};
+  const graph::Model model = separable();
+  const Plan plain = plan_of(model, config_of(DataType::uint8, false)), one = plan_of(model, config);
+  const auto ranking = sensitivities(model, made_up_statistics(model), plain);
+  const auto promoted = [](const Plan& plan) {
+    std::set<std::string> out;
+    for (const auto& [name, node] : plan.nodes) {
+      if (node.weight && node.weight->params.type == DataType::int16) out.insert(name);
+    }
+    return out;
+  };
+  EXPECT_EQ(promoted(one), std::set<std::string>{ranking.front().node});
+  config.mixed->most.reset();
+  EXPECT_EQ(promoted(plan_of(model, config)).size(), ranking.size());
+  config.mixed->noise_share = 1;
+  EXPECT_EQ(hash_of(plan_of(model, config)), hash_of(plain));
+}
+
+TEST(Recipes, FirstLastAndEnds) {
+  Config config = config_of(DataType::uint8, false);
+  config.recipes_off = {"first_conv_or_matmul_quantization", "last_conv_or_matmul_quantization"};
+  const Plan layers = plan_of(separable(), config);
+  EXPECT_FALSE(layers.nodes.contains("Conv_0"));
+  EXPECT_FALSE(layers.nodes.contains("Gemm_0"));
+  EXPECT_TRUE(layers.nodes.contains("Conv_1"));
+  config.recipes_off = {"pre_post_process_quantization"};
+  const Plan ends = plan_of(separable(), config);
+  EXPECT_FALSE(ends.nodes.contains("Softmax_0"));
+  EXPECT_TRUE(ends.nodes.contains("GlobalAveragePool_0"));
+  EXPECT_TRUE(ends.nodes.contains("Gemm_0"));
+}
+
+TEST(TensorOverrides, RangeTypeAndScale) {
+  const Config config = parsed(R"({"activation": "UInt8Spec", "TensorQuantOverrides":
+      {"x": {"rmin": 0, "rmax": 2.55}, "Relu_0_out": {"scale": 0.5, "zero_point": 3}, "constant_0": [{"rmin": -12.7, "rmax": 1}]}})");
+  const Plan plan = plan_of(separable(), config);
+  EXPECT_FLOAT_EQ(plan.values.at("x").scales[0], 0.01F);
+  EXPECT_EQ(plan.values.at("Relu_0_out").zero_points[0], 3);
+  EXPECT_FLOAT_EQ(plan.nodes.at("Conv_0").weight->params.scales[0], 0.1F);
+  EXPECT_THROW(plan_of(separable(), parsed(R"({"TensorQuantOverrides": {"nobody": {"rmin": 0, "rmax": 1}}})")), Error);
+}
+
+TEST(NodeNamesTest, FoldedNodesStandForTheirSurvivors) {
+  Builder b;
+  const auto conv = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto normal = b.node("BatchNormalization", {conv, b.weights({4}), b.weights({4}), b.weights({4}), b.weights({4})});
+  const auto same = b.node("Identity", {normal});
+  const graph::Model original = b.finish({b.node("Relu", {same})});
+  graph::Model prepared = original;
+  prepared.nodes[0].outputs = {normal};
+  prepared.nodes[3].inputs = {normal};
+  prepared.nodes.erase(prepared.nodes.begin() + 1, prepared.nodes.begin() + 3);
+  const NodeNames names(original, prepared);
+  EXPECT_EQ(names.survivors("BatchNormalization_0"), std::set<std::string>{"Conv_0"});
+  EXPECT_EQ(names.survivors("Identity_0"), std::set<std::string>{});
+  Config config;
+  config.exclude = {Json::object({{"op_type", "BatchNormalization"}}), "Identity_0"};
+  EXPECT_EQ(names.resolved(config).exclude, std::vector<Json>{"Conv_0"});
+  config.exclude = {"BatchNormalisation_0"};
+  EXPECT_THROW(names.resolved(config), Error);
+}
+
+TEST(Masks, StayInFloat) {
+  Builder b(4);
+  const auto scores = b.node("MatMul", {b.input("x", {1, 4, 6}), b.weights({6, 4})});
+  const auto masked = b.node("Add", {scores, b.input("mask", {1, 1, 4})});
+  const graph::Model model = b.finish({b.node("MatMul", {b.node("Softmax", {masked}), b.weights({4, 3})})});
+  stats::Statistics seen = made_up_statistics(model);
+  seen[masked] = stats::of_values(std::vector<float>{-3.4e38F, 2}, {.histogram = true});
+  const Plan plan = resolve(model, seen, config_of(DataType::uint8, false), *targets::table().make("ort_cpu"));
+  EXPECT_FALSE(plan.nodes.contains("Add_0"));
+  EXPECT_FALSE(plan.nodes.contains("Softmax_0"));
+  EXPECT_TRUE(plan.nodes.contains("MatMul_0"));
+  EXPECT_TRUE(plan.nodes.contains("MatMul_1"));
+}
+
+TEST(Embeddings, AreStoredAsCodes) {
+  Builder b(6);
+  const auto row = b.node("Gather", {b.weights({20, 8}), b.input("ids", {1, 5}, DataType::int64)});
+  const graph::Model model = b.finish({b.node("MatMul", {row, b.weights({8, 3})})});
+  const Plan plan = plan_of(model, config_of(DataType::uint8, false));
+  ASSERT_TRUE(plan.nodes.contains("Gather_0"));
+  EXPECT_EQ(plan.nodes.at("Gather_0").weight->params.scales, plan.values.at("Gather_0_out").scales);
+  const std::vector<Tensor> sample{Tensor::of<int64_t>({1, 5}, {0, 3, 7, 19, 1})};
+  EXPECT_EQ(runtime::Session(apply(model, plan)).run(sample)[0].shape(), (Shape{1, 5, 3}));
+}
+
+}  // namespace
+}  // namespace quasar::quant
