@@ -63,6 +63,7 @@ class Rewriting {
 
  private:
   void rewrite(graph::Node node) {
+    if (plan_.folded.contains(node.name)) return add_pair(node.outputs[0], node.inputs[0], node.outputs[0]);
     const auto found = plan_.nodes.find(node.name);
     const bool quantized = found != plan_.nodes.end();
     if (quantized) {
@@ -79,7 +80,11 @@ class Rewriting {
       if (quantized && plan_.values.contains(output)) output = names_.fresh(output + "_float");
     }
     const std::vector<std::string> written = node.outputs;
-    out_.nodes.push_back(std::move(node));
+    if (quantized && found->second.simulation) {
+      simulate(std::move(node), *found->second.simulation, {out_, names_});
+    } else {
+      out_.nodes.push_back(std::move(node));
+    }
     for (size_t k = 0; k < outputs.size(); k++) {
       if (!plan_.values.contains(outputs[k])) continue;
       add_pair(outputs[k], written[k], quantized ? outputs[k] : names_.fresh(outputs[k] + "_dequantized"));

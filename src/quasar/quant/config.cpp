@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding_config.hpp"
 
@@ -98,14 +99,7 @@ const std::vector<NeutralKey>& neutral_keys() {
                                            {"specific_layer_config", nullptr},
                                            {"layer_type_config", nullptr},
                                            {"use_external_data_format", false},
-                                           {"OptimizeModel", true},
-                                           {"Int32Bias", true},  // that is what all biases are
-                                           {"Int16Bias", false},
-                                           {"AlignConcat", false},
-                                           {"AlignSlice", false},
-                                           {"AlignPool", false},
-                                           {"AlignPad", false},
-                                           {"AlignEltwiseQuantType", true}};  // constants of Add, Mul have the activations' type
+                                           {"OptimizeModel", true}};
   return all;
 }
 
@@ -116,6 +110,7 @@ std::vector<std::string> known_keys() {
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
+  for (auto& key : option_keys()) keys.push_back(std::move(key));
   return keys;
 }
 
@@ -261,6 +256,7 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
   for (const auto& range : range_keys()) {
     if (key == range.key) return parse_range_key(config, range, value);
   }
+  if (parse_option_key(config, key, value)) return;
   for (const auto& neutral : neutral_keys()) {
     if (key == neutral.key && !value.is_null() && value != neutral.neutral) {
       throw Error(key + ": " + value.dump() + " is not yet supported; this version accepts " + neutral.neutral.dump());
@@ -282,6 +278,7 @@ Config parse_config(const Json& words) {
     if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
     canonical_words[*key] = value;
   }
+  expand_aliases(canonical_words);
   Config config;
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
@@ -289,6 +286,7 @@ Config parse_config(const Json& words) {
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
   config.rounding = parse_rounding(canonical_words);
+  check_option_keys(config);
   return config;
 }
 
@@ -331,6 +329,7 @@ Json to_json(const Config& config) {
     }
   }
   words.update(to_json(config.rounding));
+  words.update(option_words(config));
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   return words;

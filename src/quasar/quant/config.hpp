@@ -7,6 +7,8 @@
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/quant/scheme.hpp"
+#include "quasar/quant/selection.hpp"
+#include "quasar/quant/switches.hpp"
 
 namespace quasar::quant {
 
@@ -23,6 +25,9 @@ struct Config {
   std::vector<Json> exclude;              // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
   std::optional<size_t> calib_data_size;  // samples used; nullopt: all
   Rounding rounding;
+  Switches switches;  // those given
+  Selection selection;
+  int max_loop_num = 0;  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
   bool operator==(const Config&) const = default;
 };
 

@@ -36,6 +36,7 @@ Json to_json(const NodePlan& plan) {
   if (plan.weight) out["weight"] = to_json(*plan.weight);
   if (plan.bias) out["bias"] = to_json(*plan.bias);
   for (const auto& constant : plan.constants) out["constants"].push_back(to_json(constant));
+  if (plan.simulation) out["simulation"] = to_json(*plan.simulation);
   return out;
 }
 
@@ -45,9 +46,11 @@ Json to_json(const Plan& plan) {
   Json values = Json::object(), nodes = Json::object();
   for (const auto& [name, params] : plan.values) values[name] = to_json(params);
   for (const auto& [name, node] : plan.nodes) nodes[name] = to_json(node);
-  return {{"values", std::move(values)},
-          {"nodes", std::move(nodes)},
-          {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  Json out{{"values", std::move(values)},
+           {"nodes", std::move(nodes)},
+           {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  if (!plan.folded.empty()) out["folded"] = plan.folded;
+  return out;
 }
 
 std::string hash_of(const Plan& plan) {

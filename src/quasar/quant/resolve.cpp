@@ -10,6 +10,8 @@
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/range.hpp"
+#include "quasar/quant/shift_rules.hpp"
+#include "quasar/quant/ties.hpp"
 #include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
@@ -48,7 +50,9 @@ class Resolver {
         seen_(seen),
         config_(config),
         target_(target),
+        npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
         placement_(place(index_, config, target)),
+        ties_(index_, placement_, config.switches, npu_),
         method_(ranges::table().make(config.activation.range_method, config.activation.range_options)) {}
 
   Plan run() {
@@ -60,6 +64,8 @@ class Resolver {
       }
     }
     for (const auto& [name, roles] : placement_.nodes) plan.nodes[name] = plan_node(*index_.node(name), roles);
+    for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) notes_.push_back(std::move(note));
+    if (on("FoldRelu")) fold(plan);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
     if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
@@ -81,16 +87,60 @@ class Resolver {
       return params_of(producer->inputs[produced->activations.front()]);
     const graph::Node* reader = sole_reader(value, index_);
     const ops::Roles* read = placement_.roles(reader);
-    if (produced != nullptr && read != nullptr && read->kind == ops::Kind::activation) {
+    const bool clipped_next = produced != nullptr && read != nullptr && read->kind == ops::Kind::activation;
+    if (clipped_next && target_.fuses(*producer, *reader) && on(reader->is("Relu") ? "RemoveQDQConvRelu" : "RemoveQDQConvClip")) {
       const QuantParams& clipped = params_of(reader->outputs.front());
-      if (target_.absorbs(*read->bounds, clipped)) absorbed_.insert(value);
-      return clipped;
+      if (target_.absorbs(*read->bounds, clipped)) {
+        absorbed_.insert(value);
+        return clipped;
+      }
     }
+    if (const auto& group = ties_.aligned(value); !group.empty()) return aligned_params(group);
+    if (clipped_next) return params_of(reader->outputs.front());
     QuantParams params = own_params(value);
     // A power of two stays one.
     const bool free = config_.activation.scale_type == ScaleType::float32;
     if (free && produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
     return params;
+  }
+
+  // One range for all: the union of what each of them would have.
+  QuantParams aligned_params(const std::vector<std::string>& group) {
+    const Scheme& scheme = config_.activation;
+    stats::Range all;
+    for (const auto& value : group) {
+      const graph::Node* producer = index_.producer(value);
+      const ops::Roles* produced = placement_.roles(producer);
+      if (produced != nullptr && produced->kind == ops::Kind::movement) continue;  // its source is one of the group
+      const QuantParams own = own_params(value);
+      const Grid grid = grid_of(scheme.type, scheme.symmetric);
+      const auto end = [&](int64_t code) {
+        return static_cast<double>(own.scales[0]) * static_cast<double>(code - own.zero_points[0]);
+      };
+      all = {std::min(all.low, end(grid.low)), std::max(all.high, end(grid.high))};
+    }
+    const auto [scale, zero_point] = scale_for(all, scheme.type, scheme.symmetric, scheme.scale_type);
+    const QuantParams params{.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+    for (const auto& value : group) params_.insert_or_assign(value, params);
+    return params;
+  }
+
+  bool on(std::string_view key) const { return is_on(config_.switches, key, npu_); }
+
+  // Removes activations that the pair behind them makes superfluous.
+  void fold(Plan& plan) const {
+    for (const auto& [name, roles] : placement_.nodes) {
+      const graph::Node& node = *index_.node(name);
+      const auto output = plan.values.find(node.outputs.front());
+      if (roles.kind != ops::Kind::activation || !absorbed_.contains(node.inputs.front()) || output == plan.values.end())
+        continue;
+      const QuantParams& params = output->second;
+      const Grid grid = grid_of(params.type, false);
+      const auto end = [&](int64_t code) { return params.scales[0] * static_cast<float>(code - params.zero_points[0]); };
+      if (end(grid.low) < roles.bounds->low || end(grid.high) > roles.bounds->high) continue;
+      plan.folded.insert(name);
+      plan.nodes.erase(name);
+    }
   }
 
   QuantParams own_params(const std::string& value) const {
@@ -111,29 +161,51 @@ class Resolver {
     if (roles.weight) {
       const Tensor& weights = *constant(roles.weight->input);
       plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, config_.weight)};
-      if (roles.bias) {
-        const Tensor& bias = *constant(*roles.bias);
-        const float input_scale = params_of(node.inputs[roles.activations.front()]).scales.front();
-        const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale, config_.weight.scale_type);
-        if (raised > 0)
-          notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
-        plan.bias = ConstantPlan{*roles.bias, bias_params(plan.weight->params, bias, input_scale)};
-      }
+      if (on("WeightsOnly")) return plan;
+      if (roles.bias && on("QuantizeBias")) plan.bias = plan_bias(node, roles, *plan.weight);
     }
+    if (on("SimulateDPU"))
+      plan.simulation = simulation_of({node, index_.model(), shape_of(node.inputs.front())}, config_.switches, npu_);
     if (placement_.biased.contains(node.outputs.front())) return plan;
     for (const size_t input : roles.activations) {
-      if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values)});
+      if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values, node)});
     }
     return plan;
   }
 
+  ConstantPlan plan_bias(const graph::Node& node, const ops::Roles& roles, ConstantPlan& weight) {
+    const Tensor& weights = *index_.model().initializer(node.inputs[weight.input]);
+    const Tensor& bias = *index_.model().initializer(node.inputs[*roles.bias]);
+    const bool wide = on("Int16Bias");
+    if (wide || !on("Int32Bias")) {
+      const bool powers = config_.weight.scale_type == ScaleType::power_of_two;
+      const Scheme scheme{.type = wide ? DataType::int16 : DataType::int8,
+                          .symmetric = true,
+                          .scale_type = config_.weight.scale_type,
+                          .range_method = powers ? "min_mse" : "min_max"};
+      return {*roles.bias, weight_params(bias, std::nullopt, scheme)};
+    }
+    const float input_scale = params_of(node.inputs[roles.activations.front()]).scales.front();
+    const size_t raised = fit_to_bias(weight.params, weights, bias, input_scale, config_.weight.scale_type);
+    if (raised > 0)
+      notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
+    return {*roles.bias, bias_params(weight.params, bias, input_scale)};
+  }
+
+  const Shape* shape_of(const std::string& value) const {
+    const auto found = seen_.find(value);
+    return found == seen_.end() || found->second.shape.empty() ? nullptr : &found->second.shape;
+  }
+
   // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
   // clip up to 30 %, so the best power is looked for.
-  QuantParams constant_params(const Tensor& values) const {
-    const Scheme scheme{.type = target_.constant_type(config_.activation.type),
-                        .symmetric = config_.activation.symmetric,
-                        .scale_type = config_.activation.scale_type,
-                        .range_method = config_.activation.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
+  QuantParams constant_params(const Tensor& values, const graph::Node& node) const {
+    const bool aligned = on("AlignEltwiseQuantType") || node.is("Concat") || node.is("Where");
+    const Scheme& like = aligned ? config_.activation : config_.weight;
+    const Scheme scheme{.type = target_.constant_type(like.type),
+                        .symmetric = like.symmetric,
+                        .scale_type = like.scale_type,
+                        .range_method = like.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
     return weight_params(values, std::nullopt, scheme);
   }
 
@@ -141,7 +213,9 @@ class Resolver {
   const stats::Statistics& seen_;
   const Config& config_;
   const Target& target_;
+  const bool npu_;
   Placement placement_;
+  const Ties ties_;
   const std::unique_ptr<RangeMethod> method_;
   std::unordered_map<std::string, QuantParams> params_;
   std::set<std::string> absorbed_;
@@ -161,7 +235,8 @@ std::vector<std::string> observed_values(const graph::Model& model) {
     const auto found = survey.quantizable.find(node.name);
     if (found == survey.quantizable.end()) continue;
     for (const size_t input : found->second.activations) add(node.inputs[input]);
-    if (found->second.kind != ops::Kind::movement) add(node.outputs.front());
+    // A Slice may have a range of its own (AlignSlice).
+    if (found->second.kind != ops::Kind::movement || node.is("Slice")) add(node.outputs.front());
   }
   return out;
 }
@@ -171,6 +246,10 @@ stats::Requests needs_of(const Config& config) {
 }
 
 Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target) {
+  if (!target.shifts() && is_on(config.switches, "EnableNPUCnn", false)) {
+    const auto npu = targets::table().make("xint8");
+    return Resolver(model, seen, config, *npu).run();
+  }
   return Resolver(model, seen, config, target).run();
 }
 
