@@ -141,11 +141,12 @@ TEST(ShiftRules, ThePairsOfOtherTargetsAreFound) {
   const auto with_pairs = apply(separable(), npu_plan(separable(), {{"RemoveQDQConvRelu", false}}));
   EXPECT_EQ(rules_broken(with_pairs), std::set<std::string>{"fusion"});
   Builder b;
-  const auto padded = b.node("Pad", {b.input("x", {1, 2, 4, 4}), b.constant(Tensor::of<int64_t>({8}, {0, 0, 1, 1, 0, 0, 1, 1}))});
+  const auto padded = b.node(
+      "Pad", {b.conv(b.input("x", {1, 2, 4, 4}), 2, 2, 1), b.constant(Tensor::of<int64_t>({8}, {0, 0, 1, 1, 0, 0, 1, 1}))});
   auto model = b.finish({b.conv(padded, 2, 2, 3)});
   auto quantized = apply(model, npu_plan(model));
   EXPECT_TRUE(violations(quantized).empty());
-  rescale(quantized, "Conv_0", 0, 1);
+  rescale(quantized, "Conv_1", 0, 1);
   EXPECT_TRUE(rules_broken(quantized).contains("align_pad"));
 }
 
@@ -173,7 +174,7 @@ TEST(Simulation, FactorsOfAverages) {
   EXPECT_DOUBLE_EQ(average_factor(14, 14), 4116.0 / 4096);
   for (const int64_t size : {1, 2, 4, 8, 16}) EXPECT_DOUBLE_EQ(average_factor(size, size), 1);
   EXPECT_DOUBLE_EQ(average_factor(300, 300), 1);
-  for (int64_t count = 2; count < 500; count++) EXPECT_NEAR(average_factor(count), 1, 0.006) << count;
+  for (int64_t count = 2; count < 500; count++) EXPECT_NEAR(average_factor(count), 1, 0.008) << count;
 }
 
 TEST(Simulation, TheQuantizedModelComputesWhatTheProcessorDoes) {

@@ -43,6 +43,9 @@ class OrtCpu final : public Target {
   }
 
   std::string remark(const Config& config) const override {
+    const auto for_npus = [](const Scheme& scheme) { return scheme.scale_type == ScaleType::power_of_two && scheme.symmetric; };
+    if (!simulated(config) && for_npus(config.activation) && for_npus(config.weight))
+      return "power-of-two scales alone do not make a model for NPUs: target xint8 keeps their rules";
     if (!simulated(config)) return "";
     return "ONNX Runtime's CPU has no integer kernels for 16 bits: the model runs there in float between Q and DQ, as a "
            "simulation";
