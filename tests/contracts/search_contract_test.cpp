@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/search/pruner.hpp"
 #include "quasar/search/run.hpp"
 
 namespace quasar::search {
@@ -80,6 +81,66 @@ TEST(SamplerContract, PinnedParametersStay) {
   const Space space = finite_space().pinned({{"activation", "Int8Spec"}, {"activation_params_percentile", 99.99}});
   for (const auto& name : samplers::table().names()) {
     for (const Json& c : configurations(name, space, 1, 1000)) EXPECT_EQ(c["activation_params"]["percentile"], 99.99) << name;
+  }
+}
+
+// As a search with several workers asks: trials end in another order than they began, some fail, some never end.
+TEST(SamplerContract, RunningAndFailedTrialsAreNotRepeatedAndDoNoHarm) {
+  for (const auto& [name, entry] : samplers::table().items()) {
+    SCOPED_TRACE(name);
+    for (const Space& space : {finite_space(), mixed_space()}) {
+      if (!takes(name, space)) continue;
+      const auto made = samplers::table().make(name);
+      const Direction directions[] = {Direction::maximize};
+      const Cost cost;
+      std::vector<Trial> trials;
+      for (size_t i = 0; i < 30; ++i) {
+        Rng rng(i);
+        Trial trial;
+        trial.number = static_cast<int64_t>(i);
+        trial.point = *made->next({space, trials, directions, cost, 5}, rng);
+        space.check(trial.point);
+        for (const Trial& other : trials) EXPECT_TRUE(!space.size() || other.point != trial.point);
+        trials.push_back(trial);
+        if (i < 3) continue;
+        Trial& ended = trials[i - 3];
+        if (i % 7 == 0) continue;  // runs for ever
+        ended.state = i % 5 == 0 ? State::failed : State::complete;
+        if (ended.state == State::complete) ended.values = {static_cast<double>(i * 37 % 11)};
+      }
+    }
+  }
+}
+
+TEST(SamplerContract, SeveralObjectivesAreServedOrRefused) {
+  for (const auto& name : samplers::table().names()) {
+    SCOPED_TRACE(name);
+    const Space space = finite_space();
+    const auto storage = open_storage("memory");
+    Study study(*storage, {.directions = {Direction::minimize, Direction::maximize}});
+    const auto made = samplers::table().make(name);
+    const auto search = [&] {
+      run({.seed = 1}, study, space, *made, stop_conditions({{"n_trials", 40}}), [&](Job& job) -> Outcome {
+        const double length = static_cast<double>(space.decode(job.point()).dump().size());
+        return {.values = {length, -std::abs(length - 90)}, .constraints = {length - 110}};
+      });
+    };
+    if (made->takes_several_objectives()) {
+      search();
+      ASSERT_EQ(study.trials().size(), 40u);
+      EXPECT_EQ(study.trials()[39].system_attributes["constraints"].size(), 1u);
+      EXPECT_EQ(study.best()->violation(), 0);
+    } else {
+      EXPECT_THROW(search(), Error);
+      EXPECT_TRUE(study.trials().empty());
+    }
+  }
+}
+
+TEST(SamplerContract, TheSeedsSpellingsAreKnown) {
+  for (const char* name : {"TPE", "Random", "grid_search", "CmaEs", "GPS", "NSGAII", "QMC", "TPESampler", "CmaEsSampler",
+                           "GPSampler", "NSGAIISampler", "QMCSampler"}) {
+    EXPECT_NE(samplers::table().try_find(name), nullptr) << name;
   }
 }
 
@@ -175,6 +236,31 @@ TEST(StorageContract, EverythingComesBack) {
     const auto trials = storage->trials(studies[1].id);
     ASSERT_EQ(trials.size(), expected.size());
     for (size_t i = 0; i < trials.size(); ++i) expect_equal(trials[i], expected[i]);
+  }
+}
+
+TEST(PrunerContract, NobodyIsGivenUpWithoutAReason) {
+  const std::vector<double> losses(64, 0.5), worse(64, 0.7), better(64, 0.3);
+  for (const auto& [name, entry] : pruners::table().items()) {
+    SCOPED_TRACE(name);
+    EXPECT_FALSE(entry.help.empty());
+    const auto pruner = pruners::table().make(name);
+    for (size_t seen : {1u, 16u, 63u}) {
+      const auto so_far = std::span(losses).first(seen);
+      EXPECT_FALSE(pruner->gives_up({.losses = so_far, .total = 64}));  // the first trial
+      EXPECT_FALSE(pruner->gives_up(
+          {.losses = so_far, .total = 64, .incumbent = worse, .rivals = 64, .reached = worse, .completed = worse}));
+      EXPECT_FALSE(pruner->gives_up({.losses = so_far,  // not the best, but what the user asked for
+                                     .total = 64,
+                                     .incumbent = better,
+                                     .rivals = 64,
+                                     .good_enough = 0.5,
+                                     .reached = better,
+                                     .completed = better}));
+    }
+    const Race lost{.losses = losses, .total = 65, .incumbent = better, .rivals = 64, .reached = better, .completed = better};
+    if (name == "confidence") continue;  // wants the incumbent's losses of all samples
+    EXPECT_EQ(pruner->gives_up(lost), name != "none");
   }
 }
 

@@ -46,6 +46,41 @@ struct Search : testing::Test {
   Json result() const { return read_json(out / "result.json"); }
 };
 
+TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
+  const Ran ran = search(words(small_space,
+                               "objectives: [{metric: L2}, {metric: bytes}, {metric: peak_memory}]\n"
+                               "constraints: [{metric: L2, max: 3}, {metric: top1, max_drop: 0.5}]\n"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("Pareto front"), std::string::npos);
+  const Json result = this->result();
+  ASSERT_FALSE(result["front"].empty());
+  EXPECT_EQ(result["front"][0]["trial"], result["best"]["trial"]);
+  EXPECT_EQ(result["best"]["feasible"], true);
+  EXPECT_EQ(result["front"][0]["values"]["bytes"], result["best"]["bytes"]);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  const auto studies = storage->studies();
+  EXPECT_EQ(studies[0].directions, std::vector(3, search::Direction::minimize));
+  for (const auto& trial : storage->trials(studies[0].id)) {
+    ASSERT_EQ(trial.values.size(), 3u);
+    EXPECT_GT(trial.values[2], trial.values[1]);  // a run needs the weights and more
+    EXPECT_EQ(trial.system_attributes["constraints"].size(), 2u);
+    bool dominated = false;
+    for (const auto& point : result["front"]) {
+      const Json& v = point["values"];
+      dominated =
+          dominated || (v["L2"] <= trial.values[0] && v["bytes"] <= trial.values[1] && v["peak_memory"] <= trial.values[2]);
+    }
+    EXPECT_TRUE(dominated || trial.violation() > 0) << trial.number;
+  }
+}
+
+TEST_F(Search, AConstraintThatNothingKeepsIsAGoalMissed) {
+  const Ran ran = search(words(small_space, "constraints: [{metric: bytes, max: 10}]\n"));
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(result()["status"], "goal_missed");
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
 TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   const Ran ran = search(words(small_space));
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -63,7 +98,9 @@ TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   const auto storage = search::open_storage((out / "auto_search.db").string());
   const auto trials = storage->trials(storage->studies().at(0).id);
   double least = 1e9;
-  for (const auto& trial : trials) least = std::min(least, trial.values.at(0));
+  for (const auto& trial : trials) {
+    if (trial.state == search::State::complete) least = std::min(least, trial.values.at(0));
+  }
   EXPECT_DOUBLE_EQ(result["best"]["metrics"]["L2"]["value"].get<double>(), least);
   EXPECT_LT(least, trials.at(0).values.at(0));
 
@@ -144,7 +181,7 @@ TEST_F(Search, SurvivesKill) {
   std::multiset<std::string> finished;
   const auto storage = search::open_storage((out / "auto_search.db").string());
   for (const auto& trial : storage->trials(storage->studies().at(0).id)) {
-    if (trial.state != search::State::complete) continue;
+    if (trial.state != search::State::complete && trial.state != search::State::pruned) continue;
     std::string text;
     for (const auto& [parameter, value] : trial.point.values()) text += parameter + "=" + value.dump() + " ";
     finished.insert(text);
@@ -183,7 +220,50 @@ TEST_F(Search, ParallelTrialsFindTheSame) {
   out = folder.path() / "parallel";
   ASSERT_EQ(search(words(small_space), "--set n_jobs=4").code, 0);
   EXPECT_EQ(result()["best"]["metrics"]["L2"]["value"], alone["best"]["metrics"]["L2"]["value"]);
-  EXPECT_EQ(result()["trials"], alone["trials"]);
+  for (const char* kind : {"requested", "executed", "duplicate", "failed"}) {  // who is pruned depends on who was first
+    EXPECT_EQ(result()["trials"][kind], alone["trials"][kind]) << kind;
+  }
+}
+
+// Trials are given up, the best is the one that the whole search finds, and complete trials have the same values.
+TEST_F(Search, PruningFindsTheSame) {
+  std::map<std::string, std::map<std::string, double>> values;
+  for (const char* pruner : {"none", "confidence"}) {
+    out = folder.path() / pruner;
+    ASSERT_EQ(search(words(small_space), std::string("--set pruner=") + pruner).code, 0);
+    const auto storage = search::open_storage((out / "auto_search.db").string());
+    size_t pruned = 0;
+    for (const auto& trial : storage->trials(storage->studies().at(0).id)) {
+      std::string text;
+      for (const auto& [parameter, value] : trial.point.values()) text += parameter + "=" + value.dump() + " ";
+      if (trial.state == search::State::complete) values[pruner][text] = trial.values.at(0);
+      if (trial.state != search::State::pruned || trial.is_duplicate()) continue;
+      ++pruned;
+      ASSERT_FALSE(trial.intermediate.empty());
+      EXPECT_EQ(trial.intermediate.rbegin()->second, trial.values.at(0));
+      EXPECT_TRUE(trial.user_attributes.contains("config"));
+    }
+    EXPECT_EQ(result()["trials"]["pruned"], pruned);
+    EXPECT_EQ(pruned > 0, std::string(pruner) != "none");
+  }
+  EXPECT_LT(values["confidence"].size(), values["none"].size());
+  for (const auto& [point, value] : values["confidence"]) EXPECT_EQ(value, values["none"].at(point)) << point;
+  EXPECT_EQ(read_file(folder.path() / "none" / "best.onnx"), read_file(folder.path() / "confidence" / "best.onnx"));
+}
+
+TEST_F(Search, TimeLimitBeforeTheFirstTrialIsNoCandidate) {
+  const Ran ran = search(words(small_space, "search_stop_condition: {time_limit: 0.000001}\n"));
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(result()["status"], "no_candidate");
+  EXPECT_NE(result()["reason"].get<std::string>().find("time_limit"), std::string::npos);
+}
+
+TEST_F(Search, TrialsPastTheirTimeLimitFail) {
+  const Ran ran = search(words(small_space, "n_trials: 2\ntrial_time_limit: 0.000001\n"));
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_GE(result()["trials"]["failed"], 1);
+  EXPECT_EQ(result()["trials"]["complete"], 0);
+  EXPECT_NE(ran.out.find("trial_time_limit"), std::string::npos) << ran.out;
 }
 
 TEST_F(Search, MissedToleranceIsExitCodeTwoWithTheBestAllTheSame) {
@@ -276,12 +356,19 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"search_metric: L3\n", "did you mean"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
-      {"search_algo: CmaEs\n", "not yet supported"},
+      {"search_algo: PartialFixed\n", "not yet supported"},
+      {"search_algo: GPS\nobjectives: [{metric: L2}, {metric: bytes}]\n", "takes one objective"},
+      {"objectives: [{metric: latencyy}]\n", "latency"},
+      {"objectives: [{metric: L2}, {metric: L2}]\n", "twice"},
+      {"constraints: [{metric: top1, max_dropp: 0.1}]\n", "max_drop"},
+      {"constraints: [{metric: bytes, max_drop: 0.1}]\n", "max: "},
+      {"constraints: [{metric: top1}]\n", "no bound"},
       {"strategy: mse_v2\n", "not yet supported"},
       {"direction: up\n", "must be minimize or maximize"},
       {"n_trials: 99999999999999999999\n", "a whole number"},
       {"Search_Metric: cos\n", "given twice"},
-      {"pruner: halving\n", "not yet supported"},
+      {"pruner: halvin\n", "did you mean 'halving'?"},
+      {"pruner: {name: confidence, alpha: 2}\n", "alpha"},
       {"target: tpu\n", "unknown target 'tpu'"},
       {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},
       {"preset: A8W9_SEARCH\n", "unknown preset"},

@@ -18,3 +18,7 @@ import json
 result = json.load(open('$folder/out/result.json'))
 print(result['trials']['requested'], result['best']['metrics']['L2']['value'])")
 "$venv/bin/python" "$source/tests/peers/optuna_study.py" "$folder/out/auto_search.db" AutoSearch "$trials" "$best"
+
+"$quasar" search "$source/examples/digits/search.yaml" --set search_algo=NSGAII --set 'objectives=[{metric: top1}, {metric: bytes}, {metric: latency}]' \
+  --set 'constraints=[{metric: top1, max_drop: 0.02}]' --set n_jobs=2 --output-dir "$folder/front" --quiet > /dev/null
+"$venv/bin/python" "$source/tests/peers/optuna_objectives.py" "$folder/front/auto_search.db" AutoSearch "$folder/front/result.json"

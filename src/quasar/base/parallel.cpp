@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "quasar/base/cancellation.hpp"
+
 namespace quasar {
 
 size_t cores() {
@@ -21,15 +23,20 @@ size_t cores() {
 void parallel_for(size_t count, size_t threads, const std::function<void(size_t)>& work) {
   threads = std::min(threads == 0 ? cores() : threads, count);
   if (threads <= 1) {
-    for (size_t i = 0; i < count; ++i) work(i);
+    for (size_t i = 0; i < count; ++i) {
+      throw_if_cancelled();
+      work(i);
+    }
     return;
   }
   std::atomic<size_t> next{0};
   std::exception_ptr failure;
   std::mutex guard;
-  const auto run = [&] {
+  const auto run = [&, token = current_cancellation()] {
+    const CancelScope scope(token);
     for (size_t i = next++; i < count; i = next++) {
       try {
+        throw_if_cancelled();
         work(i);
       } catch (...) {
         const std::lock_guard lock(guard);

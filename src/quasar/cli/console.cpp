@@ -40,7 +40,8 @@ std::string in_words(const search::Trial& trial, const std::string& objective) {
     case search::State::failed:
       return "failed: " + trial.user_attributes.value("error", std::string("no reason known"));
     case search::State::pruned:
-      return "pruned";
+      return "pruned " + trial.user_attributes.value("pruned", std::string()) +
+             (trial.values.empty() ? "" : fmt::format(", {} {:.6g}", objective, trial.values.front()));
     case search::State::running:
     case search::State::waiting:
       return "started";

@@ -1,11 +1,11 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/base/rng.hpp"
 #include "quasar/eval/output_store.hpp"
 #include "quasar/eval/sums.hpp"
 #include "quasar/runtime/session.hpp"
@@ -25,6 +25,12 @@ size_t bytes_of_sample(const data::Sample& sample) {
   size_t total = 0;
   for (const auto& tensor : sample) total += tensor.bytes().size();
   return total;
+}
+
+// Samples of the next block when `scored` are done: few at first, where most losers drop out, and never so few that looking costs
+// more than it saves.
+size_t next_block(size_t scored, size_t count) {
+  return std::min(count - scored, std::max<size_t>(16, scored / 8));
 }
 
 // All outputs of one sample, one behind the other, as float32. A single float32 output is not copied.
@@ -71,7 +77,11 @@ Score score_of(const Metric& metric, std::vector<double> values) {
 
 struct Evaluator::Impl {
   Impl(data::DatasetPtr data, const EvaluatorOptions& options)
-      : samples(std::move(data)), count(samples->size()), outputs(count, options.memory_limit, options.spill), cache(count) {
+      : samples(std::move(data)),
+        count(samples->size()),
+        outputs(count, options.memory_limit, options.spill),
+        cache(count),
+        order(Rng(options.seed).permutation(count)) {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
     for (const auto& name : options.metrics) {
       metrics.push_back({metrics::table().resolve(name), metrics::table().make(name)});
@@ -88,11 +98,10 @@ struct Evaluator::Impl {
   }
 
   // Runs the float model, keeps its outputs, their range and the first samples.
-  void run_reference(const graph::Model& model, size_t threads, const std::function<void()>& check) {
+  void run_reference(const graph::Model& model, size_t threads) {
     const runtime::Session session(model);
     std::vector<float> lows(count), highs(count);
     const auto run = [&](size_t i) {
-      call(check);
       data::Sample sample = samples->at(i);
       const Flattened output(session.run(sample), session.outputs());
       const auto values = output.values();
@@ -129,31 +138,33 @@ struct Evaluator::Impl {
     }
   }
 
-  Scores score(const graph::Model& candidate, size_t threads, const std::function<void()>& check) const {
+  // Of every metric, the candidate's value for this sample.
+  void score_sample(const runtime::Session& session, size_t i, std::vector<std::vector<double>>& values) const {
+    const Flattened output(session.run(cache[i].empty() ? samples->at(i) : cache[i]), session.outputs());
+    const Pair pair{outputs.get(i), output.values(), samples->label(i)};
+    if (pair.candidate.size() != pair.reference.size()) {
+      throw Error("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
+                  std::to_string(pair.reference.size()) + at_sample(i));
+    }
+    if (!all_finite(pair.candidate)) throw Error("outputs are not finite" + at_sample(i));
+    for (size_t m = 0; m < metrics.size(); ++m) values[m][i] = metrics[m].metric->of(pair, context);
+  }
+
+  std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee) const {
     const runtime::Session session(candidate);
     std::vector<std::vector<double>> values(metrics.size(), std::vector<double>(count));
-    const auto run = [&](size_t i) {
-      call(check);
-      const Flattened output(session.run(cache[i].empty() ? samples->at(i) : cache[i]), session.outputs());
-      const Pair pair{outputs.get(i), output.values(), samples->label(i)};
-      if (pair.candidate.size() != pair.reference.size()) {
-        throw Error("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
-                    std::to_string(pair.reference.size()) + at_sample(i));
-      }
-      if (!all_finite(pair.candidate)) throw Error("outputs are not finite" + at_sample(i));
-      for (size_t m = 0; m < metrics.size(); ++m) values[m][i] = metrics[m].metric->of(pair, context);
-    };
-    parallel_for(count, threads, run);
+    std::vector<double> raced;
+    for (size_t done = 0; done < count;) {
+      const size_t block = referee ? next_block(done, count) : count;
+      parallel_for(block, threads, [&](size_t i) { score_sample(session, referee ? order[done + i] : i, values); });
+      done += block;
+      if (!referee) continue;
+      while (raced.size() < done) raced.push_back(values.front()[order[raced.size()]]);
+      if (!referee(raced) && done < count) return std::nullopt;
+    }
     Scores scores;
     for (size_t m = 0; m < metrics.size(); ++m) scores[metrics[m].name] = score_of(*metrics[m].metric, std::move(values[m]));
     return scores;
-  }
-
-  // One thread at a time: what `check` looks at needs no lock of its own.
-  void call(const std::function<void()>& check) const {
-    if (!check) return;
-    const std::lock_guard lock(guard);
-    check();
   }
 
   data::DatasetPtr samples;
@@ -161,14 +172,14 @@ struct Evaluator::Impl {
   std::vector<NamedMetric> metrics;
   OutputStore outputs;
   std::vector<data::Sample> cache;
+  std::vector<size_t> order;  // of the race
   Context context;
   Scores reference;
-  mutable std::mutex guard;
 };
 
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)
     : impl_(std::make_unique<Impl>(std::move(samples), options)) {
-  impl_->run_reference(reference, options.threads, options.check);
+  impl_->run_reference(reference, options.threads);
   impl_->score_reference();
 }
 
@@ -182,8 +193,12 @@ const Scores& Evaluator::reference() const {
   return impl_->reference;
 }
 
-Scores Evaluator::score(const graph::Model& candidate, size_t threads, const std::function<void()>& check) const {
-  return impl_->score(candidate, threads, check);
+Scores Evaluator::score(const graph::Model& candidate, size_t threads) const {
+  return *impl_->score(candidate, threads, {});
+}
+
+std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t threads, const Referee& referee) const {
+  return impl_->score(candidate, threads, referee);
 }
 
 }  // namespace quasar::eval

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,8 +35,11 @@ struct EvaluatorOptions {
   size_t memory_limit = size_t{1} << 32;  // float outputs beyond it are spilled to a file in `spill`
   std::filesystem::path spill = {};       // empty: the system's temporary folder
   size_t threads = 0;                     // for the float run; 0: all cores
-  std::function<void()> check = {};       // called between samples; throws to end early
+  uint64_t seed = 0;                      // of the order in which race() scores the samples
 };
+
+// Told after every block of samples: the first metric's values of all samples scored so far, in the race's order. false: enough.
+using Referee = std::function<bool(std::span<const double> values)>;
 
 // Thread-safe once constructed: several candidates may be scored at the same time.
 class Evaluator {
@@ -45,9 +50,12 @@ class Evaluator {
   size_t samples() const;
   // The float model's own scores (top1 …; distances are 0), without intervals for the trivial ones.
   const Scores& reference() const;
-  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads and scores it. `check` is called between
-  // samples; what it throws ends the run.
-  Scores score(const graph::Model& candidate, size_t threads = 1, const std::function<void()>& check = {}) const;
+  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads and scores it.
+  Scores score(const graph::Model& candidate, size_t threads = 1) const;
+
+  // The same in blocks of growing size, on a permutation of the samples that is the same for every candidate; nullopt when the
+  // referee has seen enough before the end. The scores are those of score(), bit by bit.
+  std::optional<Scores> race(const graph::Model& candidate, size_t threads, const Referee& referee) const;
 
  private:
   struct Impl;

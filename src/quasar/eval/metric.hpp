@@ -27,6 +27,10 @@ class Metric {
   virtual Direction direction() const = 0;
   virtual bool needs_labels() const { return false; }
   virtual bool is_proportion() const { return false; }  // per-sample values are 0 or 1: Wilson's interval
+
+  // The best value that any sample can have (0 for a distance, 1 for a share). nullopt: there is none, or the metric is no mean
+  // over samples; its trials are never given up early.
+  virtual std::optional<double> best_possible() const { return std::nullopt; }
   virtual double of(const Pair& sample, const Context& context) const = 0;
 };
 

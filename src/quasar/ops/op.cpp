@@ -47,7 +47,7 @@ Survey survey(const graph::Model& model) {
     const auto computed = [&](size_t input) { return !model.initializer(node.inputs[input]); };
     if (!std::ranges::all_of(roles->activations, known)) {
       out.declined[node.name] = "its data is not known to be float32";
-    } else if (!std::ranges::any_of(roles->activations, computed)) {
+    } else if (!roles->activations.empty() && !std::ranges::any_of(roles->activations, computed)) {
       out.declined[node.name] = "all its inputs are constant";
     } else {
       out.quantizable[node.name] = *roles;

@@ -1,5 +1,6 @@
-// The rewriting of a float model into QDQ format. 16-bit codes: QuantizeLinear and DequantizeLinear have them from opset 21 on;
-// below, ONNX Runtime's own operators of the same names (domain com.microsoft) stand in, so that the opset need not be raised.
+// The rewriting of a float model into QDQ format. 4-bit and 16-bit codes: QuantizeLinear and DequantizeLinear have them from
+// opset 21 on; below, ONNX Runtime's own operators of the same names (domain com.microsoft) stand in, so that the opset need not
+// be raised.
 //   x ─Q─DQ─▶ node ─▶ y ─Q─DQ─▶      weights, biases and constants: codes ─DQ─▶ node
 #include <algorithm>
 #include <set>
@@ -9,37 +10,18 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/keep_in_float.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
 namespace {
 
-constexpr int64_t first_opset_of_16_bits = 21;
+constexpr int64_t first_opset_of_late_types = 21;
+constexpr int64_t first_ir_of_4_bits = 10;
 constexpr std::string_view microsoft = "com.microsoft";
 
-bool is_16_bits(DataType type) {
-  return type == DataType::int16 || type == DataType::uint16;
-}
-
-template <class Code>
-Tensor vector_of(const std::vector<int32_t>& values, Shape shape) {
-  return Tensor::of(std::move(shape), std::vector<Code>(values.begin(), values.end()));
-}
-
-Tensor zero_points_of(const QuantParams& params, const Shape& shape) {
-  switch (params.type) {
-    case DataType::int8:
-      return vector_of<int8_t>(params.zero_points, shape);
-    case DataType::uint8:
-      return vector_of<uint8_t>(params.zero_points, shape);
-    case DataType::int16:
-      return vector_of<int16_t>(params.zero_points, shape);
-    case DataType::uint16:
-      return vector_of<uint16_t>(params.zero_points, shape);
-    case DataType::int32:
-      return vector_of<int32_t>(params.zero_points, shape);
-    default:
-      throw Error("values of type " + std::string(name_of(params.type)) + " are not yet supported");
-  }
+// Those that QuantizeLinear did not have from the start.
+bool is_late(DataType type) {
+  return bits_of(type) == 4 || type == DataType::int16 || type == DataType::uint16;
 }
 
 class Rewriting {
@@ -49,7 +31,7 @@ class Rewriting {
   graph::Model run() {
     out_.nodes.clear();
     for (const auto& input : model_.inputs) {
-      if (plan_.values.contains(input.name)) add_pair(input.name, input.name, names_.fresh(input.name + "_dequantized"));
+      if (plan_.values.contains(input.name)) quantize_value(input.name, input.name, false);
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
@@ -62,15 +44,26 @@ class Rewriting {
   }
 
  private:
+  // The pair that the plan wants on a value; quantized nodes read it from then on.
+  void quantize_value(const std::string& value, const std::string& from, bool by_quantized) {
+    const std::string to = by_quantized ? value : names_.fresh(value + "_dequantized");
+    add_pair(value, from, to, plan_.params(value));
+    if (to != value) dequantized_[value] = to;
+  }
+
   void rewrite(graph::Node node) {
-    if (plan_.folded.contains(node.name)) return add_pair(node.outputs[0], node.inputs[0], node.outputs[0]);
+    if (plan_.folded.contains(node.name)) return quantize_value(node.outputs[0], node.inputs[0], true);
     const auto found = plan_.nodes.find(node.name);
+    if (found != plan_.nodes.end() && found->second.form != Form::pairs) return rewrite_on_its_own(node, found->second);
     const bool quantized = found != plan_.nodes.end();
     if (quantized) {
-      for (auto& input : node.inputs) {
-        if (const auto pair = dequantized_.find(input); pair != dequantized_.end()) input = pair->second;
-      }
+      for (auto& input : node.inputs) read(input, node.name);
       const NodePlan& plan = found->second;
+      for (const auto& [input, tensor] : plan.replaced) {
+        const std::string name = names_.fresh(node.inputs.at(input) + "_of_" + node.name);
+        out_.initializers[name] = tensor;
+        node.inputs[input] = name;
+      }
       if (plan.weight) quantize_constant(node, *plan.weight);
       if (plan.bias) quantize_constant(node, *plan.bias);
       for (const auto& constant : plan.constants) quantize_constant(node, constant);
@@ -87,18 +80,59 @@ class Rewriting {
     }
     for (size_t k = 0; k < outputs.size(); k++) {
       if (!plan_.values.contains(outputs[k])) continue;
-      add_pair(outputs[k], written[k], quantized ? outputs[k] : names_.fresh(outputs[k] + "_dequantized"));
+      quantize_value(outputs[k], written[k], quantized);
     }
   }
 
-  // `from` ─Q─DQ─▶ `to`, with the parameters of `value`.
-  void add_pair(const std::string& value, const std::string& from, const std::string& to) {
-    const QuantParams& params = plan_.values.at(value);
-    const auto [scale, zero_point] = add_params(value, params);
+  // What a quantized node reads in the place of a value.
+  void read(std::string& input, const std::string& node) {
+    const auto found = plan_.conversions.find(input);
+    if (found != plan_.conversions.end() && found->second.contains(node)) {
+      input = converted(input, found->second.at(node));
+    } else if (const auto pair = dequantized_.find(input); pair != dequantized_.end()) {
+      input = pair->second;
+    }
+  }
+
+  // A pair of its own behind the value; nodes that read it alike share it.
+  std::string converted(const std::string& value, const QuantParams& params) {
+    for (const auto& [known, name] : conversions_[value]) {
+      if (known == params) return name;
+    }
+    std::string name = names_.fresh(value + "_converted");
+    add_pair(value, value, name, params);
+    conversions_[value].emplace_back(params, name);
+    return name;
+  }
+
+  // Such nodes read and write float values.
+  void rewrite_on_its_own(const graph::Node& node, const NodePlan& plan) {
+    const Workshop workshop{.model = model_,
+                            .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
+                            .add =
+                                [this](const std::string& wish, const Tensor& tensor) {
+                                  const std::string name = names_.fresh(wish);
+                                  out_.initializers[name] = tensor;
+                                  return name;
+                                }};
+    for (auto& made : rewrite_alone(node, plan, workshop)) {
+      if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
+      out_.nodes.push_back(std::move(made));
+    }
+    for (const auto& input : node.inputs) {
+      if (model_.initializer(input) != nullptr) constants_.try_emplace(input);
+    }
+    for (const auto& output : node.outputs) {
+      if (plan_.values.contains(output)) quantize_value(output, output, false);
+    }
+  }
+
+  // `from` ─Q─DQ─▶ `to`.
+  void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params) {
+    const auto [scale, zero_point] = add_params(value, {}, params);
     const std::string codes = names_.fresh(value + "_quantized");
     add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params);
-    if (to != value) dequantized_[value] = to;
   }
 
   void add_node(const std::string& type, const std::string& value, std::vector<std::string> inputs, const std::string& output,
@@ -109,20 +143,23 @@ class Rewriting {
                      .inputs = std::move(inputs),
                      .outputs = {output}};
     if (params.axis >= 0) node.set({"axis", int64_t{params.axis}});
+    if (params.block > 0) node.set({"block_size", int64_t{params.block}});
     out_.nodes.push_back(std::move(node));
   }
 
   std::string domain_for(DataType type) {
-    if (!is_16_bits(type) || out_.opset() >= first_opset_of_16_bits) return "";
+    if (bits_of(type) == 4) out_.ir_version = std::max(out_.ir_version, first_ir_of_4_bits);
+    if (!is_late(type) || out_.opset() >= first_opset_of_late_types) return "";
     out_.opsets.try_emplace(std::string(microsoft), 1);
     return std::string(microsoft);
   }
 
-  std::pair<std::string, std::string> add_params(const std::string& value, const QuantParams& params) {
-    const Shape shape = params.axis < 0 ? Shape{} : Shape{static_cast<int64_t>(params.scales.size())};
+  // `constant`: the shape that blocks divide.
+  std::pair<std::string, std::string> add_params(const std::string& value, const Shape& constant, const QuantParams& params) {
+    const Shape shape = scales_shape(constant, params);
     const std::string scale = names_.fresh(value + "_scale"), zero_point = names_.fresh(value + "_zero_point");
     out_.initializers[scale] = Tensor::of(shape, params.scales);
-    out_.initializers[zero_point] = zero_points_of(params, shape);
+    out_.initializers[zero_point] = codes_tensor(params.type, shape, params.zero_points);
     return {scale, zero_point};
   }
 
@@ -144,7 +181,7 @@ class Rewriting {
       throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
                   " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
-    const auto [scale, zero_point] = add_params(value, params);
+    const auto [scale, zero_point] = add_params(value, values->shape(), params);
     out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize(*values, params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params);
     constants_[value].emplace_back(plan, result);
@@ -169,6 +206,7 @@ class Rewriting {
   graph::Names names_;
   graph::Model out_;
   std::unordered_map<std::string, std::string> dequantized_;  // value -> what quantized nodes read
+  std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>> conversions_;
   std::unordered_map<std::string, std::vector<std::pair<ConstantPlan, std::string>>>
       constants_;  // constant -> its dequantized forms
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/quant/plan.hpp"
 #include "quasar/quant/positions.hpp"
 
 namespace quasar::quant {
@@ -18,6 +19,13 @@ struct Violation {
 
 // By node in the model's order, each fault once.
 std::vector<Violation> violations(const graph::Model& model);
+
+// Drops those of plan.refined with which the model would break a rule that it keeps without them.
+void keep_refined_within_rules(Plan& plan, const graph::Model& model);
+
+// Tells rounding how fine it may make each layer's weights without leaving the limits of shift_cut and shift_bias. `network`: of
+// the plan's model.
+void limit_weight_scales(Plan& plan, const Network& network);
 
 // Whether the model has Q or DQ nodes.
 bool is_quantized(const graph::Model& model);

@@ -1,10 +1,12 @@
 #include "quasar/quant/config.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding_config.hpp"
+#include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -15,19 +17,19 @@ struct Spec {
   DataType type;
   bool symmetric;
   bool xint8 = false;  // power-of-two scales and symmetry are part of the type
+  bool dynamic = false;
 };
 
 const std::vector<Spec>& specs() {
-  static const std::vector<Spec> all{{"XInt8Spec", DataType::int8, true, true},
-                                     {"Int8Spec", DataType::int8, true},
-                                     {"UInt8Spec", DataType::uint8, false},
-                                     {"Int16Spec", DataType::int16, true},
-                                     {"UInt16Spec", DataType::uint16, false}};
+  static const std::vector<Spec> all{{"XInt8Spec", DataType::int8, true, true}, {"Int8Spec", DataType::int8, true},
+                                     {"UInt8Spec", DataType::uint8, false},     {"Int16Spec", DataType::int16, true},
+                                     {"UInt16Spec", DataType::uint16, false},   {"Int4Spec", DataType::int4, true},
+                                     {"UInt4Spec", DataType::uint4, false},     {"Float32Spec", DataType::float32, true}};
   return all;
 }
 
 const std::vector<std::string>& later_specs() {
-  static const std::vector<std::string> all{"BFloat16Spec", "Float16Spec", "Int4Spec", "UInt4Spec"};
+  static const std::vector<std::string> all{"BFloat16Spec", "Float16Spec"};
   return all;
 }
 
@@ -60,6 +62,7 @@ std::string spec_word(const std::string& name) {
 
 const Spec& find_spec(const std::string& key, const Json& value) {
   const std::string allowed = joined(spec_names());
+  if (value.is_null()) return find_spec(key, "Float32Spec");
   if (!value.is_string()) throw Error(key + " is " + value.dump() + ", but must be one of " + allowed);
   const std::string name = value.get<std::string>();
   for (const auto& spec : specs()) {
@@ -95,20 +98,19 @@ struct NeutralKey {
 };
 
 const std::vector<NeutralKey>& neutral_keys() {
-  static const std::vector<NeutralKey> all{{"cle_algo", nullptr},
-                                           {"specific_layer_config", nullptr},
-                                           {"layer_type_config", nullptr},
-                                           {"use_external_data_format", false},
-                                           {"OptimizeModel", true}};
+  static const std::vector<NeutralKey> all{{"use_external_data_format", false}, {"OptimizeModel", true}};
   return all;
 }
 
-const std::vector<std::string> param_keys{"symmetric", "scale_type", "calibration_method", "quant_granularity", "data_type"};
+const std::vector<std::string> param_keys{"symmetric",         "scale_type", "calibration_method",
+                                          "quant_granularity", "data_type",  "group_size"};
 
 std::vector<std::string> known_keys() {
-  std::vector<std::string> keys{"activation", "activation_params", "weight", "weight_params", "exclude", "CalibDataSize"};
+  std::vector<std::string> keys{"activation",    "activation_params",     "weight",           "weight_params", "exclude",
+                                "CalibDataSize", "specific_layer_config", "layer_type_config"};
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
+  for (auto& key : transform_keys()) keys.push_back(std::move(key));
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
   for (auto& key : option_keys()) keys.push_back(std::move(key));
   return keys;
@@ -146,8 +148,21 @@ Granularity parse_granularity(const std::string& key, const Json& value, bool we
     if (weight) return Granularity::channel;
     throw Error(key + " is 'Channel', but activations have one scale per tensor: ONNX Runtime sums over channels in integers");
   }
-  if (word == "group") throw Error(key + ": 'Group' is not yet supported; this version has Tensor and Channel");
-  throw Error(key + " is '" + name + "', but must be Tensor or Channel" + did_you_mean(name, {"Tensor", "Channel", "Group"}));
+  if (word == "group" || word == "pergroup") {
+    if (weight) return Granularity::group;
+    throw Error(key + " is 'Group', but activations have one scale per tensor: ONNX Runtime has no kernels for others");
+  }
+  const std::vector<std::string> names{"Tensor", "Channel", "Group"};
+  throw Error(key + " is '" + name + "', but must be one of " + joined(names) + did_you_mean(name, names));
+}
+
+// MatMulNBits takes powers of two from 16 on.
+size_t parse_group_size(const std::string& key, const Json& value) {
+  const int64_t size = value.is_number_integer() ? value.get<int64_t>() : 0;
+  for (const int64_t known : {16, 32, 64, 128, 256}) {
+    if (size == known) return static_cast<size_t>(size);
+  }
+  throw Error(key + " is " + value.dump() + ", but must be 16, 32, 64, 128 or 256: ONNX Runtime has kernels for these");
 }
 
 // What a parameter group says about the type replaces what the side says.
@@ -174,7 +189,16 @@ void check_xint8(const Scheme& scheme, const std::string& group) {
     fail("has one scale per tensor: its processors shift all channels alike", instead);
 }
 
-// `side`: "activation" or "weight".
+constexpr size_t default_group_size = 32;  // weights; a scale costs a bit per weight then
+
+void check_float(const Json& given, const std::string& group) {
+  for (const auto& [name, value] : given.items()) {
+    if (normalized(name) != "datatype") throw Error(group + "." + name + ": Float32Spec is left as it is and has no parameters");
+  }
+}
+
+}  // namespace
+
 Scheme parse_scheme(const Json& words, const std::string& side) {
   const bool weight = side == "weight";
   const std::string group = side + "_params";
@@ -184,9 +208,9 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
   Scheme scheme{.type = spec.type,
                 .symmetric = spec.symmetric,
                 .scale_type = spec.xint8 ? ScaleType::power_of_two : ScaleType::float32,
-                .range_method = spec.xint8 ? "min_mse"
-                                : weight   ? "min_max"
-                                           : "percentile"};
+                .range_method = spec.xint8 || bits_of(spec.type) == 4 ? "min_mse"
+                                : weight                              ? "min_max"
+                                                                      : "percentile"};
   for (const auto& [name, value] : given.items()) {
     const std::string key = group + "." + name;
     const std::string word = normalized(name);
@@ -199,12 +223,30 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
       scheme.range_method = ranges::table().resolve(last_word(text_of(key, value)));
     } else if (word == "quantgranularity") {
       scheme.granularity = parse_granularity(key, value, weight);
+    } else if (word == "groupsize" && weight) {
+      scheme.group_size = parse_group_size(key, value);
     } else {
       throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(param_keys) + did_you_mean(name, param_keys));
     }
   }
   if (spec.xint8) check_xint8(scheme, group);
+  if (scheme.granularity == Granularity::group && scheme.group_size == 0) scheme.group_size = default_group_size;
+  if (scheme.granularity != Granularity::group) scheme.group_size = 0;
+  if (spec.type == DataType::float32) check_float(given, group);
   return scheme;
+}
+
+// Combinations of the two sides that no runtime executes.
+void check_sides(const Config& config) {
+  const DataType activation = config.activation.type, weight = config.weight.type;
+  if (weight == DataType::float32) {
+    if (activation == DataType::float32) throw Error("activation and weight are both Float32Spec: nothing would be quantized");
+    throw Error("weight is Float32Spec, but activations of type " + std::string(name_of(activation)) +
+                " are only multiplied with quantized weights");
+  }
+  if (activation == DataType::float32 && bits_of(weight) > 8)
+    throw Error("weight: with activations in float, weights have 4 or 8 bits (MatMulNBits); " + std::string(name_of(weight)) +
+                " would save less than Float16Spec does");
 }
 
 void check_method_options(Scheme& scheme, const std::string& owner) {
@@ -212,9 +254,22 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
   scheme.range_options = Options(entry.options, scheme.range_options, owner + ", " + name).all();
 }
 
+bool is_xint8(const Json& spec) {
+  return find_spec("spec", spec).xint8;
+}
+
+namespace {
+
+// The configuration's two, and those of its layer rules.
+std::vector<Scheme*> schemes_of(Config& config) {
+  std::vector<Scheme*> all{&config.activation, &config.weight};
+  for (auto& rule : config.layers) all.insert(all.end(), {&rule.activation, &rule.weight});
+  return all;
+}
+
 void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
   if (value.is_null()) return;
-  for (Scheme* scheme : {&config.activation, &config.weight}) {
+  for (Scheme* scheme : schemes_of(config)) {
     if (scheme->range_method == range.method) scheme->range_options[range.option] = value;
   }
   // Checked even where the method does not use it, so that a wrong value never passes.
@@ -282,9 +337,13 @@ Config parse_config(const Json& words) {
   Config config;
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
+  check_sides(config);
+  parse_layer_rules(canonical_words, config);
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
+  for (Scheme* scheme : schemes_of(config)) check_method_options(*scheme, "a layer of its own");
+  config.transforms = parse_transforms(canonical_words);
   config.rounding = parse_rounding(canonical_words);
   check_option_keys(config);
   return config;
@@ -299,14 +358,18 @@ std::string contradiction(const Json& words) {
   }
 }
 
-namespace {
-
 Json scheme_words(const Scheme& scheme) {
-  return {{"symmetric", scheme.symmetric},
-          {"scale_type", scheme.scale_type == ScaleType::power_of_two ? "PowerOf2" : "Float32"},
-          {"calibration_method", scheme.range_method},
-          {"quant_granularity", scheme.granularity == Granularity::channel ? "Channel" : "Tensor"}};
+  if (scheme.type == DataType::float32) return Json::object();
+  constexpr std::array granularities{"Tensor", "Channel", "Group"};
+  Json words{{"symmetric", scheme.symmetric},
+             {"scale_type", scheme.scale_type == ScaleType::power_of_two ? "PowerOf2" : "Float32"},
+             {"calibration_method", scheme.range_method},
+             {"quant_granularity", granularities.at(static_cast<size_t>(scheme.granularity))}};
+  if (scheme.group_size != 0) words["group_size"] = scheme.group_size;
+  return words;
 }
+
+namespace {
 
 // Int8Spec with all that makes an XInt8Spec is one.
 std::string spec_name(const Scheme& scheme) {
@@ -324,12 +387,16 @@ Json to_json(const Config& config) {
              {"weight", spec_name(config.weight)},
              {"weight_params", scheme_words(config.weight)}};
   for (const auto& range : range_keys()) {
-    for (const Scheme* scheme : {&config.weight, &config.activation}) {
-      if (scheme->range_method == range.method) words[range.key] = scheme->range_options.at(range.option);
-    }
+    const auto write = [&](const Scheme& scheme) {
+      if (scheme.range_method == range.method) words[range.key] = scheme.range_options.at(range.option);
+    };
+    for (const auto& rule : config.layers) write(rule.weight), write(rule.activation);
+    write(config.weight), write(config.activation);
   }
   words.update(to_json(config.rounding));
   words.update(option_words(config));
+  words.update(to_json(config.layers));
+  words.update(to_json(config.transforms));
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   return words;

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/quant/layer_rules.hpp"
 #include "quasar/quant/scheme.hpp"
 #include "quasar/quant/selection.hpp"
 #include "quasar/quant/switches.hpp"
+#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
 
@@ -27,7 +29,9 @@ struct Config {
   Rounding rounding;
   Switches switches;  // those given
   Selection selection;
-  int max_loop_num = 0;  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
+  int max_loop_num = 0;                  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
+  std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
+  std::vector<TransformUse> transforms;  // of the float graph, in this order
   bool operator==(const Config&) const = default;
 };
 

@@ -4,16 +4,21 @@
 #include <array>
 
 #include "quasar/quant/exclude.hpp"
+#include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
 namespace {
 
 class Placing {
  public:
-  Placing(const graph::Index& index, const Config& config, const Target& target)
-      : index_(index), model_(index.model()), config_(config), target_(target) {}
+  Placing(const graph::Index& index, const Config& config, const Target& target, const std::set<std::string>& barred)
+      : index_(index), model_(index.model()), config_(config), target_(target), barred_(barred) {}
 
   Placement run() {
+    if (form_of(config_) != Form::pairs) {
+      place_alone();
+      return std::move(out_);
+    }
     choose_candidates();
     for (const auto& node : model_.nodes) {
       const ops::Roles* roles = candidate(node);
@@ -35,6 +40,24 @@ class Placing {
   }
 
  private:
+  void place_alone() {
+    const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    const std::set<std::string> floats = ops::float_values(model_);
+    for (const auto& node : model_.nodes) {
+      if (!has_weights_for(form_of(config_), node, model_)) continue;
+      std::string why = "excluded";
+      if (excluded.contains(node.name)) {
+        out_.skipped[node.name] = why;
+      } else if (!floats.contains(node.inputs.front())) {
+        out_.skipped[node.name] = "its data is not known to be float32";
+      } else if (auto plan = plan_alone(node, model_, config_, why)) {
+        out_.alone[node.name] = std::move(*plan);
+      } else {
+        out_.skipped[node.name] = why;
+      }
+    }
+  }
+
   void choose_candidates() {
     ops::Survey survey = ops::survey(model_);
     out_.skipped = std::move(survey.declined);
@@ -42,13 +65,20 @@ class Placing {
     const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
+      const graph::Node& node = *index_.node(name);
+      const LayerRule* rule = rule_for(node, config_);
       if (excluded.contains(name)) {
         out_.skipped[name] = "excluded";
       } else if (const auto left = unselected.find(name); left != unselected.end()) {
         out_.skipped[name] = left->second;
-      } else if (std::string switched = switched_off(*index_.node(name), roles); !switched.empty()) {
+      } else if (std::string switched = switched_off(node, roles); !switched.empty()) {
         out_.skipped[name] = switched;
-      } else if (!target_.runs(*index_.node(name), roles, config_, why)) {
+      } else if (rule != nullptr && rule->in_float) {
+        out_.skipped[name] =
+            std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
+      } else if (touches_barred(node, roles)) {
+        out_.skipped[name] = "its values hide others behind huge numbers, as an attention mask does: no grid holds both";
+      } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
       } else {
         candidates_[name] = std::move(roles);
@@ -66,6 +96,20 @@ class Placing {
     if (on("WeightsOnly") && !roles.weight) return "WeightsOnly";
     if (node.is("Slice") && !on("AlignSlice")) roles.kind = ops::Kind::elementwise;
     return "";
+  }
+
+  bool touches_barred(const graph::Node& node, const ops::Roles& roles) const {
+    const auto is_barred = [this](const std::string& value) { return barred_.contains(value); };
+    return std::ranges::any_of(roles.activations, [&](size_t input) { return is_barred(node.inputs[input]); }) ||
+           std::ranges::any_of(node.outputs, is_barred);
+  }
+
+  // What a target asks about.
+  static Config own_config(const LayerRule& rule) {
+    Config config;
+    config.activation = rule.activation;
+    config.weight = rule.weight;
+    return config;
   }
 
   const ops::Roles* candidate(const graph::Node& node) const {
@@ -132,6 +176,7 @@ class Placing {
   const graph::Model& model_;
   const Config& config_;
   const Target& target_;
+  const std::set<std::string>& barred_;
   std::map<std::string, ops::Roles> candidates_;
   Placement out_;
 };
@@ -148,8 +193,8 @@ const ops::Roles* Placement::roles(const graph::Node* node) const {
   return found == nodes.end() ? nullptr : &found->second;
 }
 
-Placement place(const graph::Index& index, const Config& config, const Target& target) {
-  return Placing(index, config, target).run();
+Placement place(const graph::Index& index, const Config& config, const Target& target, const std::set<std::string>& barred) {
+  return Placing(index, config, target, barred).run();
 }
 
 const graph::Node* sole_reader(const std::string& value, const graph::Index& index) {

@@ -8,8 +8,7 @@
 
 #include "quasar/graph/model.hpp"
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/config.hpp"
-#include "quasar/quant/target.hpp"
+#include "quasar/quant/plan.hpp"
 
 namespace quasar::quant {
 
@@ -17,6 +16,7 @@ struct Placement {
   std::map<std::string, ops::Roles> nodes;     // the nodes that are quantized
   std::map<std::string, std::string> skipped;  // those that could be, with the reason
   std::set<std::string> values;                // inputs and outputs of quantized nodes, all but constants
+  std::map<std::string, NodePlan> alone;       // quantized without pairs: weights only
   std::map<std::string, std::string> biased;   // sum of a product and a constant vector -> the product's value, kept wide
 
   const ops::Roles* roles(const graph::Node* node) const;  // nullptr: not quantized, or no node
@@ -24,8 +24,8 @@ struct Placement {
 
 // Weighted sums and elementwise operators are quantized wherever target and configuration allow it; movements and activations
 // where their input comes from a quantized node (movements also between two values that are quantized for others), so that no
-// pair stands where nobody gains from it.
-Placement place(const graph::Index& index, const Config& config, const Target& target);
+// pair stands where nobody gains from it. `barred`: values that no grid can hold; nodes that read or write one stay in float.
+Placement place(const graph::Index& index, const Config& config, const Target& target, const std::set<std::string>& barred = {});
 
 // The only node that reads the value; nullptr when there are several or none, or when the graph or a subgraph hands it out.
 const graph::Node* sole_reader(const std::string& value, const graph::Index& index);

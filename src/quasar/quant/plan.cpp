@@ -24,7 +24,8 @@ Json to_json(const QuantParams& params) {
   return {{"type", name_of(params.type)},
           {"scales", bits(params.scales)},
           {"zero_points", bits(params.zero_points)},
-          {"axis", params.axis}};
+          {"axis", params.axis},
+          {"block", params.block}};
 }
 
 Json to_json(const ConstantPlan& plan) {
@@ -33,6 +34,7 @@ Json to_json(const ConstantPlan& plan) {
 
 Json to_json(const NodePlan& plan) {
   Json out = Json::object();
+  if (plan.form == Form::weights_only) out["form"] = "weights_only";
   if (plan.weight) out["weight"] = to_json(*plan.weight);
   if (plan.bias) out["bias"] = to_json(*plan.bias);
   for (const auto& constant : plan.constants) out["constants"].push_back(to_json(constant));
@@ -42,6 +44,11 @@ Json to_json(const NodePlan& plan) {
 
 }  // namespace
 
+const QuantParams& Plan::params(const std::string& value) const {
+  const auto found = refined.find(value);
+  return found == refined.end() ? values.at(value) : found->second;
+}
+
 Json to_json(const Plan& plan) {
   Json values = Json::object(), nodes = Json::object();
   for (const auto& [name, params] : plan.values) values[name] = to_json(params);
@@ -50,6 +57,11 @@ Json to_json(const Plan& plan) {
            {"nodes", std::move(nodes)},
            {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
   if (!plan.folded.empty()) out["folded"] = plan.folded;
+  for (const auto& [value, readers] : plan.conversions) {
+    for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
+  }
+  if (!plan.graph.empty()) out["graph"] = plan.graph;
+  for (const auto& correction : plan.corrections) out["corrections"].push_back({correction.name, correction.options});
   return out;
 }
 

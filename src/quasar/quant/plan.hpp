@@ -32,10 +32,17 @@ struct ConstantPlan {
   bool operator==(const ConstantPlan&) const = default;
 };
 
+// How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
+enum class Form { pairs, weights_only };
+
 struct NodePlan {
-  std::optional<ConstantPlan> weight;
-  std::optional<ConstantPlan> bias;     // int32, zero point 0, scale = s_input · s_weight; 8 and 16 bits: a scale of its own
-  std::vector<ConstantPlan> constants;  // that take part as activations: one side of Add, an input of Concat
+  Form form = Form::pairs;
+  std::optional<ConstantPlan> weight = {};
+  // int32, zero point 0, scale = s_input · s_weight; 8 and 16 bits: a scale of its own
+  std::optional<ConstantPlan> bias = {};
+  std::vector<ConstantPlan> constants = {};  // that take part as activations: one side of Add, an input of Concat
+  // Constants that stay in float with other values, by input. Not part of the hash: the plan's corrections decide them.
+  std::map<size_t, Tensor> replaced = {};
   std::optional<Simulation> simulation = {};  // how the node differs from the float model's
   float least_weight_scale = 0;               // an NPU's limit for rounding that would choose a finer one; not part of the hash
   bool operator==(const NodePlan&) const = default;
@@ -46,8 +53,18 @@ struct Plan {
   std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
   std::set<std::string> folded;                // Relu and Clip that are removed: the pair behind them clips alike
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
+  bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
   Rounding rounding;
+  // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
+  std::map<std::string, std::map<std::string, QuantParams>> conversions = {};
+  std::string graph = {};                      // digest of the float graph, where transforms changed it
+  std::vector<TransformUse> corrections = {};  // transforms that correct this plan before it is applied
+  // What rounding chose instead for some of the values. Not part of the hash: what decides it is.
+  std::map<std::string, QuantParams> refined = {};
   std::vector<std::string> notes;  // what was decided on the way, in words (not part of the hash)
+
+  // The parameters that a value gets in the end. Throws std::out_of_range for a value without a pair.
+  const QuantParams& params(const std::string& value) const;
 };
 
 // The values whose statistics a plan may need (to request them before any configuration is known), in topological order.

@@ -7,15 +7,19 @@
 #include <unordered_map>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/node_schemes.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/range.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/shift_rules.hpp"
 #include "quasar/quant/ties.hpp"
 #include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
 namespace {
+
+constexpr int64_t first_opset_of_blocks = 21;
 
 // The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
 QuantParams stored_as(DataType type, QuantParams params) {
@@ -43,6 +47,18 @@ void keep_within(const ops::Bounds& bounds, QuantParams& params) {
   }
 }
 
+// Values that an attention mask has filled with −10⁴, −65504 or the lowest float, so that Softmax gives zero there.
+std::set<std::string> masked_values(const graph::Index& index, const stats::Statistics& seen) {
+  constexpr double hidden = -5e3, absurd = 1e30;
+  std::set<std::string> out;
+  for (const auto& [value, stats] : seen) {
+    const auto is_softmax = [](const graph::Node* node) { return node->is("Softmax"); };
+    const bool masks = stats.range.low <= hidden && std::ranges::any_of(index.consumers(value), is_softmax);
+    if (masks || stats.range.low <= -absurd || stats.range.high >= absurd) out.insert(value);
+  }
+  return out;
+}
+
 class Resolver {
  public:
   Resolver(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target)
@@ -51,9 +67,9 @@ class Resolver {
         config_(config),
         target_(target),
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
-        placement_(place(index_, config, target)),
+        placement_(place(index_, config, target, masked_values(index_, seen))),
         ties_(index_, placement_, config.switches, npu_),
-        method_(ranges::table().make(config.activation.range_method, config.activation.range_options)) {}
+        schemes_(index_, placement_, config) {}
 
   Plan run() {
     Plan plan;
@@ -63,9 +79,19 @@ class Resolver {
         plan.values[value] = stored_as(target_.activation_type(params.type, readers(value, index_)), params);
       }
     }
-    for (const auto& [name, roles] : placement_.nodes) plan.nodes[name] = plan_node(*index_.node(name), roles);
+    for (const auto& [name, roles] : placement_.nodes) {
+      plan.nodes[name] = plan_node(*index_.node(name), roles);
+      for (const size_t input : roles.activations) {
+        const std::string& value = index_.node(name)->inputs[input];
+        if (!placement_.values.contains(value) || !schemes_.converts(value, name)) continue;
+        const QuantParams& params = read_params(value, name);
+        plan.conversions[value][name] = stored_as(target_.activation_type(params.type, 1), params);
+      }
+    }
+    plan.shifts = npu_;
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) notes_.push_back(std::move(note));
     if (on("FoldRelu")) fold(plan);
+    for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
     if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
@@ -80,14 +106,24 @@ class Resolver {
     return params_.emplace(value, std::move(params)).first->second;
   }
 
+  // Of the value as the node reads it.
+  const QuantParams& read_params(const std::string& value, const std::string& node) {
+    if (!schemes_.converts(value, node)) return params_of(value);
+    const Scheme& scheme = *schemes_.of(node).activation;
+    const std::string key = value + '\n' + std::string(name_of(scheme.type)) + scheme_words(scheme).dump();
+    if (const auto known = params_.find(key); known != params_.end()) return known->second;
+    return params_.emplace(key, own_params(value, scheme)).first->second;
+  }
+
   QuantParams find_params(const std::string& value) {
     const graph::Node* producer = index_.producer(value);
     const ops::Roles* produced = placement_.roles(producer);
     if (produced != nullptr && produced->kind == ops::Kind::movement)
-      return params_of(producer->inputs[produced->activations.front()]);
+      return read_params(producer->inputs[produced->activations.front()], producer->name);
     const graph::Node* reader = sole_reader(value, index_);
     const ops::Roles* read = placement_.roles(reader);
-    const bool clipped_next = produced != nullptr && read != nullptr && read->kind == ops::Kind::activation;
+    const bool clipped_next =
+        produced != nullptr && read != nullptr && read->kind == ops::Kind::activation && !schemes_.converts(value, reader->name);
     if (clipped_next && target_.fuses(*producer, *reader) && on(reader->is("Relu") ? "RemoveQDQConvRelu" : "RemoveQDQConvClip")) {
       const QuantParams& clipped = params_of(reader->outputs.front());
       if (target_.absorbs(*read->bounds, clipped)) {
@@ -95,24 +131,30 @@ class Resolver {
         return clipped;
       }
     }
-    if (const auto& group = ties_.aligned(value); !group.empty()) return aligned_params(group);
+    if (const auto& group = ties_.aligned(value); !group.empty() && same_scheme(group)) return aligned_params(group);
     if (clipped_next) return params_of(reader->outputs.front());
-    QuantParams params = own_params(value);
+    const Scheme& scheme = schemes_.written(value);
+    QuantParams params = own_params(value, scheme);
     // A power of two stays one.
-    const bool free = config_.activation.scale_type == ScaleType::float32;
+    const bool free = scheme.scale_type == ScaleType::float32;
     if (free && produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
     return params;
   }
 
+  bool same_scheme(const std::vector<std::string>& group) const {
+    const auto same = [&](const std::string& value) { return schemes_.written(value) == schemes_.written(group.front()); };
+    return std::ranges::all_of(group, same);
+  }
+
   // One range for all: the union of what each of them would have.
   QuantParams aligned_params(const std::vector<std::string>& group) {
-    const Scheme& scheme = config_.activation;
+    const Scheme& scheme = schemes_.written(group.front());
     stats::Range all;
     for (const auto& value : group) {
       const graph::Node* producer = index_.producer(value);
       const ops::Roles* produced = placement_.roles(producer);
       if (produced != nullptr && produced->kind == ops::Kind::movement) continue;  // its source is one of the group
-      const QuantParams own = own_params(value);
+      const QuantParams own = own_params(value, scheme);
       const Grid grid = grid_of(scheme.type, scheme.symmetric);
       const auto end = [&](int64_t code) {
         return static_cast<double>(own.scales[0]) * static_cast<double>(code - own.zero_points[0]);
@@ -120,9 +162,7 @@ class Resolver {
       all = {std::min(all.low, end(grid.low)), std::max(all.high, end(grid.high))};
     }
     const auto [scale, zero_point] = scale_for(all, scheme.type, scheme.symmetric, scheme.scale_type);
-    const QuantParams params{.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
-    for (const auto& value : group) params_.insert_or_assign(value, params);
-    return params;
+    return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
 
   bool on(std::string_view key) const { return is_on(config_.switches, key, npu_); }
@@ -143,26 +183,35 @@ class Resolver {
     }
   }
 
-  QuantParams own_params(const std::string& value) const {
+  QuantParams own_params(const std::string& value, const Scheme& scheme) {
     const auto found = seen_.find(value);
     if (found == seen_.end()) throw Error("no statistics of value '" + value + "' were collected");
-    const Scheme& scheme = config_.activation;
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    const stats::Range range = probabilities ? found->second.range : method_->pick(found->second, scheme);
+    const stats::Range range = probabilities ? found->second.range : method_of(scheme).pick(found->second, scheme);
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
 
+  const RangeMethod& method_of(const Scheme& scheme) {
+    auto& method = methods_[&scheme];
+    if (method == nullptr) method = ranges::table().make(scheme.range_method, scheme.range_options);
+    return *method;
+  }
+
   NodePlan plan_node(const graph::Node& node, const ops::Roles& roles) {
     NodePlan plan;
+    const auto& weight = schemes_.of(node.name).weight;
     const auto constant = [&](size_t input) { return index_.model().initializer(node.inputs[input]); };
     if (roles.weight) {
       const Tensor& weights = *constant(roles.weight->input);
-      plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, config_.weight)};
+      plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, *weight)};
+      check_blocks(plan.weight->params);
       if (on("WeightsOnly")) return plan;
-      if (roles.bias && on("QuantizeBias")) plan.bias = plan_bias(node, roles, *plan.weight);
+      // With blocks of inputs the sums are float, and so is the bias.
+      if (roles.bias && on("QuantizeBias") && plan.weight->params.block == 0)
+        plan.bias = plan_bias(node, roles, *weight, *plan.weight);
     }
     if (on("SimulateDPU"))
       plan.simulation = simulation_of({node, index_.model(), shape_of(node.inputs.front())}, config_.switches, npu_);
@@ -173,20 +222,20 @@ class Resolver {
     return plan;
   }
 
-  ConstantPlan plan_bias(const graph::Node& node, const ops::Roles& roles, ConstantPlan& weight) {
+  ConstantPlan plan_bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight) {
     const Tensor& weights = *index_.model().initializer(node.inputs[weight.input]);
     const Tensor& bias = *index_.model().initializer(node.inputs[*roles.bias]);
     const bool wide = on("Int16Bias");
     if (wide || !on("Int32Bias")) {
-      const bool powers = config_.weight.scale_type == ScaleType::power_of_two;
-      const Scheme scheme{.type = wide ? DataType::int16 : DataType::int8,
-                          .symmetric = true,
-                          .scale_type = config_.weight.scale_type,
-                          .range_method = powers ? "min_mse" : "min_max"};
-      return {*roles.bias, weight_params(bias, std::nullopt, scheme)};
+      const bool powers = scheme.scale_type == ScaleType::power_of_two;
+      const Scheme own{.type = wide ? DataType::int16 : DataType::int8,
+                       .symmetric = true,
+                       .scale_type = scheme.scale_type,
+                       .range_method = powers ? "min_mse" : "min_max"};
+      return {*roles.bias, weight_params(bias, std::nullopt, own)};
     }
-    const float input_scale = params_of(node.inputs[roles.activations.front()]).scales.front();
-    const size_t raised = fit_to_bias(weight.params, weights, bias, input_scale, config_.weight.scale_type);
+    const float input_scale = read_params(node.inputs[roles.activations.front()], node.name).scales.front();
+    const size_t raised = fit_to_bias(weight.params, weights, bias, input_scale, scheme.scale_type);
     if (raised > 0)
       notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
     return {*roles.bias, bias_params(weight.params, bias, input_scale)};
@@ -197,11 +246,19 @@ class Resolver {
     return found == seen_.end() || found->second.shape.empty() ? nullptr : &found->second.shape;
   }
 
+  void check_blocks(const QuantParams& params) const {
+    if (params.block == 0 || index_.model().opset() >= first_opset_of_blocks) return;
+    throw Error(
+        "weight_params.quant_granularity is 'Group' together with quantized activations: DequantizeLinear has blocks from "
+        "opset 21 on, and this model has opset " +
+        std::to_string(index_.model().opset()) + "; use Channel, or activation: null (weights only, any opset)");
+  }
+
   // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
   // clip up to 30 %, so the best power is looked for.
   QuantParams constant_params(const Tensor& values, const graph::Node& node) const {
     const bool aligned = on("AlignEltwiseQuantType") || node.is("Concat") || node.is("Where");
-    const Scheme& like = aligned ? config_.activation : config_.weight;
+    const Scheme& like = aligned ? *schemes_.of(node.name).activation : config_.weight;
     const Scheme scheme{.type = target_.constant_type(like.type),
                         .symmetric = like.symmetric,
                         .scale_type = like.scale_type,
@@ -216,7 +273,8 @@ class Resolver {
   const bool npu_;
   Placement placement_;
   const Ties ties_;
-  const std::unique_ptr<RangeMethod> method_;
+  const NodeSchemes schemes_;
+  std::map<const Scheme*, std::unique_ptr<RangeMethod>> methods_;
   std::unordered_map<std::string, QuantParams> params_;
   std::set<std::string> absorbed_;
   std::vector<std::string> notes_;
@@ -242,7 +300,14 @@ std::vector<std::string> observed_values(const graph::Model& model) {
 }
 
 stats::Requests needs_of(const Config& config) {
-  return ranges::table().make(config.activation.range_method, config.activation.range_options)->needs();
+  const auto needs = [](const Scheme& scheme) {
+    return ranges::table().make(scheme.range_method, scheme.range_options)->needs();
+  };
+  stats::Requests all = needs(config.activation);
+  for (const auto& rule : config.layers) {
+    if (!rule.in_float) all.merge(needs(rule.activation));
+  }
+  return all;
 }
 
 Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target) {

@@ -19,7 +19,10 @@ std::vector<OptionSpec> layer_options() {
           {.name = "update_bias", .fallback = true, .help = "the bias takes up the mean error of the layer's output"},
           {.name = "scale_search",
            .fallback = true,
-           .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"}};
+           .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"},
+          {.name = "refine_activations",
+           .fallback = true,
+           .help = "scales of activations are chosen again by what they do to the outputs of the layers that follow"}};
 }
 
 std::vector<OptionSpec> descent_options() {
@@ -40,7 +43,8 @@ LayerSettings layer_settings(const Options& options) {
   LayerSettings settings{.data_size = {},
                          .damping = options.real("damping"),
                          .update_bias = options.flag("update_bias"),
-                         .scale_search = options.flag("scale_search")};
+                         .scale_search = options.flag("scale_search"),
+                         .refine_activations = options.flag("refine_activations")};
   if (options.has("data_size")) settings.data_size = static_cast<size_t>(options.integer("data_size"));
   return settings;
 }

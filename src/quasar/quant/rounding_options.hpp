@@ -9,7 +9,8 @@
 
 namespace quasar::quant {
 
-// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias, scale_search.
+// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias, scale_search,
+// refine_activations.
 std::vector<OptionSpec> layer_options();
 // The same, and num_iterations.
 std::vector<OptionSpec> descent_options();
@@ -23,6 +24,7 @@ struct LayerSettings {
   double damping = 1;               // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
   bool update_bias = true;
   bool scale_search = true;
+  bool refine_activations = true;
 };
 LayerSettings layer_settings(const Options& options);
 

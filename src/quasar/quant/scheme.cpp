@@ -11,11 +11,12 @@ namespace quasar::quant {
 namespace {
 
 bool is_unsigned(DataType type) {
-  return type == DataType::uint8 || type == DataType::uint16;
+  return type == DataType::uint4 || type == DataType::uint8 || type == DataType::uint16;
 }
 
 // The zero point of symmetric quantization: the middle of the type.
 int32_t middle(DataType type) {
+  if (type == DataType::uint4) return 8;
   if (type == DataType::uint8) return 128;
   return type == DataType::uint16 ? 32768 : 0;
 }
@@ -118,11 +119,152 @@ Tensor dequantize_as(const Tensor& codes, const QuantParams& params) {
 }
 
 [[noreturn]] void unsupported(DataType type) {
-  throw Error("quantization to " + std::string(name_of(type)) +
-              " is not yet supported; int8, uint8, int16, uint16 and int32 are");
+  throw Error("quantization to " + std::string(name_of(type)) + " is not yet supported; integers of 4, 8, 16 and 32 bits are");
+}
+
+// Which scale an element has: a tensor seen as [outer, size, inner], blocks along the middle axis.
+struct Blocks {
+  size_t outer = 1, size = 1, inner = 1, length = 1;
+  size_t count() const { return (size + length - 1) / length; }
+};
+
+Blocks blocks_of(const Shape& shape, const QuantParams& params) {
+  if (params.block <= 0) {
+    const Slices slices = slices_of(shape, params);
+    return {slices.outer, slices.slices, slices.inner, 1};
+  }
+  const auto axis = static_cast<size_t>(params.axis);
+  if (params.axis < 0 || axis >= shape.size() || params.scales.size() != count_of(scales_shape(shape, params)) ||
+      params.zero_points.size() != params.scales.size()) {
+    throw Error("quantization parameters: " + std::to_string(params.scales.size()) + " scales in blocks of " +
+                std::to_string(params.block) + " do not fit the shape " + to_string(shape));
+  }
+  const auto at = shape.begin() + params.axis;
+  return {count_of(Shape(shape.begin(), at)), static_cast<size_t>(*at), count_of(Shape(at + 1, shape.end())),
+          static_cast<size_t>(params.block)};
+}
+
+// Calls visit(first element, how many, first scale, whether each element has the next scale) for runs of elements.
+template <class Visit>
+void for_runs(const Blocks& blocks, bool per_slice, const Visit& visit) {
+  size_t at = 0;
+  for (size_t o = 0; o < blocks.outer; ++o) {
+    for (size_t a = 0; a < blocks.size; ++a, at += blocks.inner) {
+      if (per_slice) {
+        visit(at, blocks.inner, a, false);
+      } else {
+        visit(at, blocks.inner, (o * blocks.count() + a / blocks.length) * blocks.inner, true);
+      }
+    }
+  }
+}
+
+// What the encoders above cannot do: 4 bits, and scales in blocks.
+std::vector<int32_t> general_codes(const Tensor& values, const QuantParams& params) {
+  const Grid grid = grid_of(params.type, false);
+  const auto x = values.as<float>();
+  std::vector<int32_t> codes(x.size());
+  for_runs(blocks_of(values.shape(), params), params.block == 0, [&](size_t first, size_t count, size_t scale, bool each) {
+    for (size_t i = 0; i < count; ++i) {
+      const size_t k = each ? scale + i : scale;
+      const int32_t zero = params.zero_points[k];
+      const float low = static_cast<float>(grid.low - zero), high = static_cast<float>(grid.high - zero);
+      float steps = x[first + i] / params.scales[k];
+      steps = steps > low ? steps : low;
+      steps = steps < high ? steps : high;
+      codes[first + i] = static_cast<int32_t>(std::nearbyintf(steps)) + zero;
+    }
+  });
+  return codes;
+}
+
+Tensor general_values(const Tensor& codes, const QuantParams& params) {
+  const std::vector<int32_t> plain = plain_codes(codes);
+  std::vector<float> values(plain.size());
+  for_runs(blocks_of(codes.shape(), params), params.block == 0, [&](size_t first, size_t count, size_t scale, bool each) {
+    for (size_t i = 0; i < count; ++i) {
+      const size_t k = each ? scale + i : scale;
+      values[first + i] = static_cast<float>(plain[first + i] - params.zero_points[k]) * params.scales[k];
+    }
+  });
+  return Tensor::of(codes.shape(), values);
+}
+
+bool is_general(const QuantParams& params) {
+  return params.block > 0 || bits_of(params.type) == 4;
+}
+
+template <class Code>
+std::vector<int32_t> widened(const Tensor& codes) {
+  return {codes.as<Code>().begin(), codes.as<Code>().end()};
+}
+
+template <class Code>
+Tensor narrowed(const Shape& shape, std::span<const int32_t> codes) {
+  return Tensor::of(shape, std::vector<Code>(codes.begin(), codes.end()));
 }
 
 }  // namespace
+
+Shape scales_shape(const Shape& shape, const QuantParams& params) {
+  if (params.axis < 0) return {};
+  if (params.block <= 0) return {static_cast<int64_t>(params.scales.size())};
+  Shape out = shape;
+  auto& size = out.at(static_cast<size_t>(params.axis));
+  size = (size + params.block - 1) / params.block;
+  return out;
+}
+
+std::vector<int32_t> plain_codes(const Tensor& codes) {
+  switch (codes.type()) {
+    case DataType::int8:
+      return widened<int8_t>(codes);
+    case DataType::uint8:
+      return widened<uint8_t>(codes);
+    case DataType::int16:
+      return widened<int16_t>(codes);
+    case DataType::uint16:
+      return widened<uint16_t>(codes);
+    case DataType::int32:
+      return widened<int32_t>(codes);
+    case DataType::int4:
+    case DataType::uint4:
+      break;
+    default:
+      unsupported(codes.type());
+  }
+  std::vector<int32_t> out(codes.count());
+  const auto bytes = codes.bytes();
+  const bool with_sign = codes.type() == DataType::int4;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int32_t nibble = static_cast<int32_t>(bytes[i / 2]) >> (i % 2 * 4) & 15;
+    out[i] = with_sign && nibble > 7 ? nibble - 16 : nibble;
+  }
+  return out;
+}
+
+Tensor codes_tensor(DataType type, const Shape& shape, std::span<const int32_t> codes) {
+  switch (type) {
+    case DataType::int8:
+      return narrowed<int8_t>(shape, codes);
+    case DataType::uint8:
+      return narrowed<uint8_t>(shape, codes);
+    case DataType::int16:
+      return narrowed<int16_t>(shape, codes);
+    case DataType::uint16:
+      return narrowed<uint16_t>(shape, codes);
+    case DataType::int32:
+      return narrowed<int32_t>(shape, codes);
+    case DataType::int4:
+    case DataType::uint4:
+      break;
+    default:
+      unsupported(type);
+  }
+  std::vector<uint8_t> packed((codes.size() + 1) / 2);
+  for (size_t i = 0; i < codes.size(); ++i) packed[i / 2] |= static_cast<uint8_t>((codes[i] & 15) << (i % 2 * 4));
+  return Tensor::copy(type, shape, packed.data(), packed.size());
+}
 
 Grid grid_of(DataType type, bool symmetric) {
   const auto limits = [&]<class Code>(Code) -> Grid {
@@ -130,6 +272,10 @@ Grid grid_of(DataType type, bool symmetric) {
     return {symmetric ? low + 1 : low, std::numeric_limits<Code>::max(), symmetric};
   };
   switch (type) {
+    case DataType::int4:
+      return {symmetric ? -7 : -8, 7, symmetric};
+    case DataType::uint4:
+      return {symmetric ? 1 : 0, 15, symmetric};
     case DataType::int8:
       return limits(int8_t{});
     case DataType::uint8:
@@ -170,6 +316,7 @@ double power_of_two_above(double scale) {
 }
 
 Tensor quantize(const Tensor& values, const QuantParams& params) {
+  if (is_general(params)) return codes_tensor(params.type, values.shape(), general_codes(values, params));
   switch (params.type) {
     case DataType::int8:
       return quantize_as<int8_t>(values, params);
@@ -187,6 +334,7 @@ Tensor quantize(const Tensor& values, const QuantParams& params) {
 }
 
 Tensor dequantize(const Tensor& codes, const QuantParams& params) {
+  if (is_general(params)) return general_values(codes, params);
   switch (codes.type()) {
     case DataType::int8:
       return dequantize_as<int8_t>(codes, params);

@@ -1,6 +1,7 @@
 // How one tensor is quantized: type, symmetry, granularity, scale type, range method; and what comes out: scales.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,15 @@ struct Scheme {
   bool symmetric = true;
   ScaleType scale_type = ScaleType::float32;
   Granularity granularity = Granularity::tensor;
+  size_t group_size = 0;                 // Granularity::group: how many weights along the inputs share a scale
   std::string range_method = "min_max";  // a name in ranges/
   Json range_options = Json::object();
   bool operator==(const Scheme&) const = default;
 };
 
 // The integers that a scheme may use: int8 asymmetric −128…127, symmetric −127…127; uint8 asymmetric 0…255, symmetric 1…255
-// around its zero point 128; 16 bits alike; int32 (bias) the same way. Asymmetric is all that the type can hold. Throws Error
-// for other types.
+// around its zero point 128; 4 and 16 bits alike; int32 (bias) the same way. Asymmetric is all that the type can hold. Throws
+// Error for other types.
 struct Grid {
   int64_t low = 0, high = 0;
   bool symmetric = true;
@@ -33,19 +35,21 @@ struct Grid {
 };
 Grid grid_of(DataType type, bool symmetric);
 
-// Scales and zero points of one tensor: one of each, or one per slice along `axis`.
+// Scales and zero points of one tensor: one of each, one per slice along `axis`, or one per block along it: then they have the
+// tensor's shape with ⌈size of the axis / block⌉ in the axis' place, in memory order (ONNX's blocked quantization).
 // Law: dequantize(q) = scale · (q − zero_point)   (ONNX QuantizeLinear)
 struct QuantParams {
   DataType type = DataType::int8;
   std::vector<float> scales;
   std::vector<int32_t> zero_points;
   int axis = -1;  // −1: per tensor
+  int block = 0;  // so many neighbours along the axis share a scale; 0: whole slices do
   bool operator==(const QuantParams&) const = default;
 };
 
 // Range -> scale and zero point on a grid. Zero is always representable: the range is widened to hold it.
 // Affine: s = (high − low)/(grid.high − grid.low), z = round(grid.low − low/s). Symmetric: s = max|range|/(grid.high − z), z = 0
-// (128 and 32768 for unsigned types). Power of two: s becomes 2^−pos, pos = round(−log2 s) (to the nearest exponent, as Quark
+// (8, 128 and 32768 for unsigned types). Power of two: s becomes 2^−pos, pos = round(−log2 s) (to the nearest exponent, as Quark
 // does, so that up to 30 % of the range may be clipped), before z is computed. All rounding is half to even.
 // A range that is not finite, or whose scale is below the smallest normal float, gives scale 1 and the type's neutral zero
 // point. Throws Error for ScaleType::int16 (not yet supported).
@@ -64,5 +68,12 @@ double power_of_two_above(double scale);
 Tensor quantize(const Tensor& values, const QuantParams& params);
 // scale · (code − zero_point) in float32.
 Tensor dequantize(const Tensor& codes, const QuantParams& params);
+
+// The shape of the scales of a tensor of this shape: [] , [slices], or the tensor's with blocks counted along the axis.
+Shape scales_shape(const Shape& shape, const QuantParams& params);
+
+// Codes of 4, 8, 16 or 32 bits as plain integers, and back (values beyond the type are the caller's mistake).
+std::vector<int32_t> plain_codes(const Tensor& codes);
+Tensor codes_tensor(DataType type, const Shape& shape, std::span<const int32_t> codes);
 
 }  // namespace quasar::quant

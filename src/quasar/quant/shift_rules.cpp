@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "quasar/quant/check.hpp"
+
 namespace quasar::quant {
 namespace {
 
@@ -52,7 +54,7 @@ class Picture {
       if (const auto found = values_.find(ties_.root(value)); found != values_.end()) write(params, found->second);
     }
     for (auto& [params, tensor] : constants_) write(*params, tensor);
-    for (const auto& layer : network.layers) limit_weights(layer);
+    limit_weight_scales(plan_, network);
     return moved;
   }
 
@@ -107,18 +109,6 @@ class Picture {
       if (gate != nullptr && (gate->is("Sigmoid") || gate->is("HardSigmoid")) && gate->inputs[0] == node.inputs[1 - i])
         layer.swish = true;
     }
-  }
-
-  // How fine rounding may make the weights without leaving the limits of shift_cut and shift_bias.
-  void limit_weights(const Layer& layer) {
-    if (!network.shifted(layer.weight) || layer.inputs.empty() || !network.shifted(layer.inputs[0])) return;
-    const auto on = [&](const char* key) { return is_on(context_.config.switches, key, context_.npu); };
-    const int sums = network.position(layer.weight) + network.position(layer.inputs[0]);
-    int slack = 31;
-    if (on("AdjustShiftCut") && network.shifted(layer.output))
-      slack = std::min(slack, 16 - (sums - network.position(layer.output)));
-    if (on("AdjustShiftBias") && network.shifted(layer.bias)) slack = std::min(slack, 15 - (sums - network.position(layer.bias)));
-    plan_.nodes.at(layer.node).least_weight_scale = scale_at(network.position(layer.weight) + std::max(slack, 0));
   }
 
   Plan& plan_;

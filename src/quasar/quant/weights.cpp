@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/block_scales.hpp"
 #include "quasar/quant/range.hpp"
 
 namespace quasar::quant {
@@ -34,7 +35,8 @@ bool only_zeros(std::span<const float> values) {
 }  // namespace
 
 QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const Scheme& scheme) {
-  if (scheme.granularity == Granularity::group) throw Error("weights with one scale per group are not yet supported");
+  if (scheme.granularity == Granularity::group && axis && weights.shape().size() == 2)
+    return block_params(weights, 1 - *axis, scheme);
   const auto method = ranges::table().make(scheme.range_method, scheme.range_options);
   QuantParams params{.type = scheme.type, .scales = {}, .zero_points = {}};
   const auto add = [&](std::span<const float> values) {
@@ -43,7 +45,7 @@ QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const 
     params.scales.push_back(scale);
     params.zero_points.push_back(zero_point);
   };
-  if (scheme.granularity == Granularity::channel && axis) {
+  if (scheme.granularity != Granularity::tensor && axis) {
     params.axis = *axis;
     const auto channels = static_cast<size_t>(weights.shape().at(static_cast<size_t>(*axis)));
     for (size_t k = 0; k < channels; k++) add(slice(weights, static_cast<size_t>(*axis), k));

@@ -9,8 +9,8 @@
 
 namespace quasar::quant {
 
-// `axis`: the output-channel axis; nullopt: the weights have no channels, one scale serves all. Throws Error for granularity
-// group.
+// `axis`: the output-channel axis; nullopt: the weights have no channels, one scale serves all. Granularity group: matrices get
+// one scale per block of inputs, other weights (convolutions') one per channel.
 QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const Scheme& scheme);
 
 // Raises weight scales where |bias| / (s_input · s_weight) would exceed 2³⁰ (half of int32, the other half is left to the sum),

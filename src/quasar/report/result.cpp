@@ -1,5 +1,7 @@
 #include "quasar/report/result.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/runtime/session.hpp"
@@ -42,6 +44,18 @@ Json best_json(const tune::Winner& best) {
   return out;
 }
 
+// Sorted by the first objective.
+std::vector<const search::Trial*> front_of(const tune::Job& job, const tune::Summary& summary) {
+  std::vector<const search::Trial*> out;
+  for (const auto& trial : summary.trials) {
+    if (std::ranges::find(summary.front, trial.number) != summary.front.end()) out.push_back(&trial);
+  }
+  const search::Direction direction = job.goals.objectives.front().direction;
+  std::ranges::stable_sort(
+      out, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
+  return out;
+}
+
 Json candidates_json(const tune::Summary& summary) {
   Json out = Json::array();
   for (const auto& trial : summary.trials) {
@@ -56,6 +70,17 @@ Json candidates_json(const tune::Summary& summary) {
 Json environment_json(const tune::Job& job) {
   return {{"cores", cores()},         {"n_jobs", job.n_jobs},           {"target", job.target},
           {"strategy", job.strategy}, {"search_algo", job.search_algo}, {"compiler", "g++ " __VERSION__}};
+}
+
+// {trial, values by objective, params}, the best by the first objective first.
+Json front_json(const tune::Job& job, const tune::Summary& summary) {
+  Json out = Json::array();
+  for (const auto* trial : front_of(job, summary)) {
+    Json values = Json::object();
+    for (size_t i = 0; i < trial->values.size(); ++i) values[job.goals.objectives[i].metric] = trial->values[i];
+    out.push_back({{"trial", trial->number}, {"values", values}, {"params", params_json(*trial)}});
+  }
+  return out;
 }
 
 }  // namespace
@@ -75,16 +100,14 @@ std::string name_of(tune::Status status) {
 }
 
 Json header_json(const tune::Job& job) {
-  const std::string& objective = job.metrics.front();
-  const bool maximize = tune::direction_of(objective) == search::Direction::maximize;
-  return {{"quasar", version()},
-          {"onnxruntime", runtime::version()},
-          {"cpu", runtime::cpu_name()},
-          {"seed", job.seed},
-          {"objectives", Json::array({{{"name", objective}, {"direction", maximize ? "maximize" : "minimize"}}})},
-          {"study", job.storage.find("://") == std::string::npos ? job.storage : ""},
-          {"study_name", job.study_name},
-          {"environment", environment_json(job)}};
+  Json objectives = Json::array();
+  for (const auto& [metric, direction] : job.goals.objectives) {
+    objectives.push_back({{"name", metric}, {"direction", direction == search::Direction::maximize ? "maximize" : "minimize"}});
+  }
+  return {{"quasar", version()},          {"onnxruntime", runtime::version()},
+          {"cpu", runtime::cpu_name()},   {"seed", job.seed},
+          {"objectives", objectives},     {"study", job.storage.find("://") == std::string::npos ? job.storage : ""},
+          {"study_name", job.study_name}, {"environment", environment_json(job)}};
 }
 
 Json baseline_json(const tune::Job& job, const tune::Measured& baseline) {
@@ -112,6 +135,11 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   out["baseline"] = baseline_json(job, summary.baseline);
   out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
   out["candidates"] = candidates_json(summary);
+  if (!job.goals.constraints.empty() || job.goals.objectives.size() > 1) {
+    out["constraints"] = tune::to_json(job.goals)["constraints"];
+    out["front"] = front_json(job, summary);
+    if (summary.best) out["best"]["feasible"] = summary.best->trial.violation() <= 0;
+  }
   out["trials"] = counts_json(summary.counts);
   if (!summary.story.is_null()) out["tuning"] = summary.story;
   out["phases"] = {{"prepare_s", summary.prepare_s},
@@ -145,6 +173,25 @@ std::string interval(const eval::Score& score) {
   return score.high > score.low ? "[" + number(score.low) + ", " + number(score.high) + "]" : "";
 }
 
+// One line per trial of the Pareto front, as many objectives as fit.
+std::string front_table(const tune::Job& job, const tune::Summary& summary) {
+  constexpr size_t most_rows = 12, most_columns = 4;
+  if (job.goals.objectives.size() < 2) return "";
+  std::vector<std::string> names;
+  for (const auto& objective : job.goals.objectives) {
+    if (names.size() < most_columns) names.push_back(objective.metric);
+  }
+  const auto front = front_of(job, summary);
+  std::string text = "\n" + row("Pareto front", names);
+  for (size_t i = 0; i < std::min(front.size(), most_rows); ++i) {
+    std::vector<std::string> cells;
+    for (size_t k = 0; k < names.size(); ++k) cells.push_back(number(front[i]->values[k]));
+    text += row("trial " + std::to_string(front[i]->number), cells);
+  }
+  if (front.size() > most_rows) text += "  and " + std::to_string(front.size() - most_rows) + " more in result.json\n";
+  return text;
+}
+
 const search::Trial* default_trial(const tune::Summary& summary) {
   for (const auto& trial : summary.trials) {
     if (trial.number == 0 && trial.state == search::State::complete) return &trial;
@@ -161,7 +208,9 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
     const auto first_value = [&] {
       return first == nullptr ? "-" : number(first->user_attributes["metrics"].value(metric, 0.0));
     };
-    text += row(metric, {number(summary.baseline.metrics.at(metric).value), first_value(),
+    const auto reference = summary.baseline.metrics.find(metric);
+    const bool known = reference != summary.baseline.metrics.end();
+    text += row(metric, {known ? number(reference->second.value) : "-", first_value(),
                          summary.best ? number(summary.best->metrics.at(metric).value) : "-",
                          summary.best ? interval(summary.best->metrics.at(metric)) : ""});
   }
@@ -176,7 +225,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   text += row("size, KB", {number(static_cast<double>(summary.baseline.bytes) / 1e3), "",
                            number(static_cast<double>(summary.best->bytes) / 1e3)});
   text += row("latency, ms", {number(summary.baseline.latency.median_ms), "", number(summary.best->latency.median_ms)});
-  return text;
+  return text + front_table(job, summary);
 }
 
 }  // namespace quasar::report

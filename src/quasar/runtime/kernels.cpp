@@ -10,9 +10,7 @@
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::runtime {
-namespace {
 
-// The graph that ONNX Runtime runs, but for memory layouts.
 graph::Model optimized(const graph::Model& model) {
   const TemporaryFolder folder;
   SessionOptions options;
@@ -21,6 +19,8 @@ graph::Model optimized(const graph::Model& model) {
   { const Session session(model, options); }
   return graph::load(options.save_optimized);
 }
+
+namespace {
 
 bool is_code(DataType type) {
   switch (type) {

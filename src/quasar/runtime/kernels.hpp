@@ -19,14 +19,22 @@ namespace quasar::runtime {
 // A name that the quantized model does not have gives false. Throws Error when ONNX Runtime cannot open the model.
 std::map<std::string, bool> runs_quantized(const graph::Model& quantized, const std::vector<std::string>& nodes);
 
+// The graph that ONNX Runtime runs (level extended), but for memory layouts.
+graph::Model optimized(const graph::Model& model);
+
+// Bytes of the weights and of the most tensors that are alive at the same time, in the graph that ONNX Runtime runs, for the
+// first sample. Computed from the sizes of one run's tensors, freed after their last use: the same on every machine; what kernels
+// need besides (packed weights, work buffers, the arena's slack) is not in it. Throws Error without samples.
+size_t peak_memory(const graph::Model& model, const data::Dataset& samples);
+
 struct Latency {
   double median_ms = 0;
   double p90_ms = 0;
   size_t runs = 0;
 };
 
-// One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn; reading samples is not timed. Throws
-// Error without samples.
-Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50);
+// One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn, fewer when `seconds` are over; reading
+// samples is not timed. Throws Error without samples.
+Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50, double seconds = 30);
 
 }  // namespace quasar::runtime

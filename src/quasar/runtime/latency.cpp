@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/stopwatch.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -28,14 +29,16 @@ double run_ms(const Session& session, const data::Sample& sample) {
 
 }  // namespace
 
-Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs) {
+Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs, double seconds) {
   if (samples.size() == 0) throw Error("latency needs at least one sample, but " + samples.source() + " has none");
   const Session session(model);
   std::vector<data::Sample> held;
   for (size_t i = 0; i < std::min(samples.size(), samples_held); ++i) held.push_back(samples.at(i));
-  for (size_t i = 0; i < warm_up_runs; ++i) run_ms(session, held[i % held.size()]);
+  const Stopwatch watch;
+  for (size_t i = 0; i < warm_up_runs && (i == 0 || watch.seconds() < seconds / 2); ++i) run_ms(session, held[i % held.size()]);
   std::vector<double> times;
-  for (size_t i = 0; i < std::max<size_t>(runs, 1); ++i) times.push_back(run_ms(session, held[i % held.size()]));
+  for (size_t i = 0; i < std::max<size_t>(runs, 1) && (i == 0 || watch.seconds() < seconds); ++i)
+    times.push_back(run_ms(session, held[i % held.size()]));
   std::sort(times.begin(), times.end());
   return {quantile(times, 0.5), quantile(times, 0.9), times.size()};
 }

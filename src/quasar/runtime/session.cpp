@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <stop_token>
 #include <utility>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
@@ -155,9 +156,7 @@ struct Session::Impl {
   Ort::Session session{nullptr};
   std::vector<graph::Value> inputs, outputs;
   std::vector<std::string> input_names, output_names;
-  // Shared by all runs: setting its flag ends those under way, and later ones at their first node.
-  Ort::RunOptions run_options;
-  std::atomic<bool> cancelled = false;
+  std::stop_source stop;  // of all runs
 
   void open(const graph::Model& model, const SessionOptions& options);
   void open(const fs::path& path, const SessionOptions& options, bool big);
@@ -206,7 +205,11 @@ void Session::Impl::describe() {
 }
 
 std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std::vector<std::string>& wanted) {
-  if (cancelled) throw Cancelled("the run was cancelled");
+  const auto stop_if_cancelled = [this] {
+    throw_if_cancelled();
+    if (stop.stop_requested()) throw Cancelled("the run was cancelled");
+  };
+  stop_if_cancelled();
   check_inputs(inputs, given);
   // An input that is an output too never goes through ONNX Runtime, which would return a view of the caller's memory.
   std::vector<Tensor> results(wanted.size());
@@ -222,6 +225,10 @@ std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std:
     }
   }
   if (names.empty()) return results;
+  // The flag ends the run between two nodes, whether the session is cancelled or the work of this thread.
+  Ort::RunOptions run_options;
+  const auto terminate = [&run_options] { run_options.SetTerminate(); };
+  const std::stop_callback by_session(stop.get_token(), terminate), by_work(current_cancellation(), terminate);
   try {
     std::vector<Ort::Value> values;
     for (const auto& tensor : given) values.push_back(wrapped(tensor));
@@ -229,7 +236,7 @@ std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std:
     std::vector<Ort::Value> computed = session.Run(run_options, in.data(), values.data(), in.size(), out.data(), out.size());
     for (size_t i = 0; i < computed.size(); ++i) results[places[i]] = unwrapped(std::move(computed[i]), names[i]);
   } catch (const Ort::Exception& e) {
-    if (cancelled) throw Cancelled("the run was cancelled");
+    stop_if_cancelled();
     throw failed("run the model", e);
   }
   return results;
@@ -268,8 +275,7 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const std::vect
 }
 
 void Session::cancel() {
-  impl_->cancelled = true;
-  impl_->run_options.SetTerminate();
+  impl_->stop.request_stop();
 }
 
 }  // namespace quasar::runtime

@@ -47,7 +47,8 @@ class Session {
   // Only the named outputs are computed.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::vector<std::string>& outputs) const;
 
-  // Makes running and later run() calls end early with Cancelled; callable from any thread.
+  // Makes running and later run() calls end early with Cancelled; callable from any thread. A run ends likewise when the work of
+  // the thread that called it is cancelled (base/cancellation.hpp).
   void cancel();
 
  private:

@@ -2,63 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "quasar/search/normal.hpp"
 
 namespace quasar::search {
 namespace {
-
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
-// Ends of the logarithmic axis; whole numbers own half a unit to either side.
-std::pair<double, double> log_ends(const Distribution& distribution) {
-  if (const auto* d = std::get_if<Integer>(&distribution)) {
-    return {std::log(static_cast<double>(d->low) - 0.5), std::log(static_cast<double>(d->high) + 0.5)};
-  }
-  const Real& d = std::get<Real>(distribution);
-  return {std::log(d.low), std::log(d.high)};
-}
-
-bool logarithmic(const Distribution& distribution) {
-  if (const auto* d = std::get_if<Integer>(&distribution)) return d->log;
-  const auto* d = std::get_if<Real>(&distribution);
-  return d != nullptr && d->log && d->low < d->high;
-}
-
-double to_unit(const Distribution& distribution, const Json& value) {
-  if (!contains(distribution, value)) return missing;
-  if (std::holds_alternative<Categorical>(distribution)) return static_cast<double>(*position_of(distribution, value));
-  if (logarithmic(distribution)) {
-    const auto [low, high] = log_ends(distribution);
-    return (std::log(value.get<double>()) - low) / (high - low);
-  }
-  if (const auto n = cardinality(distribution)) {
-    return (static_cast<double>(*position_of(distribution, value)) + 0.5) / static_cast<double>(*n);
-  }
-  const Real& d = std::get<Real>(distribution);
-  return (value.get<double>() - d.low) / (d.high - d.low);
-}
-
-Json from_unit(const Distribution& distribution, double x) {
-  if (std::holds_alternative<Categorical>(distribution)) return value_at(distribution, static_cast<uint64_t>(x));
-  if (logarithmic(distribution)) {
-    const auto [low, high] = log_ends(distribution);
-    const double value = std::exp(low + x * (high - low));
-    if (const auto* d = std::get_if<Integer>(&distribution)) {
-      return std::clamp(static_cast<int64_t>(std::llround(value)), d->low, d->high);
-    }
-    const Real& d = std::get<Real>(distribution);
-    return std::clamp(value, d.low, d.high);
-  }
-  if (const auto n = cardinality(distribution)) {
-    return value_at(distribution, std::min(static_cast<uint64_t>(x * static_cast<double>(*n)), *n - 1));
-  }
-  const Real& d = std::get<Real>(distribution);
-  return std::clamp(d.low + x * (d.high - d.low), d.low, d.high);
-}
-
-double normal_below(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2.0));
-}
 
 // The larger of the distances to the neighbours (of the outermost: to the only one), at least 1/(n+2) so that few points do not
 // fix the search. Bergstra et al. 2011.
@@ -81,15 +29,6 @@ std::vector<double> widths(size_t parameter, std::span<const Coordinates* const>
 }
 
 }  // namespace
-
-Coordinates coordinates(const Space& space, const Point& point) {
-  Coordinates out;
-  for (const Parameter& p : space.parameters()) {
-    const Json* value = p.pinned ? nullptr : point.find(p.name);
-    out.push_back(value == nullptr ? missing : to_unit(*p.distribution, *value));
-  }
-  return out;
-}
 
 Parzen::Parzen(const Space& space, std::span<const Coordinates* const> observed) : space_(space), size_(observed.size()) {
   for (size_t j = 0; j < space.parameters().size(); ++j) kernels_.push_back(kernels(j, observed));

@@ -11,15 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "quasar/search/space.hpp"
+#include "quasar/search/coordinates.hpp"
 
 namespace quasar::search {
-
-// One coordinate per parameter of the space: numbers within [0, 1], choices by position, NaN where it is not active.
-using Coordinates = std::vector<double>;
-
-// NaN also for pinned parameters and for values that the space does not have.
-Coordinates coordinates(const Space& space, const Point& point);
 
 class Parzen {
  public:

@@ -7,14 +7,14 @@
 #include <mutex>
 #include <thread>
 
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/deadline.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/search/claims.hpp"
 #include "quasar/search/tracker.hpp"
 
 namespace quasar::search {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class Loop {
  public:
@@ -26,9 +26,11 @@ class Loop {
         sampler_(sampler),
         conditions_(conditions),
         objective_(objective),
+        stop_(options.stop, deadline_of(options, conditions)),
         claims_(study.trials()),
         tracker_(study.trials(), options.stage, study.directions().front()) {
     sampler_.check(space);
+    check_objectives(sampler_, study_.directions());
     study_.check(space);
     for (const Point& point : options.first) {
       space.check(point);
@@ -41,8 +43,6 @@ class Loop {
   }
 
   RunResult run() {
-    const std::stop_callback forward(options_.stop, [this] { stop_.request_stop(); });
-    const std::jthread timer = deadline_timer();
     if (options_.n_jobs <= 1) {
       work();
     } else {
@@ -61,7 +61,7 @@ class Loop {
     const Point& point() const override { return trial_.point; }
     int64_t number() const override { return trial_.number; }
     uint64_t seed() const override { return seed_of(loop_.options_.seed, static_cast<uint64_t>(trial_.number)); }
-    std::stop_token stop() const override { return loop_.stop_.get_token(); }
+    std::stop_token stop() const override { return loop_.stop_.token(); }
 
     std::optional<int64_t> claim(const std::string& hash) override {
       trial_.user_attributes[attribute::plan_hash] = hash;
@@ -77,29 +77,23 @@ class Loop {
     Trial trial_;
   };
 
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  static std::optional<Deadline::Clock::time_point> deadline_of(const RunOptions& options, const StopConditions& conditions) {
+    std::optional<Deadline::Clock::time_point> earliest;
+    for (const auto& condition : conditions) {
+      if (const auto seconds = condition->deadline()) {
+        const auto moment = Deadline::after(*seconds, options.begin);
+        earliest = std::min(moment, earliest.value_or(moment));
+      }
+    }
+    return earliest;
+  }
+
+  double seconds() const { return std::chrono::duration<double>(Deadline::Clock::now() - options_.begin).count(); }
 
   bool tried(const Point& point) const {
     const auto trials = study_.trials();
     return std::any_of(trials.begin(), trials.end(),
                        [&](const Trial& t) { return t.finished() && !t.interrupted() && t.point == point; });
-  }
-
-  // Requests the stop when the earliest deadline has passed.
-  std::jthread deadline_timer() {
-    std::optional<double> deadline;
-    for (const auto& condition : conditions_) {
-      if (const auto d = condition->deadline()) deadline = std::min(*d, deadline.value_or(*d));
-    }
-    if (!deadline) return {};
-    return std::jthread([this, wait = std::min(*deadline, 1e9)](std::stop_token over) {
-      std::mutex mutex;
-      std::condition_variable_any passing;
-      std::unique_lock lock(mutex);
-      passing.wait_until(lock, over, begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait)),
-                         [] { return false; });
-      if (!over.stop_requested()) stop_.request_stop();
-    });
   }
 
   void work() {
@@ -108,14 +102,14 @@ class Loop {
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
-      stop_.request_stop();
+      stop_.stop();
       changed_.notify_all();
     }
   }
 
   std::unique_ptr<MyJob> ask() {
     std::unique_lock lock(mutex_);
-    while (!stop_.stop_requested() && !end_) {
+    while (!stop_.token().stop_requested() && !end_) {
       const Progress now = tracker_.progress(seconds());
       Progress settled = now;
       settled.counts.running = 0;
@@ -162,7 +156,7 @@ class Loop {
     // A stream of its own, not that of the objective.
     const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
     Rng rng(seed_of(seed_of(options_.seed, number), 1));
-    return sampler_.next({space_, study_.trials(), study_.directions(), options_.cost}, rng);
+    return sampler_.next({space_, study_.trials(), study_.directions(), options_.cost, options_.seed}, rng);
   }
 
   // The trial's end; without the lock, this is where the time goes.
@@ -173,10 +167,11 @@ class Loop {
       out.user_attributes[attribute::error] = why;
       return out;
     };
+    const CancelScope scope(stop_.token());
     try {
       return finished(job, objective_(job));
     } catch (const Cancelled& e) {
-      return stop_.stop_requested() ? interrupted(job.trial(), e.what()) : failed(e.what());
+      return stop_.token().stop_requested() ? interrupted(job.trial(), e.what()) : failed(e.what());
     } catch (const std::exception& e) {
       return failed(e.what());
     } catch (...) {
@@ -201,6 +196,7 @@ class Loop {
     }
     out.values = outcome.values;
     out.state = outcome.pruned ? State::pruned : State::complete;
+    if (!outcome.constraints.empty()) out.system_attributes[constraints_attribute] = outcome.constraints;
     if (outcome.candidate) out.user_attributes[attribute::candidate] = true;
     return out;
   }
@@ -233,6 +229,8 @@ class Loop {
   static Trial copied(Trial duplicate, const Trial& original) {
     duplicate.state = original.state;
     duplicate.values = original.values;
+    duplicate.intermediate = original.intermediate;
+    duplicate.system_attributes.update(original.system_attributes);
     for (const auto& [key, value] : original.user_attributes.items()) {
       if (!duplicate.user_attributes.contains(key)) duplicate.user_attributes[key] = value;
     }
@@ -257,8 +255,8 @@ class Loop {
   Sampler& sampler_;
   const StopConditions& conditions_;
   const Objective& objective_;
-  const Clock::time_point begin_ = options_.begin.value_or(Clock::now());
-  std::stop_source stop_;
+  const Deadline::Clock::time_point begin_ = options_.begin.value_or(Deadline::Clock::now());
+  Deadline stop_;
 
   std::mutex mutex_;  // guards everything below, the study and the sampler
   Claims claims_;

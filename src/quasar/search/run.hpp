@@ -1,6 +1,7 @@
 // The search loop: ask, try, tell, until a stop condition holds, the space is exhausted or someone stops it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -20,7 +21,7 @@ class Job {
   virtual const Point& point() const = 0;
   virtual int64_t number() const = 0;
   virtual uint64_t seed() const = 0;         // hash of the study's seed and the trial's number
-  virtual std::stop_token stop() const = 0;  // requested: end early by throwing Cancelled
+  virtual std::stop_token stop() const = 0;  // requested: end early by throwing Cancelled; the objective's CancelScope
 
   // Says that the result depends on `hash` alone; once per trial, before the work. nullopt: nobody has it, do the work. A
   // number: that trial has done it or is doing it; return Outcome{.duplicate_of = number} at once, without waiting.
@@ -32,6 +33,7 @@ class Job {
 
 struct Outcome {
   std::vector<double> values = {};           // one per objective
+  std::vector<double> constraints = {};      // each kept where it is at most 0
   std::optional<int64_t> duplicate_of = {};  // from claim(); the other fields are copied from that trial then
   bool pruned = false;                       // given up early; values may be empty
   bool candidate = false;                    // good enough for the user

@@ -19,6 +19,7 @@ struct History {
   std::span<const Trial> trials;          // all of the study by number, running ones and those of other spaces too
   std::span<const Direction> directions;  // one per objective
   const Cost& cost;
+  uint64_t seed = 0;  // the study's
 };
 
 // One object serves one space; between calls the trials only grow in number or finish. The answer depends on the arguments only.
@@ -29,9 +30,15 @@ class Sampler {
   // Throws Error for a space that the sampler cannot handle; called before anything runs.
   virtual void check(const Space&) const {}
 
+  // Whether it can serve a study with several objectives.
+  virtual bool takes_several_objectives() const { return true; }
+
   // nullopt: the space is exhausted. `rng` is seeded from the study's seed and the trial's number.
   virtual std::optional<Point> next(const History& history, Rng& rng) = 0;
 };
+
+// Throws Error, which names samplers that can, when the study has several objectives and the sampler takes only one.
+void check_objectives(const Sampler& sampler, std::span<const Direction> directions);
 
 }  // namespace quasar::search
 

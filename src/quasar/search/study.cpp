@@ -80,6 +80,7 @@ void Study::compare(size_t position) {
   const Trial& trial = trials_[position];
   if (trial.state != State::complete) return;
   const auto is_better = [&](const Trial& best) {
+    if (trial.violation() != best.violation()) return trial.violation() < best.violation();
     const double a = trial.values.front();
     const double b = best.values.front();
     return better(a, b, record_.directions.front()) || (a == b && trial.number < best.number);

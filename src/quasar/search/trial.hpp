@@ -23,8 +23,12 @@ inline constexpr const char* duplicate_of = "duplicate_of";  // number of the tr
 inline constexpr const char* stage = "stage";                // the run() that it belongs to
 inline constexpr const char* candidate = "candidate";        // true: good enough for the user
 inline constexpr const char* error = "error";                // why it failed
+inline constexpr const char* pruned = "pruned";              // how far it was scored before it was given up
 inline constexpr const char* interrupted = "interrupted";    // true: ended from outside; its point is tried again
 }  // namespace attribute
+
+// A system attribute, as Optuna's samplers write it: one number per constraint, kept where it is at most 0.
+inline constexpr const char* constraints_attribute = "constraints";
 
 struct Trial {
   int64_t id = -1;      // the storage's own
@@ -43,6 +47,7 @@ struct Trial {
   bool is_candidate() const { return user_attributes.value(attribute::candidate, false); }
   bool is_duplicate() const { return user_attributes.contains(attribute::duplicate_of); }
   std::optional<double> seconds() const;  // from start to complete
+  double violation() const;               // sum of the constraints that are above 0; 0: feasible, or without constraints
 };
 
 // Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Interrupted and

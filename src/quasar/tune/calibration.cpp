@@ -25,6 +25,11 @@ const stats::Statistics& Calibration::seen(const quant::Config& config) {
   return by_size_.at(config.calib_data_size.value_or(samples_->size()));
 }
 
+void Calibration::reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed) {
+  other_ = std::move(other);
+  changed_ = std::move(changed);
+}
+
 void Calibration::observe() {
   const std::lock_guard lock(guard_);
   observe_once();
@@ -33,8 +38,19 @@ void Calibration::observe() {
 void Calibration::observe_once() {
   if (!by_size_.empty()) return;
   const Stopwatch watch;
-  const std::vector<std::string> values = quant::observed_values(model_);
+  if (other_ != nullptr) other_->observe();
+  std::vector<std::string> values = quant::observed_values(model_);
+  std::map<size_t, stats::Statistics> known;
+  if (other_ != nullptr) {
+    known = other_->by_size_;
+    const auto unchanged = [&](const std::string& value) {
+      return !changed_.contains(value) && known.begin()->second.contains(value);
+    };
+    for (auto& [size, seen] : known) std::erase_if(seen, [&](const auto& item) { return changed_.contains(item.first); });
+    std::erase_if(values, unchanged);
+  }
   by_size_ = stats::collect(model_, *samples_, values, needs_.requests, {.prefixes = needs_.sizes, .log = log_});
+  for (auto& [size, seen] : known) by_size_[size].merge(seen);
   seconds_ = watch.seconds();
   tell(log_, Level::info,
        "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) +

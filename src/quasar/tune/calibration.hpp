@@ -2,7 +2,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "quasar/quant/config.hpp"
@@ -23,6 +26,9 @@ class Calibration {
  public:
   Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log);
 
+  // The graph is the other's but for these values: all others need not be observed again. Before the first use.
+  void reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed);
+
   // Observes what has been requested, if nobody has yet. Thread-safe. Throws Error for more samples than there are.
   const stats::Statistics& seen(const quant::Config& config);
   void observe();
@@ -37,6 +43,8 @@ class Calibration {
   Log log_;
   std::mutex guard_;
   std::map<size_t, stats::Statistics> by_size_;  // number of samples -> statistics
+  std::shared_ptr<Calibration> other_;
+  std::set<std::string> changed_;
   double seconds_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "quasar/eval/metric.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/tune/preset.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -26,9 +27,6 @@ struct LaterKey {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> all{{"search_spaces", nullptr},
-                                         {"objectives", nullptr},
-                                         {"constraints", nullptr},
-                                         {"pruner", "none"},
                                          {"tuning_criterion", nullptr},
                                          {"quant_level", nullptr},
                                          {"approach", "static"},
@@ -98,6 +96,27 @@ void check_direction(const Options& keys, const std::string& metric) {
   }
 }
 
+// A name, or {name: …, option: value}: checked here, so that a wrong option is found before anything runs.
+Json pruner_of(const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("pruner is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  search::pruners::table().make(name.get<std::string>(), options);
+  return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
+}
+
+void read_goals(Job& job, const Options& keys) {
+  const bool several = !keys.json("objectives").is_null();
+  if (several && keys.has("direction")) throw Error("direction is for search_metric; every one of 'objectives' knows its own");
+  const bool plain = !several || keys.given("search_metric") || keys.given("search_evaluator");
+  const std::vector<std::string> metrics = plain ? metric_names(keys) : std::vector<std::string>();
+  job.goals = parse_goals(keys.json("objectives"), keys.json("constraints"), metrics);
+  if (!several) check_direction(keys, metrics.front());
+  job.metrics = scored(job.goals, metrics);
+  if (job.metrics.empty()) job.metrics = {"L2"};
+}
+
 void read_data_keys(Job& job, const Options& keys) {
   job.calibration = keys.json("calib_data_reader");
   job.evaluation = keys.json("eval_data_reader");
@@ -145,6 +164,10 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "two_stage_search", .fallback = false, .help = "calibration first, then fine-tuning"},
       {.name = "search_algo", .fallback = "TPE", .help = "sampler; see `quasar list samplers`", .aliases = {"sampler"}},
       {.name = "search_metric", .fallback = nullptr, .help = "name or list: the first is the objective (default L2)"},
+      {.name = "objectives",
+       .fallback = nullptr,
+       .help = "[{metric: top1}, {metric: latency}]; metrics, bytes, latency (ms), peak_memory (bytes)"},
+      {.name = "constraints", .fallback = nullptr, .help = "[{metric: top1, max_drop: 0.01}]; bounds max_drop, max, min"},
       {.name = "search_evaluator", .fallback = nullptr, .help = "the name of a metric"},
       {.name = "direction", .fallback = nullptr, .help = "minimize or maximize; the metric's own when left out"},
       {.name = "search_metric_tolerance",
@@ -157,6 +180,9 @@ const std::vector<OptionSpec>& job_keys() {
        .fallback = Json::object(),
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
       {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
+      {.name = "pruner",
+       .fallback = "confidence",
+       .help = "when a trial is given up early: a name, or {name: confidence, alpha: 0.01}; see `quasar list pruners`"},
       {.name = "n_jobs", .fallback = 1, .help = "trials at the same time", .low = 1, .high = 1024},
       {.name = "search_devices", .fallback = "cpu", .help = "cpu", .choices = {"cpu"}},
       {.name = "seed", .fallback = 0, .help = "of everything random", .low = 0},
@@ -186,7 +212,7 @@ const std::vector<OptionSpec>& job_keys() {
 namespace {
 
 // What the sampler and the strategy of this name will be in a later version.
-const std::vector<std::string> later_samplers{"CmaEs", "GPS", "NSGAII", "QMC", "PartialFixed"};
+const std::vector<std::string> later_samplers{"PartialFixed"};
 const std::vector<std::string> later_strategies{"two_stage", "auto",     "conservative", "basic",  "mse", "mse_v2",
                                                 "hawq_v2",   "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
 
@@ -257,16 +283,23 @@ Job parse_job(const Json& given, const fs::path& base) {
     check_stages(job);
   }
   job.search_algo = search::samplers::table().resolve(keys.text("search_algo"), later_samplers);
-  job.metrics = metric_names(keys);
-  check_direction(keys, job.metrics.front());
+  read_goals(job, keys);
   for (const auto& metric : strategy->metrics()) {
     if (std::find(job.metrics.begin(), job.metrics.end(), metric) == job.metrics.end()) job.metrics.push_back(metric);
   }
-  if (keys.has("accuracy_criterion")) job.criterion = parse_criterion(keys.json("accuracy_criterion"), job.metrics.front());
+  if (keys.has("accuracy_criterion")) {
+    if (job.goals.objectives.size() > 1 || is_cost(job.goals.objectives.front().metric) || !job.goals.constraints.empty())
+      throw Error("accuracy_criterion is for one metric; with 'objectives' or 'constraints' write {metric: …, max_drop: …}");
+    job.criterion = parse_criterion(keys.json("accuracy_criterion"), job.metrics.front());
+  }
   job.tolerance = keys.json("search_metric_tolerance");
   if (!job.tolerance.is_null() && !job.tolerance.is_number())
     throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");
+  if (!job.tolerance.is_null() && is_cost(job.goals.objectives.front().metric))
+    throw Error("search_metric_tolerance compares with the float model, but the first objective is " +
+                job.goals.objectives.front().metric + "; put a metric first, or write constraints");
   job.stop = keys.json("search_stop_condition");
+  job.pruner = pruner_of(keys.json("pruner"));
   job.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
   job.seed = static_cast<uint64_t>(keys.integer("seed"));

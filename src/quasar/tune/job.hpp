@@ -9,6 +9,7 @@
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/tune/accuracy.hpp"
+#include "quasar/tune/goals.hpp"
 
 namespace quasar::tune {
 
@@ -21,10 +22,12 @@ struct Job {
   Json search_space;
   std::vector<Json> enqueue;  // configurations tried first, as words
   std::string strategy, search_algo, target;
-  std::vector<std::string> metrics;  // the first is the objective
+  Goals goals;
+  std::vector<std::string> metrics;  // that candidates are scored on
   Json tolerance;                    // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
   Json stop;             // search_stop_condition
+  Json pruner;           // {name, options}
   int64_t n_trials = 0;  // 0: not given
   int64_t n_jobs = 1;
   uint64_t seed = 0;

@@ -16,23 +16,21 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/tune/float_targets.hpp"
+#include "quasar/tune/layer_rounding.hpp"
 
 namespace quasar::tune {
 
-// One layer's relative output error: mean squared difference from the float output, over the float output's variance.
-struct LayerError {
-  std::string node;
-  double before = 0, after = 0;  // nearest rounding; the codes chosen (both with the bias as the layer will have it)
-};
+class Frontier;
 
 struct RoundingReport {
   std::vector<LayerError> layers;
   std::vector<std::string> kept;  // quantized layers that keep nearest rounding, with the reason
   size_t samples = 0;
-  double seconds = 0;
+  size_t refined = 0;  // activations whose scales were chosen again
+  double refine_s = 0, seconds = 0;
 };
 
-// {samples, seconds, layers: [[node, before, after]], kept}: what a trial records.
+// {samples, seconds, refined, refine_s, layers: [[node, before, after]], kept}: what a trial records.
 Json to_json(const RoundingReport& report);
 
 struct RounderOptions {
@@ -59,6 +57,8 @@ class Rounder {
  private:
   struct Material;
   std::shared_ptr<Material> material(size_t samples);
+  void refine(quant::Plan& plan, Material& material, const std::function<void()>& check) const;
+  std::shared_ptr<const Moments> observe(const LinearLayer& layer, const std::vector<Target>& targets, Frontier& frontier) const;
 
   const graph::Model& model_;
   data::DatasetPtr samples_;

@@ -1,4 +1,4 @@
-// The scores of the trials that this process ran, so that the winner is not scored again.
+// What this process knows of the trials that it ran, so that the winner is neither built nor scored again.
 #pragma once
 
 #include <map>
@@ -9,13 +9,16 @@
 
 namespace quasar::tune {
 
-// Thread-safe. Values per sample are not kept.
+// Thread-safe. Values per sample are not kept, and of the models only that of the best trial so far.
 class ScoreBook {
  public:
-  void keep(int64_t trial, eval::Scores scores) {
+  // `loss`: the objective, negated when it is maximized.
+  void keep(int64_t trial, eval::Scores scores, double loss, const graph::Model& model) {
     for (auto& [name, score] : scores) score.per_sample = {};
     const std::lock_guard lock(guard_);
     scores_[trial] = std::move(scores);
+    if (best_ && best_->loss <= loss) return;
+    best_ = {trial, loss, model};
   }
 
   std::optional<eval::Scores> find(int64_t trial) const {
@@ -25,9 +28,23 @@ class ScoreBook {
     return found->second;
   }
 
+  // nullopt: another trial is the best, or none is known.
+  std::optional<graph::Model> model(int64_t trial) const {
+    const std::lock_guard lock(guard_);
+    if (!best_ || best_->trial != trial) return std::nullopt;
+    return best_->model;
+  }
+
  private:
+  struct Best {
+    int64_t trial;
+    double loss;
+    graph::Model model;
+  };
+
   mutable std::mutex guard_;
   std::map<int64_t, eval::Scores> scores_;
+  std::optional<Best> best_;
 };
 
 }  // namespace quasar::tune

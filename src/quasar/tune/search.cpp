@@ -2,15 +2,18 @@
 
 #include <set>
 
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/deadline.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/quant/exclude.hpp"
+#include "quasar/quant/node_names.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/search/pareto.hpp"
 #include "quasar/tune/portrait.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/quantize.hpp"
@@ -38,7 +41,7 @@ constexpr uint64_t enumerable = 20000;
 // out: it needs no statistics, and its ranges may be continuous.
 struct Needs {
   CalibrationNeeds calibration;
-  std::set<std::string> excludes;  // every exclude list of the space, as JSON
+  std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
 };
 
 Needs needs_of(const Json& search_space) {
@@ -52,7 +55,7 @@ Needs needs_of(const Json& search_space) {
   for (uint64_t i = 0; i < *size; ++i) {
     const quant::Config config = quant::parse_config(space.decode(space.at(i)));
     needs.calibration.add(config);
-    needs.excludes.insert(Json(config.exclude).dump());
+    needs.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
   }
   return needs;
 }
@@ -62,7 +65,7 @@ struct Setting {
   search::Space space;
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<quant::Target> target;
-  graph::Model model;
+  graph::Model original, model;  // as it came, and after clean-up
   data::Splits samples;
   CalibrationNeeds needs;
 };
@@ -75,10 +78,11 @@ Setting prepare(const Job& job) {
   setting.strategy = strategies::table().make(job.strategy);
   setting.strategy->check(job, search::Space::parse(job.search_space));
   setting.target = quant::targets::table().make(job.target);
-  setting.model = runtime::prepare(graph::load(job.model));
+  setting.original = graph::load(job.model);
+  setting.model = runtime::prepare(setting.original);
   setting.space = search::Space::parse(setting.strategy->space_of(job, setting.model, *setting.target));
-  const graph::Index index(setting.model);
-  for (const auto& text : needs.excludes) quant::excluded_nodes(parse_json(text, "exclude").get<std::vector<Json>>(), index);
+  const quant::NodeNames names(setting.original, setting.model);
+  for (const auto& [said, config] : needs.names) names.resolved(config);
   setting.samples = open_data(job, setting.model);
   return setting;
 }
@@ -88,9 +92,15 @@ std::string storage_url(const Job& job) {
   return (job.output_dir / job.storage).string();
 }
 
+// What a study's values mean: the metric's name, or all goals where there are more.
+Json metric_of(const Goals& goals) {
+  if (goals.objectives.size() == 1 && goals.constraints.empty()) return goals.objectives.front().metric;
+  return to_json(goals);
+}
+
 // A resumed study must be about the same model and goal, otherwise its values cannot be compared.
 void bind(search::Study& study, const Job& job) {
-  const Json goal{{"model", hash_of(read_file(job.model))}, {"metric", job.metrics.front()}, {"target", job.target}};
+  const Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
   for (const auto& [key, value] : goal.items()) {
     const Json& known = study.user_attributes();
     if (!known.contains(key)) {
@@ -102,25 +112,38 @@ void bind(search::Study& study, const Job& job) {
   study.set_attribute("job", job.words);
 }
 
-Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples) {
+// Of an interrupted search, within half a second.
+runtime::Latency latency_of(const graph::Model& model, const data::Dataset& samples, const std::stop_token& stop) {
+  try {
+    const CancelScope scope(stop);
+    return runtime::latency(model, samples);
+  } catch (const Cancelled&) {
+    return runtime::latency(model, samples, 50, 0.5);
+  }
+}
+
+Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples,
+                      const std::stop_token& stop) {
   Winner winner;
   winner.trial = trial;
-  winner.config = quant::parse_config(config_words(lab.space, trial.point));
+  winner.config = config_of(lab, trial);
   const quant::Plan plan = plan_of(lab, winner.config);
-  const graph::Model model = build(lab, plan).model;
+  const auto built = lab.book.model(trial.number);
+  const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
   const fs::path path = lab.job.output_dir / "best.onnx";
   graph::save(model, path);
   winner.bytes = fs::file_size(path);
   const auto known = lab.book.find(trial.number);
   winner.metrics = known ? *known : lab.evaluator.score(model, cores());
-  winner.latency = runtime::latency(model, *samples.evaluation);
+  winner.latency = latency_of(model, *samples.evaluation, stop);
   std::vector<std::string> nodes;
   for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
   const auto kernels = runtime::runs_quantized(model, nodes);
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
   const Json rounding = trial.user_attributes.value("rounding", Json());
-  const Sitter sitter{lab.model, plan, lab.calibration.seen(winner.config), kernels, rounding};
+  const auto graph = lab.variants.graph_of(winner.config);
+  const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
   winner.layers = layers_of(sitter);
   winner.ranges = ranges_of(sitter, winner.layers);
   Json params = Json::object();
@@ -130,12 +153,18 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   return winner;
 }
 
-void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples) {
+// Left out when the search is stopped meanwhile.
+void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples, const std::stop_token& stop) {
   if (!samples.holdout || !summary.best) return;
-  const eval::Evaluator evaluator(lab.model, samples.holdout,
-                                  {.metrics = lab.job.metrics, .memory_limit = lab.job.memory_limit, .spill = lab.job.temp_dir});
-  summary.baseline.holdout = evaluator.reference();
-  summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores());
+  try {
+    const CancelScope scope(stop);
+    const eval::Evaluator evaluator(
+        lab.model, samples.holdout,
+        {.metrics = lab.job.metrics, .memory_limit = lab.job.memory_limit, .spill = lab.job.temp_dir});
+    summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores());
+    summary.baseline.holdout = evaluator.reference();
+  } catch (const Cancelled&) {
+  }
 }
 
 Status status_of(const Job& job, const Summary& summary, const search::RunResult& result) {
@@ -143,31 +172,28 @@ Status status_of(const Job& job, const Summary& summary, const search::RunResult
   if (!summary.best) return Status::no_candidate;
   if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
   if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
+  if (summary.best->trial.violation() > 0) return Status::goal_missed;
   return Status::ok;
 }
 
 }  // namespace
 
-Summary search(const Job& job, const Monitor& monitor) {
-  const Stopwatch total;
+namespace {
+
+// Everything but the limits: fills in the summary phase by phase.
+void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   Stopwatch phase;
-  Summary summary;
-  for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
-  const auto [space, strategy, target, model, samples, needs] = prepare(job);
-  Calibration calibration(model, samples.calibration, needs, monitor.log);
-  Rounder rounder(model, samples.calibration,
-                  {.memory_limit = job.memory_limit,
-                   .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
-                   .log = monitor.log});
+  const auto [space, strategy, target, original, model, samples, needs] = prepare(job);
+  const RounderOptions rounding{.memory_limit = job.memory_limit,
+                                .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
+                                .log = monitor.log};
+  Variants variants(original, model, samples.calibration, needs, {.rounding = rounding, .log = monitor.log});
   summary.prepare_s = phase.seconds();
 
   phase = {};
-  const auto check = [&] {
-    if (monitor.stop.stop_requested()) throw Cancelled("the search was stopped");
-  };
   const eval::Evaluator evaluator(
       model, samples.evaluation,
-      {.metrics = job.metrics, .memory_limit = job.memory_limit, .spill = job.temp_dir, .check = check});
+      {.metrics = job.metrics, .memory_limit = job.memory_limit, .spill = job.temp_dir, .seed = job.seed});
   if (job.criterion) {
     const std::string& metric = job.metrics.front();
     check_reachable(*job.criterion, metric, evaluator.reference().at(metric).value);
@@ -178,35 +204,62 @@ Summary search(const Job& job, const Monitor& monitor) {
                       .latency = runtime::latency(model, *samples.evaluation)};
   if (monitor.baseline) monitor.baseline(summary.baseline);
   summary.float_s = phase.seconds();
-  calibration.observe();
+  variants.observe();
 
   phase = {};
   fs::create_directories(job.output_dir);
   const auto storage = search::open_storage(storage_url(job));
-  search::Study study(*storage,
-                      {.name = job.study_name, .directions = {direction_of(job.metrics.front())}, .resume = job.load_if_exists});
+  search::Study study(*storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists});
   bind(study, job);
   ScoreBook book;
-  const Laboratory lab{job, model, *target, space, calibration, rounder, evaluator, book};
+  Quiet quiet;
+  const auto racer = strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  const Laboratory lab{job, model, *target, space, variants, evaluator, book, *samples.evaluation, quiet, racer.get()};
+  try {
+    if (study.best() != nullptr) recall_best(lab, *study.best());
+  } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
+  }
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
-  const Finding result = strategy->run({lab, job, space, study, objective, monitor.listener, monitor.stop, samples.calibration});
-  summary.calibrate_s = calibration.seconds();
+  const Finding result =
+      strategy->run({lab, job, space, study, objective, monitor.listener, monitor.stop, samples.calibration, begin});
+  summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
+  const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(lab, *best, samples);
-  measure_holdout(summary, lab, samples);
+  if (best != nullptr) summary.best = measure_winner(lab, *best, samples, monitor.stop);
+  measure_holdout(summary, lab, samples, monitor.stop);
   summary.trials.assign(study.trials().begin(), study.trials().end());
+  summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
   summary.reason = result.reason;
   summary.story = result.story;
-  summary.status = status_of(job, summary, result);
+  summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
+}
+
+}  // namespace
+
+Summary search(const Job& job, const Monitor& monitor) {
+  const Stopwatch total;
+  const auto begin = Deadline::Clock::now();
+  Summary summary;
+  for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
+  const auto seconds = time_limit_of(conditions_of(job));
+  const Deadline limit(monitor.stop, seconds ? std::optional(Deadline::after(*seconds, begin)) : std::nullopt);
+  try {
+    const CancelScope scope(limit.token());
+    carry_out(summary, job, monitor, begin);
+  } catch (const Cancelled&) {
+    if (!limit.passed()) throw;
+    summary.status = Status::no_candidate;
+    summary.reason = "time_limit of " + Json(*seconds).dump() + " s reached before the first trial";
+  }
   summary.seconds = total.seconds();
   return summary;
 }
 
 Json dry_run(const Job& job) {
-  const auto [space, strategy, target, model, samples, needs] = prepare(job);
+  const auto [space, strategy, target, original, model, samples, needs] = prepare(job);
   const Calibration checked(model, samples.calibration, needs, {});
   const uint64_t points = space.size().value_or(0);
   const uint64_t wanted = job.n_trials > 0 ? static_cast<uint64_t>(job.n_trials) : job.search_algo == "grid" ? points : 20;

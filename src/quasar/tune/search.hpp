@@ -47,6 +47,7 @@ struct Summary {
   Measured baseline;
   std::optional<Winner> best;
   std::vector<search::Trial> trials;
+  std::vector<int64_t> front;  // numbers of the feasible trials that none dominates
   search::Counts counts;
   Json story = nullptr;  // what the strategy tells of its way
   double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;

@@ -1,5 +1,7 @@
 #include "quasar/tune/strategy.hpp"
 
+#include <algorithm>
+
 namespace quasar::tune {
 
 Json Strategy::default_space(const std::string& /*target*/) const {
@@ -28,6 +30,14 @@ search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
     words["n_trials"] = default_trials;
   }
   return search::stop_conditions(words);
+}
+
+std::optional<double> time_limit_of(const search::StopConditions& conditions) {
+  std::optional<double> earliest;
+  for (const auto& condition : conditions) {
+    if (const auto seconds = condition->deadline()) earliest = std::min(*seconds, earliest.value_or(*seconds));
+  }
+  return earliest;
 }
 
 std::vector<search::Point> first_points(const Job& job, const search::Space& space) {

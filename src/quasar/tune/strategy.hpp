@@ -17,7 +17,8 @@ struct Workbench {
   search::Objective objective;
   search::Listener listener;
   std::stop_token stop;
-  data::DatasetPtr samples;  // the calibration samples
+  data::DatasetPtr samples;                                                        // the calibration samples
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
 };
 
 // How a strategy ended.
@@ -35,6 +36,8 @@ class Strategy {
   virtual std::vector<std::string> metrics() const { return {}; }
   // The job's search space with what the strategy varies besides.
   virtual Json space_of(const Job& job, const graph::Model& model, const quant::Target& target) const;
+  // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
+  virtual bool races() const { return false; }
   // Throws Error for a job that it cannot run; called before anything is written.
   virtual void check(const Job& job, const search::Space& space) const = 0;
   virtual Finding run(const Workbench& bench) const = 0;
@@ -42,6 +45,9 @@ class Strategy {
 
 // The job's stop conditions, n_trials among them (0: `default_trials`, or the whole space where the sampler enumerates it).
 search::StopConditions conditions_of(const Job& job, int64_t default_trials = 20);
+
+// Seconds after which the conditions end everything; nullopt: never.
+std::optional<double> time_limit_of(const search::StopConditions& conditions);
 
 // The points tried before the sampler is asked: the default configuration (trial 0), then the enqueued ones.
 std::vector<search::Point> first_points(const Job& job, const search::Space& space);

@@ -45,7 +45,7 @@ class Instrumented {
       replaced_.erase(value);
       value = reader->outputs.front();
     }
-    if (const auto pair = plan_.values.find(value); pair != plan_.values.end()) result = add_pair(result, pair->second);
+    if (plan_.values.contains(value)) result = add_pair(result, plan_.params(value));
     const std::string exact = names_.fresh(value + "_exact"), on = names_.fresh(node.name + "_quantized");
     exact_[value] = exact;
     out_.inputs.push_back({.name = on, .type = DataType::boolean, .shape = Shape{}});
@@ -67,12 +67,17 @@ class Instrumented {
 
   // The node again, with quantized inputs and constants. -> its output
   std::string add_copy(graph::Node node, const quant::NodePlan& plan) {
+    const std::string name = node.name;
+    for (const auto& [input, tensor] : plan.replaced) node.inputs.at(input) = add_constant(tensor);
     for (auto& input : node.inputs) {
+      if (plan.form != quant::Form::pairs) break;  // it reads float values
       if (const auto other = replaced_.find(input); other != replaced_.end()) {
         input = other->second;
-      } else if (const auto pair = plan_.values.find(input); pair != plan_.values.end()) {
+      } else if (const auto own = plan_.conversions.find(input); own != plan_.conversions.end() && own->second.contains(name)) {
+        input = add_pair(input, own->second.at(name));
+      } else if (plan_.values.contains(input)) {
         const auto known = pairs_.find(input);
-        const std::string quantized = known == pairs_.end() ? add_pair(input, pair->second) : known->second;
+        const std::string quantized = known == pairs_.end() ? add_pair(input, plan_.params(input)) : known->second;
         pairs_[input] = quantized;
         input = quantized;
       }

@@ -1,51 +1,51 @@
 #include "quasar/tune/trial.hpp"
 
+#include <algorithm>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/deadline.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
 
-// Ends a trial between two samples: when the search is stopped, or the trial is past its limit.
-std::function<void()> deadline(const Job& job, const std::stop_token& stop) {
-  return [limit = job.trial_time_limit, stop, watch = Stopwatch()] {
-    if (stop.stop_requested()) throw Cancelled("the search was stopped");
-    if (limit > 0 && watch.seconds() > limit)
-      throw Error("the trial took longer than trial_time_limit (" + Json(limit).dump() + " s)");
-  };
-}
-
-Json values_of(const eval::Scores& scores) {
-  Json values = Json::object();
-  for (const auto& [name, score] : scores) values[name] = score.value;
-  return values;
+// Of the file that it would make; beyond protobuf's 2 GB its weights, which are nearly all of it.
+size_t bytes_of(const graph::Model& model) {
+  size_t weights = 0;
+  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
+  return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
 }
 
 }  // namespace
 
-search::Direction direction_of(const std::string& metric) {
-  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
-  return maximize ? search::Direction::maximize : search::Direction::minimize;
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work) {
+  const Goals& goals = lab.job.goals;
+  Measures out;
+  for (const auto& [name, score] : scores) out[name] = score.value;
+  if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
+  if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, lab.samples));
+  if (goals.needs("latency")) out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples).median_ms; });
+  return out;
 }
 
 bool is_good_enough(const Job& job, double value, double reference) {
   if (job.criterion) return meets(*job.criterion, value, goal_of(*job.criterion, reference));
   if (job.tolerance.is_null()) return false;
-  const double loss = direction_of(job.metrics.front()) == search::Direction::maximize ? reference - value : value - reference;
+  const bool maximize = job.goals.objectives.front().direction == search::Direction::maximize;
+  const double loss = maximize ? reference - value : value - reference;
   return loss <= job.tolerance.get<double>();
 }
 
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
-  quant::Plan plan = quant::resolve(lab.model, lab.calibration.seen(config), config, lab.target);
-  lab.rounder.settle(plan, config.calib_data_size);
-  return plan;
+  return lab.variants.plan(config, lab.target);
 }
 
-Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check) {
-  RoundingReport rounding = lab.rounder.improve(plan, check);
-  return {quant::apply(lab.model, plan), std::move(rounding)};
+Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check) {
+  return lab.variants.build(config, plan, check);
 }
 
 void require_quantized(const quant::Plan& plan) {
@@ -55,35 +55,118 @@ void require_quantized(const quant::Plan& plan) {
   throw Error("nothing in this model is quantized under this configuration" + why);
 }
 
-search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
-  const auto check = deadline(lab.job, trial.stop());
+quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
+  const auto recorded = trial.user_attributes.find("config");
+  return quant::parse_config(recorded == trial.user_attributes.end() ? config_words(lab.space, trial.point) : *recorded);
+}
+
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
+  const std::string name = job.pruner.at("name");
+  const Goals& goals = job.goals;
+  const std::string& objective = goals.objectives.front().metric;
+  if (is_cost(objective) || !goals.constraints.empty()) return nullptr;
+  const auto best = eval::metrics::table().make(objective)->best_possible();
+  if (name == "none" || !best || job.criterion || study.directions().size() > 1) return nullptr;
+  search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
+  if (!job.tolerance.is_null()) {
+    const double sign = options.direction == search::Direction::minimize ? 1 : -1;
+    options.good_enough = evaluator.reference().at(objective).value + sign * job.tolerance.get<double>();
+  }
+  return std::make_unique<search::Racer>(search::pruners::table().make(name, job.pruner.at("options")), options, study.trials());
+}
+
+namespace {
+
+size_t threads_of(const Job& job) {
+  return std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs));
+}
+
+// `value`: of the first objective; infinitely bad where a constraint is violated.
+void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
+  const bool minimize = lab.job.goals.objectives.front().direction == search::Direction::minimize;
+  lab.book.keep(trial, scores, minimize ? value : -value, model);
+}
+
+void save(const Laboratory& lab, const search::Job& trial, const graph::Model& model) {
+  graph::save(model, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
+}
+
+// How a trial that was given up stood.
+struct Fallen {
+  double value;
+  size_t samples;
+};
+
+// nullopt and the standing: the pruner gave the trial up.
+std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen) {
+  const size_t threads = threads_of(lab.job);
+  if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads);
+  return lab.evaluator.race(candidate, threads, [&](std::span<const double> values) {
+    fallen = {search::mean_of(values), values.size()};
+    return !lab.racer->gives_up(trial, values, lab.evaluator.samples());
+  });
+}
+
+search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
+  Quiet::Work work(lab.quiet);
   const quant::Config config = quant::parse_config(config_words(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
   require_quantized(plan);
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
   Stopwatch watch;
-  const auto [candidate, rounding] = build(lab, plan, check);
+  const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
   const double build_s = watch.seconds();
-  if (lab.job.keep_models == "all")
-    graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
-  const size_t threads = std::max<size_t>(1, cores() / static_cast<size_t>(lab.job.n_jobs));
-  const eval::Scores scores = lab.evaluator.score(candidate, threads, check);
-  lab.book.keep(trial.number(), scores);
-  const std::string& objective = lab.job.metrics.front();
-  const double value = scores.at(objective).value;
-  const bool candidate_found = is_good_enough(lab.job, value, lab.evaluator.reference().at(objective).value);
-  if (candidate_found && lab.job.keep_models == "candidates") {
-    graph::save(candidate, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
-  }
-  search::Outcome outcome{.values = {value},
-                          .candidate = candidate_found,
-                          .user_attributes = {{"metrics", values_of(scores)},
-                                              {"config", quant::to_json(config)},
+  if (lab.job.keep_models == "all") save(lab, trial, candidate);
+  Fallen fallen{};
+  const auto scores = score(lab, trial, candidate, fallen);
+  search::Outcome outcome{.user_attributes = {{"config", quant::to_json(config)},
                                               {"quantized_nodes", plan.nodes.size()},
                                               {"build_s", build_s},
                                               {"score_s", watch.seconds() - build_s}}};
   if (!rounding.layers.empty()) outcome.user_attributes["rounding"] = to_json(rounding);
+  if (!scores) {
+    outcome.pruned = true;
+    outcome.values = {fallen.value};
+    outcome.user_attributes[search::attribute::pruned] =
+        "after " + std::to_string(fallen.samples) + " of " + std::to_string(lab.evaluator.samples()) + " samples";
+    return outcome;
+  }
+  const Goals& goals = lab.job.goals;
+  const Measures measures = measured(lab, candidate, *scores, work);
+  outcome.values = values_of(goals, measures);
+  outcome.constraints = excesses(goals, measures, lab.evaluator.reference());
+  outcome.user_attributes["metrics"] = measures;
+  const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
+  const auto& reference = lab.evaluator.reference();
+  const auto was = reference.find(goals.objectives.front().metric);
+  outcome.candidate = feasible && was != reference.end() && is_good_enough(lab.job, outcome.values.front(), was->second.value);
+  if (feasible) keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
+  if (outcome.candidate && lab.job.keep_models == "candidates") save(lab, trial, candidate);
   return outcome;
+}
+
+}  // namespace
+
+void recall_best(const Laboratory& lab, const search::Trial& trial) {
+  const quant::Config config = config_of(lab, trial);
+  const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
+  const auto scores = lab.evaluator.race(model, cores(), [&](std::span<const double> values) {
+    if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
+    return true;
+  });
+  if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
+}
+
+search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
+  const double limit = lab.job.trial_time_limit;
+  const Deadline deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
+  const CancelScope scope(deadline.token());
+  try {
+    return run_trial(lab, trial);
+  } catch (const Cancelled&) {
+    if (!deadline.passed()) throw;
+    throw Error("the trial took longer than trial_time_limit (" + Json(limit).dump() + " s)");
+  }
 }
 
 }  // namespace quasar::tune

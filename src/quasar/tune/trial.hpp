@@ -3,41 +3,52 @@
 
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
-#include "quasar/tune/calibration.hpp"
 #include "quasar/tune/job.hpp"
-#include "quasar/tune/rounding.hpp"
+#include "quasar/tune/quiet.hpp"
 #include "quasar/tune/score_book.hpp"
+#include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
 
-// What all trials share; immutable but for the calibration, which happens on first use.
+// What all trials share; immutable but for the variants of the float graph, which are made on first use.
 struct Laboratory {
   const Job& job;
   const graph::Model& model;
   const quant::Target& target;
   const search::Space& space;
-  Calibration& calibration;
-  Rounder& rounder;
+  Variants& variants;
   const eval::Evaluator& evaluator;
   ScoreBook& book;
+  const data::Dataset& samples;  // that costs are measured on
+  Quiet& quiet;
+  search::Racer* racer = nullptr;  // nullptr: every trial is scored on all samples
 };
 
-// Metrics' direction of the objective.
-search::Direction direction_of(const std::string& metric);
+// What goals ask of a model: its scores, and its costs as far as they are needed. Latency is measured while no other trial
+// computes; `work` is the caller's share.
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work);
 
 // The plan of a configuration in the laboratory, before rounding is optimized.
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);
 
-// The quantized model of a plan, rounding optimized as the plan says.
-struct Built {
-  graph::Model model;
-  RoundingReport rounding;
-};
-Built build(const Laboratory& lab, quant::Plan plan, const std::function<void()>& check = {});
+// The quantized model of a configuration's plan, rounding optimized as the plan says.
+Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check = {});
 
 // Throws Error when the plan leaves every node in float: such a model has no distance and would win every search.
 void require_quantized(const quant::Plan& plan);
+
+// What a finished trial tried: as it recorded it, also when the space has changed since.
+quant::Config config_of(const Laboratory& lab, const search::Trial& trial);
+
+// The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
+// one.
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
+
+// The best trial of a resumed study, scored again: what the racer compares with, and what becomes best.onnx if nothing better
+// comes.
+void recall_best(const Laboratory& lab, const search::Trial& trial);
 
 // Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be
 // carried out, Cancelled when the search is stopped.

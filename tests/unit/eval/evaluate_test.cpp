@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cmath>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "unit/runtime/models.hpp"
 
@@ -116,17 +117,50 @@ TEST(Evaluator, OutputsAreConcatenatedAndConverted) {
   EXPECT_NEAR(evaluator.score(other).at("L1").per_sample[2], 3 + 1, 1e-6);
 }
 
-TEST(Evaluator, CheckEndsTheRun) {
+TEST(Evaluator, CancelledWorkEndsBetweenSamples) {
   const auto rows = std::make_shared<Rows>(50);
   const Evaluator evaluator(scaled({1, 1, 1}), rows, {});
-  int calls = 0;
-  EXPECT_THROW(evaluator.score(scaled({1, 1, 1}), 1,
-                               [&] {
-                                 if (++calls == 10) throw Cancelled("enough");
-                               }),
-               Cancelled);
-  EXPECT_EQ(calls, 10);
-  EXPECT_THROW(Evaluator(scaled({1, 1, 1}), rows, {.check = [] { throw Cancelled("at once"); }}), Cancelled);
+  std::stop_source stop;
+  const CancelScope scope(stop.get_token());
+  EXPECT_EQ(evaluator.score(scaled({1, 1, 1})).at("L2").samples, 50u);
+  stop.request_stop();
+  EXPECT_THROW(evaluator.score(scaled({1, 1, 1}), 2), Cancelled);
+  EXPECT_THROW(Evaluator(scaled({1, 1, 1}), rows, {}), Cancelled);
+}
+
+TEST(Evaluator, ARaceGivesTheSameScores) {
+  const auto rows = std::make_shared<Rows>(300);
+  const Evaluator evaluator(scaled({1, 1, 1}), rows, {.metrics = {"L2", "top1"}, .seed = 7});
+  const graph::Model candidate = scaled({1, 0.7F, 0.3F});
+  std::vector<size_t> looks;
+  std::vector<double> raced;
+  const auto scores = evaluator.race(candidate, 2, [&](std::span<const double> values) {
+    EXPECT_TRUE(std::equal(raced.begin(), raced.end(), values.begin()));  // what was seen stays
+    raced.assign(values.begin(), values.end());
+    looks.push_back(values.size());
+    return true;
+  });
+  ASSERT_TRUE(scores);
+  const Scores whole = evaluator.score(candidate);
+  for (const auto& [name, score] : whole) {
+    EXPECT_EQ(scores->at(name).per_sample, score.per_sample) << name;
+    EXPECT_EQ(scores->at(name).value, score.value) << name;
+    EXPECT_EQ(scores->at(name).low, score.low) << name;
+  }
+  EXPECT_EQ(looks.front(), 16u);
+  EXPECT_EQ(looks.back(), 300u);
+  std::vector<double> sorted = whole.at("L2").per_sample;
+  EXPECT_NE(raced, sorted);  // a permutation of them
+  std::sort(raced.begin(), raced.end());
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(raced, sorted);
+}
+
+TEST(Evaluator, ARaceEndsWhenTheRefereeHasSeenEnough) {
+  const Evaluator evaluator(scaled({1, 1, 1}), std::make_shared<Rows>(300), {});
+  size_t seen = 0;
+  EXPECT_FALSE(evaluator.race(scaled({1, 1, 0}), 1, [&](std::span<const double> values) { return (seen = values.size()) < 40; }));
+  EXPECT_EQ(seen, 48u);
 }
 
 TEST(Evaluator, ErrorsSayWhatIsWrong) {

@@ -24,7 +24,9 @@ TEST(Grid, CodesOfEachType) {
   EXPECT_EQ(grid_of(DataType::uint8, false), (Grid{0, 255, false}));
   EXPECT_EQ(grid_of(DataType::int16, true), (Grid{-32767, 32767, true}));
   EXPECT_EQ(grid_of(DataType::uint16, false), (Grid{0, 65535, false}));
-  EXPECT_THROW(grid_of(DataType::int4, true), Error);
+  EXPECT_EQ(grid_of(DataType::int4, true), (Grid{-7, 7, true}));
+  EXPECT_EQ(grid_of(DataType::uint4, false), (Grid{0, 15, false}));
+  EXPECT_THROW(grid_of(DataType::int2, true), Error);
 }
 
 TEST(ScaleFor, WorkedExamples) {

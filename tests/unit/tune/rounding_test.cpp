@@ -122,7 +122,8 @@ TEST(Rounding, FewerSamplesAndFixedBias) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
   Rounder rounder(model, samples);
-  quant::Plan plan = plan_for(model, *samples, "adaround", {{"data_size", 5}, {"update_bias", false}, {"scale_search", false}});
+  quant::Plan plan = plan_for(model, *samples, "adaround",
+                              {{"data_size", 5}, {"update_bias", false}, {"scale_search", false}, {"refine_activations", false}});
   const RoundingReport report = rounder.improve(plan);
   EXPECT_EQ(report.samples, 5U);
   for (const auto& [name, node] : plan.nodes) EXPECT_FALSE(node.bias && node.bias->optimized) << name;
@@ -137,7 +138,7 @@ TEST(Rounding, ScalesShrinkWhereClippingPays) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
   Rounder rounder(model, samples);
-  quant::Plan plan = plan_for(model, *samples, "adaquant", {{"damping", 0.05}});
+  quant::Plan plan = plan_for(model, *samples, "adaquant", {{"damping", 0.05}, {"refine_activations", false}});
   rounder.improve(plan);
   size_t shrunk = 0;
   for (const auto& [name, node] : plan.nodes) {
@@ -148,9 +149,59 @@ TEST(Rounding, ScalesShrinkWhereClippingPays) {
     if (scale < node.weight->params.scales[0]) shrunk++;
     if (!node.bias) continue;
     const auto& input = std::ranges::find(model.nodes, name, &graph::Node::name)->inputs[0];
-    EXPECT_EQ(node.bias->optimized->params.scales[0], plan.values.at(input).scales[0] * scale) << name;
+    EXPECT_EQ(node.bias->optimized->params.scales[0], plan.params(input).scales[0] * scale) << name;
   }
   EXPECT_GE(shrunk, 1U);
+}
+
+// A power of two that is twice too large or too small is found to be so.
+TEST(Rounding, ActivationScalesAreRefined) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  for (const float factor : {4.0F, 0.25F}) {
+    const Json words{{"activation_params", {{"scale_type", "PowerOf2"}, {"calibration_method", "MinMSE"}}},
+                     {"algorithms", "adaquant"},
+                     {"adaquant_params", {{"damping", 0.05}}}};
+    const quant::Config config = quant::parse_config(words);
+    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+    quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
+    plan.values.at("a").scales[0] *= factor;
+    const std::string hash = quant::hash_of(plan);
+    quant::Plan fixed = plan;
+    fixed.rounding.options["refine_activations"] = false;
+    Rounder rounder(model, samples);
+    EXPECT_GE(rounder.improve(plan).refined, 1U);
+    EXPECT_EQ(quant::hash_of(plan), hash);
+    ASSERT_TRUE(plan.refined.contains("a"));
+    EXPECT_EQ(plan.params("a").scales[0], plan.values.at("a").scales[0] * (factor > 1 ? 0.5F : 2.0F));
+    rounder.improve(fixed);
+    EXPECT_TRUE(fixed.refined.empty());
+    EXPECT_LT(output_error(model, plan, *samples), output_error(model, fixed, *samples));
+    // Again, from what is kept: the same codes.
+    quant::Plan again = plan;
+    again.refined.clear();
+    for (auto& [name, node] : again.nodes) {
+      if (node.weight) node.weight->optimized.reset();
+      if (node.bias) node.bias->optimized.reset();
+    }
+    rounder.improve(again);
+    EXPECT_EQ(again.nodes, plan.nodes);
+    EXPECT_EQ(again.refined, plan.refined);
+  }
+}
+
+TEST(Rounding, LaterTrialsGiveWhatAFreshStartGives) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  Rounder rounder(model, samples);
+  for (const Json& params :
+       {Json{{"num_iterations", 1}}, Json{{"num_iterations", 2}}, Json{{"update_bias", false}}, Json::object()}) {
+    quant::Plan kept = plan_for(model, *samples, "adaquant", params), fresh = kept;
+    rounder.improve(kept);
+    Rounder(model, samples).improve(fresh);
+    EXPECT_EQ(kept.nodes, fresh.nodes) << params;
+    EXPECT_EQ(kept.refined, fresh.refined) << params;
+  }
 }
 
 TEST(Rounding, SettledPlansOfEqualWorkHaveEqualHashes) {

@@ -8,6 +8,7 @@
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/search/storage.hpp"
@@ -37,10 +38,12 @@ const std::vector<std::pair<std::string, Describe>>& kinds() {
       {"presets", [] { return described(tune::presets::table()); }},
       {"schemes", [] { return described(quant::schemes::table()); }},
       {"samplers", [] { return described(search::samplers::table()); }},
+      {"pruners", [] { return described(search::pruners::table()); }},
       {"strategies", [] { return described(tune::strategies::table()); }},
       {"metrics", [] { return described(eval::metrics::table()); }},
       {"ranges", [] { return described(quant::ranges::table()); }},
       {"rounding", [] { return described(quant::rounding::table()); }},
+      {"transforms", [] { return described(quant::transforms::table()); }},
       {"readers", [] { return described(data::readers::table()); }},
       {"targets", [] { return described(quant::targets::table()); }},
       {"stop", [] { return described(search::stop::table()); }},
@@ -62,7 +65,7 @@ class List final : public Command {
  public:
   void define(CLI::App& app) override {
     app.add_option("kind", kind_,
-                   "presets, schemes, samplers, strategies, metrics, ranges, rounding, readers, targets, stop or storage")
+                   "presets, schemes, samplers, pruners, strategies, metrics, ranges, rounding, transforms, readers, targets, stop or storage")
         ->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");
@@ -79,10 +82,6 @@ class List final : public Command {
         print(describe());
       }
       return exit_done;
-    }
-    for (const char* later : {"pruners", "transforms"}) {
-      if (normalized(later) == normalized(kind_))
-        throw Error("list " + kind_ + ": not yet supported; this version has " + joined(names));
     }
     throw Error("there is no list of '" + kind_ + "'; known: " + joined(names) + did_you_mean(kind_, names));
   }

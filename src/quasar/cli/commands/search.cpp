@@ -47,13 +47,13 @@ class Search final : public Command {
       return exit_done;
     }
     catch_signals();
-    Console console(quiet_, job.metrics.front());
+    Console console(quiet_, job.goals.objectives.front().metric);
     std::error_code code;
     fs::create_directories(job.output_dir, code);
     if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
     console.log_to(job.output_dir / "auto_search.log");
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
-                 "; model " + job.model.string() + ", objective " + job.metrics.front());
+                 "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
     const fs::path page = job.output_dir / "report.html";
     report::LiveReport live(job, page);
     const auto listener = [&](const search::Event& event) {
@@ -105,8 +105,8 @@ class Search final : public Command {
     const search::Counts& counts = summary.counts;
     std::cout << report::result_table(job, summary);
     std::cout << "\n"
-              << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.failed << " failed, "
-              << summary.seconds << " s; " << summary.reason << "\n";
+              << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
+              << counts.failed << " failed, " << summary.seconds << " s; " << summary.reason << "\n";
     for (const auto& trial : summary.trials) {
       if (trial.state != search::State::failed || trial.interrupted()) continue;
       std::cout << "first failure: trial " << trial.number << ": " << trial.user_attributes.value("error", std::string()) << "\n";

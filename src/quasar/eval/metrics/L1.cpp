@@ -10,6 +10,7 @@ namespace {
 class SumOfDifferences : public Metric {
  public:
   Direction direction() const override { return Direction::minimize; }
+  std::optional<double> best_possible() const override { return 0; }
   double of(const Pair& x, const Context&) const override {
     return sum(x.reference.size(),
                [&](size_t i) { return std::abs(static_cast<double>(x.reference[i]) - static_cast<double>(x.candidate[i])); });

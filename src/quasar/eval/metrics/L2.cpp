@@ -10,6 +10,7 @@ namespace {
 class EuclideanDistance : public Metric {
  public:
   Direction direction() const override { return Direction::minimize; }
+  std::optional<double> best_possible() const override { return 0; }
   double of(const Pair& x, const Context&) const override { return std::sqrt(squared_distance(x.reference, x.candidate)); }
 };
 

@@ -11,6 +11,7 @@ namespace {
 class Cos : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return 1; }
   double of(const Pair& x, const Context&) const override {
     const double norms = std::sqrt(dot(x.reference, x.reference)) * std::sqrt(dot(x.candidate, x.candidate));
     return norms == 0 ? 0 : std::clamp(dot(x.reference, x.candidate) / norms, -1.0, 1.0);

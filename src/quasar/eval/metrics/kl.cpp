@@ -13,6 +13,7 @@ namespace {
 class Kl : public Metric {
  public:
   Direction direction() const override { return Direction::minimize; }
+  std::optional<double> best_possible() const override { return 0; }
   double of(const Pair& x, const Context&) const override {
     return are_probabilities(x.reference) ? of_probabilities(x) : of_logits(x);
   }

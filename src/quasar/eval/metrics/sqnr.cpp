@@ -8,6 +8,7 @@ namespace {
 class Sqnr : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return most_decibels; }
   double of(const Pair& x, const Context&) const override {
     return decibels(dot(x.reference, x.reference), squared_distance(x.reference, x.candidate));
   }

@@ -11,6 +11,7 @@ namespace {
 class Ssim : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return 1; }
   double of(const Pair& x, const Context& context) const override {
     const auto n = static_cast<double>(x.reference.size());
     const double range = context.high - context.low, c1 = 1e-4 * range * range, c2 = 9e-4 * range * range;

@@ -8,6 +8,7 @@ namespace {
 class Top1 : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return 1; }
   bool needs_labels() const override { return true; }
   bool is_proportion() const override { return true; }
   double of(const Pair& x, const Context&) const override {

@@ -7,7 +7,8 @@ namespace {
 class Functions final : public OpFamily {
  public:
   std::vector<std::string_view> types() const override {
-    return {"LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Elu", "Gelu", "Softmax"};
+    return {"LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Elu", "Gelu",
+            "Erf",       "Softmax", "LpNormalization"};
   }
 
   std::optional<Roles> roles(const graph::Node&, const graph::Model&, std::string&) const override {

@@ -15,6 +15,10 @@ class Movement final : public OpFamily {
 
   std::optional<Roles> roles(const graph::Node& node, const graph::Model& model, std::string& why) const override {
     const Roles moves{.kind = Kind::movement, .activations = {0}};
+    // A table of constants (an embedding): its rows are moved, and the table itself is stored as codes.
+    std::string unused;
+    if (node.is("Gather") && is_quantizable_constant(constant_input(node, 0, model), "table", unused))
+      return Roles{.kind = Kind::compute, .activations = {}, .weight = Weight{.input = 0}};
     if (node.is("MaxPool") && node.outputs.size() > 1 && !node.outputs[1].empty()) {
       why = "its indices are used";
     } else if (node.is("Resize") && node.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") {

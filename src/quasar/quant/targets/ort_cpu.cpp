@@ -5,8 +5,8 @@
 // one reader. Where a value is read several times, and in constants, the conversion is done here, or their readers would run in
 // float.
 //
-// 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors; here
-// they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.
+// 4 and 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors;
+// here they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.
 #include <algorithm>
 #include <array>
 
@@ -25,8 +25,9 @@ bool is_byte(DataType type) {
   return type == DataType::int8 || type == DataType::uint8;
 }
 
+// Activations in float are not quantized at all: their nodes have kernels of their own.
 bool simulated(const Config& config) {
-  return !is_byte(config.activation.type) || !is_byte(config.weight.type);
+  return config.activation.type != DataType::float32 && (!is_byte(config.activation.type) || !is_byte(config.weight.type));
 }
 
 class OrtCpu final : public Target {
@@ -47,8 +48,9 @@ class OrtCpu final : public Target {
     if (!simulated(config) && for_npus(config.activation) && for_npus(config.weight))
       return "power-of-two scales alone do not make a model for NPUs: target xint8 keeps their rules";
     if (!simulated(config)) return "";
-    return "ONNX Runtime's CPU has no integer kernels for 16 bits: the model runs there in float between Q and DQ, as a "
-           "simulation";
+    const bool four = bits_of(config.activation.type) == 4 || bits_of(config.weight.type) == 4;
+    return std::string("ONNX Runtime's CPU has no integer kernels for ") + (four ? "4" : "16") +
+           " bits with quantized activations: the model runs there in float between Q and DQ, as a simulation";
   }
 
   // Its fusion compares the ends of the grid with the bounds.

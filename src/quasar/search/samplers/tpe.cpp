@@ -1,14 +1,16 @@
 // Tree-structured Parzen estimator: of points drawn near the best ones, that which is least like the others.
 //
-//   next = argmax over candidates x ~ l of l(x)/g(x),  l from the best ⌈n/10⌉ (at most 25) trials, g from the rest
+//   next = argmax over candidates x ~ l of l(x)/g(x),  l from the best ⌈n/10⌉ (at most 25) trials, g from the latest of the rest
 //
 // Bergstra et al. 2011, 2013. Running trials count as bad ones (constant liar), so that parallel trials spread; failed ones too,
-// pruned ones by their last intermediate value after all complete ones. With several objectives the first one counts.
+// pruned ones by their last intermediate value after all complete ones. Of several objectives the best are those of the first
+// fronts, the least crowded first, all with equal weight (Ozaki et al. 2020 weigh them by hypervolume); trials that violate
+// constraints come after those that do not.
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <tuple>
+#include <set>
 
+#include "quasar/search/pareto.hpp"
 #include "quasar/search/parzen.hpp"
 #include "quasar/search/taken.hpp"
 
@@ -16,13 +18,44 @@ namespace quasar::search::samplers {
 namespace {
 
 constexpr size_t most_good = 25;
-constexpr size_t most_bad = 300;  // the latest ones: keeps an ask in a long study as cheap as in a short one
+constexpr size_t most_bad = 300;   // the latest ones: keeps an ask in a long study as cheap as in a short one
+constexpr size_t most_kept = 100;  // of the best ones, so that the 25 of several objectives are chosen among more
 
-struct Observation {
-  const Coordinates* x;
-  size_t position;
-  int rank;      // 0 complete, 1 pruned, 2 no value
-  double value;  // smaller is better
+// The best trials with a value, the best first.
+class Best {
+ public:
+  struct Entry {
+    size_t position;
+    bool pruned;
+    Losses losses;
+  };
+
+  void enter(Entry entry) {
+    ++seen_;
+    kept_.push_back(std::move(entry));
+    const bool several = kept_.front().losses.values.size() > 1;
+    if (several) by_fronts();
+    std::ranges::stable_sort(kept_, [several](const Entry& a, const Entry& b) {
+      if (a.pruned != b.pruned || several) return a.pruned < b.pruned;
+      return dominates(a.losses, b.losses);
+    });
+    if (kept_.size() > most_kept) kept_.pop_back();
+  }
+
+  size_t seen() const { return seen_; }
+  std::span<const Entry> kept() const { return kept_; }
+
+ private:
+  void by_fronts() {
+    std::vector<Losses> all;
+    for (const Entry& entry : kept_) all.push_back(entry.losses);
+    std::vector<Entry> sorted;
+    for (const size_t i : by_rank(all)) sorted.push_back(std::move(kept_[i]));
+    kept_ = std::move(sorted);
+  }
+
+  std::vector<Entry> kept_;
+  size_t seen_ = 0;
 };
 
 class Tpe final : public Sampler {
@@ -34,48 +67,61 @@ class Tpe final : public Sampler {
   std::optional<Point> next(const History& history, Rng& rng) override {
     const auto size = history.space.size();
     if (size && taken_.update(history).size() >= *size) return std::nullopt;
-    std::vector<Observation> seen = observe(history);
-    const auto valued = static_cast<size_t>(std::ranges::count_if(seen, [](const auto& o) { return o.rank < 2; }));
-    if (valued == 0 || valued < startup_) return draw_free(history.space, rng);
-    std::ranges::sort(seen, [](const auto& a, const auto& b) {
-      return std::tie(a.rank, a.value, a.position) < std::tie(b.rank, b.value, b.position);
-    });
-    const size_t good = std::min((valued + 9) / 10, most_good);
-    const auto best = std::span(seen).first(good);
-    auto rest = std::span(seen).subspan(good);
-    std::ranges::sort(rest, std::ranges::greater(), &Observation::position);
-    rest = rest.first(std::min(rest.size(), most_bad));
-    return choose(history.space, parzen(history.space, best), parzen(history.space, rest), rng);
+    observe(history);
+    if (best_.seen() == 0 || best_.seen() < startup_) return draw_free(history.space, rng);
+    std::vector<const Coordinates*> good;
+    std::set<size_t> chosen;
+    for (const auto& entry : best_.kept().first(std::min((best_.seen() + 9) / 10, most_good))) {
+      good.push_back(&coordinates_[entry.position]);
+      chosen.insert(entry.position);
+    }
+    std::vector<const Coordinates*> bad;
+    for (size_t i = coordinates_.size(); i-- > 0 && bad.size() < most_bad;) {
+      const Trial& trial = history.trials[i];
+      const bool counts = known(i) && !trial.interrupted() && trial.state != State::waiting;
+      if (counts && !chosen.contains(i)) bad.push_back(&coordinates_[i]);
+    }
+    return choose(history.space, Parzen(history.space, good), Parzen(history.space, bad), rng);
   }
 
  private:
-  static Parzen parzen(const Space& space, std::span<const Observation> observations) {
-    std::vector<const Coordinates*> points;
-    for (const Observation& o : observations) points.push_back(o.x);
-    return Parzen(space, points);
-  }
-
   Point draw_free(const Space& space, Rng& rng) const {
     return space.size() ? space.at(taken_.draw_free(*space.size(), rng)) : space.sample(rng);
   }
 
-  std::vector<Observation> observe(const History& history) {
-    while (coordinates_.size() < history.trials.size()) {
-      coordinates_.push_back(coordinates(history.space, history.trials[coordinates_.size()].point));
+  // Some parameter of the trial is one of the space's.
+  bool known(size_t position) const {
+    return std::ranges::any_of(coordinates_[position], [](double x) { return !std::isnan(x); });
+  }
+
+  // Reads what came since the last call.
+  void observe(const History& history) {
+    for (size_t i = coordinates_.size(); i < history.trials.size(); ++i) {
+      coordinates_.push_back(coordinates(history.space, history.trials[i].point));
+      if (known(i)) unfinished_.push_back(i);
     }
-    const double sign = history.directions.front() == Direction::minimize ? 1 : -1;
-    std::vector<Observation> out;
-    for (size_t i = 0; i < coordinates_.size(); ++i) {
+    std::vector<size_t> still;
+    for (const size_t i : unfinished_) {
       const Trial& trial = history.trials[i];
-      const bool known = std::ranges::any_of(coordinates_[i], [](double x) { return !std::isnan(x); });
-      if (!known || trial.interrupted() || trial.state == State::waiting) continue;
-      double value = std::numeric_limits<double>::quiet_NaN();
-      if (trial.state == State::complete && !trial.values.empty()) value = trial.values.front();
-      if (trial.state == State::pruned && !trial.intermediate.empty()) value = trial.intermediate.rbegin()->second;
-      const bool none = std::isnan(value);
-      out.push_back({&coordinates_[i], i, none ? 2 : trial.state == State::pruned ? 1 : 0, none ? 0 : sign * value});
+      if (!trial.finished()) {
+        still.push_back(i);
+      } else if (auto value = losses_of(trial, history.directions)) {
+        best_.enter({i, trial.state == State::pruned, std::move(*value)});
+      }
     }
-    return out;
+    unfinished_ = std::move(still);
+  }
+
+  static std::optional<Losses> losses_of(const Trial& trial, std::span<const Direction> directions) {
+    Trial seen;
+    seen.system_attributes = trial.system_attributes;
+    if (trial.state == State::complete) seen.values = trial.values;
+    if (trial.state == State::pruned && !trial.intermediate.empty()) {
+      seen.values.assign(directions.size(), trial.intermediate.rbegin()->second);
+    }
+    const bool bad = std::ranges::any_of(seen.values, [](double v) { return std::isnan(v); });
+    if (seen.values.size() != directions.size() || bad || trial.interrupted()) return std::nullopt;
+    return losses(seen, directions);
   }
 
   // The best of the candidates that are free. Where none of those near the good points is, of others.
@@ -102,6 +148,8 @@ class Tpe final : public Sampler {
   size_t startup_, candidates_;
   Taken taken_;
   std::vector<Coordinates> coordinates_;  // by trial
+  std::vector<size_t> unfinished_;
+  Best best_;
 };
 
 }  // namespace

@@ -5,8 +5,12 @@ namespace {
 
 class Flat final : public Strategy {
  public:
+  bool races() const override { return true; }
+
   void check(const Job& job, const search::Space& space) const override {
-    search::samplers::table().make(job.search_algo)->check(space);
+    const auto sampler = search::samplers::table().make(job.search_algo);
+    sampler->check(space);
+    search::check_objectives(*sampler, job.goals.directions());
     conditions_of(job);
     first_points(job, space);
   }
@@ -18,7 +22,8 @@ class Flat final : public Strategy {
                                      .first = first_points(bench.job, bench.space),
                                      .stage = "flat",
                                      .listener = bench.listener,
-                                     .stop = bench.stop};
+                                     .stop = bench.stop,
+                                     .begin = bench.begin};
     return {search::run(options, bench.study, bench.space, *sampler, conditions_of(bench.job), bench.objective)};
   }
 };

@@ -94,10 +94,12 @@ class Repairing {
   // share of the work.
   void rank() {
     const Laboratory& lab = bench_.lab;
-    quant::Plan plan = plan_of(lab, quant::parse_config(config_words(bench_.space, current_->point)));
-    lab.rounder.improve(plan);
+    const quant::Config config = quant::parse_config(config_words(bench_.space, current_->point));
+    quant::Plan plan = plan_of(lab, config);
+    lab.variants.build(config, plan);
+    const auto graph = lab.variants.graph_of(config);
     units_ =
-        alone(ToggledModel(lab.model, plan), *data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size())));
+        alone(ToggledModel(graph->model, plan), *data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size())));
     double work = 0;
     for (const auto& unit : units_) work += unit.work;
     const double share = static_cast<double>(units_.size()) / std::max(work, 1.0);

@@ -1,0 +1,142 @@
+#include "quasar/quant/mixed_precision.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/names.hpp"
+#include "quasar/base/plugin.hpp"
+#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/config.hpp"
+#include "quasar/quant/placement.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/quant/scheme_words.hpp"
+
+namespace quasar::quant {
+namespace {
+
+const std::string switch_key = "include_auto_mp", options_key = "AutoMixprecision";
+
+const std::vector<OptionSpec>& option_specs() {
+  static const std::vector<OptionSpec> all{
+      {.name = "ActTargetQuantType", .fallback = "Int16Spec", .help = "type of promoted layers' activations"},
+      {.name = "WeightTargetQuantType", .fallback = "Int16Spec", .help = "type of their weights"},
+      {.name = "TargetOpType",
+       .fallback = Json::array({"Conv", "ConvTranspose", "Gemm", "MatMul"}),
+       .help = "types of layers that may be promoted"},
+      {.name = "NumTarget", .fallback = nullptr, .help = "at most so many layers"},
+      {.name = "noise_share",
+       .fallback = 0.1,
+       .help = "promotion ends when the other layers have no more than this share of the noise",
+       .low = 0,
+       .high = 1}};
+  return all;
+}
+
+Scheme side_of(const std::string& side, const std::string& spec, const Scheme& usual) {
+  Json params = scheme_words(usual);
+  params.erase("symmetric");
+  Scheme scheme = parse_scheme({{side, spec}, {side + "_params", params}}, side);
+  check_method_options(scheme, options_key);
+  return scheme;
+}
+
+double weight_noise(const graph::Node& node, const graph::Model& model, const ConstantPlan& plan) {
+  const Tensor& weights = *model.initializer(node.inputs[plan.input]);
+  const Tensor rounded = dequantize(quantize(weights, plan.params), plan.params);
+  const auto exact = weights.as<float>(), used = rounded.as<float>();
+  const auto layer = channel_layer(node, model);
+  const size_t channels = layer ? layer->outputs : 1;
+  std::vector<double> noise(channels), power(channels);
+  for (size_t i = 0; i < exact.size(); i++) {
+    const size_t channel = layer ? layer->output_of(i) : 0;
+    noise[channel] += (double{exact[i]} - used[i]) * (double{exact[i]} - used[i]);
+    power[channel] += double{exact[i]} * exact[i];
+  }
+  double sum = 0;
+  for (size_t c = 0; c < channels; c++) sum += power[c] > 0 ? noise[c] / power[c] : 0;
+  return sum / static_cast<double>(channels);
+}
+
+// Where the pair behind a layer stands: on its output, or behind the activation or sum that is fused with it.
+double output_noise(const graph::Node& node, const graph::Index& index, const stats::Statistics& seen, const Plan& plan) {
+  std::string value = node.outputs[0];
+  while (!plan.values.contains(value)) {
+    const graph::Node* reader = sole_reader(value, index);
+    if (reader == nullptr) return 0;
+    value = reader->outputs[0];
+  }
+  const auto stats = seen.find(value);
+  if (stats == seen.end() || stats->second.mean_square <= 0) return 0;
+  const double scale = plan.values.at(value).scales.front();
+  return scale * scale / 12 / stats->second.mean_square;
+}
+
+}  // namespace
+
+std::vector<std::string> mixed_precision_keys() {
+  return {switch_key, options_key};
+}
+
+std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Config& config) {
+  const Json on = words.value(switch_key, Json(false)), given = words.value(options_key, Json());
+  if (!on.is_null() && !on.is_boolean()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
+  const Options options(option_specs(), given.is_null() ? Json::object() : given, options_key);
+  MixedPrecision mixed{.words = given.is_null() ? Json::object() : given};
+  mixed.activation = side_of("activation", options.text("ActTargetQuantType"), config.activation);
+  mixed.weight = side_of("weight", options.text("WeightTargetQuantType"), config.weight);
+  for (const auto& type : options.json("TargetOpType")) {
+    if (!type.is_string()) throw Error(options_key + ".TargetOpType: " + type.dump() + " is not the name of an operator type");
+    mixed.op_types.push_back(type.get<std::string>());
+  }
+  if (const Json& most = options.json("NumTarget"); !most.is_null()) {
+    if (!most.is_number_integer() || most.get<int64_t>() < 0)
+      throw Error(options_key + ".NumTarget is " + most.dump() + ", but must be a whole number");
+    mixed.most = most.get<size_t>();
+  }
+  mixed.noise_share = options.real("noise_share");
+  if (on != true) return std::nullopt;
+  const auto bits = [](const Scheme& scheme) { return bits_of(scheme.type); };
+  if (bits(mixed.activation) <= bits(config.activation) && bits(mixed.weight) <= bits(config.weight)) {
+    throw Error(switch_key + ": the types of promoted layers (" + options.text("ActTargetQuantType") + ", " +
+                options.text("WeightTargetQuantType") + ") are no wider than those of all layers; see " + options_key);
+  }
+  return mixed;
+}
+
+Json to_json(const MixedPrecision& mixed) {
+  Json words{{switch_key, true}};
+  if (!mixed.words.empty()) words[options_key] = mixed.words;
+  return words;
+}
+
+std::vector<Sensitivity> sensitivities(const graph::Model& model, const stats::Statistics& seen, const Plan& plan) {
+  const graph::Index index(model);
+  std::vector<Sensitivity> out;
+  for (const auto& node : model.nodes) {
+    const auto planned = plan.nodes.find(node.name);
+    if (planned == plan.nodes.end() || !planned->second.weight) continue;
+    out.push_back({node.name, weight_noise(node, model, *planned->second.weight), output_noise(node, index, seen, plan)});
+  }
+  std::ranges::stable_sort(out, std::ranges::greater(), &Sensitivity::total);
+  return out;
+}
+
+std::vector<std::string> promoted_layers(const graph::Model& model, const stats::Statistics& seen, const Plan& plan,
+                                         const MixedPrecision& mixed) {
+  const graph::Index index(model);
+  std::vector<Sensitivity> layers = sensitivities(model, seen, plan);
+  std::erase_if(layers, [&](const Sensitivity& layer) {
+    return std::ranges::find(mixed.op_types, index.node(layer.node)->op_type) == mixed.op_types.end();
+  });
+  double all = 0;
+  for (const auto& layer : layers) all += layer.total();
+  std::vector<std::string> out;
+  double left = all;
+  for (const auto& layer : layers) {
+    if (left <= mixed.noise_share * all || out.size() == mixed.most.value_or(layers.size())) break;
+    out.push_back(layer.node);
+    left -= layer.total();
+  }
+  return out;
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,20 @@
+// The words for one side of a configuration: activation and activation_params, weight and weight_params.
+#pragma once
+
+#include "quasar/quant/scheme.hpp"
+
+namespace quasar::quant {
+
+// `side`: "activation" or "weight". Options of the calibration method are not filled in. Throws Error as parse_config does.
+Scheme parse_scheme(const Json& words, const std::string& side);
+
+// Fills in the calibration method's options; Throws Error for unknown ones.
+void check_method_options(Scheme& scheme, const std::string& owner);
+
+// Whether a specification's name means a type with power-of-two scales only.
+bool is_xint8(const Json& spec);
+
+// {symmetric, scale_type, calibration_method, quant_granularity}.
+Json scheme_words(const Scheme& scheme);
+
+}  // namespace quasar::quant

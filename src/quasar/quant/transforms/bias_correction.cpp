@@ -1,0 +1,113 @@
+// Bias correction (Nagel et al. 2019, section 4.2): rounding of weights shifts a layer's mean output, by what the inputs' means
+// say; the bias takes it back.
+//   b ← b + (W − Ŵ) · E[x]
+// E[x] per input channel, over samples and positions of the float model; of a convolution's padding nothing is known here, so
+// that at its borders the correction is approximate. Optimized rounding corrects the bias by itself; such layers are left alone.
+#include <algorithm>
+
+#include "quasar/ops/constants.hpp"
+#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/placement.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/quant/transform.hpp"
+
+namespace quasar::quant::transforms {
+namespace {
+
+// What a layer without bias gets: zeros.
+bool takes_bias(const graph::Node& node) {
+  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm");
+}
+
+// Where the bias of a MatMul stands: the sum behind it, and its input; nullptr when there is none.
+std::pair<const graph::Node*, size_t> sum_behind(const graph::Node& node, size_t outputs, const graph::Index& index) {
+  const graph::Node* sum = sole_reader(node.outputs[0], index);
+  if (sum == nullptr || !sum->is("Add")) return {nullptr, 0};
+  const size_t other = sum->inputs[0] == node.outputs[0] ? 1 : 0;
+  const Tensor* vector = ops::constant_input(*sum, other, index.model());
+  if (vector == nullptr || vector->type() != DataType::float32 || vector->shape() != Shape{static_cast<int64_t>(outputs)})
+    return {nullptr, 0};
+  return {sum, other};
+}
+
+// (W − Ŵ) · E[x], per output.
+std::vector<double> shift_of(const ChannelLayer& layer, const Tensor& weights, const ConstantPlan& plan,
+                             const std::vector<double>& means) {
+  const Tensor rounded = plan.optimized ? dequantize(plan.optimized->codes, plan.optimized->params)
+                                        : dequantize(quantize(weights, plan.params), plan.params);
+  const auto exact = weights.as<float>(), used = rounded.as<float>();
+  std::vector<double> shift(layer.outputs);
+  for (size_t i = 0; i < exact.size(); i++) shift[layer.output_of(i)] += (double{exact[i]} - used[i]) * means[layer.input_of(i)];
+  return shift;
+}
+
+Tensor shifted(const Tensor& values, const std::vector<double>& shift) {
+  std::vector<float> out;
+  const auto given = values.as<float>();
+  for (size_t i = 0; i < given.size(); i++) out.push_back(static_cast<float>(given[i] + shift[i]));
+  return Tensor::of(values.shape(), out);
+}
+
+class BiasCorrection final : public Transform {
+ public:
+  std::map<std::string, int> needs(const graph::Model& model) const override {
+    std::map<std::string, int> out;
+    for (const auto& node : model.nodes) {
+      if (const auto layer = channel_layer(node, model)) out[node.inputs[0]] = layer->axis;
+    }
+    return out;
+  }
+
+  Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
+    Transformed out{.model = model};
+    graph::Names names(model);
+    for (auto& node : out.model.nodes) {
+      const auto layer = channel_layer(node, model);
+      if (!layer || layer->bias || !takes_bias(node)) continue;
+      node.inputs.resize(3);
+      node.inputs[2] = names.fresh(node.name + "_bias");
+      out.model.initializers[node.inputs[2]] =
+          Tensor::of({static_cast<int64_t>(layer->outputs)}, std::vector<float>(layer->outputs, 0.0F));
+      out.changes++;
+    }
+    return out;
+  }
+
+  bool corrects_plan() const override { return true; }
+
+  size_t correct(const graph::Model& model, const stats::ChannelStatistics& seen, Plan& plan) const override {
+    const graph::Index index(model);
+    size_t corrected = 0;
+    for (auto& [name, node_plan] : plan.nodes) {
+      if (!node_plan.weight || (node_plan.bias && node_plan.bias->optimized)) continue;
+      const graph::Node& node = *index.node(name);
+      const auto layer = channel_layer(node, model);
+      const auto means = layer ? seen.find(node.inputs[0]) : seen.end();
+      if (means == seen.end() || means->second.mean.size() != layer->inputs) continue;
+      const auto shift = shift_of(*layer, *model.initializer(node.inputs[1]), *node_plan.weight, means->second.mean);
+      if (node_plan.bias) {
+        const QuantParams& params = node_plan.bias->params;
+        const Tensor& bias = *model.initializer(node.inputs[node_plan.bias->input]);
+        node_plan.bias->optimized = Optimized{params, quantize(shifted(bias, shift), params)};
+      } else {
+        const auto [sum, input] = sum_behind(node, layer->outputs, index);
+        const auto planned = sum == nullptr ? plan.nodes.end() : plan.nodes.find(sum->name);
+        const auto is_quantized = [&](const ConstantPlan& constant) { return constant.input == input; };
+        if (planned == plan.nodes.end() || std::ranges::any_of(planned->second.constants, is_quantized)) continue;
+        planned->second.replaced[input] = shifted(*model.initializer(sum->inputs[input]), shift);
+      }
+      corrected++;
+    }
+    plan.notes.push_back("bias_correction: " + std::to_string(corrected) + " layers corrected");
+    return corrected;
+  }
+};
+
+}  // namespace
+
+Entry<Transform> bias_correction() {
+  return {.help = "Biases take back the shift of the mean output that rounding of weights causes",
+          .make = make_as<BiasCorrection, Transform>};
+}
+
+}  // namespace quasar::quant::transforms

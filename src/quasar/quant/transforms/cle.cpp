@@ -1,0 +1,201 @@
+// Cross-layer equalization, and absorption of biases that the next layer can carry.
+//
+// Absorption (section 4.1.3 of the paper): where a layer's output in channel k was never below c > 0, the Relu behind it does
+// nothing, and c moves into the next layer's bias: b_1 ← b_1 − c, b_2 ← b_2 + W_2 c. Exact on what was observed.
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/quant/equalization.hpp"
+#include "quasar/quant/transform.hpp"
+
+namespace quasar::quant::transforms {
+namespace {
+
+constexpr size_t most_steps = 1000, most_stalls = 20;
+
+class Cle final : public Transform {
+ public:
+  explicit Cle(const Options& options)
+      : steps_(options.integer("cle_steps")),
+        threshold_(options.real("cle_total_layer_diff_threshold")),
+        least_(options.real("cle_weight_threshold")),
+        with_bias_(options.flag("cle_scale_append_bias")),
+        absorb_(options.flag("bias_absorption")) {
+    if (steps_ == 0) throw Error("transform cle: cle_steps is 0, but must be -1 (until converged) or at least 1");
+  }
+
+  bool equivalent() const override { return !absorb_; }
+
+  std::map<std::string, int> needs(const graph::Model& model) const override {
+    std::map<std::string, int> out;
+    if (!absorb_) return out;
+    for (const auto& chain : find_chains(model)) {
+      for (size_t i = 0; i < chain.links.size(); i++) {
+        if (absorbs(chain, i)) out[chain.links[i].values.front()] = chain.layers[i].axis;
+      }
+    }
+    return out;
+  }
+
+  Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics& seen) const override {
+    const std::vector<Chain> chains = find_chains(model);
+    Transformed out{.model = model};
+    if (chains.empty()) {
+      out.notes.push_back("cle: no two layers follow each other channel by channel, so nothing is equalized");
+      return out;
+    }
+    ConstantEdits edits(model);
+    Factors factors;
+    for (const auto& chain : chains) {
+      for (const auto& layer : chain.layers) factors.emplace(layer.node, std::vector<double>(layer.outputs, 1));
+    }
+    const size_t steps = equalize(chains, edits, factors);
+    size_t absorbed = 0;
+    for (const auto& chain : chains) {
+      for (size_t i = 0; absorb_ && i < chain.links.size(); i++) absorbed += absorb(chain, i, seen, factors, edits);
+      for (const auto& link : chain.links) out.values.insert(link.values.begin(), link.values.end());
+      out.changes += chain.links.size();
+    }
+    out.model = std::move(edits).finish();
+    out.notes.push_back("cle: " + std::to_string(out.changes) + " pairs of layers equalized in " + std::to_string(steps) +
+                        " steps" + (absorb_ ? ", " + std::to_string(absorbed) + " channels' biases absorbed" : ""));
+    return out;
+  }
+
+ private:
+  using Factors = std::map<std::string, std::vector<double>>;  // layer -> what its output channels were divided by
+
+  // -> steps taken.
+  size_t equalize(const std::vector<Chain>& chains, ConstantEdits& edits, Factors& factors) const {
+    const size_t wanted = steps_ < 0 ? most_steps : static_cast<size_t>(steps_);
+    double best = std::numeric_limits<double>::infinity();
+    size_t stalls = 0;
+    for (size_t step = 1; step <= wanted; step++) {
+      double change = 0;
+      size_t layers = 0;
+      for (const auto& chain : chains) {
+        change += equalize(chain, edits, factors);
+        layers += chain.layers.size();
+      }
+      change /= static_cast<double>(layers);
+      stalls = change < best ? 0 : stalls + 1;
+      best = std::min(best, change);
+      if (steps_ < 0 && (change < threshold_ || stalls >= most_stalls)) return step;
+    }
+    return wanted;
+  }
+
+  // -> mean change of a weight, summed over layers.
+  double equalize(const Chain& chain, ConstantEdits& edits, Factors& all) const {
+    const size_t channels = chain.layers[0].outputs, n = chain.layers.size();
+    std::vector<std::vector<double>> ranges;
+    for (size_t i = 0; i < n; i++) ranges.push_back(ranges_of(chain, i, channels, edits));
+    std::vector<std::vector<double>> factors(n, std::vector<double>(channels, 1));  // of layer i's outputs; the last: 1
+    for (size_t c = 0; c < channels; c++) {
+      double product = 1, sum = 0;
+      for (const auto& range : ranges) product *= std::pow(range[c], 1.0 / static_cast<double>(n)), sum += range[c];
+      if (product <= 0 || sum < least_) continue;
+      double factor = 1;
+      for (size_t i = 0; i + 1 < n; i++) {
+        factor = std::clamp(ranges[i][c] * factor / product, 0x1p-20, 0x1p20);
+        factors[i][c] = factor;
+      }
+    }
+    double change = 0;
+    for (size_t i = 0; i < n; i++) {
+      const ChannelLayer& layer = chain.layers[i];
+      auto& weights = edits.values(layer.node, 1);
+      const size_t repeat = i > 0 ? chain.links[i - 1].repeat : 1;
+      double sum = 0;
+      for (size_t k = 0; k < weights.size(); k++) {
+        double factor = i > 0 ? factors[i - 1][layer.input_of(k) / repeat] : 1;
+        if (i + 1 < n) factor /= factors[i][layer.output_of(k)];
+        const auto scaled = static_cast<float>(weights[k] * factor);
+        sum += std::abs(scaled - weights[k]);
+        weights[k] = scaled;
+      }
+      change += sum / static_cast<double>(weights.size());
+      if (i + 1 == n) continue;
+      if (layer.bias) divide(edits.values(layer.node, *layer.bias), factors[i]);
+      for (const auto& [node, input] : chain.links[i].constants) divide(edits.values(node, input), factors[i]);
+      for (size_t c = 0; c < channels; c++) all.at(layer.node)[c] *= factors[i][c];
+    }
+    return change;
+  }
+
+  std::vector<double> ranges_of(const Chain& chain, size_t i, size_t channels, ConstantEdits& edits) const {
+    const ChannelLayer& layer = chain.layers[i];
+    const bool last = i + 1 == chain.layers.size();
+    const size_t repeat = i > 0 ? chain.links[i - 1].repeat : 1;
+    const auto& weights = edits.values(layer.node, 1);
+    std::vector<double> out(channels);
+    for (size_t k = 0; k < weights.size(); k++) {
+      double& range = out[last ? layer.input_of(k) / repeat : layer.output_of(k)];
+      range = std::max<double>(range, std::abs(weights[k]));
+    }
+    if (!last && with_bias_ && layer.bias) {
+      const auto& bias = edits.values(layer.node, *layer.bias);
+      for (size_t c = 0; c < channels; c++) out[c] = std::max<double>(out[c], std::abs(bias[c]));
+    }
+    return out;
+  }
+
+  static void divide(std::vector<float>& values, const std::vector<double>& factors) {
+    for (size_t c = 0; c < values.size(); c++) values[c] = static_cast<float>(values[c] / factors[c]);
+  }
+
+  static bool absorbs(const Chain& chain, size_t link) {
+    return chain.links[link].shiftable && chain.layers[link].bias && chain.layers[link + 1].bias;
+  }
+
+  // -> channels.
+  static size_t absorb(const Chain& chain, size_t i, const stats::ChannelStatistics& seen, const Factors& factors,
+                       ConstantEdits& edits) {
+    const auto found = seen.find(chain.links[i].values.front());
+    if (!absorbs(chain, i) || found == seen.end()) return 0;
+    const ChannelLayer &from = chain.layers[i], &to = chain.layers[i + 1];
+    std::vector<float> shift(from.outputs);
+    size_t count = 0;
+    for (size_t c = 0; c < shift.size(); c++) {
+      shift[c] = std::max(0.0F, static_cast<float>(found->second.low[c] / factors.at(from.node)[c]));
+      count += shift[c] > 0;
+    }
+    if (count == 0) return 0;
+    auto& before = edits.values(from.node, *from.bias);
+    for (size_t c = 0; c < shift.size(); c++) before[c] -= shift[c];
+    auto& after = edits.values(to.node, *to.bias);
+    std::vector<double> sums(after.begin(), after.end());
+    const auto& weights = edits.values(to.node, 1);
+    for (size_t k = 0; k < weights.size(); k++)
+      sums[to.output_of(k)] += double{weights[k]} * shift[to.input_of(k) / chain.links[i].repeat];
+    for (size_t o = 0; o < after.size(); o++) after[o] = static_cast<float>(sums[o]);
+    return count;
+  }
+
+  int64_t steps_;
+  double threshold_, least_;
+  bool with_bias_, absorb_;
+};
+
+}  // namespace
+
+Entry<Transform> cle() {
+  return {
+      .help = "Cross-layer equalization: layers that follow each other share out their channels' ranges",
+      .make = make_as<Cle, Transform>,
+      .options = {{.name = "cle_steps", .fallback = 1, .help = "passes over all pairs; -1: until converged", .low = -1},
+                  {.name = "cle_total_layer_diff_threshold",
+                   .fallback = 1.9e-7,
+                   .help = "with -1: mean change of a weight below which it has converged",
+                   .low = 0},
+                  {.name = "cle_weight_threshold",
+                   .fallback = 0.0,
+                   .help = "channels whose ranges sum up to less stay as they are (Quark: 0.5)",
+                   .low = 0},
+                  {.name = "cle_scale_append_bias", .fallback = false, .help = "the bias counts for a channel's range too"},
+                  {.name = "bias_absorption",
+                   .fallback = false,
+                   .help = "also move biases that no Relu ever cut into the next layer; exact on the calibration samples only"}}};
+}
+
+}  // namespace quasar::quant::transforms

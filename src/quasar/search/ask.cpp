@@ -1,0 +1,35 @@
+#include "quasar/search/ask.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/hash.hpp"
+
+namespace quasar::search {
+
+std::optional<Trial> ask(Study& study, const Space& space, Sampler& sampler, uint64_t seed) {
+  sampler.check(space);
+  check_objectives(sampler, study.directions());
+  const Cost none;
+  const uint64_t number = study.trials().empty() ? 0 : static_cast<uint64_t>(study.trials().back().number) + 1;
+  Rng rng(seed_of(seed_of(seed, number), 1));  // as run() does
+  const auto point = sampler.next({space, study.trials(), study.directions(), none, seed}, rng);
+  if (!point) return std::nullopt;
+  return study.start(space, *point);
+}
+
+const Trial& tell(Study& study, Trial trial, std::vector<double> values, std::vector<double> constraints) {
+  const size_t objectives = study.directions().size();
+  if (!values.empty() && values.size() != objectives) {
+    throw Error("trial " + std::to_string(trial.number) + " has " + std::to_string(values.size()) +
+                " values, but the study has " + std::to_string(objectives) + " objectives");
+  }
+  if (std::ranges::any_of(values, [](double v) { return std::isnan(v); })) throw Error("a value is not a number (NaN)");
+  trial.state = values.empty() ? State::failed : State::complete;
+  trial.values = std::move(values);
+  if (!constraints.empty()) trial.system_attributes[constraints_attribute] = constraints;
+  return study.finish(std::move(trial));
+}
+
+}  // namespace quasar::search

@@ -1,0 +1,28 @@
+// Trials that have finished since the last look, so that a sampler reads every result once.
+#pragma once
+
+#include <vector>
+
+#include "quasar/search/coordinates.hpp"
+#include "quasar/search/sampler.hpp"
+
+namespace quasar::search {
+
+// A complete trial of the sampler's space.
+struct Result {
+  const Trial* trial;
+  Coordinates x;
+};
+
+class News {
+ public:
+  // The trials that are complete now and were not at the last call, by number; those that do not lie in the space are left out.
+  // The pointers hold during the sampler's call.
+  std::vector<Result> update(const History& history);
+
+ private:
+  size_t seen_ = 0;
+  std::vector<size_t> unfinished_;  // positions of trials that were seen running
+};
+
+}  // namespace quasar::search

@@ -1,0 +1,30 @@
+// What was seen of the channels of a value: what transforms of the float graph need.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/graph/model.hpp"
+
+namespace quasar::stats {
+
+// Over all samples and positions, one entry per channel.
+struct ChannelStats {
+  std::vector<float> low, high;
+  std::vector<double> mean;
+};
+using ChannelStatistics = std::map<std::string, ChannelStats>;  // by value name
+
+struct ChannelOptions {
+  size_t samples = 0;  // the first so many; 0: all
+  size_t threads = 0;  // 0: all cores; results do not depend on it
+};
+
+// Runs the model on the samples. `axes`: values (float32) and the axis of their channels, negative ones from the end. A value
+// whose number of channels varies between samples is left out. Throws Error for values that are not float32.
+ChannelStatistics collect_channels(const graph::Model& model, const data::Dataset& samples,
+                                   const std::map<std::string, int>& axes, const ChannelOptions& options = {});
+
+}  // namespace quasar::stats

@@ -1,0 +1,261 @@
+#include "quasar/tune/activation_scales.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "quasar/base/parallel.hpp"
+#include "quasar/quant/weights.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/tune/scale_window.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr size_t layers_ahead = 2;
+constexpr size_t fewest_samples = 8, most_samples = 64;
+constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
+constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
+
+bool is_power_of_two(float scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5F;
+}
+
+// The parameters for a range of codes low … high of the present grid (as real numbers).
+quant::QuantParams clipped(const quant::QuantParams& params, double low, double high) {
+  const auto grid = quant::grid_of(params.type, false);
+  const double scale = static_cast<double>(params.scales[0]);
+  const double from = scale * low * static_cast<double>(grid.low - params.zero_points[0]);
+  const double to = scale * high * static_cast<double>(grid.high - params.zero_points[0]);
+  const auto fresh = quant::scale_for({from, to}, params.type, false);
+  quant::QuantParams out = params;
+  out.scales[0] = fresh.scale;
+  out.zero_points[0] = fresh.zero_point;
+  return out;
+}
+
+quant::QuantParams scaled(const quant::QuantParams& params, double factor) {
+  quant::QuantParams out = params;
+  out.scales[0] = static_cast<float>(static_cast<double>(params.scales[0]) * factor);
+  return out;
+}
+
+// The present parameters first.
+std::vector<quant::QuantParams> candidates(const quant::QuantParams& params) {
+  const auto grid = quant::grid_of(params.type, false);
+  const auto symmetric = quant::grid_of(params.type, true);
+  const bool centred = params.zero_points[0] == (symmetric.low + symmetric.high) / 2;
+  std::vector<quant::QuantParams> out{params};
+  if (is_power_of_two(params.scales[0])) {
+    if (!centred && params.zero_points[0] != grid.low && params.zero_points[0] != grid.high) return out;
+    for (const double factor : {2.0, 0.5}) out.push_back(scaled(params, factor));
+  } else if (centred || params.zero_points[0] == grid.low || params.zero_points[0] == grid.high) {
+    for (const double factor : {0.9, 0.8, 0.65}) out.push_back(scaled(params, factor));
+  } else {
+    for (const double factor : {0.9, 0.75}) {
+      out.push_back(clipped(params, 1, factor));
+      out.push_back(clipped(params, factor, 1));
+      out.push_back(clipped(params, factor, factor));
+    }
+  }
+  std::erase_if(out, [](const quant::QuantParams& p) { return !std::isnormal(p.scales[0]); });
+  return out;
+}
+
+// One group of values under trial.
+struct Trial {
+  SharedScale group;
+  ScaleWindow window;
+  std::vector<quant::QuantParams> candidates = {};
+  std::unique_ptr<runtime::Session> session = {};
+  size_t samples = 0;
+  std::vector<std::vector<double>> errors = {};  // [candidate][sample · outputs + output]
+  std::vector<double> powers = {};               // [sample · outputs + output]
+};
+
+Tensor zero_point_tensor(const quant::QuantParams& params) {
+  if (params.type == DataType::int8) return Tensor::scalar(static_cast<int8_t>(params.zero_points[0]));
+  return Tensor::scalar(static_cast<uint8_t>(params.zero_points[0]));
+}
+
+double squared_distance(const Tensor& a, const Tensor& b) {
+  const auto x = a.as<float>(), y = b.as<float>();
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); i++) {
+    const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+double spread(const Tensor& tensor) {
+  const auto values = tensor.as<float>();
+  double sum = 0, squares = 0;
+  for (const float value : values) {
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  return std::max(squares - sum * sum / static_cast<double>(std::max<size_t>(values.size(), 1)), 0.0);
+}
+
+class Refinement {
+ public:
+  Refinement(const graph::Model& model, const quant::Plan& plan, std::span<const data::Sample> samples,
+             const RefineOptions& options)
+      : model_(model), plan_(plan), samples_(samples.first(std::min(samples.size(), most_samples))), options_(options) {}
+
+  std::map<std::string, quant::QuantParams> run(const std::function<void()>& check) {
+    find_trials();
+    for (size_t first = 0; first < trials_.size();) {
+      if (check) check();
+      size_t last = first, bytes = 0;
+      while (last < trials_.size() && (last == first || bytes + trials_[last].window.weight_bytes <= options_.memory_limit))
+        bytes += trials_[last++].window.weight_bytes;
+      measure({trials_.begin() + static_cast<std::ptrdiff_t>(first), trials_.begin() + static_cast<std::ptrdiff_t>(last)});
+      first = last;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void find_trials() {
+    auto groups = shared_scales(model_, plan_);
+    if (groups.empty()) return;
+    const auto types = runtime::value_types(model_);
+    for (auto& group : groups) {
+      auto window = scale_window(model_, types, plan_, group, layers_ahead);
+      if (!window) continue;
+      trials_.push_back({std::move(group), std::move(*window)});
+      trials_.back().candidates = candidates(plan_.values.at(trials_.back().group.front()));
+    }
+    std::erase_if(trials_, [](const Trial& trial) { return trial.candidates.size() < 2; });
+  }
+
+  // The float model runs once per sample for all these trials.
+  void measure(std::span<Trial> trials) {
+    std::set<std::string> wanted;
+    for (const auto& trial : trials) {
+      wanted.insert(trial.window.inputs.begin(), trial.window.inputs.end());
+      wanted.insert(trial.window.outputs.begin(), trial.window.outputs.end());
+    }
+    const std::vector<std::string> taps(wanted.begin(), wanted.end());
+    const runtime::Session reference(runtime::tapped(model_, taps));
+    parallel_for(trials.size(), options_.threads, [&](size_t i) {
+      trials[i].session = std::make_unique<runtime::Session>(
+          trials[i].window.model, runtime::SessionOptions{.optimization = runtime::Optimization::basic});
+    });
+    const auto values_of = [&](size_t sample) {
+      std::map<std::string, Tensor> values;
+      auto outputs = reference.run(samples_[sample]);
+      for (size_t i = 0; i < taps.size(); i++) values[taps[i]] = std::move(outputs[i]);
+      return values;
+    };
+    const auto first = values_of(0);
+    for (auto& trial : trials) {
+      const size_t count = std::max<size_t>(first.at(trial.window.inputs.front()).count(), 1);
+      trial.samples = std::min(std::clamp(wanted_values / count, fewest_samples, most_samples), samples_.size());
+      const size_t slots = trial.samples * trial.window.outputs.size();
+      trial.errors.assign(trial.candidates.size(), std::vector<double>(slots));
+      trial.powers.assign(slots, 0);
+    }
+    parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
+      const auto values = values_of(sample);
+      for (auto& trial : trials) {
+        if (sample < trial.samples) try_all(trial, sample, values);
+      }
+    });
+    for (auto& trial : trials) {
+      trial.session.reset();
+      decide(trial);
+    }
+  }
+
+  static void try_all(Trial& trial, size_t sample, const std::map<std::string, Tensor>& values) {
+    std::vector<Tensor> inputs;
+    for (const auto& name : trial.window.inputs) inputs.push_back(values.at(name));
+    inputs.resize(inputs.size() + 2);
+    const size_t outputs = trial.window.outputs.size();
+    for (size_t c = 0; c < trial.candidates.size(); c++) {
+      inputs[inputs.size() - 2] = Tensor::scalar(trial.candidates[c].scales[0]);
+      inputs[inputs.size() - 1] = zero_point_tensor(trial.candidates[c]);
+      const auto found = trial.session->run(inputs);
+      for (size_t k = 0; k < outputs; k++)
+        trial.errors[c][sample * outputs + k] = squared_distance(found[k], values.at(trial.window.outputs[k]));
+    }
+    for (size_t k = 0; k < outputs; k++) trial.powers[sample * outputs + k] = spread(values.at(trial.window.outputs[k]));
+  }
+
+  // Relative squared error of a candidate, over every second sample from `first`.
+  static double error(const Trial& trial, size_t candidate, size_t first) {
+    const size_t outputs = trial.window.outputs.size();
+    double sum = 0;
+    for (size_t k = 0; k < outputs; k++) {
+      double squares = 0, power = 0;
+      for (size_t sample = first; sample < trial.samples; sample += 2) {
+        squares += trial.errors[candidate][sample * outputs + k];
+        power += trial.powers[sample * outputs + k];
+      }
+      if (power > 0) sum += squares / power;
+    }
+    return sum;
+  }
+
+  void decide(const Trial& trial) {
+    size_t best = 0;
+    double least = error(trial, 0, 0) + error(trial, 0, 1);
+    for (size_t c = 1; c < trial.candidates.size(); c++) {
+      const double even = error(trial, c, 0), odd = error(trial, c, 1);
+      if (even + odd >= least || even >= error(trial, 0, 0)) continue;
+      if (trial.samples > 1 && odd >= error(trial, 0, 1)) continue;
+      least = even + odd;
+      best = c;
+    }
+    if (best == 0 || !biases_fit(trial.group, trial.candidates[best])) return;
+    const quant::QuantParams& chosen = trial.candidates[best];
+    for (const auto& value : trial.group) {
+      quant::QuantParams params = plan_.values.at(value);
+      const auto shift = static_cast<int32_t>(quant::grid_of(params.type, false).low - quant::grid_of(chosen.type, false).low);
+      params.scales = chosen.scales;
+      params.zero_points[0] = chosen.zero_points[0] + shift;
+      out_[value] = params;
+    }
+  }
+
+  // Codes of biases grow as the scale of the layer's input shrinks.
+  bool biases_fit(const SharedScale& group, const quant::QuantParams& params) const {
+    for (const auto& node : model_.nodes) {
+      const auto found = plan_.nodes.find(node.name);
+      if (found == plan_.nodes.end() || !found->second.bias || !found->second.weight) continue;
+      if (std::ranges::count(group, node.inputs[0]) == 0) continue;
+      const Tensor* bias = model_.initializer(node.inputs[found->second.bias->input]);
+      const auto& scales = found->second.weight->params.scales;
+      const auto values = bias->as<float>();
+      for (size_t i = 0; i < values.size(); i++) {
+        const double step = static_cast<double>(params.scales[0]) * static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
+        if (std::abs(static_cast<double>(values[i])) > step * largest_bias_code) return false;
+      }
+    }
+    return true;
+  }
+
+  const graph::Model& model_;
+  const quant::Plan& plan_;
+  std::span<const data::Sample> samples_;
+  RefineOptions options_;
+  std::vector<Trial> trials_;
+  std::map<std::string, quant::QuantParams> out_;
+};
+
+}  // namespace
+
+std::map<std::string, quant::QuantParams> refined_activations(const graph::Model& model, const quant::Plan& plan,
+                                                              std::span<const data::Sample> samples, const RefineOptions& options,
+                                                              const std::function<void()>& check) {
+  if (samples.empty()) return {};
+  return Refinement(model, plan, samples, options).run(check);
+}
+
+}  // namespace quasar::tune

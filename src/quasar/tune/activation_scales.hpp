@@ -1,0 +1,29 @@
+// Scales of activations chosen by what they do to the outputs of the layers that follow, instead of by the values alone.
+//
+// For every value with a pair of its own, candidates (neighbouring powers of two; clipped ends of float ranges) run through the
+// next two linear layers, weights in float, activations quantized; the least relative squared error of what comes out is taken,
+// where both halves of the samples agree that it is less than with the range method's own scale. Each value is judged alone,
+// from float inputs, so that the cost is linear in depth.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/quant/plan.hpp"
+
+namespace quasar::tune {
+
+struct RefineOptions {
+  size_t memory_limit = size_t{1} << 30;  // bytes of weights in windows held at a time
+  size_t threads = 0;                     // 0: all cores; results do not depend on it
+};
+
+// The parameters that differ from the plan's, by value. `check` is called between stretches; what it throws ends the work.
+std::map<std::string, quant::QuantParams> refined_activations(const graph::Model& model, const quant::Plan& plan,
+                                                              std::span<const data::Sample> samples, const RefineOptions& options,
+                                                              const std::function<void()>& check = {});
+
+}  // namespace quasar::tune

@@ -1,0 +1,62 @@
+// What a trial is judged by: objectives, and constraints that it must keep.
+//
+//   objectives: [{metric: top1}, {metric: latency}]
+//   constraints: [{metric: top1, max_drop: 0.01}, {metric: bytes, max: 1000000}]
+//
+// A metric is one of eval/metrics, or what running the model costs: bytes (of the file), latency (ms, median of one thread), and
+// peak_memory (bytes of weights and live tensors, from runtime::peak_memory). Costs are minimized.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/search/trial.hpp"
+
+namespace quasar::tune {
+
+struct Objective {
+  std::string metric;
+  search::Direction direction;
+};
+
+enum class Bound { max_drop, min, max };  // max_drop: worse than the float model by at most this, in the metric's direction
+
+struct Constraint {
+  std::string metric;
+  Bound bound;
+  double value;
+};
+
+struct Goals {
+  std::vector<Objective> objectives;  // at least one; the first decides what is best
+  std::vector<Constraint> constraints;
+
+  std::vector<search::Direction> directions() const;
+  bool needs(const std::string& metric) const;  // some objective or constraint is about it
+};
+
+// bytes, latency or peak_memory.
+bool is_cost(const std::string& metric);
+
+// Reads both keys. `metrics`: those of search_metric, the first of which is the objective when `objectives` is null. Throws Error
+// for unknown metrics and keys, a metric that is an objective twice, a bound that is no number.
+Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics);
+
+// The metrics that candidates must be scored on: those of the goals, then the others of search_metric.
+std::vector<std::string> scored(const Goals& goals, const std::vector<std::string>& metrics);
+
+// The measured value of every metric that the goals name, by name.
+using Measures = std::map<std::string, double>;
+
+// One value per objective.
+std::vector<double> values_of(const Goals& goals, const Measures& measures);
+
+// One number per constraint, at most 0 where it is kept: by how much the bound is exceeded. `reference`: of the float model.
+std::vector<double> excesses(const Goals& goals, const Measures& measures, const eval::Scores& reference);
+
+// The goals in words for messages and the study: {"objectives": […], "constraints": […]}.
+Json to_json(const Goals& goals);
+
+}  // namespace quasar::tune

@@ -1,0 +1,128 @@
+#include "quasar/tune/variants.hpp"
+
+#include "quasar/base/hash.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Of all that differs between two graphs: nodes and constants. Attributes change only with the operator's type.
+std::string digest_of(const graph::Model& model, const graph::Model& prepared) {
+  Json facts = Json::array();
+  for (const auto& node : model.nodes) facts.push_back({node.name, node.op_type, node.inputs, node.outputs});
+  for (const auto& [name, tensor] : model.initializers) {
+    const Tensor* before = prepared.initializer(name);
+    if (before != nullptr && before->bytes().data() == tensor.bytes().data()) continue;
+    const auto bytes = tensor.bytes();
+    facts.push_back({name, tensor.shape(), hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()))});
+  }
+  return hash_of(std::string_view(facts.dump()));
+}
+
+}  // namespace
+
+Variants::Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples,
+                   const CalibrationNeeds& needs, VariantOptions options)
+    : prepared_(prepared), names_(original, prepared), samples_(std::move(samples)), needs_(needs), options_(std::move(options)) {
+  base_ = std::make_shared<Variant>();
+  base_->model = prepared;
+  base_->calibration = std::make_shared<Calibration>(base_->model, samples_, needs_, options_.log);
+  base_->rounder = std::make_shared<Rounder>(base_->model, samples_, options_.rounding);
+  by_digest_[""] = base_;
+}
+
+Variants::~Variants() = default;
+
+void Variants::observe() {
+  base_->calibration->observe();
+}
+
+double Variants::seconds() const {
+  double sum = 0;
+  for (const auto& [digest, variant] : by_digest_) sum += variant->calibration->seconds();
+  return sum;
+}
+
+std::shared_ptr<const Variant> Variants::of(const quant::Config& config) {
+  if (config.transforms.empty()) return base_;
+  Json settings = Json::array();
+  for (const auto& use : config.transforms) settings.push_back({use.name, use.options});
+  settings.push_back(config.calib_data_size ? Json(*config.calib_data_size) : Json());
+  const std::lock_guard lock(guard_);
+  auto& variant = by_settings_[settings.dump()];
+  if (variant == nullptr) variant = make(config);
+  return variant;
+}
+
+std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
+  auto out = std::make_shared<Variant>();
+  out->model = prepared_;
+  std::set<std::string> changed;
+  const auto observed = [&](const quant::Transform& transform) {
+    const auto axes = transform.needs(out->model);
+    if (axes.empty()) return stats::ChannelStatistics{};
+    return stats::collect_channels(out->model, *samples_, axes,
+                                   {.samples = config.calib_data_size.value_or(0), .threads = options_.rounding.threads});
+  };
+  size_t changes = 0;
+  for (const auto& use : config.transforms) {
+    const auto transform = quant::transforms::table().make(use.name, use.options);
+    const bool corrects = transform->corrects_plan();
+    quant::Transformed result = transform->rewrite(out->model, corrects ? stats::ChannelStatistics{} : observed(*transform));
+    for (auto& note : result.notes) {
+      tell(options_.log, Level::info, note);
+      out->notes.push_back(std::move(note));
+    }
+    if (result.changes > 0) {
+      changes += result.changes;
+      out->model = std::move(result.model);
+      changed.merge(result.values);
+      out->in_float.merge(result.in_float);
+    }
+    if (!corrects) continue;
+    out->corrections.push_back(use);
+    for (auto& [name, channels] : observed(*transform)) out->channels.insert_or_assign(name, std::move(channels));
+  }
+  if (changes > 0) {
+    graph::verify(out->model, "the transforms");
+    out->digest = digest_of(out->model, prepared_);
+  }
+  // Other settings may have made the same graph: one calibration serves both.
+  const auto known = by_digest_.find(out->digest);
+  if (known != by_digest_.end()) {
+    out->calibration = known->second->calibration;
+    out->rounder = known->second->rounder;
+    return out;
+  }
+  out->calibration = std::make_shared<Calibration>(out->model, samples_, needs_, options_.log);
+  out->calibration->reuse(base_->calibration, std::move(changed));
+  out->rounder = std::make_shared<Rounder>(out->model, samples_, options_.rounding);
+  by_digest_[out->digest] = out;
+  return out;
+}
+
+quant::Plan Variants::plan(const quant::Config& given, const quant::Target& target) {
+  const auto variant = of(given);
+  quant::Config config = names_.resolved(given);
+  config.exclude.insert(config.exclude.end(), variant->in_float.begin(), variant->in_float.end());
+  quant::Plan plan = quant::resolve(variant->model, variant->calibration->seen(config), config, target);
+  for (const auto& name : variant->in_float) plan.skipped.erase(name);
+  plan.graph = variant->digest;
+  plan.corrections = variant->corrections;
+  plan.notes.insert(plan.notes.end(), variant->notes.begin(), variant->notes.end());
+  variant->rounder->settle(plan, config.calib_data_size);
+  return plan;
+}
+
+const stats::Statistics& Variants::seen(const quant::Config& config) {
+  return of(config)->calibration->seen(names_.resolved(config));
+}
+
+Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
+  const auto variant = of(config);
+  RoundingReport report = variant->rounder->improve(plan, check);
+  for (const auto& use : plan.corrections)
+    quant::transforms::table().make(use.name, use.options)->correct(variant->model, variant->channels, plan);
+  return {quant::apply(variant->model, plan), std::move(report)};
+}
+
+}  // namespace quasar::tune

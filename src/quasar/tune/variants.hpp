@@ -1,0 +1,78 @@
+// The float graphs that transforms make of a model, each made and calibrated once, on first use.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/quant/node_names.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/tune/calibration.hpp"
+#include "quasar/tune/rounding.hpp"
+
+namespace quasar::tune {
+
+// A float graph with what is known of it.
+struct Variant {
+  graph::Model model;
+  std::string digest;              // "" for the prepared graph: transforms that change nothing make no other
+  std::set<std::string> in_float;  // nodes that transforms added, which are not quantized
+  std::vector<std::string> notes;
+  std::vector<quant::TransformUse> corrections;  // of plans
+  stats::ChannelStatistics channels;             // what the corrections need
+  std::shared_ptr<Calibration> calibration;
+  std::shared_ptr<Rounder> rounder;
+};
+
+struct VariantOptions {
+  RounderOptions rounding = {};
+  Log log = {};
+};
+
+// A quantized model, and how its rounding went.
+struct Built {
+  graph::Model model;
+  RoundingReport rounding;
+};
+
+// Statistics belong to a variant: what a transform leaves alone keeps what was observed of the prepared graph, all else is
+// observed again. All functions may be called from several threads.
+class Variants {
+ public:
+  // `original`: the model as it came, whose names users know; `prepared`: after clean-up. The latter must outlive this.
+  Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples, const CalibrationNeeds& needs,
+           VariantOptions options = {});
+  ~Variants();
+
+  // Observes the prepared graph now.
+  void observe();
+  double seconds() const;  // spent on observing, all variants
+
+  // The float graph of a configuration, and what was observed of it.
+  std::shared_ptr<const Variant> graph_of(const quant::Config& config) { return of(config); }
+  const stats::Statistics& seen(const quant::Config& config);
+
+  // The plan of a configuration, before rounding is optimized. Throws Error when it cannot be carried out.
+  quant::Plan plan(const quant::Config& config, const quant::Target& target);
+
+  // The quantized model of a plan for this configuration; the plan gets the rounding that was found. `check` is called between layers; what it throws ends the work.
+  Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
+
+ private:
+  std::shared_ptr<const Variant> of(const quant::Config& config);
+  std::shared_ptr<const Variant> make(const quant::Config& config);
+
+  const graph::Model& prepared_;
+  const quant::NodeNames names_;
+  data::DatasetPtr samples_;
+  CalibrationNeeds needs_;
+  VariantOptions options_;
+  std::shared_ptr<Variant> base_;
+  std::mutex guard_;
+  std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
+};
+
+}  // namespace quasar::tune

@@ -1,0 +1,158 @@
+// Weights of 4 bits and scales in blocks: the laws of the codes, and what ONNX Runtime makes of them.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "made_up_statistics.hpp"
+#include "quasar/quant/block_scales.hpp"
+#include "quasar/runtime/session.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+Tensor normal(const Shape& shape, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution(0.05F, 0.3F);
+  std::vector<float> values(count_of(shape));
+  for (auto& value : values) value = distribution(random);
+  return Tensor::of(shape, values);
+}
+
+// The scale of element (row, column) of a matrix.
+size_t scale_of(const QuantParams& params, const Shape& shape, size_t row, size_t column) {
+  const auto block = static_cast<size_t>(params.block);
+  const size_t blocks = (static_cast<size_t>(shape[static_cast<size_t>(params.axis)]) + block - 1) / block;
+  return params.axis == 0 ? row / block * static_cast<size_t>(shape[1]) + column : row * blocks + column / block;
+}
+
+RC_GTEST_PROP(FourBits, PackingIsLossless, ()) {
+  const auto type = *rc::gen::element(DataType::int4, DataType::uint4, DataType::int8, DataType::uint16);
+  const Grid grid = grid_of(type, false);
+  const auto codes = *rc::gen::container<std::vector<int32_t>>(
+      rc::gen::inRange(static_cast<int32_t>(grid.low), static_cast<int32_t>(grid.high) + 1));
+  const Tensor packed = codes_tensor(type, {static_cast<int64_t>(codes.size())}, codes);
+  RC_ASSERT(plain_codes(packed) == codes);
+}
+
+// Every weight comes back within half a step, or lies at the clipping bound.
+RC_GTEST_PROP(FourBits, WeightsInBlocksComeBackWithinHalfAStep, ()) {
+  const auto type = *rc::gen::element(DataType::int4, DataType::uint4, DataType::int8, DataType::uint8);
+  const bool symmetric = *rc::gen::arbitrary<bool>();
+  const int axis = *rc::gen::inRange(0, 2);
+  const Shape shape{*rc::gen::inRange(1, 70), *rc::gen::inRange(1, 70)};
+  const std::string method = *rc::gen::element(std::string("min_max"), std::string("min_mse"));
+  const ScaleType scale_type = *rc::gen::element(ScaleType::float32, ScaleType::power_of_two);
+  const Tensor weights = normal(shape, *rc::gen::arbitrary<uint32_t>());
+  const QuantParams params = block_params(weights, axis,
+                                          {.type = type,
+                                           .symmetric = symmetric,
+                                           .scale_type = scale_type,
+                                           .granularity = Granularity::group,
+                                           .group_size = 16,
+                                           .range_method = method});
+  const Tensor codes = quantize(weights, params);
+  const auto plain = plain_codes(codes);
+  const Tensor back = dequantize(codes, params);
+  const Grid grid = grid_of(type, false);
+  const auto columns = static_cast<size_t>(shape[1]);
+  for (size_t i = 0; i < weights.count(); i++) {
+    const size_t k = scale_of(params, shape, i / columns, i % columns);
+    const float error = std::abs(back.as<float>()[i] - weights.as<float>()[i]);
+    const bool at_bound = plain[i] == grid.low || plain[i] == grid.high;
+    RC_ASSERT(at_bound || error <= params.scales[k] * 0.501F);
+    int exponent = 0;
+    if (scale_type == ScaleType::power_of_two) RC_ASSERT(std::frexp(params.scales[k], &exponent) == 0.5F);
+  }
+}
+
+// With min_mse no block does worse than with min_max.
+RC_GTEST_PROP(FourBits, LeastErrorIsNotMoreThanMinMax, ()) {
+  const Tensor weights = normal({32, 8}, *rc::gen::arbitrary<uint32_t>());
+  Scheme scheme{.type = *rc::gen::element(DataType::int4, DataType::uint4), .symmetric = *rc::gen::arbitrary<bool>()};
+  scheme.granularity = Granularity::group;
+  scheme.group_size = 16;
+  const auto error = [&](const std::string& method) {
+    scheme.range_method = method;
+    const QuantParams params = block_params(weights, 0, scheme);
+    const Tensor back = dequantize(quantize(weights, params), params);
+    double sum = 0;
+    for (size_t i = 0; i < weights.count(); i++) {
+      const double difference = static_cast<double>(back.as<float>()[i] - weights.as<float>()[i]);
+      sum += difference * difference;
+    }
+    return sum;
+  };
+  RC_ASSERT(error("min_mse") <= error("min_max") * (1 + 1e-5));
+}
+
+// A MatMul and a Gemm with a bias, both ways round; sizes that no block divides.
+graph::Model products(int64_t opset = 13) {
+  Builder b(9);
+  b.model().opsets[""] = opset;
+  const auto hidden = b.node("Relu", {b.node("MatMul", {b.input("x", {3, 40}), b.weights({40, 24})})});
+  const auto gemm = b.node("Gemm", {hidden, b.weights({10, 24}), b.weights({10})}, {{"transB", int64_t{1}}});
+  return b.finish({b.node("Gemm", {gemm, b.weights({10, 7}), b.weights({1, 7})})});
+}
+
+// The float model with the weights that the plan's codes stand for.
+graph::Model with_rounded_weights(graph::Model model, const Plan& plan) {
+  for (const auto& node : model.nodes) {
+    const auto found = plan.nodes.find(node.name);
+    if (found == plan.nodes.end() || !found->second.weight) continue;
+    const QuantParams& params = found->second.weight->params;
+    Tensor& weights = model.initializers.at(node.inputs[1]);
+    weights = dequantize(quantize(weights, params), params);
+  }
+  return model;
+}
+
+TEST(FourBits, WeightsOnlyRunAsTheRoundedModelDoes) {
+  const graph::Model model = products();
+  const Tensor x = normal({3, 40}, 5);
+  for (const DataType type : {DataType::int4, DataType::uint4, DataType::int8, DataType::uint8}) {
+    for (const Granularity granularity : {Granularity::tensor, Granularity::channel, Granularity::group}) {
+      for (const bool symmetric : {true, false}) {
+        Config config;
+        config.activation.type = DataType::float32;
+        config.weight = {.type = type, .symmetric = symmetric, .granularity = granularity, .group_size = 16};
+        const Plan plan = plan_of(model, config);
+        EXPECT_EQ(plan.nodes.size(), 3u);
+        EXPECT_TRUE(plan.values.empty());
+        const graph::Model quantized = apply(model, plan);
+        for (const auto& node : quantized.nodes) EXPECT_TRUE(node.op_type == "MatMulNBits" || node.is("Relu"));
+        const auto wanted = runtime::Session(with_rounded_weights(model, plan)).run({{x}});
+        const auto got = runtime::Session(quantized).run({{x}});
+        for (size_t i = 0; i < got[0].count(); i++) EXPECT_NEAR(got[0].as<float>()[i], wanted[0].as<float>()[i], 2e-5);
+      }
+    }
+  }
+}
+
+TEST(FourBits, WithQuantizedActivationsTheyRunBetweenPairs) {
+  const Tensor x = normal({3, 40}, 5);
+  for (const auto& [granularity, opset] : std::vector<std::pair<Granularity, int64_t>>{
+           {Granularity::tensor, 13}, {Granularity::channel, 13}, {Granularity::channel, 21}, {Granularity::group, 21}}) {
+    const graph::Model model = products(opset);
+    Config config = config_of(DataType::uint8, false, granularity, DataType::int4);
+    config.weight.group_size = 16;
+    const graph::Model quantized = apply(model, plan_of(model, config));
+    EXPECT_EQ(quantized.opset(), opset);
+    EXPECT_EQ(runtime::Session(quantized).run({{x}}).front().count(), 21u);
+  }
+  Config config = config_of(DataType::uint8, false, Granularity::group);
+  config.weight.group_size = 16;
+  EXPECT_THROW(plan_of(products(), config), Error);  // blocks need opset 21
+}
+
+TEST(FourBits, FourBitActivationsRunAsSimulation) {
+  const graph::Model model = separable();
+  const graph::Model quantized =
+      apply(model, plan_of(model, config_of(DataType::int4, false, Granularity::channel, DataType::int4)));
+  EXPECT_EQ(runtime::Session(quantized).run({{normal({1, 3, 12, 12}, 3)}}).front().count(), 10u);
+}
+
+}  // namespace
+}  // namespace quasar::quant

@@ -1,0 +1,147 @@
+// Equalization, smoothing and bias correction: what they are for.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "made_up_statistics.hpp"
+#include "quasar/quant/equalization.hpp"
+#include "quasar/quant/transform.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+using V = std::vector<int64_t>;
+
+Transformed run(const std::string& name, const graph::Model& model, const Json& options = Json::object(),
+                const stats::ChannelStatistics& seen = {}) {
+  return transforms::table().make(name, options)->rewrite(model, seen);
+}
+
+std::vector<double> output_ranges(const graph::Model& model, const std::string& node) {
+  const graph::Index index(model);
+  const auto layer = channel_layer(*index.node(node), model);
+  std::vector<double> out(layer->outputs);
+  const auto weights = model.initializer(index.node(node)->inputs[1])->as<float>();
+  for (size_t i = 0; i < weights.size(); i++)
+    out[layer->output_of(i)] = std::max<double>(out[layer->output_of(i)], std::abs(weights[i]));
+  return out;
+}
+
+std::vector<double> input_ranges(const graph::Model& model, const std::string& node) {
+  const graph::Index index(model);
+  const auto layer = channel_layer(*index.node(node), model);
+  std::vector<double> out(layer->inputs);
+  const auto weights = model.initializer(index.node(node)->inputs[1])->as<float>();
+  for (size_t i = 0; i < weights.size(); i++)
+    out[layer->input_of(i)] = std::max<double>(out[layer->input_of(i)], std::abs(weights[i]));
+  return out;
+}
+
+graph::Model triple() {
+  Builder b(3);
+  const auto dense = b.node("Relu", {b.conv(b.input("x", {1, 3, 8, 8}), 3, 6, 3)});
+  const auto depthwise = b.node("Relu", {b.conv(dense, 6, 6, 3, 6)});
+  return b.finish({b.conv(depthwise, 6, 4, 1)});
+}
+
+TEST(Equalization, ATripleBecomesEqualInOneStep) {
+  const Transformed result = run("cle", triple());
+  EXPECT_EQ(result.changes, 2U);
+  const auto first = output_ranges(result.model, "Conv_0"), middle = output_ranges(result.model, "Conv_1"),
+             last = input_ranges(result.model, "Conv_2");
+  for (size_t c = 0; c < 6; c++) {
+    EXPECT_NEAR(first[c] / middle[c], 1, 1e-5);
+    EXPECT_NEAR(middle[c] / last[c], 1, 1e-5);
+  }
+}
+
+TEST(Equalization, UntilConvergedIsAFixedPoint) {
+  const Transformed once = run("cle", separable(7), {{"cle_steps", -1}});
+  const Transformed twice = run("cle", once.model, {{"cle_steps", 1}});
+  for (const auto& [name, tensor] : once.model.initializers) {
+    if (tensor.type() != DataType::float32) continue;
+    for (size_t i = 0; i < tensor.count(); i++)
+      EXPECT_NEAR(tensor.as<float>()[i], twice.model.initializers.at(name).as<float>()[i], 1e-4) << name;
+  }
+}
+
+TEST(Equalization, SeveralReadersAndClipEndAChain) {
+  Builder b;
+  const auto stem = b.node("Relu", {b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3)});
+  const auto left = b.conv(stem, 4, 4, 3), right = b.conv(stem, 4, 4, 3);
+  const auto clipped = b.conv(b.clip(left, 0, 6), 4, 4, 1);
+  const graph::Model model = b.finish({b.node("Add", {clipped, right})});
+  EXPECT_TRUE(find_chains(model).empty());
+  const Transformed replaced = run("clip6_to_relu", model);
+  EXPECT_EQ(replaced.changes, 1U);
+  EXPECT_EQ(find_chains(replaced.model).size(), 1U);
+}
+
+TEST(Equalization, DeadChannelsStay) {
+  graph::Model model = triple();
+  std::vector<float> zeros(54);
+  model.initializers.at(model.nodes[2].inputs[1]) = Tensor::of({6, 1, 3, 3}, zeros);
+  const Transformed result = run("cle", model, {{"cle_steps", -1}});
+  for (const auto& [name, tensor] : result.model.initializers) {
+    for (const float value : tensor.as<float>()) EXPECT_TRUE(std::isfinite(value)) << name;
+  }
+  EXPECT_EQ(output_ranges(result.model, "Conv_0"), output_ranges(model, "Conv_0"));
+}
+
+TEST(Equalization, ABiasThatNoReluCutsMovesOn) {
+  Builder b(9);
+  const auto first = b.node("Relu", {b.conv(b.input("x", {1, 3, 5, 5}), 3, 4, 1)});
+  const graph::Model model = b.finish({b.conv(first, 4, 2, 1)});
+  const stats::ChannelStatistics seen{{"Conv_0_out", {{2, -1, 0.5F, -3}, {3, 1, 1, 1}, {2.5, 0, 0.7, 0}}}};
+  const auto bias = [](const graph::Model& m, size_t node) { return m.initializer(m.nodes[node].inputs[2])->as<float>(); };
+  const Transformed plain = run("cle", model), absorbed = run("cle", model, {{"bias_absorption", true}}, seen);
+  EXPECT_LT(bias(absorbed.model, 0)[0], bias(plain.model, 0)[0]);
+  EXPECT_LT(bias(absorbed.model, 0)[2], bias(plain.model, 0)[2]);
+  EXPECT_EQ(bias(absorbed.model, 0)[1], bias(plain.model, 0)[1]);
+  EXPECT_NE(bias(absorbed.model, 2)[0], bias(plain.model, 2)[0]);
+}
+
+graph::Model normalized_product() {
+  Builder b(5);
+  b.model().opsets[""] = 17;
+  const auto x = b.node("LayerNormalization", {b.input("x", {4, 6}), b.weights({6}, 0.1F, 1), b.weights({6})});
+  return b.finish({b.node("MatMul", {x, b.weights({6, 3})})});
+}
+
+TEST(SmoothQuant, SharesAnOutlierOut) {
+  const graph::Model model = normalized_product();
+  const stats::ChannelStatistics seen{
+      {"LayerNormalization_0_out", {{-1, -1, -64, -1, -1, -1}, {1, 1, 50, 1, 1, 1}, std::vector<double>(6)}}};
+  const Transformed result = run("smooth_quant", model, {{"alpha", 0.5}}, seen);
+  EXPECT_EQ(result.model.nodes.size(), model.nodes.size());
+  EXPECT_EQ(result.values, std::set<std::string>{"LayerNormalization_0_out"});
+  const double weight = input_ranges(model, "MatMul_0")[2], scale = std::sqrt(64 / weight);
+  EXPECT_NEAR(input_ranges(result.model, "MatMul_0")[2], weight * scale, 1e-4);
+  const auto gamma = [](const graph::Model& m) { return m.initializer(m.nodes[0].inputs[1])->as<float>()[2]; };
+  EXPECT_NEAR(gamma(result.model) * scale, gamma(model), 1e-5);
+}
+
+TEST(BiasCorrection, TakesTheShiftBack) {
+  Builder b(5);
+  b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 1);
+  const graph::Model model = b.finish({"Conv_0_out"});
+  Plan plan = plan_of(model, config_of(DataType::uint8, false));
+  const stats::ChannelStatistics seen{{"x", {{0, 0, 0}, {1, 1, 1}, {5, -2, 3}}}};
+  EXPECT_EQ(transforms::table().make("bias_correction")->correct(model, seen, plan), 1U);
+  const NodePlan& node = plan.nodes.at("Conv_0");
+  const Tensor& weights = *model.initializer(model.nodes[0].inputs[1]);
+  const Tensor rounded = dequantize(quantize(weights, node.weight->params), node.weight->params);
+  const Tensor bias = dequantize(node.bias->optimized->codes, node.bias->optimized->params);
+  for (size_t o = 0; o < 4; o++) {
+    double exact = model.initializer(model.nodes[0].inputs[2])->as<float>()[o], used = bias.as<float>()[o];
+    for (size_t i = 0; i < 3; i++) {
+      exact += weights.as<float>()[o * 3 + i] * seen.at("x").mean[i];
+      used += rounded.as<float>()[o * 3 + i] * seen.at("x").mean[i];
+    }
+    EXPECT_NEAR(exact, used, 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace quasar::quant

@@ -1,0 +1,51 @@
+// Ask and tell, as docs/samplers.md shows it.
+#include "quasar/search/ask.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/search/run.hpp"
+
+namespace quasar::search {
+namespace {
+
+Space grid() {
+  return Space::parse({{"a", {1, 2, 3}}, {"b", {"x", "y"}}});
+}
+
+TEST(Ask, AsksWhatRunAsks) {
+  const auto storage = open_storage("memory");
+  Study mine(*storage, {.name = "mine"}), theirs(*storage, {.name = "theirs"});
+  const auto a = samplers::table().make("tpe"), b = samplers::table().make("tpe");
+  const auto value = [](const Point& point) { return point.find("a")->get<double>(); };
+  const Space space = grid();
+  while (const auto trial = ask(mine, space, *a, 9)) tell(mine, *trial, {value(trial->point)});
+  run({.seed = 9}, theirs, space, *b, {}, [&](Job& job) -> Outcome { return {.values = {value(job.point())}}; });
+  ASSERT_EQ(mine.trials().size(), 6u);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(mine.trials()[i].point, theirs.trials()[i].point);
+}
+
+TEST(Ask, WrongValuesAreRefusedAndNoneMeansFailure) {
+  const auto storage = open_storage("memory");
+  Study study(*storage, {.directions = {Direction::minimize, Direction::maximize}});
+  const auto sampler = samplers::table().make("nsga_ii");
+  const Space space = grid();
+  const auto trial = ask(study, space, *sampler);
+  EXPECT_THROW(tell(study, *trial, {1}), Error);
+  EXPECT_THROW(tell(study, *trial, {1, std::nan("")}), Error);
+  EXPECT_EQ(tell(study, *trial, {1, 2}, {-1, 0.5}).violation(), 0.5);
+  EXPECT_EQ(tell(study, *ask(study, space, *sampler), {}).state, State::failed);
+  EXPECT_THROW(ask(study, space, *samplers::table().make("gp")), Error);
+}
+
+TEST(Ask, TheDocumentShowsTheExample) {
+  const std::string root = QUASAR_SOURCE_DIR;
+  const std::string example = read_file(root + "/examples/ask_and_tell/ask_and_tell.cpp");
+  EXPECT_NE(read_file(root + "/docs/samplers.md").find(example), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quasar::search
