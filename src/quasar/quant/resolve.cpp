@@ -21,6 +21,10 @@ namespace {
 
 constexpr int64_t first_opset_of_blocks = 21;
 
+// ONNX Runtime's integer Softmax (1.30) overflows without saying so where its output's scale is below about 0.55/255: codes
+// become 0.
+constexpr double least_range_of_probabilities = 0.75;
+
 // The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
 QuantParams stored_as(DataType type, QuantParams params) {
   if (type == params.type) return params;
@@ -189,7 +193,8 @@ class Resolver {
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    const stats::Range range = probabilities ? found->second.range : method_of(scheme).pick(found->second, scheme);
+    stats::Range range = probabilities ? found->second.range : method_of(scheme).pick(found->second, scheme);
+    if (probabilities && bits_of(scheme.type) == 8) range.high = std::max(range.high, least_range_of_probabilities);
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
