@@ -52,6 +52,7 @@ class Rewriting {
   }
 
   void rewrite(graph::Node node) {
+    if (plan_.folded.contains(node.name)) return quantize_value(node.outputs[0], node.inputs[0], true);
     const auto found = plan_.nodes.find(node.name);
     if (found != plan_.nodes.end() && found->second.form != Form::pairs) return rewrite_on_its_own(node, found->second);
     const bool quantized = found != plan_.nodes.end();
@@ -72,7 +73,11 @@ class Rewriting {
       if (quantized && plan_.values.contains(output)) output = names_.fresh(output + "_float");
     }
     const std::vector<std::string> written = node.outputs;
-    out_.nodes.push_back(std::move(node));
+    if (quantized && found->second.simulation) {
+      simulate(std::move(node), *found->second.simulation, {out_, names_});
+    } else {
+      out_.nodes.push_back(std::move(node));
+    }
     for (size_t k = 0; k < outputs.size(); k++) {
       if (!plan_.values.contains(outputs[k])) continue;
       quantize_value(outputs[k], written[k], quantized);

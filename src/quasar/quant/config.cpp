@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/recipes.hpp"
 #include "quasar/quant/rounding_config.hpp"
@@ -98,15 +99,7 @@ struct NeutralKey {
 };
 
 const std::vector<NeutralKey>& neutral_keys() {
-  static const std::vector<NeutralKey> all{{"use_external_data_format", false},
-                                           {"OptimizeModel", true},
-                                           {"Int32Bias", true},  // that is what all biases are
-                                           {"Int16Bias", false},
-                                           {"AlignConcat", false},
-                                           {"AlignSlice", false},
-                                           {"AlignPool", false},
-                                           {"AlignPad", false},
-                                           {"AlignEltwiseQuantType", true}};  // constants of Add, Mul have the activations' type
+  static const std::vector<NeutralKey> all{{"use_external_data_format", false}, {"OptimizeModel", true}};
   return all;
 }
 
@@ -121,6 +114,7 @@ std::vector<std::string> known_keys() {
   for (const auto& list : {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
     keys.insert(keys.end(), list.begin(), list.end());
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
+  for (auto& key : option_keys()) keys.push_back(std::move(key));
   return keys;
 }
 
@@ -319,6 +313,7 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
   for (const auto& range : range_keys()) {
     if (key == range.key) return parse_range_key(config, range, value);
   }
+  if (parse_option_key(config, key, value)) return;
   for (const auto& neutral : neutral_keys()) {
     if (key == neutral.key && !value.is_null() && value != neutral.neutral) {
       throw Error(key + ": " + value.dump() + " is not yet supported; this version accepts " + neutral.neutral.dump());
@@ -340,6 +335,7 @@ Config parse_config(const Json& words) {
     if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
     canonical_words[*key] = value;
   }
+  expand_aliases(canonical_words);
   Config config;
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
@@ -354,6 +350,7 @@ Config parse_config(const Json& words) {
   config.tensors = parse_tensor_overrides(canonical_words.value("TensorQuantOverrides", Json()));
   config.recipes_off = recipes_off(canonical_words);
   config.rounding = parse_rounding(canonical_words);
+  check_option_keys(config);
   return config;
 }
 
@@ -402,6 +399,7 @@ Json to_json(const Config& config) {
     write(config.weight), write(config.activation);
   }
   words.update(to_json(config.rounding));
+  words.update(option_words(config));
   words.update(to_json(config.layers));
   words.update(to_json(config.transforms));
   if (config.mixed) words.update(to_json(*config.mixed));

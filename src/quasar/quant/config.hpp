@@ -10,6 +10,8 @@
 #include "quasar/quant/layer_rules.hpp"
 #include "quasar/quant/mixed_precision.hpp"
 #include "quasar/quant/scheme.hpp"
+#include "quasar/quant/selection.hpp"
+#include "quasar/quant/switches.hpp"
 #include "quasar/quant/tensor_overrides.hpp"
 #include "quasar/quant/transform.hpp"
 
@@ -28,6 +30,9 @@ struct Config {
   std::vector<Json> exclude;              // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
   std::optional<size_t> calib_data_size;  // samples used; nullopt: all
   Rounding rounding;
+  Switches switches;  // those given
+  Selection selection;
+  int max_loop_num = 0;                  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
   std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
   std::optional<MixedPrecision> mixed;   // promotion of the most sensitive layers, after those rules
   TensorOverrides tensors;               // single tensors

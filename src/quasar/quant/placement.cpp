@@ -1,6 +1,7 @@
 #include "quasar/quant/placement.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/recipes.hpp"
@@ -36,6 +37,7 @@ class Placing {
       }
     }
     if (target_.fuses_bias()) find_biases();
+    for (const auto& [name, roles] : out_.nodes) fuse(*index_.node(name));
     return std::move(out_);
   }
 
@@ -62,12 +64,17 @@ class Placing {
     ops::Survey survey = ops::survey(model_);
     out_.skipped = std::move(survey.declined);
     const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
       const graph::Node& node = *index_.node(name);
       const LayerRule* rule = rule_for(node, config_);
       if (excluded.contains(name)) {
         out_.skipped[name] = "excluded";
+      } else if (const auto left = unselected.find(name); left != unselected.end()) {
+        out_.skipped[name] = left->second;
+      } else if (std::string switched = switched_off(node, roles); !switched.empty()) {
+        out_.skipped[name] = switched;
       } else if (rule != nullptr && rule->in_float) {
         out_.skipped[name] =
             std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
@@ -86,6 +93,18 @@ class Placing {
       candidates_.erase(name);
       out_.skipped[name] = "left in float by a recipe that is switched off";
     }
+  }
+
+  bool on(std::string_view key) const { return is_on(config_.switches, key, target_.shifts()); }
+
+  // Why the configuration's switches leave the node in float; may change its roles.
+  std::string switched_off(const graph::Node& node, ops::Roles& roles) const {
+    if (on("EnableNPUTransformer") && config_.selection.op_types.empty() && !node.is("Gemm") && !node.is("MatMul"))
+      return "EnableNPUTransformer quantizes Gemm and MatMul only";
+    if (on("MatMulConstBOnly") && node.is("MatMul") && !roles.weight) return "MatMulConstBOnly";
+    if (on("WeightsOnly") && !roles.weight) return "WeightsOnly";
+    if (node.is("Slice") && !on("AlignSlice")) roles.kind = ops::Kind::elementwise;
+    return "";
   }
 
   bool touches_barred(const graph::Node& node, const ops::Roles& roles) const {
@@ -109,7 +128,7 @@ class Placing {
 
   bool follows(const graph::Node& node, const ops::Roles& roles) const {
     const std::string& input = node.inputs[roles.activations.front()];
-    if (out_.roles(index_.producer(input)) != nullptr) return true;
+    if (out_.roles(index_.producer(input)) != nullptr || on("ForceQuantizeNoInputCheck")) return true;
     // Float values that are moved stay float unless both ends are quantized for others.
     const auto carried = [this](const std::string& value) { return out_.values.contains(value); };
     return roles.kind == ops::Kind::movement && carried(input) && std::ranges::any_of(node.outputs, carried);
@@ -117,13 +136,33 @@ class Placing {
 
   void accept(const graph::Node& node, const ops::Roles& roles) {
     out_.nodes[node.name] = roles;
+    if (on("WeightsOnly")) return;
     for (const size_t input : roles.activations) {
       if (model_.initializer(node.inputs[input]) == nullptr) out_.values.insert(node.inputs[input]);
     }
+    if (config_.selection.open_nodes.contains(node.name) || config_.selection.open_op_types.contains(node.op_type)) return;
     const size_t outputs = roles.kind == ops::Kind::movement ? node.outputs.size() : 1;
     for (size_t k = 0; k < outputs; k++) {
       if (!node.outputs[k].empty()) out_.values.insert(node.outputs[k]);
     }
+  }
+
+  // No pair between this node and the one that alone reads it, where they run as one or the configuration says so.
+  void fuse(const graph::Node& node) {
+    const std::string& value = node.outputs.front();
+    const graph::Node* reader = sole_reader(value, index_);
+    if (out_.roles(reader) == nullptr) return;
+    const bool chosen = config_.selection.fused.contains(node.op_type + " " + reader->op_type) ||
+                        (node.is("Mul") && reader->is("Add") && on("RemoveQDQMulAdd"));
+    const bool curve = (reader->is("LeakyRelu") && on("RemoveQDQConvLeakyRelu")) ||
+                       (reader->is("PRelu") && on("RemoveQDQConvPRelu")) || (reader->is("Gelu") && on("RemoveQDQConvGelu"));
+    if (chosen || (curve && has_sums(node))) out_.values.erase(value);
+  }
+
+  static bool has_sums(const graph::Node& node) {
+    constexpr std::array types = {"Conv", "ConvTranspose", "Gemm",        "MatMul",
+                                  "Add",  "MaxPool",       "AveragePool", "GlobalAveragePool"};
+    return std::ranges::any_of(types, [&](const char* type) { return node.is(type); });
   }
 
   // MatMul with weights, then Add of a constant vector [out].

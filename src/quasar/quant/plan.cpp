@@ -38,6 +38,7 @@ Json to_json(const NodePlan& plan) {
   if (plan.weight) out["weight"] = to_json(*plan.weight);
   if (plan.bias) out["bias"] = to_json(*plan.bias);
   for (const auto& constant : plan.constants) out["constants"].push_back(to_json(constant));
+  if (plan.simulation) out["simulation"] = to_json(*plan.simulation);
   return out;
 }
 
@@ -55,6 +56,7 @@ Json to_json(const Plan& plan) {
   Json out{{"values", std::move(values)},
            {"nodes", std::move(nodes)},
            {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  if (!plan.folded.empty()) out["folded"] = plan.folded;
   for (const auto& [value, readers] : plan.conversions) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }

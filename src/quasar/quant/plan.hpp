@@ -4,11 +4,13 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/config.hpp"
+#include "quasar/quant/simulation.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/stats/statistics.hpp"
 
@@ -36,17 +38,22 @@ enum class Form { pairs, weights_only };
 struct NodePlan {
   Form form = Form::pairs;
   std::optional<ConstantPlan> weight = {};
-  std::optional<ConstantPlan> bias = {};     // int32, zero point 0, scale = s_input · s_weight
+  // int32, zero point 0, scale = s_input · s_weight; 8 and 16 bits: a scale of its own
+  std::optional<ConstantPlan> bias = {};
   std::vector<ConstantPlan> constants = {};  // that take part as activations: one side of Add, an input of Concat
   // Constants that stay in float with other values, by input. Not part of the hash: the plan's corrections decide them.
   std::map<size_t, Tensor> replaced = {};
+  std::optional<Simulation> simulation = {};  // how the node differs from the float model's
+  float least_weight_scale = 0;               // an NPU's limit for rounding that would choose a finer one; not part of the hash
   bool operator==(const NodePlan&) const = default;
 };
 
 struct Plan {
   std::map<std::string, QuantParams> values;   // value name -> Q/DQ pair that stands on it
   std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
+  std::set<std::string> folded;                // Relu and Clip that are removed: the pair behind them clips alike
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
+  bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};

@@ -12,12 +12,18 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/shift_rules.hpp"
+#include "quasar/quant/ties.hpp"
 #include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
 namespace {
 
 constexpr int64_t first_opset_of_blocks = 21;
+
+// ONNX Runtime's integer Softmax (1.30) overflows without saying so where its output's scale is below about 0.55/255: codes
+// become 0.
+constexpr double least_range_of_probabilities = 0.75;
 
 // The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
 QuantParams stored_as(DataType type, QuantParams params) {
@@ -64,7 +70,9 @@ class Resolver {
         seen_(seen),
         config_(config),
         target_(target),
+        npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
         placement_(place(index_, config, target, masked_values(index_, seen))),
+        ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config) {}
 
   Plan run() {
@@ -84,6 +92,9 @@ class Resolver {
         plan.conversions[value][name] = stored_as(target_.activation_type(params.type, 1), params);
       }
     }
+    plan.shifts = npu_;
+    for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) notes_.push_back(std::move(note));
+    if (on("FoldRelu")) fold(plan);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
@@ -129,12 +140,17 @@ class Resolver {
       return read_params(producer->inputs[produced->activations.front()], producer->name);
     const graph::Node* reader = sole_reader(value, index_);
     const ops::Roles* read = placement_.roles(reader);
-    if (produced != nullptr && read != nullptr && read->kind == ops::Kind::activation &&
-        !schemes_.converts(value, reader->name)) {
+    const bool clipped_next =
+        produced != nullptr && read != nullptr && read->kind == ops::Kind::activation && !schemes_.converts(value, reader->name);
+    if (clipped_next && target_.fuses(*producer, *reader) && on(reader->is("Relu") ? "RemoveQDQConvRelu" : "RemoveQDQConvClip")) {
       const QuantParams& clipped = params_of(reader->outputs.front());
-      if (target_.absorbs(*read->bounds, clipped)) absorbed_.insert(value);
-      return clipped;
+      if (target_.absorbs(*read->bounds, clipped)) {
+        absorbed_.insert(value);
+        return clipped;
+      }
     }
+    if (const auto& group = ties_.aligned(value); !group.empty() && same_scheme(group)) return aligned_params(group);
+    if (clipped_next) return params_of(reader->outputs.front());
     const Scheme& scheme = schemes_.written(value);
     // Rows of a table that is stored as codes are those codes.
     if (produced != nullptr && produced->weight && produced->activations.empty()) {
@@ -149,6 +165,48 @@ class Resolver {
     return params;
   }
 
+  bool same_scheme(const std::vector<std::string>& group) const {
+    const auto same = [&](const std::string& value) { return schemes_.written(value) == schemes_.written(group.front()); };
+    return std::ranges::all_of(group, same);
+  }
+
+  // One range for all: the union of what each of them would have.
+  QuantParams aligned_params(const std::vector<std::string>& group) {
+    const Scheme& scheme = schemes_.written(group.front());
+    stats::Range all;
+    for (const auto& value : group) {
+      const graph::Node* producer = index_.producer(value);
+      const ops::Roles* produced = placement_.roles(producer);
+      if (produced != nullptr && produced->kind == ops::Kind::movement) continue;  // its source is one of the group
+      const QuantParams own = own_params(value, scheme);
+      const Grid grid = grid_of(scheme.type, scheme.symmetric);
+      const auto end = [&](int64_t code) {
+        return static_cast<double>(own.scales[0]) * static_cast<double>(code - own.zero_points[0]);
+      };
+      all = {std::min(all.low, end(grid.low)), std::max(all.high, end(grid.high))};
+    }
+    const auto [scale, zero_point] = scale_for(all, scheme.type, scheme.symmetric, scheme.scale_type);
+    return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+  }
+
+  bool on(std::string_view key) const { return is_on(config_.switches, key, npu_); }
+
+  // Removes activations that the pair behind them makes superfluous.
+  void fold(Plan& plan) const {
+    for (const auto& [name, roles] : placement_.nodes) {
+      const graph::Node& node = *index_.node(name);
+      const auto output = plan.values.find(node.outputs.front());
+      if (roles.kind != ops::Kind::activation || !absorbed_.contains(node.inputs.front()) || output == plan.values.end())
+        continue;
+      const QuantParams& params = output->second;
+      const Grid grid = grid_of(params.type, false);
+      const auto end = [&](int64_t code) { return params.scales[0] * static_cast<float>(code - params.zero_points[0]); };
+      if (end(grid.low) < roles.bounds->low || end(grid.high) > roles.bounds->high) continue;
+      plan.folded.insert(name);
+      plan.nodes.erase(name);
+    }
+  }
+
   QuantParams own_params(const std::string& value, const Scheme& usual) {
     const auto own = config_.tensors.find(value);
     const Scheme scheme = own == config_.tensors.end() ? usual : overridden(usual, own->second);
@@ -159,7 +217,8 @@ class Resolver {
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    const stats::Range range = probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
+    stats::Range range = probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
+    if (probabilities && bits_of(scheme.type) == 8) range.high = std::max(range.high, least_range_of_probabilities);
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
@@ -187,28 +246,49 @@ class Resolver {
 
   NodePlan plan_node(const graph::Node& node, const ops::Roles& roles) {
     NodePlan plan;
-    const auto& [activation, weight] = schemes_.of(node.name);
+    const auto& weight = schemes_.of(node.name).weight;
     const auto constant = [&](size_t input) { return index_.model().initializer(node.inputs[input]); };
     if (roles.weight) {
       const Tensor& weights = *constant(roles.weight->input);
       plan.weight = ConstantPlan{roles.weight->input, constant_weight_params(node.inputs[roles.weight->input], roles.weight->axis,
                                                                              stored_scheme(roles, *weight))};
       check_blocks(plan.weight->params);
+      if (on("WeightsOnly")) return plan;
       // With blocks of inputs the sums are float, and so is the bias.
-      if (roles.bias && plan.weight->params.block == 0) {
-        const Tensor& bias = *constant(*roles.bias);
-        const float input_scale = read_params(node.inputs[roles.activations.front()], node.name).scales.front();
-        const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale, weight->scale_type);
-        if (raised > 0)
-          notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
-        plan.bias = ConstantPlan{*roles.bias, bias_params(plan.weight->params, bias, input_scale)};
-      }
+      if (roles.bias && on("QuantizeBias") && plan.weight->params.block == 0)
+        plan.bias = plan_bias(node, roles, *weight, *plan.weight);
     }
+    if (on("SimulateDPU"))
+      plan.simulation = simulation_of({node, index_.model(), shape_of(node.inputs.front())}, config_.switches, npu_);
     if (placement_.biased.contains(node.outputs.front())) return plan;
     for (const size_t input : roles.activations) {
-      if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values, *activation)});
+      if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values, node)});
     }
     return plan;
+  }
+
+  ConstantPlan plan_bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight) {
+    const Tensor& weights = *index_.model().initializer(node.inputs[weight.input]);
+    const Tensor& bias = *index_.model().initializer(node.inputs[*roles.bias]);
+    const bool wide = on("Int16Bias");
+    if (wide || !on("Int32Bias")) {
+      const bool powers = scheme.scale_type == ScaleType::power_of_two;
+      const Scheme own{.type = wide ? DataType::int16 : DataType::int8,
+                       .symmetric = true,
+                       .scale_type = scheme.scale_type,
+                       .range_method = powers ? "min_mse" : "min_max"};
+      return {*roles.bias, weight_params(bias, std::nullopt, own)};
+    }
+    const float input_scale = read_params(node.inputs[roles.activations.front()], node.name).scales.front();
+    const size_t raised = fit_to_bias(weight.params, weights, bias, input_scale, scheme.scale_type);
+    if (raised > 0)
+      notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
+    return {*roles.bias, bias_params(weight.params, bias, input_scale)};
+  }
+
+  const Shape* shape_of(const std::string& value) const {
+    const auto found = seen_.find(value);
+    return found == seen_.end() || found->second.shape.empty() ? nullptr : &found->second.shape;
   }
 
   void check_blocks(const QuantParams& params) const {
@@ -221,11 +301,13 @@ class Resolver {
 
   // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
   // clip up to 30 %, so the best power is looked for.
-  QuantParams constant_params(const Tensor& values, const Scheme& activation) const {
-    const Scheme scheme{.type = target_.constant_type(activation.type),
-                        .symmetric = activation.symmetric,
-                        .scale_type = activation.scale_type,
-                        .range_method = activation.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
+  QuantParams constant_params(const Tensor& values, const graph::Node& node) const {
+    const bool aligned = on("AlignEltwiseQuantType") || node.is("Concat") || node.is("Where");
+    const Scheme& like = aligned ? *schemes_.of(node.name).activation : config_.weight;
+    const Scheme scheme{.type = target_.constant_type(like.type),
+                        .symmetric = like.symmetric,
+                        .scale_type = like.scale_type,
+                        .range_method = like.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
     return weight_params(values, std::nullopt, scheme);
   }
 
@@ -233,7 +315,9 @@ class Resolver {
   const stats::Statistics& seen_;
   const Config& config_;
   const Target& target_;
+  const bool npu_;
   Placement placement_;
+  const Ties ties_;
   const NodeSchemes schemes_;
   std::map<const Scheme*, std::unique_ptr<RangeMethod>> methods_;
   std::unordered_map<std::string, QuantParams> params_;
@@ -254,7 +338,8 @@ std::vector<std::string> observed_values(const graph::Model& model) {
     const auto found = survey.quantizable.find(node.name);
     if (found == survey.quantizable.end()) continue;
     for (const size_t input : found->second.activations) add(node.inputs[input]);
-    if (found->second.kind != ops::Kind::movement) add(node.outputs.front());
+    // A Slice may have a range of its own (AlignSlice).
+    if (found->second.kind != ops::Kind::movement || node.is("Slice")) add(node.outputs.front());
   }
   return out;
 }
@@ -272,7 +357,10 @@ stats::Requests needs_of(const Config& config) {
 }
 
 Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target) {
-  Plan plan = Resolver(model, seen, config, target).run();
+  const bool npu = !target.shifts() && is_on(config.switches, "EnableNPUCnn", false);
+  const auto shifting = npu ? targets::table().make("xint8") : nullptr;
+  const Target& used = npu ? *shifting : target;
+  Plan plan = Resolver(model, seen, config, used).run();
   if (!config.mixed) return plan;
   LayerRule rule{.words = {},
                  .nodes = promoted_layers(model, seen, plan, *config.mixed),
@@ -285,7 +373,7 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
   Config mixed = config;
   mixed.mixed.reset();
   mixed.layers.push_back(std::move(rule));
-  plan = Resolver(model, seen, mixed, target).run();
+  plan = Resolver(model, seen, mixed, used).run();
   plan.notes.push_back(std::move(note));
   return plan;
 }

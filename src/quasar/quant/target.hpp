@@ -22,6 +22,10 @@ class Target {
   // Whether a matrix product with the sum of a constant vector behind it runs as one kernel with a wide bias, so that no Q/DQ
   // stand between them and the vector is not quantized to 8 bits.
   virtual bool fuses_bias() const = 0;
+  // Whether it shifts instead of multiplying (NPUs): power-of-two scales, 8-bit biases, the rules of rules/.
+  virtual bool shifts() const { return false; }
+  // Whether a producer and the activation that alone reads it may run as one operation, so that no pair stands between them.
+  virtual bool fuses(const graph::Node& /*producer*/, const graph::Node& /*activation*/) const { return true; }
   // The type in which a value is stored that `readers` inputs read; of the wanted width, the zero point moves with it.
   virtual DataType activation_type(DataType wanted, size_t readers) const = 0;
   // The type of a constant that takes part as an activation (one side of Add, an input of Concat).

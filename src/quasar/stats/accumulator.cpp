@@ -35,6 +35,15 @@ void Accumulator::add(std::span<const float> values) {
   if (histogram_) seen_.histogram.add(values, summary);
 }
 
+void Accumulator::note_shape(const Shape& shape) {
+  if (!shaped_) seen_.shape = shape;
+  shaped_ = true;
+  if (seen_.shape.size() != shape.size()) seen_.shape.clear();
+  for (size_t i = 0; i < seen_.shape.size(); ++i) {
+    if (seen_.shape[i] != shape[i]) seen_.shape[i] = -1;
+  }
+}
+
 TensorStats Accumulator::result() const {
   TensorStats result = seen_;
   if (seen_.count > 0) {

@@ -12,6 +12,8 @@ class Accumulator {
   explicit Accumulator(const Requests& requests);
   // One sample's values. The result depends on the order of the samples only through moving averages and the last bits of sums.
   void add(std::span<const float> values);
+  // The shape of the sample that was added last.
+  void note_shape(const Shape& shape);
   TensorStats result() const;
   size_t not_finite() const { return seen_.not_finite; }
 
@@ -20,6 +22,7 @@ class Accumulator {
   bool histogram_;
   std::set<double> averages_;
   double sum_ = 0, sum_squares_ = 0;
+  bool shaped_ = false;
 };
 
 }  // namespace quasar::stats

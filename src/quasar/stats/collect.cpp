@@ -103,6 +103,7 @@ class Pass {
     parallel_for(seen_.size(), threads_, [&](size_t v) {
       for (size_t i = 0; i < values.size() && bad[v] == none; ++i) {
         seen_[v].add(values[i][v].as<float>());
+        seen_[v].note_shape(values[i][v].shape());
         if (seen_[v].not_finite() > 0) bad[v] = next_ + i;
       }
     });

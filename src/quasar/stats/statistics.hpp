@@ -69,6 +69,7 @@ struct TensorStats {
   Histogram histogram{2};  // empty unless requested
   double mean = 0, mean_square = 0;
   uint64_t count = 0, not_finite = 0;
+  Shape shape = {};  // of one sample; −1 where samples differ; empty: not observed, a scalar, or of several ranks
 };
 
 // The statistics of one array (a weight, or a slice of it) as if it were the only sample. Values that are not finite are

@@ -215,7 +215,6 @@ namespace {
 const std::vector<std::string> later_samplers{"PartialFixed"};
 const std::vector<std::string> later_strategies{"two_stage", "auto",     "conservative", "basic",  "mse", "mse_v2",
                                                 "hawq_v2",   "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
-const std::vector<std::string> later_targets{"ort_cuda", "xint8"};
 
 // Fine-tuning stages are a later version's; a space without fine-tuning is searched flat in any version.
 void check_stages(Job& job) {
@@ -290,7 +289,7 @@ Job parse_job(const Json& given, const fs::path& base) {
                                                                   : "flat",
                                              later_strategies);
   const auto strategy = strategies::table().make(job.strategy);
-  job.target = quant::targets::table().resolve(keys.text("target"), later_targets);
+  job.target = quant::targets::table().resolve(keys.text("target"));
   job.search_space = keys.has("search_space") ? keys.json("search_space") : strategy->default_space(job.target);
   if (job.search_space.is_null()) {
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");

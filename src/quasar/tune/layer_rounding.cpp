@@ -106,7 +106,7 @@ class LayerRounding {
     std::vector<double> best(layer_.outputs, 1), least(layer_.outputs, INFINITY);
     double least_total = INFINITY;
     for (const double factor : factors) {
-      if (!bias_fits(factor)) continue;
+      if (!bias_fits(factor) || !within_limits(factor)) continue;
       set_scales(std::vector<double>(layer_.outputs, factor));
       const Result probe = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
         return quant::descend(problem, {.sweeps = 2, .threads = threads});
@@ -126,7 +126,7 @@ class LayerRounding {
 
   // Codes of the bias grow as the scale shrinks; half of int32 is left to the sum.
   bool bias_fits(double factor) const {
-    if (!plan_.bias || bias_ == nullptr) return true;
+    if (!plan_.bias || bias_ == nullptr || !sums_with_products()) return true;
     const auto scales = quant::bias_params(plan_.weight->params, *bias_, context_.input_scale).scales;
     const auto values = bias_->as<float>();
     for (size_t i = 0; i < values.size(); i++) {
@@ -134,6 +134,13 @@ class LayerRounding {
       if (std::abs(static_cast<double>(values[i])) > factor * scale * (1 << 30)) return factor == 1;
     }
     return true;
+  }
+
+  // A bias of 32 bits has the scale of the products; narrower ones have their own.
+  bool sums_with_products() const { return plan_.bias->params.type == DataType::int32; }
+
+  bool within_limits(double factor) const {
+    return static_cast<float>(static_cast<double>(plan_.weight->params.scales[0]) * factor) >= plan_.least_weight_scale;
   }
 
   void set_scales(const std::vector<double>& factors) {
@@ -196,9 +203,9 @@ class LayerRounding {
     const bool same_scales = params == plan_.weight->params;
     const Tensor stored = codes_tensor(params.type, weights_->shape(), as_stored<int32_t>(layer_, codes));
     plan_.weight->optimized = quant::Optimized{params, stored};
-    if (!plan_.bias || (!absorbs_ && same_scales)) return;
+    if (!plan_.bias || (!absorbs_ && (same_scales || !sums_with_products()))) return;
     const Tensor bias = absorbs_ ? Tensor::of(bias_->shape(), absorbing_bias(codes)) : *bias_;
-    const auto bias_params = quant::bias_params(params, *bias_, context_.input_scale);
+    const auto bias_params = sums_with_products() ? quant::bias_params(params, *bias_, context_.input_scale) : plan_.bias->params;
     plan_.bias->optimized = quant::Optimized{bias_params, quant::quantize(bias, bias_params)};
   }
 

@@ -7,6 +7,7 @@
 #include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/quant/check.hpp"
 #include "quasar/quant/rounding_options.hpp"
 #include "quasar/quant/weights.hpp"
 #include "quasar/tune/activation_scales.hpp"
@@ -53,6 +54,7 @@ void follow_refined_inputs(const graph::Model& model, quant::Plan& plan) {
   for (const auto& node : model.nodes) {
     const auto found = plan.nodes.find(node.name);
     if (found == plan.nodes.end() || !found->second.bias || !found->second.weight) continue;
+    if (found->second.bias->params.type != DataType::int32) continue;  // it has a scale of its own
     const auto refined = plan.refined.find(node.inputs[0]);
     if (refined == plan.refined.end()) continue;
     quant::ConstantPlan& bias = *found->second.bias;
@@ -155,9 +157,11 @@ void Rounder::refine(quant::Plan& plan, Material& material, const std::function<
   if (plan.refined.empty()) {
     const RefineOptions options{.memory_limit = options_.memory_limit / 4, .threads = options_.threads};
     plan.refined = refined_activations(model_, plan, material.samples, options, check);
+    if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
     const std::lock_guard lock(material.guard);
     material.refined[hash] = plan.refined;
   }
+  if (plan.shifts) quant::limit_weight_scales(plan, quant::network_of(quant::apply(model_, plan)));
   follow_refined_inputs(model_, plan);
 }
 

@@ -94,8 +94,8 @@ TEST(Config, ContradictionsHaveReasons) {
       {R"({"weight": "MX9Spec"})", "microscaling"},
       {R"({"weight": "MXFP4E2M1Spec"})", "microscaling"},
       {R"({"activation": "BFloat16Spec"})", "not yet supported"},
-      {R"({"AlignConcat": true})", "not yet supported"},
-      {R"({"Int32Bias": false})", "not yet supported"},
+      {R"({"AdjustShiftCut": true})", "needs power-of-two scales"},
+      {R"({"UseUnsignedReLU": true})", "UInt8Spec"},
       {R"({"activation": "Int17Spec"})", "did you mean 'Int16Spec'?"}};
   for (const auto& [text, reason] : cases)
     EXPECT_NE(contradiction(words(text)).find(reason), std::string::npos) << contradiction(words(text));

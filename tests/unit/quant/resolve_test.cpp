@@ -62,6 +62,19 @@ TEST(Resolve, AClipsGridStaysWithinItsBounds) {
   }
 }
 
+// ONNX Runtime's integer Softmax overflows where the scale of its output is small.
+TEST(Resolve, ProbabilitiesKeepAWideRange) {
+  const auto model = separable();
+  auto seen = made_up_statistics(model);
+  seen["Softmax_0_out"] = stats::of_values(std::vector<float>{0.0F, 0.3F}, {.histogram = true});
+  for (const char* target : {"ort_cpu", "generic"}) {
+    const auto plan = resolve(model, seen, config_of(DataType::uint8, false), *targets::table().make(target));
+    EXPECT_FLOAT_EQ(plan.values.at("Softmax_0_out").scales[0], 0.75F / 255);
+    const auto wide = resolve(model, seen, config_of(DataType::uint16, false), *targets::table().make(target));
+    EXPECT_FLOAT_EQ(wide.values.at("Softmax_0_out").scales[0], 0.3F / 65535);
+  }
+}
+
 TEST(Resolve, MovedValuesShareTheirScale) {
   const auto plan = plan_of(branches(), config_of(DataType::uint8, false));
   EXPECT_EQ(plan.values.at("MaxPool_0_out"), plan.values.at("Conv_0_out"));

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
+#include <map>
 
 #include "quasar/cli/command.hpp"
 
@@ -12,10 +13,12 @@ namespace {
 class Inspect final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "an ONNX model")->required();
-    app.add_option("--target", target_, "what the model must run on")->capture_default_str();
+    app.add_option("model", model_, "an ONNX model: float, or quantized with a target that has rules")->required();
+    app.add_option("--target", target_, "what the model must run on; see `quasar list targets`");
     app.add_flag("--json", json_, "as JSON");
-    app.footer("Example: quasar inspect model.onnx");
+    app.footer(
+        "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some.\n"
+        "Examples: quasar inspect model.onnx\n          quasar inspect best.onnx --target xint8");
   }
 
   int run() override {
@@ -25,28 +28,66 @@ class Inspect final : public Command {
     } else {
       print(facts);
     }
-    return exit_done;
+    return facts.contains("rules") && !facts["rules"]["violations"].empty() ? exit_goal_missed : exit_done;
   }
 
  private:
-  static void print(const Json& facts) {
-    std::cout << facts["model"].get<std::string>() << ": " << facts["nodes"].size() << " nodes, " << facts["parameters"]
-              << " parameters, " << facts["bytes"] << " bytes, opset " << facts["opset"] << "\n";
+  void print(const Json& facts) const {
+    std::cout << facts["model"].get<std::string>() << ": " << facts["parameters"] << " parameters, " << facts["bytes"]
+              << " bytes, opset " << facts["opset"] << "\n";
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
+    if (facts.contains("rules")) return print_violations(facts["rules"]);
     std::cout << "\nOperators (after clean-up):\n";
     for (const auto& [type, count] : facts["operators"].items())
       std::cout << "  " << std::left << std::setw(24) << type << count << "\n";
-    std::cout << "\nWhat a default configuration would do:\n";
-    for (const auto& node : facts["nodes"]) {
-      const std::string why = node.value("why", "");
-      std::cout << "  " << std::left << std::setw(12) << node["type"].get<std::string>() << std::setw(40)
-                << node["name"].get<std::string>() << " "
-                << (node["quantized"].get<bool>() ? "quantized" : "float" + (why.empty() ? "" : ": " + why)) << "\n";
+    print_nodes(facts);
+  }
+
+  static void print_violations(const Json& rules) {
+    const size_t count = rules["violations"].size();
+    std::cout << "\n"
+              << rules["layers"] << " quantized layers, " << count << " violations of the rules of "
+              << rules["target"].get<std::string>() << "\n";
+    for (const auto& violation : rules["violations"]) {
+      std::cout << "  " << violation["node"].get<std::string>() << "  " << violation["rule"].get<std::string>() << ": "
+                << violation["what"].get<std::string>() << "\n";
     }
   }
 
-  std::string model_, target_ = "ort_cpu";
+  static std::string fate(const Json& node) {
+    const std::string said = node.value(node["quantized"].get<bool>() ? "as" : "why", "");
+    return (node["quantized"].get<bool>() ? "quantized" : "float") + (said.empty() ? "" : ": " + said);
+  }
+
+  // With a target its answer for every node, otherwise how many nodes each would quantize and where they differ.
+  void print_nodes(const Json& facts) const {
+    const std::string chosen = facts["target"].get<std::string>();
+    std::cout << "\nWhat " << chosen << " would do (scheme " << facts["schemes"][chosen].get<std::string>() << "):\n";
+    for (const auto& node : facts["nodes"]) {
+      std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << std::setw(40)
+                << node["name"].get<std::string>() << " " << fate(node) << "\n";
+    }
+    if (!target_.empty()) return;
+    std::cout << "\nTargets:\n";
+    for (const auto& [name, scheme] : facts["schemes"].items()) {
+      size_t quantized = 0;
+      std::map<std::string, size_t> reasons;
+      for (const auto& node : facts["nodes"]) {
+        const Json& said = node["targets"][name];
+        if (said["quantized"].get<bool>()) {
+          quantized++;
+        } else {
+          reasons[node["type"].get<std::string>() + ": " + said["why"].get<std::string>()]++;
+        }
+      }
+      std::cout << "  " << std::left << std::setw(10) << name << " " << quantized << " of " << facts["nodes"].size()
+                << " nodes quantized (scheme " << scheme.get<std::string>() << ")\n";
+      for (const auto& [reason, count] : reasons) std::cout << "             " << count << " × " << reason << "\n";
+    }
+  }
+
+  std::string model_, target_;
   bool json_ = false;
 };
 

@@ -44,6 +44,9 @@ class OrtCpu final : public Target {
   }
 
   std::string remark(const Config& config) const override {
+    const auto for_npus = [](const Scheme& scheme) { return scheme.scale_type == ScaleType::power_of_two && scheme.symmetric; };
+    if (!simulated(config) && for_npus(config.activation) && for_npus(config.weight))
+      return "power-of-two scales alone do not make a model for NPUs: target xint8 keeps their rules";
     if (!simulated(config)) return "";
     const bool four = bits_of(config.activation.type) == 4 || bits_of(config.weight.type) == 4;
     return std::string("ONNX Runtime's CPU has no integer kernels for ") + (four ? "4" : "16") +
