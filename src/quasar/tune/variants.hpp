@@ -58,7 +58,8 @@ class Variants {
   // The plan of a configuration, before rounding is optimized. Throws Error when it cannot be carried out.
   quant::Plan plan(const quant::Config& config, const quant::Target& target);
 
-  // The quantized model of a plan for this configuration; the plan gets the rounding that was found. `check` is called between layers; what it throws ends the work.
+  // The quantized model of a plan for this configuration; the plan gets the rounding that was found. `check` is called between
+  // layers; what it throws ends the work.
   Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
  private:
