@@ -386,7 +386,10 @@ JobTranslation job_from_v1(const Json& given) {
   words.erase("advanced_fastft_params");
   if (!words.contains("search_algo")) words["search_algo"] = "grid_search";
   const auto translate = [&](Json& space) {
-    if (!is_v1(space) && !space.empty()) return;
+    if (!is_v1(space) && !space.empty()) {
+      if (!quant_config.is_null()) throw Error("quant_config belongs to v1's spaces; this one is hierarchical: " + space.dump());
+      return;
+    }
     Translation translated = from_v1(space, base);
     space = std::move(translated.space);
     out.notes.insert(out.notes.end(), translated.notes.begin(), translated.notes.end());
