@@ -55,8 +55,7 @@ Json over_preset(const Json& words, const Json& preset) {
 }
 
 Json with_preset(const Json& words) {
-  static const std::vector<std::string> later{"XINT8_SEARCH", "A8W8_SEARCH", "A16W8_SEARCH", "ADVANCED_SEARCH",
-                                              "search_space_XINT8"};
+  static const std::vector<std::string> later{"A8W8_SEARCH", "A16W8_SEARCH", "search_space_XINT8"};
   const Json name = words.value("preset", Json());
   if (name.is_null()) return words;
   if (!name.is_string()) throw Error("preset is " + name.dump() + ", but must be a name: " + joined(presets::table().names()));
