@@ -16,6 +16,8 @@
 namespace quasar::search {
 namespace {
 
+constexpr uint64_t most_attempts = 1000;  // to draw a point that the space does not refuse
+
 class Loop {
  public:
   Loop(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
@@ -39,7 +41,7 @@ class Loop {
     for (const auto& condition : conditions_) {
       if (const auto limit = condition->limit()) total_ = std::min(*limit, total_.value_or(*limit));
     }
-    if (const auto size = space.size()) total_ = std::min(*size, total_.value_or(*size));
+    if (const auto size = space.valid()) total_ = std::min(*size, total_.value_or(*size));
   }
 
   RunResult run() {
@@ -154,10 +156,26 @@ class Loop {
       first_.pop_front();
       return out;
     }
-    // A stream of its own, not that of the objective.
     const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
-    Rng rng(seed_of(seed_of(options_.seed, number), 1));
-    return sampler_.next({space_, study_.trials(), study_.directions(), options_.cost, options_.seed}, rng);
+    for (uint64_t attempt = 0; attempt < most_attempts; ++attempt) {
+      // A stream of its own, not that of the objective.
+      Rng rng(seed_of(seed_of(options_.seed, number), 1 + attempt));
+      auto point = attempt < most_attempts / 10 ? sampled(rng) : space_.sample(rng);
+      if (!point || space_.refused(*point).empty()) return point;
+    }
+    throw Error("of " + std::to_string(most_attempts) + " points drawn from the search space none is possible");
+  }
+
+  std::optional<Point> sampled(Rng& rng) {
+    return sampler_.next({space_, history(), study_.directions(), options_.cost, options_.seed}, rng);
+  }
+
+  // The study's trials, those of an earlier study before them.
+  std::span<const Trial> history() {
+    if (options_.prior.empty()) return study_.trials();
+    together_.assign(options_.prior.begin(), options_.prior.end());
+    together_.insert(together_.end(), study_.trials().begin(), study_.trials().end());
+    return together_;
   }
 
   // The trial's end; without the lock, this is where the time goes.
@@ -263,6 +281,7 @@ class Loop {
   Claims claims_;
   Tracker tracker_;
   std::deque<Point> first_;
+  std::vector<Trial> together_;
   std::map<int64_t, std::vector<Trial>> waiting_;  // duplicates of trials that are still running
   std::optional<std::pair<RunResult::End, std::string>> end_;
   std::optional<uint64_t> total_;

@@ -58,6 +58,7 @@ struct RunOptions {
   size_t n_jobs = 1;
   std::vector<Point> first = {};  // tried before the sampler is asked; those already tried are skipped
   std::string stage = "";         // names the trials of this run, if one study holds several runs
+  std::vector<Trial> prior = {};  // of an earlier study (number < 0, from as_prior): the sampler learns from them
   Cost cost = {};
   Listener listener = {};
   std::stop_token stop = {};

@@ -211,7 +211,23 @@ Space Space::pinned(const Point& point) const {
     if (const Json* value = point.find(p.name)) p.pinned = admitted_or_throw(p, *value);
   }
   out.count_points();
+  out.forbid(refusal_);
   return out;
+}
+
+void Space::forbid(Refusal refusal) {
+  refusal_ = std::move(refusal);
+  forbidden_.clear();
+  const auto count = size();
+  if (!refusal_ || !count || *count > most_looked_through) return;
+  for (uint64_t i = 0; i < *count; ++i) {
+    if (!refusal_(at(i)).empty()) forbidden_.insert(i);
+  }
+}
+
+std::optional<uint64_t> Space::valid() const {
+  const auto count = size();
+  return count ? std::optional(*count - forbidden_.size()) : std::nullopt;
 }
 
 }  // namespace quasar::search

@@ -12,9 +12,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -50,9 +53,15 @@ struct Parameter {
   std::string group;   // "" at level 1
   std::string member;  // its key within the group, or at level 1
   DistributionPtr distribution;
-  std::vector<Condition> conditions;  // all must hold
-  std::optional<Json> pinned;         // held at this value; the distribution stays, so that one study can hold both
+  std::vector<Condition> conditions;   // all must hold
+  std::optional<Json> pinned;          // held at this value; the distribution stays, so that one study can hold both
+  DistributionPtr recorded = nullptr;  // what a study stores: the union over the spaces that share it; nullptr: the distribution
+
+  const DistributionPtr& in_study() const { return recorded ? recorded : distribution; }
 };
+
+// Why a point cannot be tried; "" for one that can.
+using Refusal = std::function<std::string(const Point&)>;
 
 class Space {
  public:
@@ -105,6 +114,33 @@ class Space {
   // parameter cannot have.
   Space pinned(const Point& point) const;
 
+  // Takes out the points that `refusal` refuses: those of a space of at most `most_looked_through` points at once, those of a
+  // larger one when they are drawn.
+  static constexpr uint64_t most_looked_through = 20000;
+  void forbid(Refusal refusal);
+  std::string refused(const Point& point) const { return refusal_ ? refusal_(point) : ""; }
+
+  // Indices of the refused points, where the space was looked through; empty otherwise.
+  const std::unordered_set<uint64_t>& forbidden() const { return forbidden_; }
+
+  // size() without the refused points that are known.
+  std::optional<uint64_t> valid() const;
+
+  // A point with these values and the parents that they need, the rest drawn; nullopt where values contradict each other. The
+  // point may be refused.
+  std::optional<Point> with(const std::map<std::string, Json>& values, Rng& rng) const;
+
+  // Points that show every pair of values (of a range: both ends) that can stand together; where that would be too many,
+  // every single value.
+  std::vector<Point> cover() const;
+
+  // All parameters of several spaces that share a study, to decode and record the points of any of them: choices are united,
+  // ranges enclose each other's. Throws Error where one has a list and another a range, or ranges of different kinds.
+  static Space together(const std::vector<Space>& spaces);
+
+  // The same space, recorded in a study as `shared` (from together()) says.
+  Space recorded_as(const Space& shared) const;
+
  private:
   class Counter;  // numbers the points of a finite space
 
@@ -112,7 +148,9 @@ class Space {
   std::vector<std::pair<std::string, Json>> flattened(const Json& words) const;  // a configuration by study names
 
   std::vector<Parameter> parameters_;
-  std::vector<std::string> order_;          // level-1 keys and groups as in the file
+  std::vector<std::string> order_;  // level-1 keys and groups as in the file
+  Refusal refusal_;
+  std::unordered_set<uint64_t> forbidden_;
   std::shared_ptr<const Counter> counter_;  // shared by copies of the space, never changed; nullptr: not finite
 };
 

@@ -40,11 +40,21 @@ void Study::check(const Space& space) const {
     for (size_t i = 0; i < trial.distributions.size(); ++i) {
       const auto& [name, value] = trial.point.values()[i];
       const Parameter* parameter = space.find(name);
-      if (parameter == nullptr || *parameter->distribution == *trial.distributions[i]) continue;
-      throw Error("the study '" + record_.name + "' cannot be continued with this search space: trial " +
-                  std::to_string(trial.number) + " drew '" + name +
-                  "' from other choices or bounds; restore them, or choose another study_name");
+      if (parameter == nullptr || *parameter->in_study() == *trial.distributions[i]) continue;
+      throw Error(
+          "the study '" + record_.name + "' cannot be continued with this search space: trial " + std::to_string(trial.number) +
+          " drew '" + name +
+          "' from other choices or bounds; restore them, or start a new search in another output_dir that this one teaches "
+          "(warm_start: the folder of this study)");
     }
+  }
+}
+
+void Study::reconsider(const std::function<bool(const Trial&)>& is_candidate) {
+  for (Trial& trial : trials_) {
+    if (trial.state != State::complete || trial.values.empty()) continue;
+    trial.user_attributes.erase(attribute::candidate);
+    if (is_candidate(trial)) trial.user_attributes[attribute::candidate] = true;
   }
 }
 
@@ -56,7 +66,7 @@ const Trial& Study::start(const Space& space, const Point& point, const Json& us
   for (const auto& [name, value] : point.values()) {
     const Parameter* parameter = space.find(name);
     if (parameter == nullptr) throw Error("the point has '" + name + "', which is not in the search space");
-    trial.distributions.push_back(parameter->distribution);
+    trial.distributions.push_back(parameter->in_study());
   }
   storage_.start(record_.id, trial);
   trials_.push_back(std::move(trial));

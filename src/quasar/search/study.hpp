@@ -1,6 +1,7 @@
 // A study: trials towards one goal, in memory and in its storage.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ class Study {
   // Throws Error when a finished trial used one of the space's parameters with other choices or bounds: such a study cannot be
   // continued with this space.
   void check(const Space& space) const;
+
+  // Says anew which complete trials are good enough, for a study that is continued with another tolerance.
+  void reconsider(const std::function<bool(const Trial&)>& is_candidate);
 
   // Ask: a new running trial at this point. The reference holds until the next start().
   const Trial& start(const Space& space, const Point& point, const Json& user_attributes = Json::object());

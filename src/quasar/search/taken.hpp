@@ -10,7 +10,8 @@ namespace quasar::search {
 
 class Taken {
  public:
-  // Indices of the points that are running or finished, interrupted ones excepted. Looks only at trials that came since the
+  // Indices of the points that are running, finished or refused by the space; interrupted trials and those of earlier studies
+  // do not count. Looks only at trials that came since the
   // last call, so that asking stays cheap in a long study.
   const std::unordered_set<uint64_t>& update(const History& history);
 

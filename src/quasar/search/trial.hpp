@@ -43,6 +43,7 @@ struct Trial {
   std::optional<Time> start, complete;
 
   bool finished() const { return state == State::complete || state == State::pruned || state == State::failed; }
+  bool is_prior() const { return number < 0; }  // of an earlier study: samplers learn from it, its point is tried again
   bool interrupted() const { return user_attributes.contains(attribute::interrupted); }
   bool is_candidate() const { return user_attributes.value(attribute::candidate, false); }
   bool is_duplicate() const { return user_attributes.contains(attribute::duplicate_of); }

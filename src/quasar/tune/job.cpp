@@ -14,7 +14,9 @@
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/tune/preset.hpp"
+#include "quasar/tune/spaces.hpp"
 #include "quasar/tune/strategy.hpp"
+#include "quasar/tune/v1.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -27,11 +29,8 @@ struct LaterKey {
 };
 
 const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> all{
-      {"search_spaces", nullptr},    {"tuning_criterion", nullptr},     {"quant_level", nullptr},
-      {"approach", "static"},        {"op_type_dict", nullptr},         {"op_name_dict", nullptr},
-      {"warm_start", nullptr},       {"advanced_fastft_search", false}, {"advanced_fastft_params", nullptr},
-      {"custom_op_library", nullptr}};
+  static const std::vector<LaterKey> all{{"tuning_criterion", nullptr}, {"quant_level", nullptr},  {"approach", "static"},
+                                         {"op_type_dict", nullptr},     {"op_name_dict", nullptr}, {"custom_op_library", nullptr}};
   return all;
 }
 
@@ -153,11 +152,28 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "split", .fallback = nullptr, .help = "{calibration: 100, evaluation: 300, holdout: rest, seed: 0}"},
       {.name = "preset", .fallback = nullptr, .help = "fills the keys that are left out; see `quasar list presets`"},
       {.name = "search_space", .fallback = nullptr, .help = "what may vary"},
+      {.name = "search_spaces",
+       .fallback = nullptr,
+       .help = "several spaces, searched in this order; names of presets stand for theirs"},
+      {.name = "quant_config",
+       .fallback = nullptr,
+       .help = "v1: what holds where the space says nothing; a scheme's name or a mapping",
+       .aliases = {"default_config"}},
+      {.name = "advanced_fastft_search", .fallback = false, .help = "v1: NumIterations and LearningRate as ranges"},
+      {.name = "advanced_fastft_params",
+       .fallback = nullptr,
+       .help = "v1: {sampler_algo: TPE, direction: minimize, n_trials: 10}"},
+      {.name = "warm_start",
+       .fallback = nullptr,
+       .help = "an earlier search's output folder or database: its trials teach the sampler"},
       {.name = "strategy",
        .fallback = nullptr,
        .help = "who decides what is tried next (flat; repair with accuracy_criterion and no search_space)"},
       {.name = "two_stage_search", .fallback = false, .help = "calibration first, then fine-tuning"},
-      {.name = "search_algo", .fallback = "TPE", .help = "sampler; see `quasar list samplers`", .aliases = {"sampler"}},
+      {.name = "search_algo",
+       .fallback = nullptr,
+       .help = "sampler (default TPE), or {name: Random, uniform: true} with its options; see `quasar list samplers`",
+       .aliases = {"sampler"}},
       {.name = "search_metric", .fallback = nullptr, .help = "name or list: the first is the objective (default L2)"},
       {.name = "objectives",
        .fallback = nullptr,
@@ -213,18 +229,62 @@ namespace {
 
 // What the sampler and the strategy of this name will be in a later version.
 const std::vector<std::string> later_samplers{"PartialFixed"};
-const std::vector<std::string> later_strategies{"two_stage", "auto",     "conservative", "basic",  "mse", "mse_v2",
-                                                "hawq_v2",   "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
+const std::vector<std::string> later_strategies{"auto",     "conservative", "basic",  "mse", "mse_v2", "hawq_v2",
+                                                "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
 
-// Fine-tuning stages are a later version's; a space without fine-tuning is searched flat in any version.
-void check_stages(Job& job) {
-  for (const auto& [name, choices] : job.search_space.items()) {
-    if (normalized(name) != "algorithms") continue;
-    for (const auto& choice : choices.is_array() ? choices : Json::array({choices})) {
-      if (!choice.is_null())
-        throw Error("two_stage_search is not yet supported; without it, algorithms are searched with everything else");
+// The sampler by name, or as {name: …, option: value}: options are checked here, before anything runs.
+void read_sampler(Job& job, const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("search_algo is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  job.search_algo = search::samplers::table().resolve(name.get<std::string>(), later_samplers);
+  search::samplers::table().make(job.search_algo, options);
+  job.sampler_options = options;
+}
+
+// A name in search_spaces stands for the space of that preset.
+Json named_space(const Json& name) {
+  const Json words = presets::table().make(name.get<std::string>())->words();
+  return words.value("search_space", Json::object());
+}
+
+void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
+  const Json several = keys.json("search_spaces");
+  if (!several.is_null()) {
+    if (keys.has("search_space")) throw Error("search_space and search_spaces are given; keep one of them");
+    if (!several.is_array() || several.empty())
+      throw Error("search_spaces must be a list of search spaces, not " + several.dump());
+    for (const Json& space : several) job.spaces.push_back(space);
+  } else {
+    job.spaces.push_back(keys.has("search_space") ? keys.json("search_space") : strategy.default_space(job.target));
+  }
+  if (job.spaces[0].is_null())
+    throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
+  for (Json& space : job.spaces) {
+    if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
+    if (keys.has("calibration_sampling_size")) {
+      const Json sizes = keys.json("calibration_sampling_size");
+      space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
+    }
+    for (auto& note : quant::notes_on_inert_options(space)) {
+      if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
     }
   }
+}
+
+std::string strategy_of(const Options& keys) {
+  const bool has_space = keys.has("search_space") || keys.has("search_spaces");
+  std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
+  if (keys.flag("two_stage_search")) name = "two_stage";
+  if (keys.has("strategy")) name = keys.text("strategy");
+  return strategies::table().resolve(name, later_strategies);
+}
+
+// Without fine-tuning there is one stage only.
+void check_stages(Job& job) {
+  if (job.strategy != "two_stage" || std::ranges::any_of(job.spaces, has_fine_tuning)) return;
+  job.strategy = "flat";
   job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");
 }
 
@@ -275,36 +335,35 @@ Json canonical_keys(const Json& words) {
 Job parse_job(const Json& given, const fs::path& base) {
   if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
   Json words = with_preset(canonical_keys(given));
+  if (words.contains("search_spaces") && words["search_spaces"].is_array()) {
+    for (Json& space : words["search_spaces"]) space = space.is_string() ? named_space(space) : space;
+  }
   Job job;
   job.words = words;
+  JobTranslation v1 = job_from_v1(words);
+  words = std::move(v1.words);
+  job.translated = v1.translated;
+  job.warnings = std::move(v1.notes);
   refuse_later_keys(words);
   const Options keys(job_keys(), words, "configuration");
   job.base = base;
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
   job.model = from(base, keys.text("model_input"));
   read_data_keys(job, keys);
-  const bool repairs = keys.has("accuracy_criterion") && !keys.has("search_space");
-  job.strategy = strategies::table().resolve(keys.has("strategy") ? keys.text("strategy")
-                                             : repairs            ? "repair"
-                                                                  : "flat",
-                                             later_strategies);
-  const auto strategy = strategies::table().make(job.strategy);
   job.target = quant::targets::table().resolve(keys.text("target"));
-  job.search_space = keys.has("search_space") ? keys.json("search_space") : strategy->default_space(job.target);
-  if (job.search_space.is_null()) {
-    throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
+  job.strategy = strategy_of(keys);
+  const auto strategy = strategies::table().make(job.strategy);
+  read_spaces_key(job, keys, *strategy);
+  if (keys.has("recipes")) {
+    for (Json& space : job.spaces) fix_recipes(space, keys.json("recipes"));
   }
-  if (!job.search_space.is_object()) throw Error("search_space must be a mapping, not " + job.search_space.dump());
-  if (keys.has("calibration_sampling_size")) {
-    const Json sizes = keys.json("calibration_sampling_size");
-    job.search_space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
+  check_stages(job);
+  read_sampler(job, keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
+  if (keys.has("warm_start")) {
+    if (!keys.json("warm_start").is_string())
+      throw Error("warm_start is " + keys.json("warm_start").dump() + ", but must be a path");
+    job.warm_start = keys.json("warm_start").get<std::string>();
   }
-  if (keys.has("recipes")) fix_recipes(job.search_space, keys.json("recipes"));
-  for (auto& note : quant::notes_on_inert_options(job.search_space)) job.warnings.push_back(std::move(note));
-  if (keys.flag("two_stage_search")) {
-    check_stages(job);
-  }
-  job.search_algo = search::samplers::table().resolve(keys.text("search_algo"), later_samplers);
   read_goals(job, keys);
   for (const auto& metric : strategy->metrics()) {
     if (std::find(job.metrics.begin(), job.metrics.end(), metric) == job.metrics.end()) job.metrics.push_back(metric);

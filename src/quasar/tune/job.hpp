@@ -19,7 +19,10 @@ struct Job {
   std::filesystem::path model;
   Json calibration, evaluation, holdout;  // reader descriptions; null: none
   Json data, split;                       // one reader and how to split it; null: the three above
-  Json search_space;
+  std::vector<Json> spaces;               // what may vary, hierarchical: one or several in order
+  bool translated = false;                // the spaces were given in v1's form
+  std::string warm_start;                 // an earlier study: folder, database file or URL; "": none
+  Json sampler_options = Json::object();
   std::vector<Json> enqueue;  // configurations tried first, as words
   std::string strategy, search_algo, target;
   Goals goals;

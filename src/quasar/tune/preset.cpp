@@ -1,6 +1,45 @@
 #include "quasar/tune/preset.hpp"
 
+#include <algorithm>
+
 namespace quasar::tune {
+namespace {
+
+bool has_choice(const Json& choices, const Json& value) {
+  const auto same = [&](const Json& choice) {
+    if (choice.is_string() && value.is_string())
+      return normalized(choice.get<std::string>()) == normalized(value.get<std::string>());
+    return choice == value;
+  };
+  return choices.is_array() ? std::ranges::any_of(choices, same) : same(choices);
+}
+
+// Whether the group can still exist: `algorithms: [null]` leaves none of adaround_params.
+bool is_reachable(const Json& group, const Json& space) {
+  const Json only_if = group.value("only_if", Json());
+  const auto left = [&](const std::string& parent) { return space.value(parent, Json()); };
+  if (only_if.is_string()) {
+    const Json choices = left(only_if.get<std::string>());
+    return choices.is_array() ? std::ranges::any_of(choices, [](const Json& c) { return !c.is_null(); }) : !choices.is_null();
+  }
+  if (!only_if.is_object()) return true;
+  for (const auto& [parent, value] : only_if.items()) {
+    if (space.contains(parent) && !has_choice(left(parent), value)) return false;
+  }
+  return true;
+}
+
+// The user's choices over the preset's; groups of the preset that these make impossible go.
+Json merged_space(const Json& given, const Json& preset) {
+  Json out = preset;
+  for (const auto& [name, choices] : given.items()) out[name] = choices;
+  for (const auto& [name, group] : preset.items()) {
+    if (group.is_object() && !given.contains(name) && !is_reachable(group, out)) out.erase(name);
+  }
+  return out;
+}
+
+}  // namespace
 
 Json over_preset(const Json& words, const Json& preset) {
   Json merged = preset;
@@ -10,14 +49,13 @@ Json over_preset(const Json& words, const Json& preset) {
       merged[key] = value;
       continue;
     }
-    for (const auto& [name, choices] : value.items()) merged[key][name] = choices;
+    merged[key] = merged_space(value, merged.at(key));
   }
   return merged;
 }
 
 Json with_preset(const Json& words) {
-  static const std::vector<std::string> later{"XINT8_SEARCH", "A8W8_SEARCH", "A16W8_SEARCH", "ADVANCED_SEARCH",
-                                              "search_space_XINT8"};
+  static const std::vector<std::string> later{"A8W8_SEARCH", "A16W8_SEARCH", "search_space_XINT8"};
   const Json name = words.value("preset", Json());
   if (name.is_null()) return words;
   if (!name.is_string()) throw Error("preset is " + name.dump() + ", but must be a name: " + joined(presets::table().names()));

@@ -1,6 +1,7 @@
 #include "quasar/tune/search.hpp"
 
-#include <set>
+#include <algorithm>
+#include <chrono>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
@@ -11,14 +12,13 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/node_names.hpp"
-#include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/portrait.hpp"
-#include "quasar/tune/precision.hpp"
 #include "quasar/tune/quantize.hpp"
 #include "quasar/tune/strategy.hpp"
 #include "quasar/tune/trial.hpp"
+#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -33,56 +33,29 @@ data::Splits open_data(const Job& job, const graph::Model& model) {
   return splits;
 }
 
-// Every configuration of a space of this size is looked at before the start; a larger one is checked trial by trial.
-constexpr uint64_t enumerable = 20000;
-
-// What the configurations of the space need; wrong words are found before anything runs.
-// What the configurations of the space need of the samples; wrong words are found here, before anything runs. Rounding is left
-// out: it needs no statistics, and its ranges may be continuous.
-struct Needs {
-  CalibrationNeeds calibration;
-  std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
-};
-
-Needs needs_of(const Json& search_space) {
-  const search::Space space = search::Space::parse(quant::without_rounding(search_space));
-  Needs needs;
-  const auto size = space.size();
-  if (!size || *size > enumerable) {
-    throw Error("search_space has " + (size ? std::to_string(*size) : std::string("infinitely many")) +
-                " points; spaces of more than " + std::to_string(enumerable) + " points are not yet supported");
-  }
-  for (uint64_t i = 0; i < *size; ++i) {
-    const quant::Config config = quant::parse_config(space.decode(space.at(i)));
-    needs.calibration.add(config);
-    needs.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
-  }
-  return needs;
-}
-
 // Everything that a job needs before its first trial.
 struct Setting {
-  search::Space space;
+  Spaces spaces;
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<quant::Target> target;
   graph::Model original, model;  // as it came, and after clean-up
   data::Splits samples;
-  CalibrationNeeds needs;
+  std::vector<search::Trial> earlier;  // of the study that warm_start names
 };
 
 // Loads and checks whatever can be wrong, without writing anything.
 Setting prepare(const Job& job) {
   Setting setting;
-  const Needs needs = needs_of(job.search_space);
-  setting.needs = needs.calibration;
+  setting.spaces = read_spaces(job);
   setting.strategy = strategies::table().make(job.strategy);
-  setting.strategy->check(job, search::Space::parse(job.search_space));
+  setting.strategy->check(job, setting.spaces);
+  setting.earlier = earlier_trials(job);
   setting.target = quant::targets::table().make(job.target);
   setting.original = graph::load(job.model);
   setting.model = runtime::prepare(setting.original);
-  setting.space = search::Space::parse(setting.strategy->space_of(job, setting.model, *setting.target));
+  setting.spaces.extend([&](size_t i) { return setting.strategy->space_of(job.spaces[i], setting.model, *setting.target); });
   const quant::NodeNames names(setting.original, setting.model);
-  for (const auto& [said, config] : needs.names) names.resolved(config);
+  for (const auto& [said, config] : setting.spaces.names) names.resolved(config);
   setting.samples = open_data(job, setting.model);
   return setting;
 }
@@ -176,6 +149,40 @@ Status status_of(const Job& job, const Summary& summary, const search::RunResult
   return Status::ok;
 }
 
+// A resumed study may have another tolerance.
+void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
+  const std::string& objective = job.goals.objectives.front().metric;
+  if (is_cost(objective) || !job.goals.constraints.empty()) return;
+  const double reference = evaluator.reference().at(objective).value;
+  study.reconsider([&](const search::Trial& trial) { return is_good_enough(job, trial.values.front(), reference); });
+}
+
+Json warm_start_facts(const Spaces& spaces, std::span<const search::Trial> earlier) {
+  size_t inside = 0;
+  for (const auto& trial : earlier) {
+    const auto fits = [&](const search::Space& space) { return !fitting({&trial, 1}, space).empty(); };
+    inside += std::ranges::any_of(spaces.each, fits) || std::ranges::any_of(spaces.calibration, fits) ? 1 : 0;
+  }
+  return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
+}
+
+// What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
+void tell_spaces(const Job& job, const Spaces& spaces, std::span<const search::Trial> earlier, const Log& log) {
+  for (const Json& facts : spaces.facts) {
+    tell(log, Level::info, "search space: " + facts.dump());
+    for (const auto& [why, count] : facts["why"].items())
+      tell(log, Level::warning, count.dump() + " combinations are left out: " + why);
+  }
+  if (job.translated) {
+    for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
+  }
+  if (job.warm_start.empty()) return;
+  const Json facts = warm_start_facts(spaces, earlier);
+  tell(log, Level::info,
+       "warm start: " + facts["inside"].dump() + " trials of " + job.warm_start + " teach the sampler, " +
+           facts["outside"].dump() + " lie outside the space");
+}
+
 }  // namespace
 
 namespace {
@@ -183,11 +190,12 @@ namespace {
 // Everything but the limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   Stopwatch phase;
-  const auto [space, strategy, target, original, model, samples, needs] = prepare(job);
+  const auto [spaces, strategy, target, original, model, samples, earlier] = prepare(job);
+  tell_spaces(job, spaces, earlier, monitor.log);
   const RounderOptions rounding{.memory_limit = job.memory_limit,
                                 .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
                                 .log = monitor.log};
-  Variants variants(original, model, samples.calibration, needs, {.rounding = rounding, .log = monitor.log});
+  Variants variants(original, model, samples.calibration, spaces.needs, {.rounding = rounding, .log = monitor.log});
   summary.prepare_s = phase.seconds();
 
   phase = {};
@@ -211,17 +219,27 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const auto storage = search::open_storage(storage_url(job));
   search::Study study(*storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists});
   bind(study, job);
+  reconsider_candidates(study, job, evaluator);
   ScoreBook book;
   Quiet quiet;
   const auto racer = strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  const Laboratory lab{job, model, *target, space, variants, evaluator, book, *samples.evaluation, quiet, racer.get()};
+  const Laboratory lab{job, model, *target, spaces.all, variants, evaluator, book, *samples.evaluation, quiet, racer.get()};
   try {
     if (study.best() != nullptr) recall_best(lab, *study.best());
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
   const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
-  const Finding result =
-      strategy->run({lab, job, space, study, objective, monitor.listener, monitor.stop, samples.calibration, begin});
+  const Finding result = strategy->run({.lab = &lab,
+                                        .job = job,
+                                        .spaces = spaces,
+                                        .space = spaces.each.front(),
+                                        .study = study,
+                                        .objective = objective,
+                                        .listener = monitor.listener,
+                                        .stop = monitor.stop,
+                                        .samples = samples.calibration,
+                                        .earlier = earlier,
+                                        .begin = begin});
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
@@ -258,34 +276,63 @@ Summary search(const Job& job, const Monitor& monitor) {
   return summary;
 }
 
+namespace {
+
+// Seconds of one trial: as the user expects it, as earlier trials took, or from the float model's own time.
+double seconds_per_trial(const Job& job, const Setting& setting) {
+  if (job.expected_seconds > 0) return job.expected_seconds;
+  std::vector<double> took;
+  for (const auto& trial : setting.earlier) {
+    if (const auto seconds = trial.seconds()) took.push_back(*seconds);
+  }
+  if (took.empty()) {
+    const auto one = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
+    return one * static_cast<double>(setting.samples.evaluation->size());
+  }
+  std::ranges::nth_element(took, took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2));
+  return took[took.size() / 2];
+}
+
+// Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
+uint64_t trials_of(const Job& job, const Spaces& spaces) {
+  uint64_t points = 0, calibrations = 0;
+  bool finite = true;
+  for (size_t i = 0; i < spaces.each.size(); ++i) {
+    finite = finite && spaces.each[i].valid();
+    points += spaces.each[i].valid().value_or(0);
+    calibrations += spaces.calibration[i].valid().value_or(0);
+  }
+  const auto wanted = trials_wanted(job);
+  if (job.strategy == "two_stage") return calibrations + static_cast<uint64_t>(wanted.value_or(static_cast<int64_t>(points)));
+  if (!wanted) return points;
+  return finite ? std::min(points, static_cast<uint64_t>(*wanted)) : static_cast<uint64_t>(*wanted);
+}
+
+}  // namespace
+
 Json dry_run(const Job& job) {
-  const auto [space, strategy, target, original, model, samples, needs] = prepare(job);
-  const Calibration checked(model, samples.calibration, needs, {});
-  const uint64_t points = space.size().value_or(0);
-  const uint64_t wanted = job.n_trials > 0 ? static_cast<uint64_t>(job.n_trials) : job.search_algo == "grid" ? points : 20;
-  const uint64_t trials = std::min(points, wanted);
-  Json facts{{"space", {{"points", points}}}, {"trials", trials}, {"nodes", model.nodes.size()}};
+  const Setting setting = prepare(job);
+  const data::Splits& samples = setting.samples;
+  const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
+  const uint64_t trials = trials_of(job, setting.spaces);
+  Json facts{
+      {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
+  if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
+  if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
-  if (job.expected_seconds > 0)
-    facts["expected_s"] = job.expected_seconds * static_cast<double>(trials) / static_cast<double>(job.n_jobs);
+  facts["expected_s"] = seconds_per_trial(job, setting) * static_cast<double>(trials) / static_cast<double>(job.n_jobs);
+  if (!job.warm_start.empty()) facts["warm_start"] = warm_start_facts(setting.spaces, setting.earlier);
+  facts["warnings"] = job.warnings;
   return facts;
 }
 
 Json words_of_trial(const fs::path& output_dir, int64_t number) {
-  std::vector<fs::path> files;
-  std::error_code code;
-  for (const auto& file : fs::directory_iterator(output_dir, code)) {
-    if (file.path().extension() == ".db") files.push_back(file.path());
-  }
-  if (files.size() != 1) {
-    throw Error(output_dir.string() + (files.empty() ? " holds no study (no .db file)"
-                                                     : " holds several .db files, so it is not clear which study is meant"));
-  }
-  const auto storage = search::open_storage(files.front().string());
+  const fs::path file = study_file(output_dir);
+  const auto storage = search::open_storage(file.string());
   const auto studies = storage->studies();
   if (studies.size() != 1)
-    throw Error(files.front().string() + " holds " + std::to_string(studies.size()) + " studies, but must hold one");
+    throw Error(file.string() + " holds " + std::to_string(studies.size()) + " studies, but must hold one");
   for (const auto& trial : storage->trials(studies.front().id)) {
     if (trial.number != number) continue;
     if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");

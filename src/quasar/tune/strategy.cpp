@@ -2,33 +2,40 @@
 
 #include <algorithm>
 
+#include "quasar/tune/cost.hpp"
+#include "quasar/tune/warm_start.hpp"
+
 namespace quasar::tune {
 
 Json Strategy::default_space(const std::string& /*target*/) const {
   return nullptr;
 }
 
-Json Strategy::space_of(const Job& job, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
-  return job.search_space;
+Json Strategy::space_of(const Json& search_space, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
+  return search_space;
+}
+
+Json condition_words(const Job& job) {
+  Json words = job.stop.is_null() ? Json::object() : job.stop;
+  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
+  for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
+    if (!job.tolerance.is_null() || !words.contains(key)) continue;
+    if (words[key].is_number() && words[key].get<double>() >= 0) {
+      throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
+    }
+  }
+  search::stop_conditions(words);
+  return words;
+}
+
+std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
+  if (job.n_trials > 0) return job.n_trials;
+  return job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
 }
 
 search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
-  Json words = job.stop.is_null() ? Json::object() : job.stop;
-  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
-  const bool needs_tolerance = words.contains("find_n_candidates") || words.contains("find_best_candidate");
-  if (needs_tolerance && job.tolerance.is_null()) {
-    for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
-      if (words.contains(key) && words[key].is_number() && words[key].get<double>() >= 0) {
-        throw Error(std::string("search_stop_condition.") + key +
-                    " needs search_metric_tolerance, which says what a candidate is");
-      }
-    }
-  }
-  if (job.n_trials > 0) {
-    words["n_trials"] = job.n_trials;
-  } else if (job.search_algo != "grid") {
-    words["n_trials"] = default_trials;
-  }
+  Json words = condition_words(job);
+  if (const auto wanted = trials_wanted(job, default_trials)) words["n_trials"] = *wanted;
   return search::stop_conditions(words);
 }
 
@@ -40,10 +47,67 @@ std::optional<double> time_limit_of(const search::StopConditions& conditions) {
   return earliest;
 }
 
+search::Point default_point(const search::Space& space) {
+  search::Point point = space.nearest_to(Json::object());
+  for (uint64_t i = 0; !space.forbidden().empty() && i <= space.forbidden().size() && !space.refused(point).empty(); ++i)
+    point = space.at(i);
+  Rng rng(0);
+  for (uint64_t i = 0; i < search::Space::most_looked_through && !space.refused(point).empty(); ++i) point = space.sample(rng);
+  return point;
+}
+
+std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces) {
+  std::vector<search::Point> out;
+  for (const auto& words : job.enqueue) {
+    std::string why;
+    const auto point = [&](const search::Space& in) -> std::optional<search::Point> {
+      try {
+        search::Point inside = in.encode(words);
+        if (const std::string reason = in.refused(inside); !reason.empty()) throw Error(reason);
+        return inside;
+      } catch (const Error& e) {
+        if (why.empty()) why = e.what();
+        return std::nullopt;
+      }
+    };
+    if (auto inside = point(space)) {
+      out.push_back(std::move(*inside));
+    } else if (std::ranges::none_of(spaces, [&](const auto& other) { return point(other).has_value(); })) {
+      throw Error("enqueue: " + why);
+    }
+  }
+  return out;
+}
+
 std::vector<search::Point> first_points(const Job& job, const search::Space& space) {
-  std::vector<search::Point> points{space.nearest_to(Json::object())};
-  for (const auto& configuration : job.enqueue) points.push_back(space.encode(configuration));
+  std::vector<search::Point> points{default_point(space)};
+  for (auto& point : enqueued(job, space, {space})) points.push_back(std::move(point));
   return points;
+}
+
+search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage) {
+  const auto sampler = search::samplers::table().make(stage.sampler, stage.sampler_options);
+  auto prior = fitting(bench.earlier, space);
+  for (auto& point : best_points(prior, bench.study.directions().front())) stage.first.push_back(std::move(point));
+  const search::RunOptions options{.seed = bench.job.seed,
+                                   .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+                                   .first = std::move(stage.first),
+                                   .stage = stage.name,
+                                   .prior = std::move(prior),
+                                   .cost = cost_of(space),
+                                   .listener = bench.listener,
+                                   .stop = bench.stop,
+                                   .begin = bench.begin};
+  const auto conditions = search::stop_conditions(stage.conditions);
+  return search::run(options, bench.study, space, *sampler, conditions, bench.objective);
+}
+
+search::Counts counts_of(const search::Study& study, const std::string& stage) {
+  search::Counts counts;
+  for (const auto& trial : study.trials()) {
+    if (trial.user_attributes.value(search::attribute::stage, std::string()) == stage) search::count(counts, trial);
+  }
+  return counts;
 }
 
 }  // namespace quasar::tune

@@ -4,20 +4,23 @@
 #include "quasar/base/plugin.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/spaces.hpp"
 #include "quasar/tune/trial.hpp"
 
 namespace quasar::tune {
 
 // What a strategy works with; all of it outlives the run.
 struct Workbench {
-  const Laboratory& lab;
+  const Laboratory* lab = nullptr;  // what the objective tries its points with; tests may do without
   const Job& job;
-  const search::Space& space;
+  const Spaces& spaces;
+  const search::Space& space;  // the first of them, for strategies that search one
   search::Study& study;
   search::Objective objective;
-  search::Listener listener;
-  std::stop_token stop;
-  data::DatasetPtr samples;                                                        // the calibration samples
+  search::Listener listener = {};
+  std::stop_token stop = {};
+  data::DatasetPtr samples = nullptr;                                              // the calibration samples
+  std::span<const search::Trial> earlier = {};                                     // of the study that warm_start names
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
 };
 
@@ -34,23 +37,48 @@ class Strategy {
   virtual Json default_space(const std::string& target) const;
   // Metrics that it needs besides the user's.
   virtual std::vector<std::string> metrics() const { return {}; }
-  // The job's search space with what the strategy varies besides.
-  virtual Json space_of(const Job& job, const graph::Model& model, const quant::Target& target) const;
+  // A search space of the job with what the strategy varies besides.
+  virtual Json space_of(const Json& search_space, const graph::Model& model, const quant::Target& target) const;
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
   // Throws Error for a job that it cannot run; called before anything is written.
-  virtual void check(const Job& job, const search::Space& space) const = 0;
+  virtual void check(const Job& job, const Spaces& spaces) const = 0;
   virtual Finding run(const Workbench& bench) const = 0;
 };
 
-// The job's stop conditions, n_trials among them (0: `default_trials`, or the whole space where the sampler enumerates it).
+// The job's stop conditions but for n_trials, as words of search::stop_conditions, checked.
+Json condition_words(const Job& job);
+
+// n_trials as given; else `default_trials`, or nullopt (the whole space) where the sampler enumerates it.
+std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials = 20);
+
+// Both of these together.
 search::StopConditions conditions_of(const Job& job, int64_t default_trials = 20);
 
 // Seconds after which the conditions end everything; nullopt: never.
 std::optional<double> time_limit_of(const search::StopConditions& conditions);
 
-// The points tried before the sampler is asked: the default configuration (trial 0), then the enqueued ones.
+// The default configuration of a space: the first choices, or the first combination that is possible.
+search::Point default_point(const search::Space& space);
+
+// The enqueued configurations that lie in the space. Throws Error for one that lies in none of `spaces`.
+std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces);
+
+// The points tried before anything else: the default configuration (trial 0), then the enqueued ones.
 std::vector<search::Point> first_points(const Job& job, const search::Space& space);
+
+// One run() of a strategy: everything that all strategies do alike.
+struct Stage {
+  std::string name;
+  std::string sampler;
+  Json sampler_options = Json::object();
+  std::vector<search::Point> first = {};
+  Json conditions = Json::object();  // as search::stop_conditions takes them; a time limit counts from the bench's begin
+};
+search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage);
+
+// Trials of the study that belong to a stage.
+search::Counts counts_of(const search::Study& study, const std::string& stage);
 
 }  // namespace quasar::tune
 

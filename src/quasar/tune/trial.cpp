@@ -8,7 +8,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
-#include "quasar/tune/precision.hpp"
+#include "quasar/tune/spaces.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -57,7 +57,7 @@ void require_quantized(const quant::Plan& plan) {
 
 quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
   const auto recorded = trial.user_attributes.find("config");
-  return quant::parse_config(recorded == trial.user_attributes.end() ? config_words(lab.space, trial.point) : *recorded);
+  return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(lab.space, trial.point) : *recorded);
 }
 
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
@@ -109,7 +109,7 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
 
 search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   Quiet::Work work(lab.quiet);
-  const quant::Config config = quant::parse_config(config_words(lab.space, trial.point()));
+  const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
   require_quantized(plan);
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};

@@ -3,35 +3,52 @@
 namespace quasar::tune::strategies {
 namespace {
 
+const char* const stage = "flat";
+
 class Flat final : public Strategy {
  public:
   bool races() const override { return true; }
 
-  void check(const Job& job, const search::Space& space) const override {
-    const auto sampler = search::samplers::table().make(job.search_algo);
-    sampler->check(space);
-    search::check_objectives(*sampler, job.goals.directions());
-    conditions_of(job);
-    first_points(job, space);
+  void check(const Job& job, const Spaces& spaces) const override {
+    for (const auto& space : spaces.each) {
+      const auto sampler = search::samplers::table().make(job.search_algo, job.sampler_options);
+      sampler->check(space);
+      search::check_objectives(*sampler, job.goals.directions());
+      enqueued(job, space, spaces.each);
+    }
+    condition_words(job);
   }
 
+  // The spaces in their order; n_trials is the total, shared between those that are left.
   Finding run(const Workbench& bench) const override {
-    const auto sampler = search::samplers::table().make(bench.job.search_algo);
-    const search::RunOptions options{.seed = bench.job.seed,
-                                     .n_jobs = static_cast<size_t>(bench.job.n_jobs),
-                                     .first = first_points(bench.job, bench.space),
-                                     .stage = "flat",
-                                     .listener = bench.listener,
-                                     .stop = bench.stop,
-                                     .begin = bench.begin};
-    return {search::run(options, bench.study, bench.space, *sampler, conditions_of(bench.job), bench.objective)};
+    const auto& spaces = bench.spaces.each;
+    const auto wanted = trials_wanted(bench.job);
+    search::RunResult result{search::RunResult::End::exhausted, "", {}};
+    for (size_t i = 0; i < spaces.size(); ++i) {
+      Stage run{.name = stage, .sampler = bench.job.search_algo, .sampler_options = bench.job.sampler_options};
+      run.conditions = condition_words(bench.job);
+      int64_t share = 0;
+      if (wanted) {
+        const auto done = static_cast<int64_t>(counts_of(bench.study, stage).finished());
+        const auto left = static_cast<int64_t>(spaces.size() - i);
+        share = done + (std::max<int64_t>(0, *wanted - done) + left - 1) / left;
+        run.conditions["n_trials"] = share;
+      }
+      if (i == 0) run.first.push_back(default_point(spaces[i]));
+      for (auto& point : enqueued(bench.job, spaces[i], spaces)) run.first.push_back(std::move(point));
+      result = run_stage(bench, spaces[i], std::move(run));
+      const bool shared_out = wanted && static_cast<int64_t>(result.counts.finished()) >= share;
+      if (result.end != search::RunResult::End::exhausted && !(result.end == search::RunResult::End::condition && shared_out))
+        break;
+    }
+    return {result};
   }
 };
 
 }  // namespace
 
 Entry<Strategy> flat() {
-  return {"One sampler over the whole space.", make_as<Flat, Strategy>};
+  return {"One sampler over the whole space; several spaces in their order.", make_as<Flat, Strategy>};
 }
 
 }  // namespace quasar::tune::strategies

@@ -93,8 +93,8 @@ class Repairing {
   // By the squared error that each operator causes alone at the model's outputs, which add up where errors are independent, per
   // share of the work.
   void rank() {
-    const Laboratory& lab = bench_.lab;
-    const quant::Config config = quant::parse_config(config_words(bench_.space, current_->point));
+    const Laboratory& lab = *bench_.lab;
+    const quant::Config config = quant::parse_config(words_of(bench_.space, current_->point));
     quant::Plan plan = plan_of(lab, config);
     lab.variants.improve(config, plan);
     const auto graph = lab.variants.graph_of(config);
@@ -235,12 +235,13 @@ Json repairs_for(const std::string& target) {
 class Repair final : public Strategy {
  public:
   Json default_space(const std::string& target) const override { return repairs_for(target); }
-  void check(const Job& job, const search::Space&) const override {
+  void check(const Job& job, const Spaces& spaces) const override {
     if (!job.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
+    if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
     conditions_of(job);
   }
-  Json space_of(const Job& job, const graph::Model& model, const quant::Target& target) const override {
-    return with_precisions(job.search_space, tunable_nodes(model, target));
+  Json space_of(const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
+    return with_precisions(search_space, tunable_nodes(model, target));
   }
   std::vector<std::string> metrics() const override { return {guide_metric}; }
   Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }

@@ -1,0 +1,42 @@
+#include "quasar/tune/cost.hpp"
+
+#include "quasar/tune/spaces.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Ranges by arithmetic on what was observed once: little, but more the more bins are looked at.
+double range_cost(const std::string& method) {
+  if (method == "min_max" || method == "percentile" || method == "non_overflow") return 0.01;
+  return 0.05;
+}
+
+// Solving for the codes of all layers: statistics of every layer, then passes over its weights.
+double rounding_cost(const quant::Rounding& rounding) {
+  if (rounding.method == "nearest") return 0;
+  const double passes = rounding.options.value("num_iterations", 32.0);
+  return 2 + 0.02 * passes;
+}
+
+bool is_simulated(DataType type) {
+  return type == DataType::int16 || type == DataType::uint16;
+}
+
+}  // namespace
+
+double expected_cost(const quant::Config& config) {
+  const double scoring = is_simulated(config.activation.type) || is_simulated(config.weight.type) ? 1.5 : 1;
+  return scoring + range_cost(config.activation.range_method) + range_cost(config.weight.range_method) +
+         rounding_cost(config.rounding) + 0.1 * static_cast<double>(config.transforms.size());
+}
+
+search::Cost cost_of(const search::Space& space) {
+  const auto size = space.size();
+  if (!size || *size > search::Space::most_looked_through) return {};
+  return [&space](const search::Point& point) {
+    const Json words = words_of(space, point);
+    return quant::contradiction(words).empty() ? expected_cost(quant::parse_config(words)) : 0.0;
+  };
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,183 @@
+#include "quasar/tune/spaces.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "quasar/quant/rounding_config.hpp"
+#include "quasar/tune/precision.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// A choice must be possible in some combination: {parameter, value} -> why its first combination was not.
+class Blame {
+ public:
+  void add(const search::Point& point, const std::string& why) {
+    for (const auto& [name, value] : point.values()) {
+      auto [place, is_new] = why_.try_emplace({name, value.dump()}, why);
+      if (why.empty()) place->second.clear();
+    }
+  }
+
+  // Choices that stood in no possible combination so far are tried in more, when not all were looked at.
+  void try_harder(const search::Space& space) {
+    Rng rng(0);
+    for (auto& [choice, why] : why_) {
+      for (int i = 0; i < 100 && !why.empty(); ++i) {
+        const auto point = space.with({{choice.first, parse_json(choice.second, choice.first)}}, rng);
+        if (point) why = quant::contradiction(words_of(space, *point));
+      }
+    }
+  }
+
+  void throw_if_any() const {
+    for (const auto& [choice, why] : why_) {
+      if (!why.empty()) throw Error(why);
+    }
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::string> why_;
+};
+
+std::vector<search::Point> looked_at(const search::Space& space) {
+  const auto size = space.size();
+  if (!size || *size > search::Space::most_looked_through) return space.cover();
+  std::vector<search::Point> out;
+  for (uint64_t i = 0; i < *size; ++i) out.push_back(space.at(i));
+  return out;
+}
+
+// The configuration's words without what a plan does not depend on.
+std::string essence(const quant::Config& config) {
+  return quant::to_json(config).dump();
+}
+
+class Reading {
+ public:
+  explicit Reading(const Job& job) {
+    for (const Json& words : job.spaces) {
+      out_.each.push_back(search::Space::parse(words));
+      out_.calibration.push_back(search::Space::parse(quant::without_rounding(words)));
+      out_.fine_tuning.push_back(has_fine_tuning(words));
+    }
+    out_.all = search::Space::together(out_.each);
+    for (size_t i = 0; i < out_.each.size(); ++i) look_through(i);
+  }
+
+  Spaces result() { return std::move(out_); }
+
+ private:
+  // Rounding needs no statistics, contradicts nothing else, and may be continuous: it is left out here.
+  void look_through(size_t i) {
+    const search::Space& space = out_.calibration[i];
+    std::set<std::string> distinct;
+    std::map<std::string, size_t> reasons;
+    Blame blame;
+    size_t invalid = 0;
+    const auto points = looked_at(space);
+    for (const auto& point : points) {
+      std::string why;
+      try {
+        const quant::Config config = quant::parse_config(words_of(space, point));
+        out_.needs.add(config);
+        out_.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
+        distinct.insert(essence(config));
+      } catch (const Error& e) {
+        why = e.what();
+        ++invalid;
+        ++reasons[why];
+      }
+      blame.add(point, why);
+    }
+    const auto calibrations = out_.calibration[i].size();
+    const bool all_seen = calibrations && *calibrations == points.size();
+    if (!all_seen) blame.try_harder(space);
+    blame.throw_if_any();
+    if (invalid > 0) {
+      forbid(out_.each[i]);
+      forbid(out_.calibration[i]);
+    }
+    out_.each[i] = out_.each[i].recorded_as(out_.all);
+    out_.calibration[i] = out_.calibration[i].recorded_as(out_.all);
+    const auto size = out_.each[i].size();
+    out_.facts.push_back({{"points", size ? Json(*size) : Json()},
+                          {"calibrations", calibrations ? Json(*calibrations) : Json()},
+                          {"invalid", all_seen ? Json(invalid) : Json()},
+                          {"why", reasons},
+                          {"distinct", all_seen ? Json(distinct.size()) : Json()}});
+  }
+
+  static void forbid(search::Space& space) {
+    space.forbid([plain = space](const search::Point& point) { return quant::contradiction(words_of(plain, point)); });
+  }
+
+  Spaces out_;
+};
+
+std::string last_word(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+// v1 names one method: a PowerOfTwoMethod gives both sides power-of-two scales, and the weights its ranges too.
+void resolve_calibrate_method(Json& words) {
+  const Json method = words.value("calibrate_method", Json());
+  words.erase("calibrate_method");
+  if (method.is_null()) return;
+  if (!method.is_string()) throw Error("calibrate_method is " + method.dump() + ", but must be the name of a method");
+  const std::string text = method.get<std::string>(), name = last_word(text);
+  const bool shifts = normalized(text).starts_with("poweroftwo") || normalized(name) == "nonoverflow";
+  for (const char* side : {"activation_params", "weight_params"}) {
+    Json& group = words[side];
+    if (group.is_null()) group = Json::object();
+    if (!group.contains("scale_type")) group["scale_type"] = shifts ? "PowerOf2" : "Float32";
+    if (!group.contains("calibration_method"))
+      group["calibration_method"] = shifts || side == std::string("activation_params") ? name : "MinMax";
+  }
+}
+
+}  // namespace
+
+void Spaces::extend(const std::function<Json(size_t)>& words) {
+  std::vector<search::Space> extended;
+  bool changed = false;
+  for (size_t i = 0; i < each.size(); ++i) {
+    search::Space space = search::Space::parse(words(i));
+    changed = changed || space.parameters().size() != each[i].parameters().size();
+    extended.push_back(std::move(space));
+  }
+  if (!changed) return;
+  all = search::Space::together(extended);
+  for (size_t i = 0; i < each.size(); ++i) each[i] = extended[i].recorded_as(all);
+}
+
+Json words_of(const search::Space& space, const search::Point& point) {
+  Json out = Json::object();
+  const Json words = config_words(space, point);
+  for (const auto& [key, value] : words.items()) {
+    if (!normalized(key).ends_with("options") || !value.is_object()) {
+      out[key] = value;
+      continue;
+    }
+    for (const auto& [member, inner] : value.items()) out[member] = inner;
+  }
+  resolve_calibrate_method(out);
+  return out;
+}
+
+bool has_fine_tuning(const Json& search_space) {
+  for (const auto& [name, choices] : search_space.items()) {
+    if (normalized(name) != "algorithms") continue;
+    const auto acts = [](const Json& choice) { return !choice.is_null(); };
+    if (choices.is_array() ? std::any_of(choices.begin(), choices.end(), acts) : acts(choices)) return true;
+  }
+  return false;
+}
+
+Spaces read_spaces(const Job& job) {
+  return Reading(job).result();
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,39 @@
+// The spaces of a job, read and looked through before anything runs: which combinations cannot be, how many there are, and what
+// they need of the calibration samples.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quasar/search/space.hpp"
+#include "quasar/tune/calibration.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+struct Spaces {
+  std::vector<search::Space> each;         // in the order of the search, without the combinations that cannot be
+  std::vector<search::Space> calibration;  // the same without their fine-tuning parts
+  std::vector<bool> fine_tuning;           // whether each has such a part
+  search::Space all;                       // decodes and records the points of any of them
+  CalibrationNeeds needs;
+  std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
+  Json facts = Json::array();                  // per space: {points, calibrations, invalid, why, distinct}; null: no such number
+
+  // Replaces each space by the one with these words, where a strategy varies more than the user does.
+  void extend(const std::function<Json(size_t)>& words);
+};
+
+// Throws Error for words that are wrong in every combination; combinations that are wrong only together are taken out.
+Spaces read_spaces(const Job& job);
+
+// The configuration of a point in the words of quant::parse_config. Groups called *_options (their members are first-level
+// options under a condition) and calibrate_method, which stands for methods and scale types of both sides, are resolved here.
+Json words_of(const search::Space& space, const search::Point& point);
+
+// Whether the space varies or switches on the optimization of rounding.
+bool has_fine_tuning(const Json& search_space);
+
+}  // namespace quasar::tune

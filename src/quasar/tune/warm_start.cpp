@@ -1,0 +1,94 @@
+#include "quasar/tune/warm_start.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/error.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t tried_again = 3;
+
+// The trial's point in the order and with the values of the space; nullopt: it is not one of its points.
+std::optional<search::Point> inside(const search::Trial& trial, const search::Space& space) {
+  search::Point point;
+  for (const auto& parameter : space.parameters()) {
+    if (!space.is_active(parameter, point)) continue;
+    const Json* value = trial.point.find(parameter.name);
+    if (value == nullptr) return std::nullopt;
+    point.set(parameter.name, *value);
+  }
+  if (point.values().size() != trial.point.values().size()) return std::nullopt;
+  try {
+    space.check(point);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (!space.refused(point).empty()) return std::nullopt;
+  return point;
+}
+
+}  // namespace
+
+fs::path study_file(const fs::path& output_dir) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (const auto& file : fs::directory_iterator(output_dir, code)) {
+    if (file.path().extension() == ".db") files.push_back(file.path());
+  }
+  if (files.size() == 1) return files.front();
+  throw Error(output_dir.string() + (files.empty() ? " holds no study (no .db file)"
+                                                   : " holds several .db files, so it is not clear which study is meant"));
+}
+
+std::vector<search::Trial> earlier_trials(const Job& job) {
+  if (job.warm_start.empty()) return {};
+  const bool url = job.warm_start.find("://") != std::string::npos;
+  const fs::path path = url || fs::path(job.warm_start).is_absolute() ? fs::path(job.warm_start) : job.base / job.warm_start;
+  if (!url && !fs::exists(path)) throw Error("warm_start: there is no '" + path.string() + "'");
+  const auto storage = search::open_storage(url                      ? job.warm_start
+                                            : fs::is_directory(path) ? study_file(path).string()
+                                                                     : path.string());
+  const auto studies = storage->studies();
+  if (studies.size() != 1)
+    throw Error("warm_start: " + job.warm_start + " holds " + std::to_string(studies.size()) + " studies, but must hold one");
+  const Json metric = studies.front().user_attributes.value("metric", Json());
+  const std::string& mine = job.goals.objectives.front().metric;
+  if (metric.is_string() && metric != mine)
+    throw Error("warm_start: the study in " + job.warm_start + " was about " + metric.dump() + ", but this search is about " +
+                mine);
+  std::vector<search::Trial> trials = storage->trials(studies.front().id);
+  std::erase_if(trials, [&](const auto& trial) {
+    return trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != job.goals.objectives.size();
+  });
+  return trials;
+}
+
+std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space) {
+  std::vector<search::Trial> out;
+  for (const auto& trial : trials) {
+    auto point = inside(trial, space);
+    if (!point) continue;
+    search::Trial& prior = out.emplace_back(trial);
+    prior.id = -1;
+    prior.number = -1;
+    prior.point = std::move(*point);
+    prior.distributions.clear();
+    for (const auto& [name, value] : prior.point.values()) prior.distributions.push_back(space.find(name)->distribution);
+  }
+  return out;
+}
+
+std::vector<search::Point> best_points(std::span<const search::Trial> trials, search::Direction direction) {
+  std::vector<const search::Trial*> order;
+  for (const auto& trial : trials) order.push_back(&trial);
+  std::ranges::stable_sort(
+      order, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
+  std::vector<search::Point> out;
+  for (size_t i = 0; i < std::min(tried_again, order.size()); ++i) out.push_back(order[i]->point);
+  return out;
+}
+
+}  // namespace quasar::tune

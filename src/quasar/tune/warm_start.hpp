@@ -1,0 +1,27 @@
+// An earlier study as the beginning of a new one: its finished trials teach the sampler, its best are tried again first.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/search/trial.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+// The one study database in a search's output folder. Throws Error for none and for several.
+std::filesystem::path study_file(const std::filesystem::path& output_dir);
+
+// The complete trials, no duplicates, of the study that warm_start names: an output folder, a database file or a URL. Throws
+// Error when there is none, or when it was about another metric.
+std::vector<search::Trial> earlier_trials(const Job& job);
+
+// Those that lie in the space, as trials that no study has (number < 0).
+std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space);
+
+// The points of the best few.
+std::vector<search::Point> best_points(std::span<const search::Trial> trials, search::Direction direction);
+
+}  // namespace quasar::tune
