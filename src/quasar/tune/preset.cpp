@@ -55,11 +55,10 @@ Json over_preset(const Json& words, const Json& preset) {
 }
 
 Json with_preset(const Json& words) {
-  static const std::vector<std::string> later{"A8W8_SEARCH", "A16W8_SEARCH", "search_space_XINT8"};
   const Json name = words.value("preset", Json());
   if (name.is_null()) return words;
   if (!name.is_string()) throw Error("preset is " + name.dump() + ", but must be a name: " + joined(presets::table().names()));
-  return over_preset(words, presets::table().find(name.get<std::string>(), later).second.make({})->words());
+  return over_preset(words, presets::table().find(name.get<std::string>()).second.make({})->words());
 }
 
 }  // namespace quasar::tune
