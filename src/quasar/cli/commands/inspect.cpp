@@ -4,7 +4,12 @@
 #include <iomanip>
 #include <iostream>
 
+#include "quasar/base/file.hpp"
+#include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/report/inspection.hpp"
+#include "quasar/report/writer.hpp"
+#include "quasar/tune/examine.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -14,16 +19,24 @@ class Inspect final : public Command {
   void define(CLI::App& app) override {
     app.add_option("model", model_, "an ONNX model")->required();
     app.add_option("--target", target_, "what the model must run on")->capture_default_str();
+    app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
+    app.add_option("--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar inspect model.onnx");
   }
 
   int run() override {
-    const Json facts = tune::inspect(model_, target_);
+    Json facts = tune::inspect(model_, target_);
+    if (!calibration_.empty()) facts["examination"] = tune::examine(model_, data_argument(calibration_));
+    if (!page_.empty()) {
+      const Json contents = report::inspection_of(facts);
+      write_file(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));
+    }
     if (json_) {
       std::cout << facts.dump(2) << "\n";
     } else {
       print(facts);
+      if (facts.contains("examination")) std::cout << report::examination_table(facts["examination"]);
     }
     return exit_done;
   }
@@ -46,6 +59,7 @@ class Inspect final : public Command {
     }
   }
 
+  std::string calibration_, page_;
   std::string model_, target_ = "ort_cpu";
   bool json_ = false;
 };
