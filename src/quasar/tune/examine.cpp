@@ -28,8 +28,8 @@ struct Variant {
 constexpr Variant variants[]{{"uint8 activations, weights per channel", main_scheme, false},
                              {"uint8 activations, weights per tensor", main_scheme, true},
                              {"int8 symmetric activations, weights per channel", "a8w8_channel", false},
-                             {"16-bit activations, 8-bit weights", "a16w8", false},
-                             {"power-of-two scales (XINT8)", "xint8", false}};
+                             {"16-bit activations, weights per tensor", "a16w8", false},
+                             {"power-of-two scales, weights per tensor (XINT8)", "xint8", false}};
 
 quant::Config config_of(const Variant& variant) {
   Json words = quant::schemes::table().make(variant.scheme)->words();
