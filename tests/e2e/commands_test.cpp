@@ -6,7 +6,7 @@ namespace quasar::e2e {
 namespace {
 
 TEST(Commands, HelpHasAnExampleEverywhere) {
-  for (const char* command : {"search", "quantize", "evaluate", "inspect", "list"}) {
+  for (const char* command : {"search", "quantize", "evaluate", "inspect", "report", "completion", "list"}) {
     const Ran ran = run(std::string(command) + " --help");
     EXPECT_EQ(ran.code, 0);
     EXPECT_NE(ran.out.find("Example: quasar "), std::string::npos) << ran.out;

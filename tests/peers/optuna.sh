@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Optuna itself opens a study that the program wrote. Optuna comes from PyPI into a virtual environment in the cache; exit 77: it
+# Optuna itself opens a study that the program wrote, and its importances are compared with the report's. Optuna comes from PyPI into a virtual environment in the cache; exit 77: it
 # cannot be had here (no Python, no network), so nothing was tested.
 # usage: tests/peers/optuna.sh QUASAR SOURCE_FOLDER
 set -euo pipefail
 quasar=$1 source=$2
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/quasar/optuna-5.0.0
-if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import optuna' 2>/dev/null; then
+if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import optuna, sklearn' 2>/dev/null; then
   rm -rf "$venv"
   python3 -m venv "$venv" >/dev/null 2>&1 || { echo "no Python with venv"; exit 77; }
-  "$venv/bin/pip" install --quiet optuna==5.0.0 >/dev/null 2>&1 || { rm -rf "$venv"; echo "Optuna cannot be installed here"; exit 77; }
+  "$venv/bin/pip" install --quiet optuna==5.0.0 scikit-learn >/dev/null 2>&1 || { rm -rf "$venv"; echo "Optuna cannot be installed here"; exit 77; }
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -22,3 +22,4 @@ print(result['trials']['requested'], result['best']['metrics']['L2']['value'])")
 "$quasar" search "$source/examples/digits/search.yaml" --set search_algo=NSGAII --set 'objectives=[{metric: top1}, {metric: bytes}, {metric: latency}]' \
   --set 'constraints=[{metric: top1, max_drop: 0.02}]' --set n_jobs=2 --output-dir "$folder/front" --quiet > /dev/null
 "$venv/bin/python" "$source/tests/peers/optuna_objectives.py" "$folder/front/auto_search.db" AutoSearch "$folder/front/result.json"
+"$venv/bin/python" "$source/tests/peers/importance.py" "$folder/out/report.html" "$folder/out/auto_search.db" AutoSearch

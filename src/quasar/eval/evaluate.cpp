@@ -46,6 +46,13 @@ class Flattened {
     if (outputs_.size() == 1) return;
     for (const auto& output : outputs_) joined_.insert(joined_.end(), output.as<float>().begin(), output.as<float>().end());
   }
+  // The place of the greatest value, when there is one output and it is a vector (axes of 1 do not count); −1 otherwise.
+  int32_t answer() const {
+    if (outputs_.size() != 1 || outputs_[0].count() < 2) return -1;
+    const auto& shape = outputs_[0].shape();
+    const bool vector = std::ranges::find(shape, static_cast<int64_t>(outputs_[0].count())) != shape.end();
+    return vector ? static_cast<int32_t>(arg_max(values())) : -1;
+  }
   std::span<const float> values() const {
     return outputs_.size() == 1 ? outputs_[0].as<float>() : std::span<const float>(joined_);
   }
@@ -101,6 +108,7 @@ struct Evaluator::Impl {
   void run_reference(const graph::Model& model, size_t threads) {
     const runtime::Session session(model);
     std::vector<float> lows(count), highs(count);
+    answers.resize(count);
     const auto run = [&](size_t i) {
       data::Sample sample = samples->at(i);
       const Flattened output(session.run(sample), session.outputs());
@@ -112,6 +120,7 @@ struct Evaluator::Impl {
       lows[i] = *low;
       highs[i] = *high;
       outputs.put(i, values);
+      answers[i] = output.answer();
       if ((i + 1) * bytes_of_sample(sample) <= sample_cache_bytes) cache[i] = std::move(sample);
     };
     parallel_for(count, threads, run);
@@ -136,10 +145,16 @@ struct Evaluator::Impl {
       if (!metric->needs_labels()) score.low = score.high = score.value;
       reference[name] = std::move(score);
     }
+    keep_answers(reference, answers);
   }
 
-  // Of every metric, the candidate's value for this sample.
-  void score_sample(const runtime::Session& session, size_t i, std::vector<std::vector<double>>& values) const {
+  // With the first metric's score, unless some sample has none.
+  void keep_answers(Scores& scores, std::vector<int32_t> found) const {
+    if (std::ranges::find(found, -1) == found.end()) scores[metrics.front().name].answers = std::move(found);
+  }
+
+  // Of every metric, the candidate's value for this sample. -> its answer
+  int32_t score_sample(const runtime::Session& session, size_t i, std::vector<std::vector<double>>& values) const {
     const Flattened output(session.run(cache[i].empty() ? samples->at(i) : cache[i]), session.outputs());
     const Pair pair{outputs.get(i), output.values(), samples->label(i)};
     if (pair.candidate.size() != pair.reference.size()) {
@@ -148,15 +163,20 @@ struct Evaluator::Impl {
     }
     if (!all_finite(pair.candidate)) throw Error("outputs are not finite" + at_sample(i));
     for (size_t m = 0; m < metrics.size(); ++m) values[m][i] = metrics[m].metric->of(pair, context);
+    return output.answer();
   }
 
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee) const {
     const runtime::Session session(candidate);
     std::vector<std::vector<double>> values(metrics.size(), std::vector<double>(count));
+    std::vector<int32_t> found(count);
     std::vector<double> raced;
     for (size_t done = 0; done < count;) {
       const size_t block = referee ? next_block(done, count) : count;
-      parallel_for(block, threads, [&](size_t i) { score_sample(session, referee ? order[done + i] : i, values); });
+      parallel_for(block, threads, [&](size_t k) {
+        const size_t i = referee ? order[done + k] : k;
+        found[i] = score_sample(session, i, values);
+      });
       done += block;
       if (!referee) continue;
       while (raced.size() < done) raced.push_back(values.front()[order[raced.size()]]);
@@ -164,6 +184,7 @@ struct Evaluator::Impl {
     }
     Scores scores;
     for (size_t m = 0; m < metrics.size(); ++m) scores[metrics[m].name] = score_of(*metrics[m].metric, std::move(values[m]));
+    keep_answers(scores, std::move(found));
     return scores;
   }
 
@@ -172,7 +193,8 @@ struct Evaluator::Impl {
   std::vector<NamedMetric> metrics;
   OutputStore outputs;
   std::vector<data::Sample> cache;
-  std::vector<size_t> order;  // of the race
+  std::vector<size_t> order;     // of the race
+  std::vector<int32_t> answers;  // the float model's
   Context context;
   Scores reference;
 };

@@ -22,6 +22,7 @@ struct Score {
   double low = 0, high = 0;
   size_t samples = 0;
   std::vector<double> per_sample = {};
+  std::vector<int32_t> answers = {};  // of a metric list's first one: each sample's arg max, where the output is one vector
 };
 using Scores = std::map<std::string, Score>;  // by metric name
 

@@ -45,7 +45,7 @@ Json trial_json(const search::Trial& trial, search::Time origin) {
   if (trial.start) out["start_s"] = std::chrono::duration<double>(*trial.start - origin).count();
   if (const auto seconds = trial.seconds()) out["seconds"] = *seconds;
   for (const char* key : {"metrics", "duplicate_of", "stage", "candidate", "error", "build_s", "score_s", "quantized_nodes",
-                          "bytes", "latency_ms", "samples", "pruned_by", "reason"}) {
+                          "bytes", "latency_ms", "samples", "pruned"}) {
     if (trial.user_attributes.contains(key)) out[key] = trial.user_attributes[key];
   }
   return out;

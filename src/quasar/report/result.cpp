@@ -41,6 +41,7 @@ Json best_json(const tune::Winner& best) {
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
   out["layers"] = best.layers;
   out["ranges"] = best.ranges;
+  if (!best.flips.is_null()) out["flips"] = best.flips;
   return out;
 }
 

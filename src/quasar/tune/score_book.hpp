@@ -9,16 +9,18 @@
 
 namespace quasar::tune {
 
-// Thread-safe. Values per sample are not kept, and of the models only that of the best trial so far.
+// Thread-safe. Of the best trial so far the model and the values per sample are kept too.
 class ScoreBook {
  public:
   // `loss`: the objective, negated when it is maximized.
   void keep(int64_t trial, eval::Scores scores, double loss, const graph::Model& model) {
-    for (auto& [name, score] : scores) score.per_sample = {};
     const std::lock_guard lock(guard_);
+    if (!best_ || loss < best_->loss) best_ = {trial, loss, model, scores};
+    for (auto& [name, score] : scores) {
+      score.per_sample = {};
+      score.answers = {};
+    }
     scores_[trial] = std::move(scores);
-    if (best_ && best_->loss <= loss) return;
-    best_ = {trial, loss, model};
   }
 
   std::optional<eval::Scores> find(int64_t trial) const {
@@ -35,11 +37,19 @@ class ScoreBook {
     return best_->model;
   }
 
+  // The same with values per sample.
+  std::optional<eval::Scores> by_sample(int64_t trial) const {
+    const std::lock_guard lock(guard_);
+    if (!best_ || best_->trial != trial) return std::nullopt;
+    return best_->scores;
+  }
+
  private:
   struct Best {
     int64_t trial;
     double loss;
     graph::Model model;
+    eval::Scores scores;  // with values per sample
   };
 
   mutable std::mutex guard_;

@@ -14,6 +14,7 @@
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/search/pareto.hpp"
+#include "quasar/tune/flips.hpp"
 #include "quasar/tune/portrait.hpp"
 #include "quasar/tune/quantize.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -95,6 +96,15 @@ runtime::Latency latency_of(const graph::Model& model, const data::Dataset& samp
   }
 }
 
+// null: this process did not score the trial, or its outputs are no classes.
+Json flips(const Laboratory& lab, int64_t trial, const data::Dataset& samples) {
+  const auto scores = lab.book.by_sample(trial);
+  const eval::Scores& reference = lab.evaluator.reference();
+  const std::string& metric = lab.job.metrics.front();
+  if (!scores || !scores->contains(metric) || !reference.contains(metric)) return nullptr;
+  return flips_of(samples, reference.at(metric), scores->at(metric));
+}
+
 Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples,
                       const std::stop_token& stop) {
   Winner winner;
@@ -119,6 +129,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
   winner.layers = layers_of(sitter);
   winner.ranges = ranges_of(sitter, winner.layers);
+  winner.flips = flips(lab, trial.number, *samples.evaluation);
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");

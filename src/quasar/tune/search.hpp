@@ -37,7 +37,7 @@ struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
-  Json layers, ranges;                          // portrait.hpp
+  Json layers, ranges, flips;                   // portrait.hpp
 };
 
 // Everything that a report shows.

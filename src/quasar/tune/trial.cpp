@@ -13,10 +13,16 @@
 namespace quasar::tune {
 namespace {
 
+// Of the constants: what a model's file consists of, but for a few kilobytes.
+size_t weight_bytes(const graph::Model& model) {
+  size_t total = 0;
+  for (const auto& [name, tensor] : model.initializers) total += tensor.bytes().size();
+  return total;
+}
+
 // Of the file that it would make; beyond protobuf's 2 GB its weights, which are nearly all of it.
 size_t bytes_of(const graph::Model& model) {
-  size_t weights = 0;
-  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
+  const size_t weights = weight_bytes(model);
   return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
 }
 
@@ -121,6 +127,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const auto scores = score(lab, trial, candidate, fallen);
   search::Outcome outcome{.user_attributes = {{"config", quant::to_json(config)},
                                               {"quantized_nodes", plan.nodes.size()},
+                                              {"bytes", weight_bytes(candidate)},
                                               {"build_s", build_s},
                                               {"score_s", watch.seconds() - build_s}}};
   if (!rounding.layers.empty()) outcome.user_attributes["rounding"] = to_json(rounding);

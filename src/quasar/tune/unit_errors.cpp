@@ -65,6 +65,38 @@ std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& sam
   return errors;
 }
 
+double with_all(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  const size_t units = model.units().size();
+  std::vector<double> distances(samples.size());
+  parallel_for(samples.size(), threads, [&](size_t i) {
+    const data::Sample sample = samples.at(i);
+    distances[i] =
+        distance(model.outputs(sample, std::vector<bool>(units, false)), model.outputs(sample, std::vector<bool>(units, true)));
+  });
+  double sum = 0;
+  for (const double one : distances) sum += one;
+  return sum / static_cast<double>(samples.size());
+}
+
+std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  const size_t units = model.units().size();
+  std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
+  parallel_for(samples.size(), threads, [&](size_t i) {
+    const data::Sample sample = samples.at(i);
+    std::vector<bool> switches(units, false);
+    const std::vector<Tensor> reference = model.outputs(sample, switches);
+    for (size_t u = 0; u < units; u++) {
+      switches[u] = true;
+      by_sample[i][u] = distance(reference, model.outputs(sample, switches));
+    }
+  });
+  std::vector<double> means(units);
+  for (const auto& distances : by_sample) {
+    for (size_t u = 0; u < units; u++) means[u] += distances[u] / static_cast<double>(samples.size());
+  }
+  return means;
+}
+
 std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
                                  size_t threads) {
   return flipped(model, samples, on, on, threads);

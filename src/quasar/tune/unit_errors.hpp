@@ -18,6 +18,12 @@ struct UnitError {
 // Every unit quantized alone. `output_error` is what the model then loses.
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 
+// The distance with every unit quantized.
+double with_all(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+
+// The distance after each unit, with it and all units before it quantized; the last one is the whole model's.
+std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+
 // Of the units that are on: the distance to the float outputs when this one returns to float. The others' are left 0.
 std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
                                  size_t threads = 0);

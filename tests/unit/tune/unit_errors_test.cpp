@@ -106,5 +106,16 @@ TEST(UnitErrors, FlippingOneSwitchOfTwo) {
   EXPECT_NEAR(with[1], model_distance(model, whole_plan(), samples), 1e-5);
 }
 
+TEST(UnitErrors, AccumulateFromTheFirstToTheWholeModel) {
+  const graph::Model model = chain();
+  const Samples samples;
+  const ToggledModel toggled(model, whole_plan());
+  const auto sums = up_to_each(toggled, samples);
+  ASSERT_EQ(sums.size(), toggled.units().size());
+  EXPECT_DOUBLE_EQ(sums.front(), alone(toggled, samples).front().output_error);
+  EXPECT_DOUBLE_EQ(sums.back(), with_all(toggled, samples));
+  EXPECT_NEAR(sums.back(), model_distance(model, whole_plan(), samples), 1e-3);
+}
+
 }  // namespace
 }  // namespace quasar::tune

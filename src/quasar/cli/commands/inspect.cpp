@@ -5,7 +5,12 @@
 #include <iostream>
 #include <map>
 
+#include "quasar/base/file.hpp"
+#include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/report/inspection.hpp"
+#include "quasar/report/writer.hpp"
+#include "quasar/tune/examine.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -15,6 +20,8 @@ class Inspect final : public Command {
   void define(CLI::App& app) override {
     app.add_option("model", model_, "an ONNX model: float, or quantized with a target that has rules")->required();
     app.add_option("--target", target_, "what the model must run on; see `quasar list targets`");
+    app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
+    app.add_option("--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
     app.footer(
         "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some.\n"
@@ -22,11 +29,17 @@ class Inspect final : public Command {
   }
 
   int run() override {
-    const Json facts = tune::inspect(model_, target_);
+    Json facts = tune::inspect(model_, target_);
+    if (!calibration_.empty()) facts["examination"] = tune::examine(model_, data_argument(calibration_));
+    if (!page_.empty()) {
+      const Json contents = report::inspection_of(facts);
+      write_file(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));
+    }
     if (json_) {
       std::cout << facts.dump(2) << "\n";
     } else {
       print(facts);
+      if (facts.contains("examination")) std::cout << report::examination_table(facts["examination"]);
     }
     return facts.contains("rules") && !facts["rules"]["violations"].empty() ? exit_goal_missed : exit_done;
   }
@@ -87,7 +100,7 @@ class Inspect final : public Command {
     }
   }
 
-  std::string model_, target_;
+  std::string model_, target_, calibration_, page_;
   bool json_ = false;
 };
 

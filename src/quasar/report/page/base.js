@@ -33,6 +33,7 @@ function number(x, digits = 4) {
 
 const bytes = (x) => (!isNumber(x) ? '–' : x >= 1e9 ? number(x / 1e9, 3) + ' GB' : x >= 1e6 ? number(x / 1e6, 3) + ' MB' : number(x / 1e3, 3) + ' KB');
 const seconds = (x) => (!isNumber(x) ? '–' : x < 1 ? number(1000 * x, 3) + ' ms' : x < 120 ? number(x, 3) + ' s' : x < 7200 ? number(x / 60, 3) + ' min' : number(x / 3600, 3) + ' h');
+const milliseconds = (x) => (!isNumber(x) ? '–' : x < 0.1 ? number(1000 * x, 3) + ' µs' : x >= 1000 ? number(x / 1000, 3) + ' s' : number(x, 3) + ' ms');
 const percent = (x, digits = 1) => (isNumber(x) ? (100 * x).toFixed(digits) + ' %' : '–');
 const pretty = (name) => name.replace(/_params_/, ' · ');  // a group's member, as people say it
 const words = (value) => (value === null ? 'null' : typeof value === 'string' ? value : JSON.stringify(value));
@@ -65,6 +66,8 @@ function draw(plot) {
   const axis = { axisLine: { onZero: false, lineStyle: { color: colour('line') } }, axisLabel: { color: colour('soft') }, nameTextStyle: { color: colour('soft') }, splitLine: { lineStyle: { color: colour('line'), opacity: 0.7 } } };
   const merge = (given) => (given === undefined ? undefined : [].concat(given).map((one) => echarts.util.merge(echarts.util.clone(axis), one, true)));
   const option = plot.option();
+  const narrow = innerWidth < 640 && option.legend;  // no room for both
+  if (narrow) [].concat(option.yAxis).forEach((one) => { one.name = ''; });
   plot.drawn.setOption({ animation: false, color: series(), textStyle: { color: colour('ink'), fontFamily: 'inherit' }, aria: { enabled: true },
     ...option, xAxis: merge(option.xAxis), yAxis: merge(option.yAxis),
     tooltip: { confine: true, backgroundColor: colour('card'), borderColor: colour('line'), textStyle: { color: colour('ink'), fontSize: 12 }, ...option.tooltip },

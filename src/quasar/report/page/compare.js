@@ -13,7 +13,7 @@ sections.push({ id: 'compare-summary', title: 'Side by side', wide: true, build:
     if (bests.some((best) => at(best, 'holdout', name))) row(`${name}, best on hold-out`, (result, best) => at(best, 'holdout', name, 'value'), show);
   }
   row('size', (result, best) => best.bytes, bytes);
-  row('latency, ms', (result, best) => at(best, 'latency_ms', 'median'), (x) => number(x, 3));
+  row('latency', (result, best) => at(best, 'latency_ms', 'median'), milliseconds);
   row('operators in float', (result, best) => at(best, 'operators', 'float'), (x) => String(x ?? '–'));
   row('trials executed', (result) => at(result, 'trials', 'executed'), (x) => String(x ?? '–'));
   row('time', (result) => result.seconds, seconds);

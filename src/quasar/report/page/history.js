@@ -8,6 +8,7 @@ function trialTip(trial, extra) {
   if (isNumber(at(trial.values, 0))) lines.push(`${escaped(name)} ${escaped(score(name, trial.values[0]))}`);
   if (extra) lines.push(extra);
   for (const [key, value] of Object.entries(trial.params).slice(0, 14)) lines.push(`<span style="opacity:.7">${escaped(pretty(key))}</span> ${escaped(words(value).slice(0, 60))}`);
+  if (typeof trial.pruned === 'string') lines.push(escaped('given up ' + trial.pruned));
   if (trial.error) lines.push(`<span style="opacity:.8">${escaped(trial.error.slice(0, 120))}</span>`);
   return `<div style="white-space:normal;max-width:26rem">${lines.join('<br>')}</div>`;
 }

@@ -1,7 +1,9 @@
 // Puts the page together: bar, sections that have data, theme, printing, and reloading while the search runs.
 'use strict';
-const order = ['compare-summary', 'compare-history', 'compare-parameters', 'compare-layers', 'summary', 'scores', 'next', 'history', 'pareto', 'importance', 'slices',
-  'parallel', 'layers', 'ranges', 'flips', 'trials', 'reproduce', 'time'];
+const order = ['model', 'verdicts', 'compare-summary', 'compare-history', 'compare-parameters', 'compare-layers', 'summary', 'scores', 'next', 'tuning', 'history', 'pareto', 'importance', 'slices',
+  'parallel', 'layers', 'ranges', 'nodes', 'flips', 'trials', 'reproduce', 'time'];
+// What the bar calls the sections whose titles are long.
+const brief = { scores: 'Scores', next: 'Next', tuning: 'Way', pareto: 'Cost', importance: 'Importance', slices: 'Slices', parallel: 'Parallel', ranges: 'Ranges', flips: 'Flips', reproduce: 'Reproduce', time: 'Time' };
 const root = document.documentElement;
 const saved = { get: (key) => { try { return sessionStorage.getItem(key); } catch { return null; } }, set: (key, value) => { try { sessionStorage.setItem(key, value); } catch { /* private windows */ } } };
 
@@ -30,14 +32,14 @@ function reloading() {
 }
 
 function page() {
-  const only = { history: ['history'], importance: ['importance'] }[data.view];
+  const only = { history: ['history'], importance: ['importance'], inspection: ['model', 'verdicts', 'layers', 'ranges', 'nodes'] }[data.view];
   const main = element('main', { id: 'main', tabindex: -1 }), links = [];
   for (const { id, title, build, wide } of [...sections].sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id))) {
     if (only ? !only.includes(id) : data.view === 'comparison' ? !id.startsWith('compare') : id.startsWith('compare')) continue;
     const parts = build();
     if (!parts) continue;
     main.append(wide ? element('div', { id }, parts) : element('section', { id, class: id === 'trials' || id === 'layers' ? 'long' : null, 'aria-labelledby': id + '-title' }, element('h2', { id: id + '-title' }, title), parts));
-    links.push(element('a', { href: '#' + id }, title));
+    links.push(element('a', { href: '#' + id, title }, brief[id] || title));
   }
   main.append(element('footer', {}, `Quasar ${at(search.result, 'quasar') || ''} · ONNX Runtime ${at(search.result, 'onnxruntime') || ''} · plots by Apache ECharts`));
   const bar = element('header', { class: 'top' }, element('div', { class: 'bar' },

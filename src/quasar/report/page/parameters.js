@@ -50,7 +50,7 @@ function sliceFigure(parameter) {
   const node = figure(pretty(parameter.name), 190, () => sliceOption(parameter));
   if (parameter.kind === 'choice') {
     const labels = labelsOf(parameter, distinct());
-    node.append(element('div', { class: 'choices soft', style: `grid-template-columns:repeat(${labels.length},minmax(0,1fr))` }, labels.map((label) => element('span', { title: label }, short(label, 36)))));
+    node.append(element('div', { class: 'choices soft', style: `grid-template-columns:repeat(${labels.length},minmax(0,1fr))` }, labels.map((label) => element('span', { title: label }, short(label, 36).replace(/([a-z\d])(?=[A-Z])/g, '$1\u200b')))));
   }
   return node;
 }
@@ -66,7 +66,7 @@ function parallelOption(parameters) {
   const values = trials.map((trial) => trial.values[0]), low = Math.min(...values), high = Math.max(...values), log = logarithmic(values);
   const shade = (x) => (log ? Math.log10(x) : x);
   const axes = parameters.map((parameter, dim) => ({ dim, name: pretty(parameter.name).replace(' · ', '\n'), ...(parameter.kind === 'choice' ? { type: 'category', data: labelsOf(parameter, trials), axisLabel: { formatter: (text) => short(text, 16) } } : { type: parameter.log ? 'log' : 'value', min: parameter.low, max: parameter.high, axisLabel: { formatter: (x) => number(x, 3) } }) }));
-  axes.push({ dim: parameters.length, name: objective.name, type: log ? 'log' : 'value', scale: true, inverse: maximized(objective) ? false : true, min: low, max: high, axisLabel: { formatter: (x) => score(objective.name, x) } });
+  axes.push({ dim: parameters.length, name: objective.name, type: log ? 'log' : 'value', scale: true, inverse: !maximized(objective), nameLocation: maximized(objective) ? 'end' : 'start', min: low, max: high, axisLabel: { formatter: (x) => score(objective.name, x) } });
   const ends = [shade(low), shade(high)];
   return {
     parallel: { left: 64, right: 80, top: 60, bottom: 20, parallelAxisDefault: { nameRotate: 0, nameTextStyle: { color: colour('soft'), fontSize: 11, width: 120, overflow: 'truncate', lineHeight: 14 }, nameGap: 14, axisLine: { lineStyle: { color: colour('mute') } }, axisLabel: { color: colour('soft'), textBorderColor: colour('card'), textBorderWidth: 3 }, axisTick: { show: false }, minorTick: { show: false } } },

@@ -2,7 +2,7 @@
 'use strict';
 function costsOf(contents) {
   const costs = [{ name: 'size', unit: bytes, of: (trial) => at(trial.metrics, 'bytes') ?? trial.bytes, float: at(contents.result, 'baseline', 'bytes') },
-    { name: 'latency', unit: (x) => number(x, 3) + ' ms', of: (trial) => at(trial.metrics, 'latency') ?? at(trial, 'latency_ms', 'median') ?? trial.latency_ms, float: at(contents.result, 'baseline', 'latency_ms', 'median') }];
+    { name: 'latency', unit: milliseconds, of: (trial) => at(trial.metrics, 'latency') ?? at(trial, 'latency_ms', 'median') ?? trial.latency_ms, float: at(contents.result, 'baseline', 'latency_ms', 'median') }];
   contents.objectives.slice(1).forEach((objective, i) => {
     if (costs.some((cost) => cost.name === objective.name || (cost.name === 'size' && objective.name === 'bytes'))) return;
     costs.push({ name: objective.name, unit: (x) => score(objective.name, x), of: (trial) => at(trial.values, i + 1), maximize: maximized(objective) });

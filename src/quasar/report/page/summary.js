@@ -39,7 +39,7 @@ function costCards(contents) {
   if (isNumber(size[1])) out.push(card('size', bytes(size[1]), `float ${bytes(size[0])} · ${number(size[0] / size[1], 3)}× smaller`));
   if (isNumber(time[1])) {
     const gain = time[0] / time[1];
-    out.push(card('latency', number(time[1], 3) + ' ms', `float ${number(time[0], 3)} ms · ${gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'}`, gain < 0.95 ? 'warn' : ''));
+    out.push(card('latency', milliseconds(time[1]), `float ${milliseconds(time[0])} · ${gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'}`, gain < 0.95 ? 'warn' : ''));
   }
   const operators = at(best, 'operators');
   if (operators) out.push(card('operators left in float', String(operators.float), `${operators.quantized} run in integer kernels`, operators.float ? 'warn' : 'good'));

@@ -79,8 +79,8 @@ Entry<Writer> html() {
           .make = make_as<Html, Writer>,
           .options = {{.name = "view",
                        .fallback = "report",
-                       .help = "all of it, or one plot",
-                       .choices = {"report", "history", "importance"}}}};
+                       .help = "all of a search, one plot of it, or what inspect says of a model",
+                       .choices = {"report", "history", "importance", "inspection"}}}};
 }
 
 }  // namespace quasar::report::writers

@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "e2e/program.hpp"
+
+namespace quasar::e2e {
+namespace {
+namespace fs = std::filesystem;
+
+// One search for all tests here.
+const fs::path& searched() {
+  static const TemporaryFolder folder;
+  static const fs::path out = [] {
+    const Ran ran = run("search " + digits("search.yaml") + " --set plot_results=true --set n_trials=6 --output-dir " +
+                        (folder.path() / "out").string());
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    size_t widest = 0, width = 0;
+    for (const char c : ran.out.substr(0, ran.out.find("trials executed"))) {
+      width = c == '\n' ? 0 : width + 1;
+      widest = std::max(widest, width);
+    }
+    EXPECT_LE(widest, 80U) << ran.out;
+    EXPECT_EQ(ran.err.find('\033'), std::string::npos) << "colours without a terminal";
+    return folder.path() / "out";
+  }();
+  return out;
+}
+
+TEST(Report, SearchLeavesAPageAndItsPlots) {
+  const std::string page = read_file(searched() / "report.html");
+  EXPECT_NE(page.find("\"status\":\"ok\""), std::string::npos);
+  for (const char* name : {"opt_history.html", "opt_history.svg", "param_importance.html", "param_importance.svg"})
+    EXPECT_TRUE(fs::exists(searched() / name)) << name;
+}
+
+TEST(Report, ResultTellsEveryOperator) {
+  const Json best = read_json(searched() / "result.json")["best"];
+  const size_t integer = static_cast<size_t>(
+      std::count_if(best["layers"].begin(), best["layers"].end(), [](const Json& layer) { return layer["runs"] == "integer"; }));
+  EXPECT_EQ(integer, best["operators"]["quantized"].get<size_t>());
+  EXPECT_EQ(best["layers"].size() - integer, best["operators"]["float"].get<size_t>());
+  ASSERT_FALSE(best["ranges"].empty());
+  for (const auto& layer : best["ranges"])
+    EXPECT_LT(layer["weight"]["range"][0].get<double>(), layer["weight"]["range"][1].get<double>());
+}
+
+TEST(Report, RebuildsFromTheStudy) {
+  const std::string before = read_file(searched() / "report.html");
+  const fs::path again = searched() / "again.html";
+  ASSERT_EQ(run("report " + searched().string() + " -o " + again.string()).code, 0);
+  const auto trials = [](const std::string& page) { return page.substr(page.find("\"trials\":[")).substr(0, 400); };
+  EXPECT_EQ(trials(read_file(again)), trials(before));
+}
+
+TEST(Report, ComparesAndWritesMarkdownAndCsv) {
+  const std::string out = searched().string();
+  const Ran both = run("report " + out + " " + out);
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_TRUE(fs::exists(searched() / "comparison.html"));
+  EXPECT_NE(run("report " + out + " --format markdown").out.find("| L2 |"), std::string::npos);
+  const std::string csv = run("report " + out + " --format csv").out;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+  const Ran wrong = run("report " + out + " --format pdf");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find("html"), std::string::npos) << wrong.err;
+  EXPECT_EQ(run("report " + digits("")).code, 1);
+}
+
+TEST(Report, InspectionMeasuresLayers) {
+  const TemporaryFolder folder;
+  const fs::path page = folder.path() / "model.html";
+  const Ran ran =
+      run("inspect --json " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --html " + page.string());
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json examination = parse_json(ran.out, "stdout")["examination"];
+  ASSERT_GT(examination["layers"].size(), 10U);
+  double last = INFINITY;
+  for (const auto& layer : examination["layers"]) {
+    EXPECT_LE(layer["output_error"].get<double>(), last);
+    last = layer["output_error"];
+  }
+  EXPECT_GE(examination["schemes"].size(), 4U);
+  EXPECT_NE(read_file(page).find("examination"), std::string::npos);
+}
+
+TEST(Completion, KnowsCommandsOptionsAndNames) {
+  for (const char* shell : {"bash", "zsh", "fish", "man"}) {
+    const Ran ran = run(std::string("completion ") + shell);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("search"), std::string::npos) << shell;
+    EXPECT_NE(ran.out.find("CPU_INT8_SEARCH"), std::string::npos) << ran.out;
+  }
+  EXPECT_EQ(run("completion powershell").code, 1);
+  const TemporaryFolder folder;
+  write_file(folder.path() / "try.bash",
+             run("completion bash").out +
+                 "COMP_WORDS=(quasar list ra); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n"
+                 "COMP_WORDS=(quasar search --dry); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n");
+  const std::string out = (folder.path() / "out").string();
+  ASSERT_EQ(std::system(("bash " + (folder.path() / "try.bash").string() + " > " + out).c_str()), 0);
+  EXPECT_EQ(read_file(out), "ranges\n--dry-run\n");
+}
+
+}  // namespace
+}  // namespace quasar::e2e

@@ -1,0 +1,57 @@
+#include "quasar/tune/flips.hpp"
+
+#include <gtest/gtest.h>
+
+namespace quasar::tune {
+namespace {
+
+class Labels final : public data::Dataset {
+ public:
+  explicit Labels(std::vector<int64_t> labels) : labels_(std::move(labels)) {}
+  size_t size() const override { return 4; }
+  data::Sample at(size_t) const override { return {}; }
+  std::optional<int64_t> label(size_t index) const override {
+    return labels_.empty() ? std::nullopt : std::optional(labels_[index]);
+  }
+  std::string source() const override { return "test"; }
+
+ private:
+  std::vector<int64_t> labels_;
+};
+
+eval::Score score(std::vector<int32_t> answers, std::vector<double> values) {
+  eval::Score out;
+  out.answers = std::move(answers);
+  out.per_sample = std::move(values);
+  return out;
+}
+
+TEST(Flips, CountsWhatBecameRightAndWrong) {
+  const Labels labels({0, 0, 1, 1});
+  const Json flips = flips_of(labels, score({0, 0, 0, 1}, {0, 0, 0, 0}), score({0, 1, 1, 1}, {0.1, 0.4, 0.7, 0.2}));
+  EXPECT_EQ(flips["changed"], 2);
+  EXPECT_EQ(flips["lost"], 1);    // sample 1
+  EXPECT_EQ(flips["gained"], 1);  // sample 2
+  ASSERT_EQ(flips["classes"].size(), 2U);
+  EXPECT_EQ(flips["classes"][0]["class"], 0);
+  EXPECT_EQ(flips["classes"][0]["lost"], 1);
+  ASSERT_EQ(flips["worst"].size(), 4U);
+  EXPECT_EQ(flips["worst"][0]["sample"], 2);  // changed, and moved most
+  EXPECT_EQ(flips["worst"][1]["sample"], 1);
+  EXPECT_EQ(flips["worst"][2]["sample"], 3);
+}
+
+TEST(Flips, WithoutLabelsClassesAreTheFloatModels) {
+  const Json flips = flips_of(Labels({}), score({5, 5, 6, 6}, {0, 0, 0, 0}), score({5, 5, 6, 7}, {0, 0, 0, 1}));
+  EXPECT_FALSE(flips.contains("gained"));
+  ASSERT_EQ(flips["classes"].size(), 1U);
+  EXPECT_EQ(flips["classes"][0]["class"], 6);
+  EXPECT_FALSE(flips["worst"][0].contains("label"));
+}
+
+TEST(Flips, AreUnknownWithoutAnswers) {
+  EXPECT_TRUE(flips_of(Labels({}), score({}, {0, 0}), score({}, {0, 0})).is_null());
+}
+
+}  // namespace
+}  // namespace quasar::tune
