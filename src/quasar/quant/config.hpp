@@ -27,6 +27,7 @@ struct Config {
   Rounding rounding;
   std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
   std::vector<TransformUse> transforms;  // of the float graph, in this order
+  bool external_data = false;  // weights go to a file beside the model
   bool operator==(const Config&) const = default;
 };
 
@@ -39,6 +40,9 @@ Config parse_config(const Json& words);
 
 // The configuration back in the user's words; parse_config(to_json(c)) == c.
 Json to_json(const Config& config);
+
+// Whether the configuration can be carried out without any samples: nothing is to be observed.
+bool needs_no_samples(const Config& config);
 
 // Why a combination cannot be (reason for a validator that removes it from a space); "" when it can.
 std::string contradiction(const Json& words);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/exclude.hpp"
 #include "quasar/quant/node_schemes.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
@@ -18,6 +19,7 @@ namespace quasar::quant {
 namespace {
 
 constexpr int64_t first_opset_of_blocks = 21;
+constexpr size_t least_stored = 1024;  // values of a constant that is worth a Cast
 
 // The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
 QuantParams stored_as(DataType type, QuantParams params) {
@@ -31,6 +33,7 @@ QuantParams stored_as(DataType type, QuantParams params) {
 // Rounding of the scale may carry the ends of the grid beyond the bounds to which the activation clips, by an ulp; then no target
 // could tell that the grid clips as well.
 void keep_within(const ops::Bounds& bounds, QuantParams& params) {
+  if (is_half(params.type)) return;
   const Grid grid = grid_of(params.type, false);
   const auto beyond = [&](float scale) {
     return scale * static_cast<float>(grid.high - params.zero_points[0]) > bounds.high ||
@@ -85,6 +88,8 @@ class Resolver {
       }
     }
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
+    if (is_half(config_.weight.type)) store_the_rest(plan);
+    plan.ranges = std::move(ranges_);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
     if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
@@ -130,12 +135,19 @@ class Resolver {
   }
 
   QuantParams own_params(const std::string& value, const Scheme& scheme) {
+    if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
     const auto found = seen_.find(value);
     if (found == seen_.end()) throw Error("no statistics of value '" + value + "' were collected");
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    const stats::Range range = probabilities ? found->second.range : method_of(scheme).pick(found->second, scheme);
+    const auto& given = found->second.given;
+    if (given && !given->range)
+      return {.type = scheme.type, .scales = {static_cast<float>(given->scale)}, .zero_points = {given->zero_point}};
+    const stats::Range range = given           ? *given->range
+                               : probabilities ? found->second.range
+                                               : method_of(scheme).pick(found->second, scheme);
+    ranges_[value] = range;
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
@@ -155,7 +167,9 @@ class Resolver {
       plan.weight = ConstantPlan{roles.weight->input, weight_params(weights, roles.weight->axis, *weight)};
       check_blocks(plan.weight->params);
       // With blocks of inputs the sums are float, and so is the bias.
-      if (roles.bias && plan.weight->params.block == 0) {
+      if (roles.bias && is_half(weight->type)) {
+        plan.bias = ConstantPlan{*roles.bias, plan.weight->params};
+      } else if (roles.bias && plan.weight->params.block == 0) {
         const Tensor& bias = *constant(*roles.bias);
         const float input_scale = read_params(node.inputs[roles.activations.front()], node.name).scales.front();
         const size_t raised = fit_to_bias(plan.weight->params, weights, bias, input_scale, weight->scale_type);
@@ -169,6 +183,19 @@ class Resolver {
       if (const Tensor* values = constant(input)) plan.constants.push_back({input, constant_params(*values, *activation)});
     }
     return plan;
+  }
+
+  // Of nodes that are not quantized themselves: in 16 bits their large constants take half the space.
+  void store_the_rest(Plan& plan) const {
+    const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    for (const auto& node : index_.model().nodes) {
+      if (plan.nodes.contains(node.name) || excluded.contains(node.name)) continue;
+      for (size_t input = 0; input < node.inputs.size(); input++) {
+        const Tensor* values = index_.model().initializer(node.inputs[input]);
+        if (values == nullptr || values->type() != DataType::float32 || values->count() < least_stored) continue;
+        plan.nodes[node.name].constants.push_back({input, weight_params(*values, std::nullopt, config_.weight)});
+      }
+    }
   }
 
   void check_blocks(const QuantParams& params) const {
@@ -197,6 +224,7 @@ class Resolver {
   const NodeSchemes schemes_;
   std::map<const Scheme*, std::unique_ptr<RangeMethod>> methods_;
   std::unordered_map<std::string, QuantParams> params_;
+  std::map<std::string, stats::Range> ranges_;
   std::set<std::string> absorbed_;
   std::vector<std::string> notes_;
 };
