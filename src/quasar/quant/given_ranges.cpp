@@ -1,5 +1,6 @@
 #include "quasar/quant/given_ranges.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

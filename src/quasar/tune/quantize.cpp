@@ -25,7 +25,10 @@ Quantized quantize(const QuantizeOptions& options) {
   const auto target = quant::targets::table().make(options.target);
   const graph::Model original = graph::load(options.model);
   const graph::Model model = runtime::prepare(original);
-  if (options.calibration.is_null()) return without_samples(model, config, *target);
+  if (options.calibration.is_null()) {
+    if (!options.ranges.is_null()) throw Error("ranges are given, but no calibration samples for the values that they leave out");
+    return without_samples(model, config, *target);
+  }
   CalibrationNeeds needs;
   needs.add(config);
   if (!options.ranges.is_null()) needs.given = quant::parse_ranges(options.ranges, model, config.activation);
