@@ -392,7 +392,7 @@ TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
       {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n",
        "did you mean 'activation_params'?"},
       {"  activation: [Int9Spec]\n", "did you mean 'Int8Spec'?"},
-      {"  activation: [BFloat16Spec]\n", "not yet supported"},
+      {"  activation: [FP8E4M3Spec]\n", "8-bit floating point"},
       {"  activation: [Int8Spec]\n  activation_params: {symmetric: [true]}\n", "only_if"},
       {"  activation: [Int8Spec]\n  activation_params: {quant_granularity: [Channel], only_if: activation}\n",
        "one scale per tensor"},

@@ -49,9 +49,6 @@ std::string obstacle_in_node(const Node& node) {
 std::string obstacle_in_weight(const std::string& name, const Tensor& tensor) {
   const std::string label = "the weight '" + name + "' is " + std::string(name_of(tensor.type()));
   switch (tensor.type()) {
-    case DataType::float16:
-    case DataType::bfloat16:
-      return label + "; half-precision models are not supported yet, give the float32 model";
     case DataType::float8e4m3fn:
     case DataType::float8e4m3fnuz:
     case DataType::float8e5m2:

@@ -114,7 +114,8 @@ class Rewriting {
                                   const std::string name = names_.fresh(wish);
                                   out_.initializers[name] = tensor;
                                   return name;
-                                }};
+                                },
+                            .quantized = run_time_codes_};
     for (auto& made : rewrite_alone(node, plan, workshop)) {
       if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
       out_.nodes.push_back(std::move(made));
@@ -127,8 +128,14 @@ class Rewriting {
     }
   }
 
-  // `from` ─Q─DQ─▶ `to`.
+  // `from` ─Q─DQ─▶ `to`, or casts there and back.
   void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params) {
+    if (is_half(params.type)) {
+      const std::string narrow = names_.fresh(value + "_" + std::string(name_of(params.type)));
+      add_cast(value, from, narrow, params.type);
+      add_cast(value, narrow, to, DataType::float32);
+      return;
+    }
     const auto [scale, zero_point] = add_params(value, {}, params);
     const std::string codes = names_.fresh(value + "_quantized");
     add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
@@ -144,6 +151,12 @@ class Rewriting {
                      .outputs = {output}};
     if (params.axis >= 0) node.set({"axis", int64_t{params.axis}});
     if (params.block > 0) node.set({"block_size", int64_t{params.block}});
+    out_.nodes.push_back(std::move(node));
+  }
+
+  void add_cast(const std::string& value, const std::string& from, const std::string& to, DataType type) {
+    graph::Node node{.name = names_.fresh(value + "_Cast"), .op_type = "Cast", .domain = "", .inputs = {from}, .outputs = {to}};
+    node.set({"to", static_cast<int64_t>(type)});
     out_.nodes.push_back(std::move(node));
   }
 
@@ -181,9 +194,13 @@ class Rewriting {
       throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
                   " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
-    const auto [scale, zero_point] = add_params(value, values->shape(), params);
     out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize(*values, params);
-    add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params);
+    if (is_half(params.type)) {
+      add_cast(value, codes, result, DataType::float32);
+    } else {
+      const auto [scale, zero_point] = add_params(value, values->shape(), params);
+      add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params);
+    }
     constants_[value].emplace_back(plan, result);
     node.inputs[plan.input] = result;
   }
@@ -205,7 +222,8 @@ class Rewriting {
   const Plan& plan_;
   graph::Names names_;
   graph::Model out_;
-  std::unordered_map<std::string, std::string> dequantized_;  // value -> what quantized nodes read
+  std::unordered_map<std::string, std::vector<std::string>> run_time_codes_;  // value -> codes, scale, zero point
+  std::unordered_map<std::string, std::string> dequantized_;                  // value -> what quantized nodes read
   std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>> conversions_;
   std::unordered_map<std::string, std::vector<std::pair<ConstantPlan, std::string>>>
       constants_;  // constant -> its dequantized forms

@@ -17,20 +17,22 @@ struct Spec {
   std::string name;
   DataType type;
   bool symmetric;
-  bool xint8 = false;  // power-of-two scales and symmetry are part of the type
-  bool dynamic = false;
+  bool xint8 = false;    // power-of-two scales and symmetry are part of the type
+  bool dynamic = false;  // activations only
 };
 
 const std::vector<Spec>& specs() {
-  static const std::vector<Spec> all{{"XInt8Spec", DataType::int8, true, true}, {"Int8Spec", DataType::int8, true},
-                                     {"UInt8Spec", DataType::uint8, false},     {"Int16Spec", DataType::int16, true},
-                                     {"UInt16Spec", DataType::uint16, false},   {"Int4Spec", DataType::int4, true},
-                                     {"UInt4Spec", DataType::uint4, false},     {"Float32Spec", DataType::float32, true}};
-  return all;
-}
-
-const std::vector<std::string>& later_specs() {
-  static const std::vector<std::string> all{"BFloat16Spec", "Float16Spec"};
+  static const std::vector<Spec> all{{"XInt8Spec", DataType::int8, true, true},
+                                     {"Int8Spec", DataType::int8, true},
+                                     {"UInt8Spec", DataType::uint8, false},
+                                     {"Int16Spec", DataType::int16, true},
+                                     {"UInt16Spec", DataType::uint16, false},
+                                     {"Int4Spec", DataType::int4, true},
+                                     {"UInt4Spec", DataType::uint4, false},
+                                     {"BFloat16Spec", DataType::bfloat16, true},
+                                     {"Float16Spec", DataType::float16, true},
+                                     {.name = "DynamicSpec", .type = DataType::uint8, .symmetric = false, .dynamic = true},
+                                     {"Float32Spec", DataType::float32, true}};
   return all;
 }
 
@@ -69,10 +71,6 @@ const Spec& find_spec(const std::string& key, const Json& value) {
   for (const auto& spec : specs()) {
     if (spec_word(name) == normalized(spec.name)) return spec;
   }
-  for (const auto& later : later_specs()) {
-    if (spec_word(name) == normalized(later))
-      throw Error(key + ": '" + name + "' is not yet supported; this version has " + allowed);
-  }
   for (const auto& [prefix, why] : refusals()) {
     if (spec_word(name).starts_with(prefix)) throw Error(key + ": '" + name + "' is not supported: " + why);
   }
@@ -99,7 +97,7 @@ struct NeutralKey {
 };
 
 const std::vector<NeutralKey>& neutral_keys() {
-  static const std::vector<NeutralKey> all{{"use_external_data_format", false}, {"OptimizeModel", true}};
+  static const std::vector<NeutralKey> all{{"OptimizeModel", true}};
   return all;
 }
 
@@ -107,8 +105,15 @@ const std::vector<std::string> param_keys{"symmetric",         "scale_type", "ca
                                           "quant_granularity", "data_type",  "group_size"};
 
 std::vector<std::string> known_keys() {
-  std::vector<std::string> keys{"activation",    "activation_params",     "weight",           "weight_params", "exclude",
-                                "CalibDataSize", "specific_layer_config", "layer_type_config"};
+  std::vector<std::string> keys{"activation",
+                                "activation_params",
+                                "weight",
+                                "weight_params",
+                                "exclude",
+                                "CalibDataSize",
+                                "specific_layer_config",
+                                "layer_type_config",
+                                "use_external_data_format"};
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
   for (const auto& list : {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
@@ -128,6 +133,10 @@ std::string text_of(const std::string& key, const Json& value) {
   return value.get<std::string>();
 }
 
+bool is_integer(DataType type) {
+  return !is_half(type) && type != DataType::float32;
+}
+
 bool flag_of(const std::string& key, const Json& value) {
   if (!value.is_boolean()) throw Error(key + " is " + value.dump() + ", but must be true or false");
   return value.get<bool>();
@@ -138,8 +147,9 @@ ScaleType parse_scale_type(const std::string& key, const Json& value) {
   const std::string word = normalized(name);
   if (word == "float32") return ScaleType::float32;
   if (word == "powerof2" || word == "poweroftwo") return ScaleType::power_of_two;
-  if (word == "int16") throw Error(key + ": '" + name + "' is not yet supported; this version has Float32 and PowerOf2");
-  throw Error(key + " is '" + name + "', but must be Float32 or PowerOf2" + did_you_mean(name, {"Float32", "PowerOf2", "Int16"}));
+  if (word == "int16") return ScaleType::int16;
+  throw Error(key + " is '" + name + "', but must be Float32, PowerOf2 or Int16" +
+              did_you_mean(name, {"Float32", "PowerOf2", "Int16"}));
 }
 
 Granularity parse_granularity(const std::string& key, const Json& value, bool weight) {
@@ -175,7 +185,8 @@ const Spec& choose_spec(const Json& words, const std::string& side, const Json& 
     const std::string key = side + "_params." + name;
     const Spec& other = find_spec(key, value);
     if (spec.xint8 && other.type != spec.type) throw Error(key + " is " + value.dump() + ", but XInt8Spec is int8");
-    return spec.xint8 ? spec : other;
+    if (spec.dynamic && other.type != spec.type) throw Error(key + " is " + value.dump() + ", but DynamicSpec is uint8");
+    return spec.xint8 || spec.dynamic ? spec : other;
   }
   return spec;
 }
@@ -193,9 +204,12 @@ void check_xint8(const Scheme& scheme, const std::string& group) {
 
 constexpr size_t default_group_size = 32;  // weights; a scale costs a bit per weight then
 
-void check_float(const Json& given, const std::string& group) {
+void check_without_parameters(const Spec& spec, const Json& given, const std::string& group) {
+  const std::string why = spec.dynamic ? "scales are found at run time, from each input's least and greatest value"
+                          : spec.type == DataType::float32 ? "values are left as they are"
+                                                           : "values are cast, there are no scales and no ranges";
   for (const auto& [name, value] : given.items()) {
-    if (normalized(name) != "datatype") throw Error(group + "." + name + ": Float32Spec is left as it is and has no parameters");
+    if (normalized(name) != "datatype") throw Error(group + "." + name + ": " + spec.name + " has no parameters: " + why);
   }
 }
 
@@ -207,6 +221,7 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
   const Json given = words.value(group, Json::object());
   if (!given.is_object() && !given.is_null()) throw Error(group + " must be a mapping, not " + given.dump());
   const Spec& spec = choose_spec(words, side, given);
+  if (spec.dynamic && weight) throw Error("weight: DynamicSpec is for activations; weights are known beforehand");
   Scheme scheme{.type = spec.type,
                 .symmetric = spec.symmetric,
                 .scale_type = spec.xint8 ? ScaleType::power_of_two : ScaleType::float32,
@@ -234,13 +249,29 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
   if (spec.xint8) check_xint8(scheme, group);
   if (scheme.granularity == Granularity::group && scheme.group_size == 0) scheme.group_size = default_group_size;
   if (scheme.granularity != Granularity::group) scheme.group_size = 0;
-  if (spec.type == DataType::float32) check_float(given, group);
+  scheme.dynamic = spec.dynamic;
+  if (!is_integer(spec.type) || spec.dynamic) {
+    check_without_parameters(spec, given, group);
+    scheme.range_method = "min_max";  // one that needs nothing
+  }
   return scheme;
 }
 
-// Combinations of the two sides that no runtime executes.
-void check_sides(const Config& config) {
-  const DataType activation = config.activation.type, weight = config.weight.type;
+void check_method_options(Scheme& scheme, const std::string& owner) {
+  const auto& [name, entry] = ranges::table().find(scheme.range_method);
+  scheme.range_options = Options(entry.options, scheme.range_options, owner + ", " + name).all();
+}
+
+void check_sides(const Scheme& values, const Scheme& weights) {
+  const DataType activation = values.type, weight = weights.type;
+  if (activation != weight && (is_half(activation) || is_half(weight))) {
+    throw Error("activation is " + std::string(name_of(activation)) + " and weight " + std::string(name_of(weight)) +
+                ", but 16-bit floating point is for both sides or none: values and weights are cast alike");
+  }
+  if (values.dynamic && bits_of(weight) > 8)
+    throw Error("weight is " + std::string(name_of(weight)) +
+                ", but ONNX Runtime multiplies dynamically quantized activations "
+                "with 4 or 8 bits only");
   if (weight == DataType::float32) {
     if (activation == DataType::float32) throw Error("activation and weight are both Float32Spec: nothing would be quantized");
     throw Error("weight is Float32Spec, but activations of type " + std::string(name_of(activation)) +
@@ -251,9 +282,13 @@ void check_sides(const Config& config) {
                 " would save less than Float16Spec does");
 }
 
-void check_method_options(Scheme& scheme, const std::string& owner) {
-  const auto& [name, entry] = ranges::table().find(scheme.range_method);
-  scheme.range_options = Options(entry.options, scheme.range_options, owner + ", " + name).all();
+bool is_dynamic(const Json& spec) {
+  return find_spec("spec", spec).dynamic;
+}
+
+bool has_no_parameters(const Json& spec) {
+  const Spec& found = find_spec("spec", spec);
+  return found.dynamic || !is_integer(found.type);
 }
 
 bool is_xint8(const Json& spec) {
@@ -304,6 +339,7 @@ const std::string* match(const std::vector<std::string>& keys, const std::string
 
 void parse_option(Config& config, const std::string& key, const Json& value) {
   if (key == "exclude") return parse_exclude(config, value);
+  if (key == "use_external_data_format" && !value.is_null()) config.external_data = flag_of(key, value);
   if (key == "CalibDataSize") {
     if (value.is_null()) return;
     if (!value.is_number_integer() || value.get<int64_t>() < 1)
@@ -319,6 +355,16 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
       throw Error(key + ": " + value.dump() + " is not yet supported; this version accepts " + neutral.neutral.dump());
     }
   }
+}
+
+// Optimized rounding chooses codes, and scales freely.
+void check_rounding(const Config& config) {
+  if (config.rounding.method == "nearest") return;
+  const std::string what = "algorithms: " + config.rounding.method;
+  if (is_half(config.weight.type))
+    throw Error(what + " chooses integer codes, but weight is " + std::string(name_of(config.weight.type)));
+  if (config.weight.scale_type == ScaleType::int16)
+    throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");
 }
 
 }  // namespace
@@ -339,7 +385,7 @@ Config parse_config(const Json& words) {
   Config config;
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
-  check_sides(config);
+  check_sides(config.activation, config.weight);
   parse_layer_rules(canonical_words, config);
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
   check_method_options(config.activation, "activation");
@@ -351,7 +397,15 @@ Config parse_config(const Json& words) {
   config.recipes_off = recipes_off(canonical_words);
   config.rounding = parse_rounding(canonical_words);
   check_option_keys(config);
+  check_rounding(config);
   return config;
+}
+
+bool needs_no_samples(const Config& config) {
+  const auto is_free = [](const Scheme& scheme) { return scheme.dynamic || !is_integer(scheme.type); };
+  const auto rule_is_free = [&](const LayerRule& rule) { return rule.in_float || is_free(rule.activation); };
+  return is_free(config.activation) && std::ranges::all_of(config.layers, rule_is_free) && config.transforms.empty() &&
+         config.rounding.method == "nearest";
 }
 
 std::string contradiction(const Json& words) {
@@ -364,10 +418,11 @@ std::string contradiction(const Json& words) {
 }
 
 Json scheme_words(const Scheme& scheme) {
-  if (scheme.type == DataType::float32) return Json::object();
+  if (!is_integer(scheme.type) || scheme.dynamic) return Json::object();
+  constexpr std::array scale_types{"Float32", "PowerOf2", "Int16"};
   constexpr std::array granularities{"Tensor", "Channel", "Group"};
   Json words{{"symmetric", scheme.symmetric},
-             {"scale_type", scheme.scale_type == ScaleType::power_of_two ? "PowerOf2" : "Float32"},
+             {"scale_type", scale_types.at(static_cast<size_t>(scheme.scale_type))},
              {"calibration_method", scheme.range_method},
              {"quant_granularity", granularities.at(static_cast<size_t>(scheme.granularity))}};
   if (scheme.group_size != 0) words["group_size"] = scheme.group_size;
@@ -380,7 +435,9 @@ namespace {
 std::string spec_name(const Scheme& scheme) {
   const bool xint8 = scheme.type == DataType::int8 && scheme.scale_type == ScaleType::power_of_two && scheme.symmetric &&
                      scheme.granularity == Granularity::tensor;
-  const auto same = [&](const Spec& spec) { return spec.type == scheme.type && spec.xint8 == xint8; };
+  const auto same = [&](const Spec& spec) {
+    return spec.type == scheme.type && spec.xint8 == xint8 && spec.dynamic == scheme.dynamic;
+  };
   return std::find_if(specs().begin(), specs().end(), same)->name;
 }
 
@@ -407,6 +464,7 @@ Json to_json(const Config& config) {
   for (const auto& recipe : config.recipes_off) words[recipe] = false;
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
+  if (config.external_data) words["use_external_data_format"] = true;
   return words;
 }
 

@@ -38,6 +38,7 @@ struct Config {
   TensorOverrides tensors;               // single tensors
   std::set<std::string> recipes_off;     // parts of the network left in float by name
   std::vector<TransformUse> transforms;  // of the float graph, in this order
+  bool external_data = false;  // weights go to a file beside the model
   bool operator==(const Config&) const = default;
 };
 
@@ -50,6 +51,9 @@ Config parse_config(const Json& words);
 
 // The configuration back in the user's words; parse_config(to_json(c)) == c.
 Json to_json(const Config& config);
+
+// Whether the configuration can be carried out without any samples: nothing is to be observed.
+bool needs_no_samples(const Config& config);
 
 // Why a combination cannot be (reason for a validator that removes it from a space); "" when it can.
 std::string contradiction(const Json& words);

@@ -51,7 +51,8 @@ Scheme side_of(const Json& rule, const std::string& side, const Scheme& usual) {
   if (own || rule.contains("spec")) {
     words[side] = own ? rule.at(side) : rule.at("spec");
     params.erase("symmetric");
-    if (is_xint8(words[side])) params = Json::object();
+    if (is_dynamic(words[side]) && side == "weight") words[side] = "Int8Spec";
+    if (is_xint8(words[side]) || has_no_parameters(words[side])) params = Json::object();
   } else {
     words[side] = name_of(usual.type);
   }
@@ -79,6 +80,7 @@ LayerRule parse_rule(const Json& words, const Form& form, const Config& config) 
     throw Error(form.key + ": " + words.dump() + " says nothing of types; give spec (null: float), or activation and weight");
   rule.activation = side_of(words, "activation", config.activation);
   rule.weight = side_of(words, "weight", config.weight);
+  check_sides(rule.activation, rule.weight);
   return rule;
 }
 

@@ -16,10 +16,7 @@ class Placing {
       : index_(index), model_(index.model()), config_(config), target_(target), barred_(barred) {}
 
   Placement run() {
-    if (form_of(config_) != Form::pairs) {
-      place_alone();
-      return std::move(out_);
-    }
+    place_alone();
     choose_candidates();
     if (!config_.recipes_off.empty()) leave_by_recipes();
     for (const auto& node : model_.nodes) {
@@ -42,17 +39,25 @@ class Placing {
   }
 
  private:
+  Form form_of_node(const graph::Node& node) const {
+    const LayerRule* rule = rule_for(node, config_);
+    if (rule != nullptr && rule->in_float) return Form::pairs;
+    return form_of(rule == nullptr ? config_.activation : rule->activation);
+  }
+
   void place_alone() {
     const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
     const std::set<std::string> floats = ops::float_values(model_);
     for (const auto& node : model_.nodes) {
-      if (!has_weights_for(form_of(config_), node, model_)) continue;
+      const Form form = form_of_node(node);
+      if (!has_weights_for(form, node, model_)) continue;
+      const LayerRule* rule = rule_for(node, config_);
       std::string why = "excluded";
       if (excluded.contains(node.name)) {
         out_.skipped[node.name] = why;
-      } else if (!floats.contains(node.inputs.front())) {
+      } else if (!node.is("Gather") && !floats.contains(node.inputs.front())) {
         out_.skipped[node.name] = "its data is not known to be float32";
-      } else if (auto plan = plan_alone(node, model_, config_, why)) {
+      } else if (auto plan = plan_alone(node, model_, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.alone[node.name] = std::move(*plan);
       } else {
         out_.skipped[node.name] = why;
@@ -69,6 +74,7 @@ class Placing {
       std::string why;
       const graph::Node& node = *index_.node(name);
       const LayerRule* rule = rule_for(node, config_);
+      if (form_of_node(node) != Form::pairs) continue;
       if (excluded.contains(name)) {
         out_.skipped[name] = "excluded";
       } else if (const auto left = unselected.find(name); left != unselected.end()) {

@@ -33,7 +33,7 @@ struct ConstantPlan {
 };
 
 // How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
-enum class Form { pairs, weights_only };
+enum class Form { pairs, weights_only, dynamic };
 
 struct NodePlan {
   Form form = Form::pairs;
@@ -61,7 +61,8 @@ struct Plan {
   std::vector<TransformUse> corrections = {};  // transforms that correct this plan before it is applied
   // What rounding chose instead for some of the values. Not part of the hash: what decides it is.
   std::map<std::string, QuantParams> refined = {};
-  std::vector<std::string> notes;  // what was decided on the way, in words (not part of the hash)
+  std::map<std::string, stats::Range> ranges = {};  // the values with a range of their own (not part of the hash)
+  std::vector<std::string> notes;                   // what was decided on the way, in words (not part of the hash)
 
   // The parameters that a value gets in the end. Throws std::out_of_range for a value without a pair.
   const QuantParams& params(const std::string& value) const;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/exclude.hpp"
 #include "quasar/quant/node_schemes.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
@@ -20,6 +21,7 @@ namespace quasar::quant {
 namespace {
 
 constexpr int64_t first_opset_of_blocks = 21;
+constexpr size_t least_stored = 1024;  // values of a constant that is worth a Cast
 
 // ONNX Runtime's integer Softmax (1.30) overflows without saying so where its output's scale is below about 0.55/255: codes
 // become 0.
@@ -37,6 +39,7 @@ QuantParams stored_as(DataType type, QuantParams params) {
 // Rounding of the scale may carry the ends of the grid beyond the bounds to which the activation clips, by an ulp; then no target
 // could tell that the grid clips as well.
 void keep_within(const ops::Bounds& bounds, QuantParams& params) {
+  if (is_half(params.type)) return;
   const Grid grid = grid_of(params.type, false);
   const auto beyond = [&](float scale) {
     return scale * static_cast<float>(grid.high - params.zero_points[0]) > bounds.high ||
@@ -96,6 +99,8 @@ class Resolver {
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) notes_.push_back(std::move(note));
     if (on("FoldRelu")) fold(plan);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
+    if (is_half(config_.weight.type)) store_the_rest(plan);
+    plan.ranges = std::move(ranges_);
     plan.skipped = std::move(placement_.skipped);
     plan.notes = std::move(notes_);
     check_overrides(plan);
@@ -212,13 +217,20 @@ class Resolver {
     const Scheme scheme = own == config_.tensors.end() ? usual : overridden(usual, own->second);
     if (own != config_.tensors.end()) used_.insert(value);
     if (own != config_.tensors.end() && is_complete(own->second)) return quant::params_of(own->second, scheme);
+    if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
     const auto found = seen_.find(value);
     if (found == seen_.end()) throw Error("no statistics of value '" + value + "' were collected");
     // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
     const graph::Node* producer = index_.producer(value);
     const bool probabilities = producer != nullptr && producer->is("Softmax");
-    stats::Range range = probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
-    if (probabilities && bits_of(scheme.type) == 8) range.high = std::max(range.high, least_range_of_probabilities);
+    const auto& given = found->second.given;
+    if (given && !given->range)
+      return {.type = scheme.type, .scales = {static_cast<float>(given->scale)}, .zero_points = {given->zero_point}};
+    stats::Range range = given           ? *given->range
+                         : probabilities ? found->second.range
+                                         : method_of(usual).pick(found->second, scheme);
+    if (!given && probabilities && bits_of(scheme.type) == 8) range.high = std::max(range.high, least_range_of_probabilities);
+    ranges_[value] = range;
     const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
     return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
   }
@@ -255,8 +267,11 @@ class Resolver {
       check_blocks(plan.weight->params);
       if (on("WeightsOnly")) return plan;
       // With blocks of inputs the sums are float, and so is the bias.
-      if (roles.bias && on("QuantizeBias") && plan.weight->params.block == 0)
+      if (roles.bias && is_half(weight->type)) {
+        plan.bias = ConstantPlan{*roles.bias, plan.weight->params};
+      } else if (roles.bias && on("QuantizeBias") && plan.weight->params.block == 0) {
         plan.bias = plan_bias(node, roles, *weight, *plan.weight);
+      }
     }
     if (on("SimulateDPU"))
       plan.simulation = simulation_of({node, index_.model(), shape_of(node.inputs.front())}, config_.switches, npu_);
@@ -291,6 +306,19 @@ class Resolver {
     return found == seen_.end() || found->second.shape.empty() ? nullptr : &found->second.shape;
   }
 
+  // Of nodes that are not quantized themselves: in 16 bits their large constants take half the space.
+  void store_the_rest(Plan& plan) const {
+    const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    for (const auto& node : index_.model().nodes) {
+      if (plan.nodes.contains(node.name) || excluded.contains(node.name)) continue;
+      for (size_t input = 0; input < node.inputs.size(); input++) {
+        const Tensor* values = index_.model().initializer(node.inputs[input]);
+        if (values == nullptr || values->type() != DataType::float32 || values->count() < least_stored) continue;
+        plan.nodes[node.name].constants.push_back({input, weight_params(*values, std::nullopt, config_.weight)});
+      }
+    }
+  }
+
   void check_blocks(const QuantParams& params) const {
     if (params.block == 0 || index_.model().opset() >= first_opset_of_blocks) return;
     throw Error(
@@ -321,6 +349,7 @@ class Resolver {
   const NodeSchemes schemes_;
   std::map<const Scheme*, std::unique_ptr<RangeMethod>> methods_;
   std::unordered_map<std::string, QuantParams> params_;
+  std::map<std::string, stats::Range> ranges_;
   std::set<std::string> absorbed_, used_;  // used_: overrides of single tensors
   std::vector<std::string> notes_;
 };

@@ -122,6 +122,14 @@ Tensor dequantize_as(const Tensor& codes, const QuantParams& params) {
   throw Error("quantization to " + std::string(name_of(type)) + " is not yet supported; integers of 4, 8, 16 and 32 bits are");
 }
 
+// m · 2^−n with m of 15 bits, rounded to a whole number as asked.
+template <class Round>
+double rational(double scale, const Round& round) {
+  int exponent = 0;
+  const double mantissa = std::frexp(scale, &exponent);  // from ½ to 1
+  return std::ldexp(round(std::ldexp(mantissa, 15)), exponent - 15);
+}
+
 // Which scale an element has: a tensor seen as [outer, size, inner], blocks along the middle axis.
 struct Blocks {
   size_t outer = 1, size = 1, inner = 1, length = 1;
@@ -292,12 +300,12 @@ Grid grid_of(DataType type, bool symmetric) {
 }
 
 ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type) {
-  if (scale_type == ScaleType::int16) throw Error("scale type Int16 is not yet supported; Float32 and PowerOf2 are");
   const Grid grid = grid_of(type, symmetric);
   const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0);
   const double steps = static_cast<double>(symmetric ? grid.high - middle(type) : grid.high - grid.low);
   double scale = (symmetric ? std::max(-low, high) : high - low) / steps;
   if (scale_type == ScaleType::power_of_two && scale > 0) scale = std::exp2(-std::nearbyint(-std::log2(scale)));
+  if (scale_type == ScaleType::int16) scale = rational(scale, [](double m) { return std::nearbyint(m); });
   const float rounded = static_cast<float>(scale);
   if (!std::isfinite(range.low) || !std::isfinite(range.high) || !std::isnormal(rounded)) {
     return {1, is_unsigned(type) && !symmetric ? 0 : middle(type)};
@@ -309,6 +317,15 @@ ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric,
   return {rounded, static_cast<int32_t>(std::clamp(zero, static_cast<double>(grid.low), static_cast<double>(grid.high)))};
 }
 
+double scale_above(double scale, ScaleType scale_type) {
+  if (scale_type == ScaleType::power_of_two) return power_of_two_above(scale);
+  return scale_type == ScaleType::int16 ? rational(scale, [](double m) { return std::ceil(m); }) : scale;
+}
+
+bool is_half(DataType type) {
+  return type == DataType::float16 || type == DataType::bfloat16;
+}
+
 double power_of_two_above(double scale) {
   int exponent = 0;
   const double mantissa = std::frexp(scale, &exponent);  // from ½ to 1
@@ -316,6 +333,7 @@ double power_of_two_above(double scale) {
 }
 
 Tensor quantize(const Tensor& values, const QuantParams& params) {
+  if (is_half(params.type)) return converted(values, params.type);
   if (is_general(params)) return codes_tensor(params.type, values.shape(), general_codes(values, params));
   switch (params.type) {
     case DataType::int8:
@@ -334,6 +352,7 @@ Tensor quantize(const Tensor& values, const QuantParams& params) {
 }
 
 Tensor dequantize(const Tensor& codes, const QuantParams& params) {
+  if (is_half(params.type)) return converted(codes, DataType::float32);
   if (is_general(params)) return general_values(codes, params);
   switch (codes.type()) {
     case DataType::int8:

@@ -22,6 +22,7 @@ struct Scheme {
   size_t group_size = 0;                 // Granularity::group: how many weights along the inputs share a scale
   std::string range_method = "min_max";  // a name in ranges/
   Json range_options = Json::object();
+  bool dynamic = false;  // activations: scales are found at run time, for every input anew
   bool operator==(const Scheme&) const = default;
 };
 
@@ -37,7 +38,7 @@ Grid grid_of(DataType type, bool symmetric);
 
 // Scales and zero points of one tensor: one of each, one per slice along `axis`, or one per block along it: then they have the
 // tensor's shape with ⌈size of the axis / block⌉ in the axis' place, in memory order (ONNX's blocked quantization).
-// Law: dequantize(q) = scale · (q − zero_point)   (ONNX QuantizeLinear)
+// Law: dequantize(q) = scale · (q − zero_point)   (ONNX QuantizeLinear). float16 and bfloat16 have neither: values are rounded.
 struct QuantParams {
   DataType type = DataType::int8;
   std::vector<float> scales;
@@ -50,17 +51,22 @@ struct QuantParams {
 // Range -> scale and zero point on a grid. Zero is always representable: the range is widened to hold it.
 // Affine: s = (high − low)/(grid.high − grid.low), z = round(grid.low − low/s). Symmetric: s = max|range|/(grid.high − z), z = 0
 // (8, 128 and 32768 for unsigned types). Power of two: s becomes 2^−pos, pos = round(−log2 s) (to the nearest exponent, as Quark
-// does, so that up to 30 % of the range may be clipped), before z is computed. All rounding is half to even.
+// does, so that up to 30 % of the range may be clipped), before z is computed. Int16: the nearest m · 2^−n with m an int16, at
+// most 2^−15 away in proportion. All rounding is half to even.
 // A range that is not finite, or whose scale is below the smallest normal float, gives scale 1 and the type's neutral zero
-// point. Throws Error for ScaleType::int16 (not yet supported).
+// point.
 struct ScaleAndZero {
   float scale = 1;
   int32_t zero_point = 0;
 };
 ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type = ScaleType::float32);
 
-// The least 2^n that is not below the scale.
+// The least scale of this type that is not below the given one: 2^n, or m · 2^−n.
+double scale_above(double scale, ScaleType scale_type);
 double power_of_two_above(double scale);
+
+// float16 and bfloat16: values are cast, there is nothing to scale.
+bool is_half(DataType type);
 
 // saturate(round_half_even(x / scale) + zero_point), bit by bit as ONNX Runtime's QuantizeLinear computes it (float32 division,
 // the type's whole range); int32 codes (bias) are computed in double precision. NaN becomes the lowest code. Throws Error when

@@ -13,6 +13,11 @@ void check_method_options(Scheme& scheme, const std::string& owner);
 
 // Whether a specification's name means a type with power-of-two scales only.
 bool is_xint8(const Json& spec);
+bool is_dynamic(const Json& spec);         // DynamicSpec
+bool has_no_parameters(const Json& spec);  // floating point, and DynamicSpec
+
+// Throws Error for combinations of activations and weights that no runtime executes.
+void check_sides(const Scheme& values, const Scheme& weights);
 
 // {symmetric, scale_type, calibration_method, quant_granularity}.
 Json scheme_words(const Scheme& scheme);

@@ -1,18 +1,20 @@
-// Nodes that are quantized without Q/DQ pairs around them: activations stay in float, one operator takes the codes of the
-// weights.
+// Nodes that are quantized without Q/DQ pairs around them: they read and write float values, and hold the codes of their weights.
 //   weights only   MatMul, Gemm -> com.microsoft MatMulNBits: codes of 4 or 8 bits in blocks along the inputs
+//   dynamic        MatMul, Gemm -> DynamicQuantizeLinear, MatMulInteger (ONNX Runtime makes one kernel of them); with 4 bits or
+//                  blocks MatMulNBits that multiplies in integers; LSTM -> com.microsoft DynamicQuantizeLSTM; Gather -> codes, DQ
 #pragma once
 
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
 
 namespace quasar::quant {
 
-// How a configuration quantizes the nodes it holds for.
-Form form_of(const Config& config);
+// How activations of this kind are quantized.
+Form form_of(const Scheme& activation);
 
 // Whether the node has weights that this form could quantize at all, float types aside (others are not worth a remark).
 bool has_weights_for(Form form, const graph::Node& node, const graph::Model& model);
@@ -25,6 +27,8 @@ struct Workshop {
   const graph::Model& model;                                          // the float model
   std::function<std::string(const std::string&)> fresh;               // a free name like this one
   std::function<std::string(const std::string&, const Tensor&)> add;  // adds an initializer, -> its name
+  // Value -> its codes, scale and zero point, where a node before has quantized it dynamically.
+  std::unordered_map<std::string, std::vector<std::string>>& quantized;
 };
 
 // The nodes that stand in for this one; its outputs keep their names. Domains other than ONNX's are to be imported by the caller.

@@ -37,6 +37,7 @@ bool only_zeros(std::span<const float> values) {
 QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const Scheme& scheme) {
   if (scheme.granularity == Granularity::group && axis && weights.shape().size() == 2)
     return block_params(weights, 1 - *axis, scheme);
+  if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
   const auto method = ranges::table().make(scheme.range_method, scheme.range_options);
   QuantParams params{.type = scheme.type, .scales = {}, .zero_points = {}};
   const auto add = [&](std::span<const float> values) {
@@ -66,7 +67,7 @@ size_t fit_to_bias(QuantParams& params, const Tensor& weights, const Tensor& bia
     // Scales so small that their product with the input's vanishes are no good either.
     const double tiny = std::numeric_limits<float>::min();
     double wanted = std::max({largest / (largest_bias_code * input_scale), 2 * tiny / input_scale, 2 * tiny});
-    if (scale_type == ScaleType::power_of_two) wanted = power_of_two_above(wanted);
+    wanted = scale_above(wanted, scale_type);
     const auto least = static_cast<float>(wanted);
     const bool zeros =
         per_channel ? only_zeros(slice(weights, static_cast<size_t>(params.axis), k)) : only_zeros(weights.as<float>());

@@ -15,7 +15,7 @@ QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const 
 
 // Raises weight scales where |bias| / (s_input · s_weight) would exceed 2³⁰ (half of int32, the other half is left to the sum),
 // which happens in channels whose weights vanish, and with 16-bit weights and activations. Channels that hold nothing but zeros
-// get the smallest scale that fits. Power-of-two scales stay such. -> number of scales changed.
+// get the smallest scale that fits. Power-of-two and rational scales stay such. -> number of scales changed.
 size_t fit_to_bias(QuantParams& params, const Tensor& weights, const Tensor& bias, float input_scale,
                    ScaleType scale_type = ScaleType::float32);
 

@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -36,7 +37,8 @@ void strip_imports(graph::Model& model, const graph::Model& original) {
 
 }  // namespace
 
-graph::Model prepare(const graph::Model& model) {
+graph::Model prepare(const graph::Model& given) {
+  const graph::Model model = graph::half_to_float(given);
   if (const std::string why = graph::obstacle(model); !why.empty()) throw Error(why);
   const int64_t opset = model.opset();
   const graph::Model raised = opset > 0 && opset < oldest_opset ? graph::raise_opset(model, oldest_opset) : model;

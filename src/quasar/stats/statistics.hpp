@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -61,6 +62,14 @@ struct Requests {
   void merge(const Requests& other);
 };
 
+// A range, or a scale and zero point, that the user gave for a value.
+struct Given {
+  std::optional<Range> range = {};
+  double scale = 0;  // without a range
+  int32_t zero_point = 0;
+  bool operator==(const Given&) const = default;
+};
+
 // Of one value (tensor) over all samples.
 struct TensorStats {
   Range range;  // minimum and maximum
@@ -70,6 +79,7 @@ struct TensorStats {
   double mean = 0, mean_square = 0;
   uint64_t count = 0, not_finite = 0;
   Shape shape = {};  // of one sample; −1 where samples differ; empty: not observed, a scalar, or of several ranks
+  std::optional<Given> given = {};  // what the user said, in place of any method
 };
 
 // The statistics of one array (a weight, or a slice of it) as if it were the only sample. Values that are not finite are

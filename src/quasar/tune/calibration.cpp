@@ -51,6 +51,9 @@ void Calibration::observe_once() {
   }
   by_size_ = stats::collect(model_, *samples_, values, needs_.requests, {.prefixes = needs_.sizes, .log = log_});
   for (auto& [size, seen] : known) by_size_[size].merge(seen);
+  for (auto& [size, statistics] : by_size_) {
+    for (const auto& [value, given] : needs_.given) statistics[value].given = given;
+  }
   seconds_ = watch.seconds();
   tell(log_, Level::info,
        "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) +

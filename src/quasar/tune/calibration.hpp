@@ -17,7 +17,8 @@ namespace quasar::tune {
 // What several configurations need, merged.
 struct CalibrationNeeds {
   stats::Requests requests;
-  std::set<size_t> sizes;  // prefixes of the samples that a configuration asks for
+  std::set<size_t> sizes;                          // prefixes of the samples that a configuration asks for
+  std::map<std::string, stats::Given> given = {};  // ranges that the user gave, in place of observed ones
   void add(const quant::Config& config);
 };
 

@@ -12,14 +12,16 @@ namespace quasar::tune {
 
 struct QuantizeOptions {
   std::filesystem::path model;
-  Json calibration;  // as data::open takes it
+  Json calibration;  // as data::open takes it; null: none, where the configuration needs no samples
   Json words;        // the configuration
   std::string target = "ort_cpu";
+  Json ranges = {};  // of activations, as quant::parse_ranges takes them
 };
 
 struct Quantized {
   graph::Model model;
   quant::Plan plan;
+  quant::Config config;
 };
 
 Quantized quantize(const QuantizeOptions& options);

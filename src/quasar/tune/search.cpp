@@ -114,7 +114,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   const auto built = lab.book.model(trial.number);
   const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
   const fs::path path = lab.job.output_dir / "best.onnx";
-  graph::save(model, path);
+  graph::save(model, path, external(winner.config));
   winner.bytes = fs::file_size(path);
   const auto known = lab.book.find(trial.number);
   winner.metrics = known ? *known : lab.evaluator.score(model, cores());

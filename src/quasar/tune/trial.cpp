@@ -38,6 +38,10 @@ Measures measured(const Laboratory& lab, const graph::Model& model, const eval::
   return out;
 }
 
+graph::ExternalData external(const quant::Config& config) {
+  return config.external_data ? graph::ExternalData::always : graph::ExternalData::when_needed;
+}
+
 bool is_good_enough(const Job& job, double value, double reference) {
   if (job.criterion) return meets(*job.criterion, value, goal_of(*job.criterion, reference));
   if (job.tolerance.is_null()) return false;
@@ -93,8 +97,8 @@ void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, doub
   lab.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
-void save(const Laboratory& lab, const search::Job& trial, const graph::Model& model) {
-  graph::save(model, lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx"));
+std::filesystem::path file_of(const Laboratory& lab, const search::Job& trial) {
+  return lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx");
 }
 
 // How a trial that was given up stood.
@@ -122,7 +126,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   Stopwatch watch;
   const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
   const double build_s = watch.seconds();
-  if (lab.job.keep_models == "all") save(lab, trial, candidate);
+  if (lab.job.keep_models == "all") graph::save(candidate, file_of(lab, trial), external(config));
   Fallen fallen{};
   const auto scores = score(lab, trial, candidate, fallen);
   search::Outcome outcome{.user_attributes = {{"config", quant::to_json(config)},
@@ -148,7 +152,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const auto was = reference.find(goals.objectives.front().metric);
   outcome.candidate = feasible && was != reference.end() && is_good_enough(lab.job, outcome.values.front(), was->second.value);
   if (feasible) keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
-  if (outcome.candidate && lab.job.keep_models == "candidates") save(lab, trial, candidate);
+  if (outcome.candidate && lab.job.keep_models == "candidates") graph::save(candidate, file_of(lab, trial), external(config));
   return outcome;
 }
 

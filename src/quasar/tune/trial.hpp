@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quasar/eval/evaluate.hpp"
+#include "quasar/graph/load.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
@@ -29,6 +30,9 @@ struct Laboratory {
 // What goals ask of a model: its scores, and its costs as far as they are needed. Latency is measured while no other trial
 // computes; `work` is the caller's share.
 Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work);
+
+// Where a configuration wants weights to be saved.
+graph::ExternalData external(const quant::Config& config);
 
 // The plan of a configuration in the laboratory, before rounding is optimized.
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);

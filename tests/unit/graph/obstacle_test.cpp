@@ -22,8 +22,6 @@ TEST(Obstacle, NamesTheReason) {
          m.nodes[0] = {"conv", "MatMulNBits", "com.microsoft", {"x"}, {"c"}};
        },
        {"already quantized"}},
-      {[](Model& m) { m.initializers["w"] = converted(m.initializers["w"], DataType::float16); },
-       {"'w'", "float16", "not supported yet"}},
       {[](Model& m) { m.initializers["w"] = converted(m.initializers["w"], DataType::int4); },
        {"'w'", "int4", "already quantized"}},
   };

@@ -8,7 +8,9 @@
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/given_ranges.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/trial.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -24,7 +26,9 @@ class Quantize final : public Command {
     auto* from_study = how->add_option("--from-study", study_, "the output folder of a search");
     how->require_option(1);
     app.add_option("--trial", trial_, "with --from-study: the trial's number")->needs(from_study);
-    app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help)->required();
+    app.add_option("--calib", calibration_, std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16): ") + data_help);
+    app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
+    app.add_option("--export-ranges", exported_, "where to write the ranges that were used, as JSON");
     app.add_option("--target", target_, "what the model must run on")->capture_default_str();
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
     app.footer("Example: quasar quantize model.onnx -o int8.onnx --scheme U8S8_CHANNEL --calib calib.npz");
@@ -37,9 +41,13 @@ class Quantize final : public Command {
     Json words = configuration();
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     apply_settings(words, settings_);
-    const tune::Quantized result =
-        tune::quantize({.model = model_, .calibration = data_argument(calibration_), .words = words, .target = target_});
-    graph::save(result.model, output_);
+    const tune::Quantized result = tune::quantize({.model = model_,
+                                                   .calibration = calibration_.empty() ? Json() : data_argument(calibration_),
+                                                   .words = words,
+                                                   .target = target_,
+                                                   .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_)});
+    graph::save(result.model, output_, tune::external(result.config));
+    if (!exported_.empty()) write_file(exported_, quant::ranges_json(result.plan, result.config).dump(2) + "\n");
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
     for (const auto& [node, why] : result.plan.skipped) std::cout << "  " << node << " stays in float: " << why << "\n";
@@ -55,7 +63,7 @@ class Quantize final : public Command {
     return tune::words_of_trial(study_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, calibration_, target_ = "ort_cpu";
+  std::string model_, output_, scheme_, config_, study_, calibration_, ranges_, exported_, target_ = "ort_cpu";
   int64_t trial_ = -1;
   std::vector<std::string> settings_;
 };

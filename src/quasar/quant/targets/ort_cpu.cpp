@@ -27,7 +27,8 @@ bool is_byte(DataType type) {
 
 // Activations in float are not quantized at all: their nodes have kernels of their own.
 bool simulated(const Config& config) {
-  return config.activation.type != DataType::float32 && (!is_byte(config.activation.type) || !is_byte(config.weight.type));
+  return config.activation.type != DataType::float32 && !config.activation.dynamic &&
+         (!is_byte(config.activation.type) || !is_byte(config.weight.type));
 }
 
 class OrtCpu final : public Target {
@@ -48,6 +49,8 @@ class OrtCpu final : public Target {
     if (!simulated(config) && for_npus(config.activation) && for_npus(config.weight))
       return "power-of-two scales alone do not make a model for NPUs: target xint8 keeps their rules";
     if (!simulated(config)) return "";
+    if (is_half(config.activation.type))
+      return "ONNX Runtime's CPU computes in float32: values are rounded to 16 bits by casts, weights take half the space";
     const bool four = bits_of(config.activation.type) == 4 || bits_of(config.weight.type) == 4;
     return std::string("ONNX Runtime's CPU has no integer kernels for ") + (four ? "4" : "16") +
            " bits with quantized activations: the model runs there in float between Q and DQ, as a simulation";

@@ -1,0 +1,12 @@
+// Models in 16-bit floating point become float32 models: what quantization starts from.
+#pragma once
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::graph {
+
+// float16 and bfloat16 constants, inputs, outputs and attributes become float32; every value is exactly what it was. A model
+// without any is returned as it is. Throws Error where a subgraph holds such values.
+Model half_to_float(Model model);
+
+}  // namespace quasar::graph

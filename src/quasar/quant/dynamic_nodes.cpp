@@ -1,0 +1,174 @@
+#include "quasar/quant/dynamic_nodes.hpp"
+
+#include "quasar/base/error.hpp"
+#include "quasar/ops/constants.hpp"
+#include "quasar/quant/weights.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr size_t least_table = 1024;  // values: smaller ones are indices, constants and the like
+
+const Tensor& constant(const graph::Node& node, size_t input, const Workshop& workshop) {
+  const Tensor* values = workshop.model.initializer(node.inputs.at(input));
+  if (values != nullptr) return *values;
+  throw Error("the plan does not fit the model: input " + std::to_string(input) + " of " + node.name + " is not constant");
+}
+
+const QuantParams& params_of(const ConstantPlan& plan) {
+  return plan.optimized ? plan.optimized->params : plan.params;
+}
+
+Tensor codes_of(const ConstantPlan& plan, const Tensor& values) {
+  return plan.optimized ? plan.optimized->codes : quantize(values, plan.params);
+}
+
+// […, a, b] -> […, b, a]
+Tensor transposed(const Tensor& codes) {
+  Shape shape = codes.shape();
+  const size_t columns = static_cast<size_t>(shape.back()), rows = static_cast<size_t>(shape[shape.size() - 2]);
+  std::swap(shape.back(), shape[shape.size() - 2]);
+  const std::vector<int32_t> plain = plain_codes(codes);
+  std::vector<int32_t> out(plain.size());
+  for (size_t from = 0; from < plain.size(); from += rows * columns) {
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < columns; ++c) out[from + c * rows + r] = plain[from + r * columns + c];
+    }
+  }
+  return codes_tensor(codes.type(), shape, out);
+}
+
+// Scale and zero point as initializers: [] or [slices].
+std::vector<std::string> add_params(const std::string& name, const QuantParams& params, const Workshop& workshop) {
+  const Shape shape = params.axis < 0 ? Shape{} : Shape{static_cast<int64_t>(params.scales.size())};
+  return {workshop.add(name + "_scale", Tensor::of(shape, params.scales)),
+          workshop.add(name + "_zero_point", codes_tensor(params.type, shape, params.zero_points))};
+}
+
+graph::Node made(const std::string& type, const std::string& name, std::vector<std::string> inputs,
+                 std::vector<std::string> outputs) {
+  return {.name = name, .op_type = type, .domain = "", .inputs = std::move(inputs), .outputs = std::move(outputs)};
+}
+
+// The LSTM's weights [directions, 4 · hidden, inputs] as a matrix.
+Tensor as_matrix(const Tensor& weights) {
+  const Shape& shape = weights.shape();
+  return weights.reshaped({shape.at(0) * shape.at(1), shape.at(2)});
+}
+
+// Per direction, or per direction and row.
+std::vector<std::string> add_lstm_params(const std::string& name, const QuantParams& params, int64_t directions,
+                                         const Workshop& workshop) {
+  const auto count = static_cast<int64_t>(params.scales.size());
+  std::vector<float> scales = params.scales;
+  std::vector<int32_t> zero_points = params.zero_points;
+  if (count == 1) {
+    scales.resize(static_cast<size_t>(directions), scales[0]);
+    zero_points.resize(scales.size(), zero_points[0]);
+  }
+  const Shape shape = count == 1 ? Shape{directions} : Shape{directions, count / directions};
+  return {workshop.add(name + "_scale", Tensor::of(shape, scales)),
+          workshop.add(name + "_zero_point", codes_tensor(params.type, shape, zero_points))};
+}
+
+}  // namespace
+
+std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+  std::vector<graph::Node> out;
+  const std::string& input = node.inputs.at(0);
+  auto& quantized = workshop.quantized[input];
+  if (quantized.empty()) {
+    quantized = {workshop.fresh(input + "_quantized"), workshop.fresh(input + "_scale"), workshop.fresh(input + "_zero_point")};
+    out.push_back(made("DynamicQuantizeLinear", workshop.fresh(input + "_DynamicQuantizeLinear"), {input}, quantized));
+  }
+  const std::string& weights = node.inputs.at(1);
+  Tensor codes = codes_of(*plan.weight, constant(node, 1, workshop));
+  if (node.is("Gemm") && node.integer("transB", 0) != 0) codes = transposed(codes);
+  const std::string stored = workshop.add(weights + "_quantized", codes);
+  const auto params = add_params(weights, params_of(*plan.weight), workshop);
+  const std::string sum = workshop.fresh(node.name + "_sum"), wide = workshop.fresh(node.name + "_wide");
+  const std::string scale = workshop.fresh(node.name + "_scale");
+  const bool has_bias = ops::has_input(node, 2);
+  const std::string product = has_bias ? workshop.fresh(node.name + "_product") : node.outputs.at(0);
+  out.push_back(made("MatMulInteger", node.name, {quantized[0], stored, quantized[2], params[1]}, {sum}));
+  out.push_back(made("Cast", workshop.fresh(node.name + "_Cast"), {sum}, {wide}));
+  out.back().set({"to", static_cast<int64_t>(DataType::float32)});
+  out.push_back(made("Mul", workshop.fresh(node.name + "_scales"), {quantized[1], params[0]}, {scale}));
+  out.push_back(made("Mul", workshop.fresh(node.name + "_Mul"), {wide, scale}, {product}));
+  if (has_bias) out.push_back(made("Add", workshop.fresh(node.name + "_Add"), {product, node.inputs[2]}, {node.outputs.at(0)}));
+  return out;
+}
+
+std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why) {
+  for (const size_t input : {1, 2}) {
+    if (!ops::is_quantizable_constant(ops::constant_input(node, input, model), "weights", why)) return std::nullopt;
+  }
+  if (node.integer("layout", 0) != 0) {
+    why = "DynamicQuantizeLSTM has no layout with the batch first";
+  } else if (scheme.type != DataType::int8 || !scheme.symmetric || scheme.granularity == Granularity::group) {
+    why = "DynamicQuantizeLSTM takes symmetric int8 weights per tensor or channel";
+  } else {
+    NodePlan plan{.form = Form::dynamic};
+    const auto params = [&](size_t input) {
+      return weight_params(as_matrix(*ops::constant_input(node, input, model)), 0, scheme);
+    };
+    plan.weight = ConstantPlan{1, params(1)};
+    plan.constants.push_back({2, params(2)});
+    return plan;
+  }
+  return std::nullopt;
+}
+
+graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+  graph::Node out = node;
+  out.op_type = "DynamicQuantizeLSTM";
+  out.domain = "com.microsoft";
+  std::erase_if(out.attributes, [](const graph::Attribute& attribute) { return attribute.name == "layout"; });
+  out.inputs.resize(8);
+  for (const ConstantPlan& weight : {*plan.weight, plan.constants.at(0)}) {
+    const Tensor& values = constant(node, weight.input, workshop);
+    const Tensor codes = quantize(as_matrix(values), weight.params).reshaped(values.shape());
+    out.inputs[weight.input] = workshop.add(node.inputs[weight.input] + "_quantized", transposed(codes));
+    for (auto& name : add_lstm_params(node.inputs[weight.input], weight.params, values.shape()[0], workshop))
+      out.inputs.push_back(std::move(name));
+  }
+  return out;
+}
+
+bool is_table(const graph::Node& node, const graph::Model& model) {
+  const Tensor* table = ops::constant_input(node, 0, model);
+  return table != nullptr && table->type() == DataType::float32 && table->shape().size() > 1 && table->count() >= least_table;
+}
+
+std::optional<NodePlan> plan_gather(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why) {
+  const Tensor* table = ops::constant_input(node, 0, model);
+  if (!ops::is_quantizable_constant(table, "table", why)) return std::nullopt;
+  const auto rank = static_cast<int64_t>(table->shape().size()), axis = node.integer("axis", 0);
+  if (bits_of(scheme.type) != 8) {
+    why = "Gather moves codes of 8 bits";
+  } else if (scheme.granularity != Granularity::tensor && (axis == rank - 1 || axis == -1)) {
+    why = "it gathers along the columns, which have scales of their own";
+  } else {
+    NodePlan plan{.form = Form::dynamic};
+    Scheme columns = scheme;
+    if (columns.granularity == Granularity::group) columns.granularity = Granularity::channel;
+    plan.weight = ConstantPlan{0, weight_params(*table, static_cast<int>(rank - 1), columns)};
+    return plan;
+  }
+  return std::nullopt;
+}
+
+std::vector<graph::Node> gather_codes(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+  const std::string& table = node.inputs.at(0);
+  const std::string codes = workshop.add(table + "_quantized", codes_of(*plan.weight, constant(node, 0, workshop)));
+  const auto params = add_params(table, params_of(*plan.weight), workshop);
+  graph::Node gather = node;
+  gather.inputs[0] = codes;
+  gather.outputs = {workshop.fresh(node.outputs.at(0) + "_quantized")};
+  graph::Node values = made("DequantizeLinear", workshop.fresh(node.name + "_DequantizeLinear"),
+                            {gather.outputs[0], params[0], params[1]}, node.outputs);
+  if (plan.weight->params.axis >= 0) values.set({"axis", int64_t{-1}});
+  return {gather, values};
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,22 @@
+// Dynamic quantization: activations are quantized at run time, from each input's least and greatest value, to uint8.
+//   x -> DynamicQuantizeLinear -> q, s, z;   y = (MatMulInteger(q, Q, z, Z) as float) · s · S + b
+#pragma once
+
+#include "quasar/quant/standalone.hpp"
+
+namespace quasar::quant {
+
+// MatMul or Gemm with a constant matrix: one scale, or one per output.
+std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+
+// LSTM with constant weights (plan.weight: W, plan.constants[0]: R): signed symmetric codes, one scale per tensor, or per gate
+// and unit. The parameters are those of the weights as a matrix [directions · 4 · hidden, inputs].
+std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);
+graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+
+// Rows of a constant table: codes of 8 bits are gathered and dequantized then; one scale, or one per column.
+bool is_table(const graph::Node& node, const graph::Model& model);
+std::optional<NodePlan> plan_gather(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);
+std::vector<graph::Node> gather_codes(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+
+}  // namespace quasar::quant

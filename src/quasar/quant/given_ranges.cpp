@@ -1,0 +1,101 @@
+#include "quasar/quant/given_ranges.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr std::array scale_types{"Float32", "PowerOf2", "Int16"};
+const std::vector<std::string> known_keys{"min", "max", "scale", "zero_point", "type", "symmetric", "scale_type"};
+
+double number(const std::string& where, const Json& entry, const char* key) {
+  const Json& value = entry.at(key);
+  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
+  throw Error(where + ": " + key + " is " + value.dump() + ", but must be a number");
+}
+
+Json scheme_of(const Scheme& scheme) {
+  return {{"type", name_of(scheme.type)},
+          {"symmetric", scheme.symmetric},
+          {"scale_type", scale_types.at(static_cast<size_t>(scheme.scale_type))}};
+}
+
+// Whether the entry was made for this scheme.
+bool is_made_for(const Json& entry, const Scheme& scheme) {
+  for (const auto& [key, value] : scheme_of(scheme).items()) {
+    if (!entry.contains(key) || entry.at(key) != value) return false;
+  }
+  return true;
+}
+
+void check_agreement(const std::string& where, const Json& entry, const stats::Range& range, const Scheme& scheme) {
+  if (!entry.contains("scale") || !is_made_for(entry, scheme)) return;
+  const ScaleAndZero made = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
+  const auto wanted = static_cast<double>(made.scale);
+  const bool same_zero = !entry.contains("zero_point") || entry.at("zero_point") == made.zero_point;
+  if (std::abs(number(where, entry, "scale") - wanted) <= 1e-6 * wanted && same_zero) return;
+  throw Error(where + ": min and max give scale " + Json(wanted).dump() + " and zero point " + std::to_string(made.zero_point) +
+              ", but scale and zero_point say otherwise; take out those that should not hold");
+}
+
+stats::Given parse_entry(const std::string& where, const Json& entry, const Scheme& scheme) {
+  if (!entry.is_object()) throw Error(where + " is " + entry.dump() + ", but must be a mapping");
+  for (const auto& [key, value] : entry.items()) {
+    if (std::ranges::find(known_keys, key) == known_keys.end())
+      throw Error(where + ": unknown key '" + key + "'; known: " + joined(known_keys) + did_you_mean(key, known_keys));
+  }
+  stats::Given given;
+  if (entry.contains("min") || entry.contains("max")) {
+    if (!entry.contains("min") || !entry.contains("max")) throw Error(where + ": min and max are given together or not at all");
+    given.range = stats::Range{number(where, entry, "min"), number(where, entry, "max")};
+    if (given.range->low > given.range->high) throw Error(where + ": min is greater than max");
+    check_agreement(where, entry, *given.range, scheme);
+    return given;
+  }
+  if (!entry.contains("scale")) throw Error(where + " has neither min and max nor a scale");
+  given.scale = number(where, entry, "scale");
+  if (!std::isnormal(static_cast<float>(given.scale)) || given.scale < 0)
+    throw Error(where + ": scale is " + entry.at("scale").dump() + ", but must be a positive number");
+  const Grid grid = grid_of(scheme.type, false);
+  const double zero_point = entry.contains("zero_point") ? number(where, entry, "zero_point") : 0;
+  if (zero_point != std::nearbyint(zero_point) || zero_point < static_cast<double>(grid.low) ||
+      zero_point > static_cast<double>(grid.high))
+    throw Error(where + ": zero_point is " + entry.at("zero_point").dump() + ", but must be a code of " +
+                std::string(name_of(scheme.type)));
+  given.zero_point = static_cast<int32_t>(zero_point);
+  return given;
+}
+
+}  // namespace
+
+Json ranges_json(const Plan& plan, const Config& config) {
+  const Scheme& scheme = config.activation;
+  Json tensors = Json::object();
+  for (const auto& [name, range] : plan.ranges) {
+    const ScaleAndZero made = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
+    Json entry{{"min", range.low}, {"max", range.high}, {"scale", made.scale}, {"zero_point", made.zero_point}};
+    entry.update(scheme_of(scheme));
+    tensors[name] = std::move(entry);
+  }
+  return {{"quasar", QUASAR_VERSION}, {"tensors", std::move(tensors)}};
+}
+
+std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::Model& model, const Scheme& activation) {
+  if (!file.is_object() || !file.contains("tensors") || !file.at("tensors").is_object())
+    throw Error("a file of ranges is a mapping with the key 'tensors', which maps names to {min, max} or {scale, zero_point}");
+  const std::vector<std::string> known = observed_values(model);
+  std::map<std::string, stats::Given> out;
+  for (const auto& [name, entry] : file.at("tensors").items()) {
+    if (std::ranges::find(known, name) == known.end())
+      throw Error("ranges: the model has no tensor '" + name + "' that could be quantized" + did_you_mean(name, known));
+    out[name] = parse_entry("ranges: tensor '" + name + "'", entry, activation);
+  }
+  return out;
+}
+
+}  // namespace quasar::quant
