@@ -29,12 +29,7 @@ const std::vector<LaterKey>& later_keys() {
                                          {"objectives", nullptr},
                                          {"constraints", nullptr},
                                          {"pruner", "none"},
-                                         {"tuning_criterion", nullptr},
-                                         {"quant_level", nullptr},
                                          {"approach", "static"},
-                                         {"op_type_dict", nullptr},
-                                         {"op_name_dict", nullptr},
-                                         {"recipes", nullptr},
                                          {"warm_start", nullptr},
                                          {"plot_results", false},
                                          {"advanced_fastft_search", false},
@@ -127,8 +122,10 @@ void read_data_keys(Job& job, const Options& keys) {
 
 }  // namespace
 
-const std::vector<OptionSpec>& job_keys() {
-  static const std::vector<OptionSpec> all{
+namespace {
+
+std::vector<OptionSpec> own_keys() {
+  return {
       {.name = "model_input", .fallback = "", .help = "the float ONNX model"},
       {.name = "base_framework", .fallback = "onnx", .help = "always onnx", .choices = {"onnx"}},
       {.name = "calib_data_reader", .fallback = nullptr, .help = "samples that ranges are taken from"},
@@ -180,6 +177,16 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "expected_time_per_config", .fallback = 0.0, .help = "seconds, for the estimate of --dry-run", .low = 0},
       {.name = "trial_time_limit", .fallback = 0.0, .help = "seconds; a trial past it fails (0: none)", .low = 0},
   };
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& job_keys() {
+  static const std::vector<OptionSpec> all = [] {
+    std::vector<OptionSpec> keys = own_keys();
+    for (auto& key : tuning_key_specs()) keys.push_back(std::move(key));
+    return keys;
+  }();
   return all;
 }
 
@@ -187,8 +194,7 @@ namespace {
 
 // What the sampler and the strategy of this name will be in a later version.
 const std::vector<std::string> later_samplers{"CmaEs", "GPS", "NSGAII", "QMC", "PartialFixed"};
-const std::vector<std::string> later_strategies{"two_stage", "auto",     "conservative", "basic",  "mse", "mse_v2",
-                                                "hawq_v2",   "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
+const std::vector<std::string> later_strategies{"two_stage", "sigopt"};
 const std::vector<std::string> later_targets{"ort_cuda", "xint8"};
 
 // Fine-tuning stages are a later version's; a space without fine-tuning is searched flat in any version.
@@ -226,6 +232,16 @@ Json canonical_keys(const Json& words) {
   return out;
 }
 
+namespace {
+
+// Of jobs that do not name one.
+std::string usual_strategy(const Options& keys, const TuningKeys& tuning) {
+  if (!tuning.strategy.empty()) return tuning.strategy;
+  return keys.has("accuracy_criterion") && !keys.has("search_space") ? "repair" : "flat";
+}
+
+}  // namespace
+
 Job parse_job(const Json& given, const fs::path& base) {
   if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
   Json words = with_preset(canonical_keys(given));
@@ -237,10 +253,8 @@ Job parse_job(const Json& given, const fs::path& base) {
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
   job.model = from(base, keys.text("model_input"));
   read_data_keys(job, keys);
-  const bool repairs = keys.has("accuracy_criterion") && !keys.has("search_space");
-  job.strategy = strategies::table().resolve(keys.has("strategy") ? keys.text("strategy")
-                                             : repairs            ? "repair"
-                                                                  : "flat",
+  job.tuning = parse_tuning_keys(keys);
+  job.strategy = strategies::table().resolve(keys.has("strategy") ? keys.text("strategy") : usual_strategy(keys, job.tuning),
                                              later_strategies);
   const auto strategy = strategies::table().make(job.strategy);
   job.target = quant::targets::table().resolve(keys.text("target"), later_targets);

@@ -9,6 +9,7 @@
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/tune/accuracy.hpp"
+#include "quasar/tune/tuning_keys.hpp"
 
 namespace quasar::tune {
 
@@ -24,6 +25,7 @@ struct Job {
   std::vector<std::string> metrics;  // the first is the objective
   Json tolerance;                    // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
+  TuningKeys tuning;
   Json stop;             // search_stop_condition
   int64_t n_trials = 0;  // 0: not given
   int64_t n_jobs = 1;

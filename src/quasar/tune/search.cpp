@@ -69,13 +69,15 @@ struct Setting {
 // Loads and checks whatever can be wrong, without writing anything.
 Setting prepare(const Job& job) {
   Setting setting;
-  const Needs needs = needs_of(job.search_space);
-  setting.needs = needs.calibration;
+  Needs needs = job.search_space.empty() ? Needs() : needs_of(job.search_space);
   setting.strategy = strategies::table().make(job.strategy);
   setting.strategy->check(job, search::Space::parse(job.search_space));
   setting.target = quant::targets::table().make(job.target);
   setting.model = runtime::prepare(graph::load(job.model));
   setting.space = search::Space::parse(setting.strategy->space_of(job, setting.model, *setting.target));
+  for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
+    needs.calibration.add(quant::parse_config(words));
+  setting.needs = needs.calibration;
   const graph::Index index(setting.model);
   for (const auto& text : needs.excludes) quant::excluded_nodes(parse_json(text, "exclude").get<std::vector<Json>>(), index);
   setting.samples = open_data(job, setting.model);

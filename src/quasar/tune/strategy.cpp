@@ -10,6 +10,10 @@ Json Strategy::space_of(const Job& job, const graph::Model& /*model*/, const qua
   return job.search_space;
 }
 
+std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
+  return {};
+}
+
 search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
   Json words = job.stop.is_null() ? Json::object() : job.stop;
   if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());

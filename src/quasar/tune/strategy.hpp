@@ -37,6 +37,8 @@ class Strategy {
   virtual Json space_of(const Job& job, const graph::Model& model, const quant::Target& target) const;
   // Throws Error for a job that it cannot run; called before anything is written.
   virtual void check(const Job& job, const search::Space& space) const = 0;
+  // Configurations whose statistics the points of space_of() need besides those of the job's own space.
+  virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
   virtual Finding run(const Workbench& bench) const = 0;
 };
 
