@@ -116,7 +116,8 @@ std::vector<std::string> known_keys() {
                                 "use_external_data_format"};
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
-  for (const auto& list : {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
+  for (const auto& list :
+       {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
     keys.insert(keys.end(), list.begin(), list.end());
   for (const auto& neutral : neutral_keys()) keys.push_back(neutral.key);
   for (auto& key : option_keys()) keys.push_back(std::move(key));

@@ -38,7 +38,7 @@ struct Config {
   TensorOverrides tensors;               // single tensors
   std::set<std::string> recipes_off;     // parts of the network left in float by name
   std::vector<TransformUse> transforms;  // of the float graph, in this order
-  bool external_data = false;  // weights go to a file beside the model
+  bool external_data = false;            // weights go to a file beside the model
   bool operator==(const Config&) const = default;
 };
 

@@ -28,6 +28,9 @@ class Target {
   virtual bool fuses(const graph::Node& /*producer*/, const graph::Node& /*activation*/) const { return true; }
   // The type in which a value is stored that `readers` inputs read; of the wanted width, the zero point moves with it.
   virtual DataType activation_type(DataType wanted, size_t readers) const = 0;
+  // How operators of this type can be quantized: {activation: {dtype, scheme, granularity, algorithm}, weight: likewise}, lists
+  // in Intel Neural Compressor's words, the usual choice first. Asked for types that the target runs quantized.
+  virtual Json capability(const std::string& op_type) const;
   // The type of a constant that takes part as an activation (one side of Add, an input of Concat).
   virtual DataType constant_type(DataType wanted) const = 0;
 };

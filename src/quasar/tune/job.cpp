@@ -29,8 +29,7 @@ struct LaterKey {
 };
 
 const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> all{{"tuning_criterion", nullptr}, {"quant_level", nullptr},  {"approach", "static"},
-                                         {"op_type_dict", nullptr},     {"op_name_dict", nullptr}, {"custom_op_library", nullptr}};
+  static const std::vector<LaterKey> all{{"approach", "static"}, {"custom_op_library", nullptr}};
   return all;
 }
 
@@ -139,8 +138,10 @@ void read_data_keys(Job& job, const Options& keys) {
 
 }  // namespace
 
-const std::vector<OptionSpec>& job_keys() {
-  static const std::vector<OptionSpec> all{
+namespace {
+
+std::vector<OptionSpec> own_keys() {
+  return {
       {.name = "model_input", .fallback = "", .help = "the float ONNX model"},
       {.name = "base_framework", .fallback = "onnx", .help = "always onnx", .choices = {"onnx"}},
       {.name = "calib_data_reader", .fallback = nullptr, .help = "samples that ranges are taken from"},
@@ -190,11 +191,6 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "search_stop_condition",
        .fallback = Json::object(),
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
-      {.name = "recipes",
-       .fallback = nullptr,
-       .help =
-           "{first_conv_or_matmul_quantization, last_conv_or_matmul_quantization, pre_post_process_quantization: true | false, "
-           "smooth_quant: true | false, smooth_quant_args: {alpha: [0.4, 0.5]}}: fixed for the whole search"},
       {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
       {.name = "pruner",
        .fallback = "confidence",
@@ -222,6 +218,16 @@ const std::vector<OptionSpec>& job_keys() {
       {.name = "expected_time_per_config", .fallback = 0.0, .help = "seconds, for the estimate of --dry-run", .low = 0},
       {.name = "trial_time_limit", .fallback = 0.0, .help = "seconds; a trial past it fails (0: none)", .low = 0},
   };
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& job_keys() {
+  static const std::vector<OptionSpec> all = [] {
+    std::vector<OptionSpec> keys = own_keys();
+    for (auto& key : tuning_key_specs()) keys.push_back(std::move(key));
+    return keys;
+  }();
   return all;
 }
 
@@ -229,8 +235,7 @@ namespace {
 
 // What the sampler and the strategy of this name will be in a later version.
 const std::vector<std::string> later_samplers{"PartialFixed"};
-const std::vector<std::string> later_strategies{"auto",     "conservative", "basic",  "mse", "mse_v2", "hawq_v2",
-                                                "bayesian", "exhaustive",   "random", "tpe", "sigopt"};
+const std::vector<std::string> later_strategies{"sigopt"};
 
 // The sampler by name, or as {name: …, option: value}: options are checked here, before anything runs.
 void read_sampler(Job& job, const Json& words) {
@@ -273,9 +278,10 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
   }
 }
 
-std::string strategy_of(const Options& keys) {
+std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
   const bool has_space = keys.has("search_space") || keys.has("search_spaces");
   std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
+  if (!tuning.strategy.empty()) name = tuning.strategy;
   if (keys.flag("two_stage_search")) name = "two_stage";
   if (keys.has("strategy")) name = keys.text("strategy");
   return strategies::table().resolve(name, later_strategies);
@@ -351,10 +357,11 @@ Job parse_job(const Json& given, const fs::path& base) {
   job.model = from(base, keys.text("model_input"));
   read_data_keys(job, keys);
   job.target = quant::targets::table().resolve(keys.text("target"));
-  job.strategy = strategy_of(keys);
+  job.tuning = parse_tuning_keys(keys);
+  job.strategy = strategy_of(keys, job.tuning);
   const auto strategy = strategies::table().make(job.strategy);
   read_spaces_key(job, keys, *strategy);
-  if (keys.has("recipes")) {
+  if (keys.has("recipes") && !job.spaces[0].empty()) {  // otherwise the strategy makes its own space, recipes and all
     for (Json& space : job.spaces) fix_recipes(space, keys.json("recipes"));
   }
   check_stages(job);

@@ -10,6 +10,7 @@
 #include "quasar/base/plugin.hpp"
 #include "quasar/tune/accuracy.hpp"
 #include "quasar/tune/goals.hpp"
+#include "quasar/tune/tuning_keys.hpp"
 
 namespace quasar::tune {
 
@@ -29,6 +30,7 @@ struct Job {
   std::vector<std::string> metrics;  // that candidates are scored on
   Json tolerance;                    // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
+  TuningKeys tuning;
   Json stop;             // search_stop_condition
   Json pruner;           // {name, options}
   int64_t n_trials = 0;  // 0: not given

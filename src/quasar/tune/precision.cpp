@@ -1,6 +1,8 @@
 #include "quasar/tune/precision.hpp"
 
+#include <map>
 #include <string_view>
+#include <vector>
 
 #include "quasar/ops/op.hpp"
 
@@ -36,12 +38,20 @@ Json with_precisions(Json search_space, std::span<const std::string> nodes) {
 Json config_words(const search::Space& space, const search::Point& point) {
   const Json decoded = space.decode(point);
   Json words = Json::object(), exclude = Json::array();
+  std::map<std::string, std::vector<std::string>> own;  // option -> the nodes that have it
   for (const auto& [key, value] : decoded.items()) {
     if (!key.starts_with(prefix)) {
       words[key] = value;
     } else if (value == in_float) {
       exclude.push_back(key.substr(prefix.size()));
+    } else if (value.is_object()) {
+      own[value.dump()].push_back(key.substr(prefix.size()));
     }
+  }
+  for (const auto& [option, nodes] : own) {
+    Json rule = parse_json(option, "an operator's option");
+    rule["nodes"] = nodes;
+    words["specific_layer_config"].push_back(rule);
   }
   if (exclude.empty()) return words;
   if (words.contains("exclude") && !words["exclude"].is_null()) {

@@ -54,9 +54,11 @@ Setting prepare(const Job& job) {
   setting.target = quant::targets::table().make(job.target);
   setting.original = graph::load(job.model);
   setting.model = runtime::prepare(setting.original);
-  setting.spaces.extend([&](size_t i) { return setting.strategy->space_of(job.spaces[i], setting.model, *setting.target); });
+  setting.spaces.extend([&](size_t i) { return setting.strategy->space_of(job, job.spaces[i], setting.model, *setting.target); });
   const quant::NodeNames names(setting.original, setting.model);
   for (const auto& [said, config] : setting.spaces.names) names.resolved(config);
+  for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
+    setting.spaces.needs.add(quant::parse_config(words));
   setting.samples = open_data(job, setting.model);
   return setting;
 }

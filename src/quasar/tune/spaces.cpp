@@ -63,7 +63,13 @@ class Reading {
       out_.fine_tuning.push_back(has_fine_tuning(words));
     }
     out_.all = search::Space::together(out_.each);
-    for (size_t i = 0; i < out_.each.size(); ++i) look_through(i);
+    for (size_t i = 0; i < out_.each.size(); ++i) {
+      if (job.spaces[i].empty()) {
+        out_.facts.push_back(Json::object());  // the strategy makes its own
+      } else {
+        look_through(i);
+      }
+    }
   }
 
   Spaces result() { return std::move(out_); }

@@ -11,7 +11,8 @@ Json Strategy::default_space(const std::string& /*target*/) const {
   return nullptr;
 }
 
-Json Strategy::space_of(const Json& search_space, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
+Json Strategy::space_of(const Job& /*job*/, const Json& search_space, const graph::Model& /*model*/,
+                        const quant::Target& /*target*/) const {
   return search_space;
 }
 
@@ -31,6 +32,10 @@ Json condition_words(const Job& job) {
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
   if (job.n_trials > 0) return job.n_trials;
   return job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
+}
+
+std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
+  return {};
 }
 
 search::StopConditions conditions_of(const Job& job, int64_t default_trials) {

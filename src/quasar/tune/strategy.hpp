@@ -38,11 +38,13 @@ class Strategy {
   // Metrics that it needs besides the user's.
   virtual std::vector<std::string> metrics() const { return {}; }
   // A search space of the job with what the strategy varies besides.
-  virtual Json space_of(const Json& search_space, const graph::Model& model, const quant::Target& target) const;
+  virtual Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const;
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
   // Throws Error for a job that it cannot run; called before anything is written.
   virtual void check(const Job& job, const Spaces& spaces) const = 0;
+  // Configurations whose statistics the points of space_of() need besides those of the job's own space.
+  virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
   virtual Finding run(const Workbench& bench) const = 0;
 };
 

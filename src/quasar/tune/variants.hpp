@@ -62,8 +62,8 @@ class Variants {
   // throws ends the work.
   RoundingReport improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
-  // The quantized model of a plan for this configuration; the plan gets what improve() puts into it. `check` is called between layers;
-  // what it throws ends the work.
+  // The quantized model of a plan for this configuration; the plan gets what improve() puts into it. `check` is called between
+  // layers; what it throws ends the work.
   Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
  private:

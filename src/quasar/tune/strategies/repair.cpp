@@ -240,7 +240,7 @@ class Repair final : public Strategy {
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
     conditions_of(job);
   }
-  Json space_of(const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
+  Json space_of(const Job&, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
     return with_precisions(search_space, tunable_nodes(model, target));
   }
   std::vector<std::string> metrics() const override { return {guide_metric}; }

@@ -1,0 +1,31 @@
+#include "quasar/tune/tuner.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+// The default configuration, then conservative, then basic, with one history and one budget.
+class Automatic final : public TuningStrategy {
+ public:
+  void traverse(Tuner& tuner) const override {
+    tuner.tell("default configuration");
+    tuner.evaluate(TuneConfig{});
+    for (const char* name : {"conservative", "basic"}) {
+      const auto strategy = table().make(name);
+      dynamic_cast<const TuningStrategy&>(*strategy).traverse(tuner);
+      if (tuner.met()) return;
+    }
+  }
+
+ protected:
+  std::string name() const override { return "automatic"; }
+};
+
+}  // namespace
+
+Entry<Strategy> automatic() {
+  return {.help = "The default configuration, then conservative, then basic, with one budget (quant_level auto).",
+          .make = make_as<Automatic, Strategy>,
+          .aliases = {"auto"}};
+}
+
+}  // namespace quasar::tune::strategies

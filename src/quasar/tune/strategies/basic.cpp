@@ -1,0 +1,125 @@
+// The seven stages of Intel Neural Compressor's default: default configuration, all recipes, options by operator type, recipes
+// one by one; then fallback by blocks, by single operators, and accumulated in the order of what each single one brought.
+//
+// Unlike there, the stages share the budget: options take at most a third of the trials, and where there are more operators than
+// trials left, the single fallback takes the most sensitive ones, so that the accumulated stage is always reached. Fallback
+// starts from the best configuration without fallback.
+#include "quasar/tune/blocks.hpp"
+#include "quasar/tune/fallback.hpp"
+#include "quasar/tune/unit_errors.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+class Basic final : public TuningStrategy {
+ public:
+  void traverse(Tuner& tuner) const override {
+    Course course(tuner);
+    course.options();
+    course.fall_back();
+  }
+
+ protected:
+  std::string name() const override { return "basic"; }
+
+ private:
+  class Course {
+   public:
+    explicit Course(Tuner& tuner) : tuner_(tuner), keys_(tuner.bench().job.tuning) {
+      for (const auto& recipe : tuned_recipes()) {
+        if (!keys_.recipes.contains(recipe)) open_recipes_.push_back(recipe);
+      }
+    }
+
+    void options() {
+      for (const auto& alpha : keys_.smooth_alphas) attempt("SmoothQuant alpha", {{}, {{"SmoothAlpha", alpha}}});
+      attempt("default configuration", best_);
+      if (!open_recipes_.empty()) {
+        TuneConfig all = best_;
+        for (const auto& recipe : open_recipes_) all.settings[recipe] = false;
+        tuner_.tell("all recipes");
+        tuner_.evaluate(all);
+      }
+      const Json alpha = best_.settings.contains("SmoothAlpha") ? best_.settings["SmoothAlpha"] : Json();
+      for (TuneConfig& config : by_op_type(tuner_.space(), tuner_.left() / 3)) {
+        if (!alpha.is_null()) config.settings["SmoothAlpha"] = alpha;
+        attempt("options by operator type", config);
+      }
+      for (const auto& recipe : open_recipes_) {
+        TuneConfig one = best_;
+        one.settings[recipe] = false;
+        tuner_.tell("recipe " + recipe);
+        tuner_.evaluate(one);
+      }
+    }
+
+    void fall_back() {
+      const auto& model = tuner_.graph_for(best_);
+      const std::vector<std::string> nodes = quantized_nodes(best_, tuner_.space());
+      auto blocks = blocks_of(model, {nodes.begin(), nodes.end()});
+      std::reverse(blocks.begin(), blocks.end());  // from the outputs
+      if (blocks.size() > 1 && blocks.size() < nodes.size() && blocks.size() <= tuner_.left() / 3) {
+        tuner_.tell("fallback by blocks");
+        accumulate(tuner_, best_, blocks);
+      }
+      tuner_.tell("fallback of single operators");
+      std::vector<std::string> chosen(nodes.rbegin(), nodes.rend());  // bottom up
+      const size_t most = tuner_.left() / 2;
+      if (chosen.size() > most) chosen = most_sensitive(most);
+      std::vector<std::pair<std::string, double>> gains;
+      for (const auto& node : chosen) {
+        const search::Trial trial = tuner_.evaluate(with_float(best_, tuner_.space(), {node}));
+        gains.emplace_back(node, gain_of(trial));
+      }
+      tuner_.tell("accumulated fallback");
+      std::vector<std::vector<std::string>> groups;
+      for (const auto& node : ranked(gains)) groups.push_back({node});
+      if (groups.size() > 1) {  // the first alone has been tried
+        groups[1].push_back(groups[0][0]);
+        groups.erase(groups.begin());
+      }
+      accumulate(tuner_, best_, groups);
+    }
+
+   private:
+    void attempt(const std::string& step, const TuneConfig& config) {
+      tuner_.tell(step);
+      const search::Trial trial = tuner_.evaluate(config);
+      if (trial_ && !tuner_.better(trial, *trial_)) return;
+      trial_ = trial;
+      best_ = config;
+    }
+
+    double gain_of(const search::Trial& trial) const {
+      if (trial.values.empty()) return -HUGE_VAL;
+      const bool maximize = tuner_.bench().job.criterion->direction == search::Direction::maximize;
+      return maximize ? trial.values.front() : -trial.values.front();
+    }
+
+    std::vector<std::string> most_sensitive(size_t most) const {
+      std::vector<std::pair<std::string, double>> costs;
+      for (const auto& error : alone(tuner_.toggled(best_), *tuner_.samples(8)))
+        costs.emplace_back(error.unit.node, error.output_error);
+      std::vector<std::string> names = ranked(costs);
+      names.resize(std::min(most, names.size()));
+      return names;
+    }
+
+    Tuner& tuner_;
+    const TuningKeys& keys_;
+    std::vector<std::string> open_recipes_;
+    TuneConfig best_;  // without fallback
+    std::optional<search::Trial> trial_;
+  };
+};
+
+}  // namespace
+
+Entry<Strategy> basic() {
+  return {
+      .help = "Options by operator type and recipes, then fallback by blocks, single operators, and accumulated (quant_level 1).",
+      .make = make_as<Basic, Strategy>,
+      .aliases = {"O1"}};
+}
+
+}  // namespace quasar::tune::strategies

@@ -1,0 +1,44 @@
+// Fallback in the order of the error that each operator's quantization makes at its own output, relative to the output's power
+// (the mean squared error of tensors of different scale cannot be compared), over several samples.
+#include "quasar/tune/fallback.hpp"
+#include "quasar/tune/unit_errors.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+constexpr size_t combinations = 5;
+constexpr size_t ranking_samples = 32;
+
+class Mse final : public TuningStrategy {
+ public:
+  void traverse(Tuner& tuner) const override {
+    tuner.tell("default configuration");
+    TuneConfig best;
+    search::Trial trial = tuner.evaluate(best);
+    tuner.tell("options by operator type");
+    for (const TuneConfig& config : by_op_type(tuner.space(), combinations)) {
+      const search::Trial other = tuner.evaluate(config);
+      if (!tuner.better(other, trial)) continue;
+      trial = other;
+      best = config;
+    }
+    std::vector<std::pair<std::string, double>> costs;
+    for (const auto& error : alone(tuner.toggled(best), *tuner.samples(ranking_samples)))
+      costs.emplace_back(error.unit.node, error.noise_to_signal);
+    tuner.tell("fallback by mean squared error");
+    std::vector<std::vector<std::string>> groups;
+    for (const auto& node : ranked(costs)) groups.push_back({node});
+    accumulate(tuner, best, groups);
+  }
+
+ protected:
+  std::string name() const override { return "mse"; }
+};
+
+}  // namespace
+
+Entry<Strategy> mse() {
+  return {.help = "Fallback in the order of each operator's mean squared error.", .make = make_as<Mse, Strategy>};
+}
+
+}  // namespace quasar::tune::strategies

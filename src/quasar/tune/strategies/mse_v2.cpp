@@ -1,0 +1,84 @@
+// Fallback of the operator without which the outputs are nearest to the float model's, scored again after every step on some
+// batches; once the goal is met, operators whose return costs least are quantized again as long as it holds.
+#include <algorithm>
+
+#include "quasar/tune/fallback.hpp"
+#include "quasar/tune/precision.hpp"
+#include "quasar/tune/unit_errors.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+constexpr size_t batch = 8;
+constexpr size_t combinations = 2;
+
+class MseV2 final : public TuningStrategy {
+ public:
+  void traverse(Tuner& tuner) const override {
+    tuner.tell("default configuration");
+    TuneConfig config;
+    search::Trial trial = tuner.evaluate(config);
+    tuner.tell("options by operator type");
+    for (const TuneConfig& other : by_op_type(tuner.space(), combinations)) {
+      const search::Trial tried = tuner.evaluate(other);
+      if (!tuner.better(tried, trial)) continue;
+      trial = tried;
+      config = other;
+    }
+    const auto batches = tuner.bench().job.tuning.kwargs.value("confidence_batches", int64_t{2});
+    const data::DatasetPtr samples = tuner.samples(batch * static_cast<size_t>(batches));
+    const ToggledModel model = tuner.toggled(config);
+    std::vector<bool> on(model.units().size(), true), free(on.size());
+    for (size_t u = 0; u < on.size(); u++) {
+      const auto nodes = quantized_nodes(config, tuner.space());
+      free[u] = std::find(nodes.begin(), nodes.end(), model.units()[u].node) != nodes.end();
+    }
+    const TuneConfig start = config;
+    const auto current = [&] {
+      TuneConfig now = start;
+      for (size_t u = 0; u < on.size(); u++) {
+        if (!on[u]) now.nodes[model.units()[u].node] = in_float;
+      }
+      return now;
+    };
+
+    tuner.tell("fallback");
+    while (!trial.is_candidate()) {
+      const auto chosen = least(without_each(model, *samples, on), on, free);
+      if (!chosen || std::count(on.begin(), on.end(), true) <= 1) return;
+      on[*chosen] = false;
+      trial = tuner.explore(current());
+    }
+    tuner.tell("revert fallback");
+    while (std::count(on.begin(), on.end(), false) > 1) {
+      std::vector<bool> off = on;
+      off.flip();
+      const auto chosen = least(with_each(model, *samples, on), off, free);
+      if (!chosen) return;
+      on[*chosen] = true;
+      if (!tuner.explore(current()).is_candidate()) return;
+    }
+  }
+
+ protected:
+  std::string name() const override { return "mse_v2"; }
+
+ private:
+  static std::optional<size_t> least(const std::vector<double>& errors, const std::vector<bool>& among,
+                                     const std::vector<bool>& free) {
+    std::optional<size_t> best;
+    for (size_t u = 0; u < errors.size(); u++) {
+      if (among[u] && free[u] && (!best || errors[u] < errors[*best])) best = u;
+    }
+    return best;
+  }
+};
+
+}  // namespace
+
+Entry<Strategy> mse_v2() {
+  return {.help = "Fallback of what helps the outputs most, scored again after each step; then what can return does.",
+          .make = make_as<MseV2, Strategy>};
+}
+
+}  // namespace quasar::tune::strategies

@@ -1,0 +1,204 @@
+#include "quasar/tune/tuner.hpp"
+
+#include <algorithm>
+
+#include "quasar/tune/precision.hpp"
+
+namespace quasar::tune {
+namespace {
+
+search::StopConditions policy_of(const Job& job) {
+  Json words = job.stop.is_null() ? Json::object() : job.stop;
+  words["n_trials"] = job.n_trials > 0 ? job.n_trials : job.tuning.max_trials;
+  if (job.tuning.timeout > 0) words["time_limit"] = job.tuning.timeout;
+  return search::stop_conditions(words);
+}
+
+}  // namespace
+
+std::vector<std::string> TuneConfig::in_float() const {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : nodes) {
+    if (choice == tune::in_float) names.push_back(name);
+  }
+  return names;
+}
+
+Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string& stage)
+    : bench_(bench),
+      space_(space),
+      sequence_({.seed = bench.job.seed,
+                 .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+                 .stage = stage,
+                 .listener = bench.listener,
+                 .stop = bench.stop,
+                 .begin = bench.begin},
+                bench.study, bench.space, policy_of(bench.job), bench.objective),
+      stage_(stage) {}
+
+search::Point Tuner::point_of(const TuneConfig& config) const {
+  std::vector<std::pair<std::string, Json>> changes;
+  for (const auto& [name, choice] : config.nodes)
+    changes.emplace_back(precision_of(name), choice == space_.base ? Json(quantized) : choice);
+  for (const auto& [name, choice] : config.settings) changes.emplace_back(name, choice);
+  return changed(bench_.space, bench_.space.nearest_to(Json::object()), changes);
+}
+
+search::Trial Tuner::evaluate(const TuneConfig& config) {
+  return evaluate(std::span<const TuneConfig>(&config, 1)).front();
+}
+
+std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) {
+  auto trials = explore(configs);
+  if (met_ && bench_.job.tuning.timeout == 0) throw Over{};
+  return trials;
+}
+
+search::Trial Tuner::explore(const TuneConfig& config) {
+  return explore(std::span<const TuneConfig>(&config, 1)).front();
+}
+
+std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
+  std::vector<search::Point> points;
+  for (const auto& config : configs) points.push_back(point_of(config));
+  const auto trials = sequence_.evaluate(points);
+  for (const auto& trial : trials) note(trial);
+  return trials;
+}
+
+void Tuner::note(const search::Trial& trial) {
+  if (!best_ || better(trial, *best_)) best_ = trial;
+  if (trial.is_candidate()) {
+    const auto floats = [](const search::Trial& t) { return float_nodes(t.point).size(); };
+    if (!met_ || floats(trial) < floats(*met_) || (floats(trial) == floats(*met_) && better(trial, *met_))) met_ = trial;
+  }
+  steps_.push_back({{"step", step_},
+                    {"trial", trial.number},
+                    {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
+                    {"float", float_nodes(trial.point).size()}});
+}
+
+bool Tuner::better(const search::Trial& a, const search::Trial& b) const {
+  if (a.values.empty() || b.values.empty()) return !a.values.empty();
+  return search::better(a.values.front(), b.values.front(), bench_.job.criterion->direction);
+}
+
+size_t Tuner::left() const {
+  const auto limit = static_cast<size_t>(bench_.job.n_trials > 0 ? bench_.job.n_trials : bench_.job.tuning.max_trials);
+  const size_t used = sequence_.finished("").counts.finished();
+  return limit > used ? limit - used : 0;
+}
+
+void Tuner::tell(const std::string& step) {
+  step_ = step;
+}
+
+ToggledModel Tuner::toggled(const TuneConfig& config) const {
+  return {graph_for(config), plan_for(config)};
+}
+
+quant::Plan Tuner::plan_for(const TuneConfig& config) const {
+  const quant::Config parsed = config_of(config);
+  quant::Plan plan = plan_of(*bench_.lab, parsed);
+  bench_.lab->variants.improve(parsed, plan);
+  return plan;
+}
+
+const graph::Model& Tuner::graph_for(const TuneConfig& config) const {
+  return bench_.lab->variants.graph_of(config_of(config))->model;  // the variants keep it
+}
+
+quant::Config Tuner::config_of(const TuneConfig& config) const {
+  return quant::parse_config(words_of(bench_.space, point_of(config)));
+}
+
+data::DatasetPtr Tuner::samples(size_t most) const {
+  return data::first(bench_.samples, std::min(most, bench_.samples->size()));
+}
+
+Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
+  Finding finding;
+  try {
+    traverse(*this);
+    static_cast<search::RunResult&>(finding) =
+        sequence_.finished(met_ ? "the accuracy criterion is met" : "the tuning space is exhausted");
+  } catch (const Over&) {
+    static_cast<search::RunResult&>(finding) = sequence_.finished("the accuracy criterion is met");
+  } catch (const search::SequenceOver& over) {
+    static_cast<search::RunResult&>(finding) = over.result;
+  }
+  if (met_) finding.winner = met_->number;
+  Json given_up = Json::array();
+  if (met_) {
+    for (const auto& node : float_nodes(met_->point)) given_up.push_back({{"node", node}});
+  }
+  finding.story = {{"strategy", stage_}, {"steps", steps_}, {"float", given_up}, {"ignored", space_.ignored}};
+  return finding;
+}
+
+Json TuningStrategy::default_space(const std::string& /*target*/) const {
+  return Json::object();
+}
+
+void TuningStrategy::check(const Job& job, const Spaces& /*spaces*/) const {
+  if (!job.criterion) throw Error("strategy " + name() + " needs accuracy_criterion: the goal to reach");
+  if (!job.spaces.front().empty())
+    throw Error("strategy " + name() +
+                " makes its own space from the target's capability: leave search_space out, and narrow it with op_type_dict and "
+                "op_name_dict");
+  policy_of(job);
+}
+
+Json TuningStrategy::space_of(const Job& job, const Json& /*search_space*/, const graph::Model& model,
+                              const quant::Target& target) const {
+  return search_space_of(tuning_space(job.tuning, model, target), job.tuning, falls_back());
+}
+
+std::vector<Json> TuningStrategy::also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const {
+  std::vector<Json> configurations;
+  for (const auto& node : tuning_space(job.tuning, model, target).nodes) {
+    for (const auto& option : node.options) {
+      if (std::find(configurations.begin(), configurations.end(), option) == configurations.end())
+        configurations.push_back(option);
+    }
+  }
+  return configurations;
+}
+
+Finding TuningStrategy::run(const Workbench& bench) const {
+  const TuningSpace space = tuning_space(bench.job.tuning, bench.lab->model, bench.lab->target);
+  Tuner tuner(bench, space, name());
+  return tuner.run([this](Tuner& t) { traverse(t); });
+}
+
+void NextStrategy::traverse(Tuner& tuner) const {
+  std::vector<search::Trial> history;
+  while (const auto config = next(tuner, history)) history.push_back(tuner.evaluate(*config));
+}
+
+Finding sampled(const Workbench& bench, const std::string& strategy, const std::string& sampler) {
+  Job job = bench.job;
+  if (job.tuning.timeout == 0) {
+    if (job.stop.is_null()) job.stop = Json::object();
+    job.stop["find_n_candidates"] = 1;
+  }
+  const auto made = search::samplers::table().make(sampler);
+  const search::RunOptions options{.seed = job.seed,
+                                   .n_jobs = static_cast<size_t>(job.n_jobs),
+                                   .first = {bench.space.nearest_to(Json::object())},
+                                   .stage = strategy,
+                                   .listener = bench.listener,
+                                   .stop = bench.stop,
+                                   .begin = bench.begin};
+  Finding finding{search::run(options, bench.study, bench.space, *made, policy_of(job), bench.objective)};
+  for (const auto& trial : bench.study.trials()) {
+    if (!trial.is_candidate() || trial.values.empty()) continue;
+    const bool first = !finding.winner;
+    if (first || search::better(trial.values.front(), bench.study.at(*finding.winner).values.front(), job.criterion->direction))
+      finding.winner = trial.number;
+  }
+  finding.story = {{"strategy", strategy}, {"sampler", sampler}};
+  return finding;
+}
+
+}  // namespace quasar::tune

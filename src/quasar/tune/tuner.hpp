@@ -1,0 +1,104 @@
+// What tuning strategies are written with: a configuration per operator in, an accuracy out, until the exit policy ends it.
+//
+// A strategy of one's own is a class with traverse(), which calls evaluate() as it likes; or with next(), which gives one
+// configuration after another and looks at the history (Intel Neural Compressor's next_tune_cfg).
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "quasar/search/sequence.hpp"
+#include "quasar/tune/strategy.hpp"
+#include "quasar/tune/toggled_model.hpp"
+#include "quasar/tune/tuning_space.hpp"
+
+namespace quasar::tune {
+
+// Differences to the default configuration.
+struct TuneConfig {
+  std::map<std::string, Json> nodes;          // by name: one of the node's options, or "float32"
+  std::map<std::string, Json> settings = {};  // other parameters of the space: recipes, SmoothAlpha …
+
+  std::vector<std::string> in_float() const;
+};
+
+class Tuner {
+ public:
+  Tuner(const Workbench& bench, const TuningSpace& space, const std::string& stage);
+
+  const TuningSpace& space() const { return space_; }
+  const Workbench& bench() const { return bench_; }
+
+  // The finished trial of this configuration. Throws Over when the goal is met and timeout is 0, when trials or time are used
+  // up, or when the user stops the search. A repeated configuration costs nothing.
+  search::Trial evaluate(const TuneConfig& config);
+  // Configurations that do not depend on each other, n_jobs at a time.
+  std::vector<search::Trial> evaluate(std::span<const TuneConfig> configs);
+
+  // The same, without ending at the first success: for strategies whose success is to give up less.
+  std::vector<search::Trial> explore(std::span<const TuneConfig> configs);
+  search::Trial explore(const TuneConfig& config);
+
+  // Of the metric that the criterion is about: a is better than b; a failed trial is worse than any.
+  bool better(const search::Trial& a, const search::Trial& b) const;
+
+  // The best so far, and whether the goal is met by some trial.
+  const std::optional<search::Trial>& best() const { return best_; }
+  bool met() const { return met_.has_value(); }
+  // Trials that may still be started.
+  size_t left() const;
+
+  void tell(const std::string& step);  // names what follows, for the report
+
+  // A model with this configuration in which operators can be switched; samples to run it on.
+  ToggledModel toggled(const TuneConfig& config) const;
+  quant::Plan plan_for(const TuneConfig& config) const;  // with its rounding
+  const graph::Model& graph_for(const TuneConfig& config) const;
+  data::DatasetPtr samples(size_t most) const;
+
+  struct Over {};
+  // Runs a strategy's traverse to its end.
+  Finding run(const std::function<void(Tuner&)>& traverse);
+
+ private:
+  search::Point point_of(const TuneConfig& config) const;
+  quant::Config config_of(const TuneConfig& config) const;
+  void note(const search::Trial& trial);
+
+  const Workbench& bench_;
+  const TuningSpace& space_;
+  search::Sequence sequence_;
+  std::optional<search::Trial> best_, met_;  // met: with the fewest operators in float
+  std::string stage_, step_;
+  Json steps_ = Json::array();
+};
+
+// The base of the strategies that tune operators.
+class TuningStrategy : public Strategy {
+ public:
+  Json default_space(const std::string& target) const override;
+  void check(const Job& job, const Spaces& spaces) const override;
+  Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override;
+  std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
+  Finding run(const Workbench& bench) const override;
+
+  virtual void traverse(Tuner& tuner) const = 0;  // Tuner's exceptions pass
+
+ protected:
+  virtual std::string name() const = 0;
+  virtual bool falls_back() const { return true; }  // false: options only
+};
+
+// One configuration after another, in the light of the trials so far; nullopt: the space is exhausted.
+class NextStrategy : public TuningStrategy {
+ protected:
+  virtual std::optional<TuneConfig> next(const Tuner& tuner, std::span<const search::Trial> history) const = 0;
+
+ public:
+  void traverse(Tuner& tuner) const final;
+};
+
+// A sampler's way through the options, without fallback, to the first success (timeout 0) or the end of the budget.
+Finding sampled(const Workbench& bench, const std::string& strategy, const std::string& sampler);
+
+}  // namespace quasar::tune

@@ -1,0 +1,135 @@
+#include "quasar/tune/tuning_keys.hpp"
+
+#include <algorithm>
+
+namespace quasar::tune {
+namespace {
+
+const std::vector<OptionSpec>& criterion_specs() {
+  static const std::vector<OptionSpec> all{
+      {.name = "timeout", .fallback = 0.0, .help = "seconds; 0: stop at the first success", .low = 0},
+      {.name = "max_trials", .fallback = 100, .help = "trials at most", .low = 1},
+      {.name = "strategy", .fallback = nullptr, .help = "who decides what is tried next (quant_level 1)"},
+      {.name = "strategy_kwargs", .fallback = Json::object(), .help = "confidence_batches, hawq_v2_loss, sigopt_…"},
+      {.name = "objective",
+       .fallback = "performance",
+       .help = "what is best among models that meet the goal",
+       .choices = {"performance"}}};
+  return all;
+}
+
+const std::vector<OptionSpec>& kwargs_specs() {
+  static const std::vector<OptionSpec> all{
+      {.name = "confidence_batches", .fallback = 2, .help = "batches of 8 samples that score an operator (mse_v2)", .low = 1},
+      {.name = "hawq_v2_loss",
+       .fallback = nullptr,
+       .help = "loss whose curvature counts (hawq_v2)",
+       .choices = {"mse", "cross_entropy", "kl"}},
+      {.name = "sigopt_api_token", .fallback = nullptr, .help = "accepted, never stored"},
+      {.name = "sigopt_project_id", .fallback = nullptr, .help = "accepted"},
+      {.name = "sigopt_experiment_name", .fallback = "nc-tune", .help = "accepted"}};
+  return all;
+}
+
+const char* const smooth_quant = "smooth_quant";
+const char* const smooth_quant_args = "smooth_quant_args";
+
+void read_alphas(TuningKeys& out, const Json& args) {
+  if (!args.is_object()) throw Error("recipes.smooth_quant_args must be a mapping, not " + args.dump());
+  for (const auto& [name, value] : args.items()) {
+    if (name != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + name + "'; known: alpha");
+    if (value == "auto") {
+      for (int i = 6; i <= 14; i++) out.smooth_alphas.push_back(0.05 * i);
+      continue;
+    }
+    for (const auto& alpha : value.is_array() ? value : Json::array({value})) {
+      const bool good = alpha.is_number() && alpha.get<double>() >= 0 && alpha.get<double>() <= 1;
+      if (!good)
+        throw Error("recipes.smooth_quant_args.alpha is " + alpha.dump() +
+                    ", but must be a number from 0 to 1, a list of them, or auto");
+      out.smooth_alphas.push_back(alpha);
+    }
+  }
+}
+
+void read_recipes(TuningKeys& out, const Json& recipes) {
+  if (!recipes.is_object()) throw Error("recipes must be a mapping, not " + recipes.dump());
+  std::vector<std::string> known = tuned_recipes();
+  known.insert(known.end(), {smooth_quant, smooth_quant_args});
+  bool smooth = false;
+  for (const auto& [name, value] : recipes.items()) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error("unknown recipe '" + name + "'; known: " + joined(known) + did_you_mean(name, known));
+    if (name == smooth_quant_args) {
+      read_alphas(out, value);
+      continue;
+    }
+    if (!value.is_boolean()) throw Error("recipes." + name + " is " + value.dump() + ", but must be true or false");
+    (name == smooth_quant ? smooth : out.recipes[name]) = value.get<bool>();
+  }
+  if (!smooth && !out.smooth_alphas.empty())
+    throw Error("recipes.smooth_quant_args without smooth_quant: true has no effect; give both or none");
+  if (smooth && out.smooth_alphas.empty()) out.smooth_alphas = {0.5};
+}
+
+std::string strategy_of_level(const Json& level, const Json& named) {
+  std::string text = level.is_string() ? normalized(level.get<std::string>()) : level.dump();
+  if (text == "o0") text = "0";
+  if (text == "o1") text = "1";
+  if (text == "0") return "conservative";
+  if (text == "1") return named.is_null() ? "basic" : named.get<std::string>();
+  if (text == "auto") return "automatic";
+  throw Error("quant_level is " + level.dump() + ", but must be 0, 1 or auto");
+}
+
+}  // namespace
+
+const std::vector<std::string>& tuned_recipes() {
+  static const std::vector<std::string> all{"first_conv_or_matmul_quantization", "last_conv_or_matmul_quantization",
+                                            "pre_post_process_quantization"};
+  return all;
+}
+
+std::vector<OptionSpec> tuning_key_specs() {
+  return {
+      {.name = "tuning_criterion",
+       .fallback = nullptr,
+       .help = "{timeout: 0, max_trials: 100, strategy: basic, strategy_kwargs: {}}"},
+      {.name = "quant_level", .fallback = nullptr, .help = "0: conservative; 1: tuning_criterion.strategy; auto: both in turn"},
+      {.name = "op_type_dict",
+       .fallback = nullptr,
+       .help = "narrows what is tuned: {Conv: {weight: {granularity: [per_channel]}, activation: {dtype: [uint8, fp32]}}}"},
+      {.name = "op_name_dict", .fallback = nullptr, .help = "the same by regular expressions of node names"},
+      {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"}};
+}
+
+TuningKeys parse_tuning_keys(const Options& keys) {
+  TuningKeys out;
+  Json named;
+  if (keys.has("tuning_criterion")) {
+    if (!keys.json("tuning_criterion").is_object())
+      throw Error("tuning_criterion must be a mapping, not " + keys.json("tuning_criterion").dump());
+    const Options criterion(criterion_specs(), keys.json("tuning_criterion"), "tuning_criterion");
+    out.timeout = criterion.real("timeout");
+    out.max_trials = criterion.integer("max_trials");
+    named = criterion.json("strategy");
+    if (!named.is_null() && !named.is_string())
+      throw Error("tuning_criterion.strategy is " + named.dump() + ", but must be a name");
+    const Json given = criterion.json("strategy_kwargs");
+    if (!given.is_object() && !given.is_null()) throw Error("strategy_kwargs must be a mapping, not " + given.dump());
+    out.kwargs = Options(kwargs_specs(), given.is_null() ? Json::object() : given, "strategy_kwargs").all();
+    out.kwargs.erase("sigopt_api_token");
+    if (!named.is_null()) out.strategy = named.get<std::string>();
+  }
+  if (keys.has("quant_level")) out.strategy = strategy_of_level(keys.json("quant_level"), named);
+  for (const auto& [key, place] : {std::pair{"op_type_dict", &out.op_types}, std::pair{"op_name_dict", &out.op_names}}) {
+    if (!keys.has(key)) continue;
+    *place = keys.json(key);
+    if (!place->is_object()) throw Error(std::string(key) + " must be a mapping, not " + place->dump());
+  }
+  if (keys.has("recipes")) read_recipes(out, keys.json("recipes"));
+  for (const auto& spec : tuning_key_specs()) out.given = out.given || keys.has(spec.name);
+  return out;
+}
+
+}  // namespace quasar::tune

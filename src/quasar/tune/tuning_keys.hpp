@@ -1,0 +1,34 @@
+// The keys of accuracy-driven tuning, in Intel Neural Compressor's words.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quasar/base/plugin.hpp"
+
+namespace quasar::tune {
+
+struct TuningKeys {
+  double timeout = 0;                   // seconds; 0: stop at the first success
+  int64_t max_trials = 100;             // of tuning_criterion
+  std::string strategy;                 // tuning_criterion.strategy or by quant_level; "": neither is given
+  Json kwargs = Json::object();         // tuning_criterion.strategy_kwargs, without secrets
+  Json op_types = Json::object();       // op_type_dict
+  Json op_names = Json::object();       // op_name_dict
+  std::map<std::string, bool> recipes;  // those that the user fixed
+  std::vector<Json> smooth_alphas;      // to try, in order; empty: no SmoothQuant
+  bool given = false;                   // whether any of these keys is
+};
+
+// Their specifications, for the job's table of keys.
+std::vector<OptionSpec> tuning_key_specs();
+
+// Throws Error for unknown keys and values. A hosted service's token is dropped here and appears nowhere.
+TuningKeys parse_tuning_keys(const Options& keys);
+
+// The recipes that a strategy tunes where the user has not fixed them.
+const std::vector<std::string>& tuned_recipes();
+
+}  // namespace quasar::tune

@@ -1,0 +1,117 @@
+// Tuning strategies on the demo model: each reaches a goal that needs its last means, or says that it did not.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "e2e/program.hpp"
+
+namespace quasar::e2e {
+namespace {
+namespace fs = std::filesystem;
+
+struct Strategies : testing::Test {
+  TemporaryFolder folder;
+
+  Ran search(const std::string& name, const std::string& more, const std::string& arguments = "") {
+    const fs::path config = folder.path() / (name + ".yaml");
+    write_file(config, "model_input: " + digits("digits.onnx") +
+                           "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                           ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+                           ", labels: label, limit: 200}\nsearch_metric: L2\nstrategy: " + name + "\n" + more);
+    return run("search " + config.string() + " --output-dir " + out(name).string() + " " + arguments);
+  }
+  fs::path out(const std::string& name) const { return folder.path() / name; }
+  Json result(const std::string& name) const { return read_json(out(name) / "result.json"); }
+};
+
+std::string goal(const std::string& loss) {
+  return "accuracy_criterion: {criterion: absolute, tolerable_loss: " + loss + "}\n";
+}
+
+// Only a Softmax in float gets there.
+TEST_F(Strategies, ThoseThatFallBackReachAGoalThatOptionsCannot) {
+  for (const std::string name : {"conservative", "basic", "mse", "mse_v2", "hawq_v2", "auto"}) {
+    const std::string kwargs = name == "hawq_v2" ? "tuning_criterion: {strategy_kwargs: {hawq_v2_loss: kl}}\n" : "";
+    const Ran ran = search(name, goal("0.0011") + kwargs);
+    ASSERT_EQ(ran.code, 0) << name << ": " << ran.err;
+    const Json result = this->result(name);
+    EXPECT_EQ(result["status"], "ok") << name;
+    EXPECT_LE(result["best"]["metrics"]["L2"]["value"], 0.0011) << name;
+    EXPECT_FALSE(result["tuning"]["float"].empty()) << name;
+    EXPECT_GT(result["best"]["operators"]["quantized"], 0) << name;
+  }
+}
+
+TEST_F(Strategies, ThoseThatTuneOptionsNeverFallBack) {
+  for (const std::string name : {"exhaustive", "random", "tpe", "bayesian"}) {
+    const Ran ran = search(name, goal("0.00001") + "tuning_criterion: {max_trials: 5}\n");
+    EXPECT_EQ(ran.code, 2) << name << ": " << ran.err;
+    const Json result = this->result(name);
+    EXPECT_EQ(result["status"], "goal_missed") << name;
+    EXPECT_EQ(result["trials"]["requested"], 5) << name;
+    for (const auto& [parameter, value] : result["best"]["params"].items()) EXPECT_NE(value, "float32") << parameter;
+    EXPECT_TRUE(fs::exists(out(name) / "best.onnx"));
+  }
+}
+
+TEST_F(Strategies, TheFirstSuccessEndsTheSearch) {
+  for (const std::string name : {"basic", "mse", "exhaustive", "random", "auto"}) {
+    const Ran ran = search(name, goal("0.1"));
+    ASSERT_EQ(ran.code, 0) << name << ": " << ran.err;
+    EXPECT_EQ(result(name)["trials"]["requested"], 1) << name;
+  }
+}
+
+TEST_F(Strategies, MseV2TakesBackWhatItNeedNotGiveUp) {
+  ASSERT_EQ(search("mse_v2", goal("0.0009")).code, 0);
+  const Json steps = result("mse_v2")["tuning"]["steps"];
+  std::set<std::string> kinds;
+  for (const auto& step : steps) kinds.insert(step["step"].get<std::string>());
+  EXPECT_TRUE(kinds.contains("fallback"));
+}
+
+TEST_F(Strategies, ASpaceThatIsExhaustedEndsTheSearch) {
+  const Ran ran = search(
+      "exhaustive",
+      goal("0.00001") + "op_type_dict: {Conv: {activation: {algorithm: [minmax]}, weight: {granularity: [per_channel]}}}\n");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(result("exhaustive")["trials"]["requested"], 6);  // the classifier's options
+  EXPECT_NE(result("exhaustive")["reason"].get<std::string>().find("exhausted"), std::string::npos);
+}
+
+TEST_F(Strategies, TimeoutAboveZeroGoesOnAfterASuccess) {
+  const Ran ran = search("basic", goal("0.1") + "tuning_criterion: {timeout: 600, max_trials: 8}\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result("basic")["trials"]["requested"], 8);
+}
+
+TEST_F(Strategies, QuantLevelChoosesTheStrategy) {
+  const std::string keys = goal("0.0011");
+  write_file(folder.path() / "level.yaml",
+             "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                 ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+                 ", labels: label}\nsearch_metric: L2\nquant_level: 0\n" + keys);
+  ASSERT_EQ(run("search " + (folder.path() / "level.yaml").string() + " --output-dir " + out("level").string()).code, 0);
+  EXPECT_EQ(result("level")["tuning"]["strategy"], "conservative");
+}
+
+TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"tuning_criterion: {}\n", "accuracy_criterion"},
+      {goal("0.1") + "search_space: {activation: [UInt8Spec]}\n", "search_space"},
+      {goal("0.1") + "tuning_criterion: {max_trials: 0}\n", "max_trials"},
+      {goal("0.1") + "tuning_criterion: {strategy_kwarg: {}}\n", "strategy_kwargs"},
+      {goal("0.1") + "op_name_dict: {zzz: {weight: {dtype: [int8]}}}\n", "zzz"}};
+  for (const auto& [more, message] : cases) {
+    const Ran ran = search("basic", more);
+    EXPECT_EQ(ran.code, 1) << more;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+    EXPECT_FALSE(fs::exists(out("basic") / "auto_search.db"));
+  }
+  const Ran ran = search("hawq_v2", goal("0.1"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("hawq_v2_loss"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace quasar::e2e
