@@ -213,7 +213,9 @@ TEST_F(QuarkFailure, N33_N34_EqualModelsAreMadeOnceInBothStages) {
   EXPECT_GE(counts["duplicate"], 8);
   std::set<std::string> hashes;
   for (const auto& trial : trials()) {
-    if (!trial.is_duplicate()) EXPECT_TRUE(hashes.insert(trial.user_attributes.at("plan_hash").get<std::string>()).second);
+    if (!trial.is_duplicate()) {
+      EXPECT_TRUE(hashes.insert(trial.user_attributes.at("plan_hash").get<std::string>()).second);
+    }
   }
 }
 

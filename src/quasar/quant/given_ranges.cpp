@@ -27,7 +27,8 @@ Json scheme_of(const Scheme& scheme) {
 
 // Whether the entry was made for this scheme.
 bool is_made_for(const Json& entry, const Scheme& scheme) {
-  for (const auto& [key, value] : scheme_of(scheme).items()) {
+  const Json wanted = scheme_of(scheme);
+  for (const auto& [key, value] : wanted.items()) {
     if (!entry.contains(key) || entry.at(key) != value) return false;
   }
   return true;

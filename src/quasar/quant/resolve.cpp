@@ -261,7 +261,6 @@ class Resolver {
     const auto& weight = schemes_.of(node.name).weight;
     const auto constant = [&](size_t input) { return index_.model().initializer(node.inputs[input]); };
     if (roles.weight) {
-      const Tensor& weights = *constant(roles.weight->input);
       plan.weight = ConstantPlan{roles.weight->input, constant_weight_params(node.inputs[roles.weight->input], roles.weight->axis,
                                                                              stored_scheme(roles, *weight))};
       check_blocks(plan.weight->params);

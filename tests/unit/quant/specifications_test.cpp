@@ -86,8 +86,12 @@ void check_scales(const QuantParams& params, ScaleType type, const std::string& 
   int exponent = 0;
   for (const float scale : params.scales) {
     EXPECT_GT(scale, 0) << what;
-    if (type == ScaleType::power_of_two) EXPECT_EQ(std::frexp(scale, &exponent), 0.5F) << what;
-    if (type == ScaleType::int16) EXPECT_TRUE(is_rational(scale)) << what;
+    if (type == ScaleType::power_of_two) {
+      EXPECT_EQ(std::frexp(scale, &exponent), 0.5F) << what;
+    }
+    if (type == ScaleType::int16) {
+      EXPECT_TRUE(is_rational(scale)) << what;
+    }
   }
 }
 
@@ -102,8 +106,9 @@ void check_pairs(const graph::Model& quantized, const std::string& what) {
       EXPECT_FALSE(readers.empty()) << what << " " << node.name;
       for (const graph::Node* reader : readers) EXPECT_TRUE(is_dequantize(*reader)) << what;
     }
-    if (is_dequantize(node))
+    if (is_dequantize(node)) {
       EXPECT_TRUE(!index.consumers(node.outputs[0]).empty() || index.is_output(node.outputs[0])) << what << " " << node.name;
+    }
   }
 }
 

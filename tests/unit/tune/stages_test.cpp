@@ -107,7 +107,9 @@ TEST_F(Stages, DirectionIsHonouredInTheFirstStage) {
   run();
   EXPECT_EQ(best["weight_params"]["quant_granularity"], "Channel");
   for (const auto& trial : trials) {
-    if (trial.user_attributes.at("stage") == "fine-tuning") EXPECT_EQ(*trial.point.find("activation_params_symmetric"), false);
+    if (trial.user_attributes.at("stage") == "fine-tuning") {
+      EXPECT_EQ(*trial.point.find("activation_params_symmetric"), false);
+    }
   }
 }
 
@@ -153,7 +155,9 @@ TEST_F(Stages, AStudyThatDiedInEitherStageEndsAsIfItHadNot) {
     for (const auto& trial : trials) {
       if (!trial.interrupted()) got.push_back(words_of(read_spaces(job).all, trial.point).dump());
     }
-    if (death < 16) EXPECT_EQ(std::vector(got.begin(), got.begin() + 16), std::vector(expected.begin(), expected.begin() + 16));
+    if (death < 16) {
+      EXPECT_EQ(std::vector(got.begin(), got.begin() + 16), std::vector(expected.begin(), expected.begin() + 16));
+    }
   }
 }
 

@@ -77,8 +77,9 @@ TEST(V1, FastFinetuneIsOnWhereEitherPlaceSaysSo) {
       const Translation translated = from_v1(space, base);
       EXPECT_EQ(has_fine_tuning(translated.space), can_be_on) << in_base << in_space;
       EXPECT_EQ(translated.notes.empty(), can_be_on);
-      if (can_be_on)
+      if (can_be_on) {
         EXPECT_EQ(translated.space["algorithms"], can_be_off ? words(R"([null, "adaround"])") : words(R"(["adaround"])"));
+      }
     }
   }
 }

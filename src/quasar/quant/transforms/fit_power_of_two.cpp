@@ -63,7 +63,9 @@ std::optional<Stretch> stretch_of(const graph::Node& clip, const graph::Index& i
   const graph::Node* layer = index.producer(clip.inputs[0]);
   if (layer == nullptr || !channel_layer(*layer, index.model()) || index.is_output(clip.inputs[0])) return std::nullopt;
   if (index.consumers(clip.inputs[0]).size() != 1) return std::nullopt;
-  Stretch out{.factor = std::exp2(std::ceil(std::log2(reach / highest_code))) * highest_code / reach, .before = layer->name};
+  Stretch out;
+  out.factor = std::exp2(std::ceil(std::log2(reach / highest_code))) * highest_code / reach;
+  out.before = layer->name;
   out.values.push_back(clip.inputs[0]);
   if (out.factor < 1 + 1e-6 || !follow(index, clip.outputs[0], out)) return std::nullopt;
   return out;
