@@ -90,7 +90,7 @@ TEST(Completion, KnowsCommandsOptionsAndNames) {
     const Ran ran = run(std::string("completion ") + shell);
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_NE(ran.out.find("search"), std::string::npos) << shell;
-    EXPECT_NE(ran.out.find("CPU_INT8_SEARCH"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("cpu_int8_search"), std::string::npos) << ran.out;
   }
   EXPECT_EQ(run("completion powershell").code, 1);
   const TemporaryFolder folder;

@@ -269,6 +269,11 @@ void check_sides(const Scheme& values, const Scheme& weights) {
     throw Error("activation is " + std::string(name_of(activation)) + " and weight " + std::string(name_of(weight)) +
                 ", but 16-bit floating point is for both sides or none: values and weights are cast alike");
   }
+  if (bits_of(activation) == 4)
+    throw Error("activation is " + std::string(name_of(activation)) +
+                ", but ONNX Runtime (1.30) cannot open models in which Relu or Clip stands before a 4-bit QuantizeLinear; "
+                "weights may have "
+                "4 bits");
   if (values.dynamic && bits_of(weight) > 8)
     throw Error("weight is " + std::string(name_of(weight)) +
                 ", but ONNX Runtime multiplies dynamically quantized activations "

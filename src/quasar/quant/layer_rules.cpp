@@ -46,8 +46,7 @@ Scheme side_of(const Json& rule, const std::string& side, const Scheme& usual) {
   const bool own = rule.contains(side);
   if (!own && !rule.contains("spec") && !rule.contains(side + "_params")) return usual;
   Json words = Json::object();
-  Json& params = words[side + "_params"];
-  params = scheme_words(usual);
+  Json params = scheme_words(usual);
   if (own || rule.contains("spec")) {
     words[side] = own ? rule.at(side) : rule.at("spec");
     params.erase("symmetric");
@@ -65,6 +64,7 @@ Scheme side_of(const Json& rule, const std::string& side, const Scheme& usual) {
       params[name] = value;
     }
   }
+  words[side + "_params"] = params;
   return parse_scheme(words, side);
 }
 

@@ -85,7 +85,8 @@ void add_nodes(Json& facts, const graph::Model& model, const std::string& chosen
     operators[node.op_type]++;
     Json entry{{"name", node.name}, {"type", node.op_type}};
     for (const auto& [name, fate] : fates) entry["targets"][name] = fate.of(node);
-    entry.update(entry["targets"][chosen]);
+    const Json said = entry["targets"][chosen];
+    entry.update(said);
     facts["nodes"].push_back(std::move(entry));
   }
   facts["operators"] = operators;

@@ -182,6 +182,7 @@ Json warm_start_facts(const Spaces& spaces, std::span<const search::Trial> earli
 // What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
 void tell_spaces(const Job& job, const Spaces& spaces, std::span<const search::Trial> earlier, const Log& log) {
   for (const Json& facts : spaces.facts) {
+    if (facts.empty()) continue;
     tell(log, Level::info, "search space: " + facts.dump());
     for (const auto& [why, count] : facts["why"].items())
       tell(log, Level::warning, count.dump() + " combinations are left out: " + why);

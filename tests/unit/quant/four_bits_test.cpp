@@ -147,11 +147,9 @@ TEST(FourBits, WithQuantizedActivationsTheyRunBetweenPairs) {
   EXPECT_THROW(plan_of(products(), config), Error);  // blocks need opset 21
 }
 
-TEST(FourBits, FourBitActivationsRunAsSimulation) {
-  const graph::Model model = separable();
-  const graph::Model quantized =
-      apply(model, plan_of(model, config_of(DataType::int4, false, Granularity::channel, DataType::int4)));
-  EXPECT_EQ(runtime::Session(quantized).run({{normal({1, 3, 12, 12}, 3)}}).front().count(), 10u);
+TEST(FourBits, FourBitActivationsAreAnErrorWithTheReason) {
+  const std::string why = contradiction({{"activation", "UInt4Spec"}, {"weight", "Int4Spec"}});
+  EXPECT_NE(why.find("cannot open"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ double distance(const graph::Model& model, const graph::Model& quantized) {
 std::vector<std::pair<std::string, Config>> all_configs() {
   std::vector<std::pair<std::string, Config>> out;
   for (const auto& [name, entry] : schemes::table().items()) out.emplace_back(name, parse_config(entry.make({})->words()));
-  for (const char* activation : {"Int8Spec", "UInt8Spec", "Int16Spec", "UInt16Spec", "Int4Spec", "DynamicSpec"}) {
+  for (const char* activation : {"Int8Spec", "UInt8Spec", "Int16Spec", "UInt16Spec", "DynamicSpec"}) {
     for (const char* weight : {"Int8Spec", "UInt8Spec", "Int4Spec", "UInt4Spec"}) {
       for (const char* granularity : {"Tensor", "Channel"}) {
         for (const char* scale_type : {"Float32", "PowerOf2", "Int16"}) {

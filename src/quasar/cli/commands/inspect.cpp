@@ -25,7 +25,7 @@ class Inspect final : public Command {
     app.add_flag("--json", json_, "as JSON");
     app.footer(
         "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some.\n"
-        "Examples: quasar inspect model.onnx\n          quasar inspect best.onnx --target xint8");
+        "Example: quasar inspect model.onnx\nExample: quasar inspect best.onnx --target xint8");
   }
 
   int run() override {
