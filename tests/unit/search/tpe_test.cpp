@@ -126,6 +126,7 @@ TEST(Tpe, UsesEveryPointOnceWhateverBecameOfIt) {
   for (size_t i = 0; i < 12; ++i) {
     Rng rng(i);
     Trial trial;
+    trial.number = static_cast<int64_t>(i);
     trial.point = *made->next({space, trials, directions, cost}, rng);
     for (const Trial& t : trials) EXPECT_NE(t.point, trial.point);
     const State states[] = {State::complete, State::failed, State::pruned, State::running};
