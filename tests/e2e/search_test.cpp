@@ -324,7 +324,7 @@ TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
                                 digits("evaluation.npz") + " --preset cpu_int8_search --output-dir " + out.string();
   const Ran dry = run(arguments + " --dry-run --set search_space.weight_params.quant_granularity='[Channel]'");
   ASSERT_EQ(dry.code, 0) << dry.err;
-  EXPECT_EQ(parse_json(dry.out, "stdout")["space"]["points"], 10);
+  EXPECT_EQ(parse_json(dry.out, "stdout")["space"]["calibrations"], 10);
   ASSERT_EQ(run(arguments).code, 0);
   EXPECT_TRUE(result()["best"]["metrics"].contains("L2"));
 }

@@ -210,7 +210,7 @@ class Repairing {
   Json steps_ = Json::array();
 };
 
-// What may be mended without giving anything up, the cheapest first.
+// What may be mended without giving anything up, in the order in which it is tried: what helps most first.
 Json repairs_for(const std::string& target) {
   const bool powers_of_two = target == "xint8";
   const Json ranges = {"MinMax", "MinMSE", "Percentile", "Entropy"};
@@ -218,18 +218,20 @@ Json repairs_for(const std::string& target) {
   if (powers_of_two) {
     weight["calibration_method"] = {"MinMSE", "MinMax"};
     return {{"weight", {"XInt8Spec"}},
-            {"weight_params", weight},
             {"activation", {"XInt8Spec"}},
-            {"activation_params", activation},
-            {"algorithms", {nullptr, "adaquant"}}};
+            {"algorithms", {nullptr, "adaquant"}},
+            {"FitPowerOfTwo", {false, true}},
+            {"include_cle", {false, true}},
+            {"weight_params", weight},
+            {"activation_params", activation}};
   }
   weight.update({{"symmetric", {true}}, {"quant_granularity", {"Channel"}}, {"calibration_method", {"MinMax", "MinMSE"}}});
   activation["symmetric"] = {false};
   return {{"weight", {"Int8Spec"}},
-          {"weight_params", weight},
           {"activation", {"UInt8Spec"}},
-          {"activation_params", activation},
-          {"algorithms", {nullptr, "adaquant"}}};
+          {"algorithms", {nullptr, "adaquant"}},
+          {"weight_params", weight},
+          {"activation_params", activation}};
 }
 
 class Repair final : public Strategy {

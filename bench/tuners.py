@@ -1,0 +1,55 @@
+"""Accuracy goals on MobileNet: Intel Neural Compressor's basic to 1 % relative, NNCF's accuracy control to 0.5 points, and Quasar's repair to
+the same goals, one after the other in one run.
+usage: PYTHON bench/tuners.py QUASAR SHARED PYTHON_OF_INC PYTHON_OF_NNCF"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from jobs import READER, mobilenet
+
+
+def peer(python, script, arguments, folder):
+    out = subprocess.run([python, "-B", str(script), *arguments], cwd=folder, capture_output=True, text=True)
+    for line in out.stdout.splitlines():
+        if any(word in line for word in ("SECONDS", "TOP1", "QuantizeLinear")):
+            print("  ", line, flush=True)
+
+
+def ours(quasar, folder, model, criterion):
+    seconds = []
+    for i in range(3):
+        name = f"ours_{criterion['criterion']}_{i}"
+        config = {"model_input": model, "calib_data_reader": {**READER, "path": "calib.npz"}, "eval_data_reader": {**READER, "path": "eval.npz"},
+                  "search_metric": "top1", "accuracy_criterion": criterion, "output_dir": name}
+        file = folder / f"{name}.json"
+        file.write_text(json.dumps(config))
+        start = time.time()
+        subprocess.run([quasar, "search", str(file), "--quiet"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds.append(time.time() - start)
+        result = json.loads((folder / name / "result.json").read_text())
+    best = result["best"]
+    print(f"   SECONDS {sorted(seconds)[1]:.2f} TRIALS {result['trials']['executed']} TOP1 {best['metrics']['top1']['value']} "
+          f"operators {best['operators']} status {result['status']}", flush=True)
+
+
+def main():
+    quasar, shared, inc, nncf = sys.argv[1:5]
+    peers = pathlib.Path(shared) / "peers"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        model = mobilenet(shared, folder)
+        print("INC basic, 1 % relative")
+        peer(inc, peers / "inc_tune.py", ["basic", "100", "0.01"], folder)
+        print("Quasar repair, 1 % relative")
+        ours(quasar, folder, model, {"criterion": "relative", "tolerable_loss": 0.01})
+        print("NNCF accuracy control, 0.5 points")
+        peer(nncf, peers / "nncf_control.py", ["0.005"], folder)
+        print("Quasar repair, 0.5 points")
+        ours(quasar, folder, model, {"criterion": "absolute", "tolerable_loss": 0.005})
+
+
+if __name__ == "__main__":
+    main()
