@@ -317,7 +317,9 @@ uint64_t trials_of(const Job& job, const Spaces& spaces) {
     calibrations += spaces.calibration[i].valid().value_or(0);
   }
   const auto wanted = trials_wanted(job);
-  if (job.strategy == "two_stage") return calibrations + static_cast<uint64_t>(wanted.value_or(static_cast<int64_t>(points / std::max<uint64_t>(calibrations, 1))));
+  if (job.strategy == "two_stage")
+    return calibrations +
+           static_cast<uint64_t>(wanted.value_or(static_cast<int64_t>(points / std::max<uint64_t>(calibrations, 1))));
   if (!wanted) return points;
   return finite ? std::min(points, static_cast<uint64_t>(*wanted)) : static_cast<uint64_t>(*wanted);
 }

@@ -217,12 +217,8 @@ Json repairs_for(const std::string& target) {
   Json weight{{"only_if", "weight"}}, activation{{"only_if", "activation"}, {"calibration_method", ranges}};
   if (powers_of_two) {
     weight["calibration_method"] = {"MinMSE", "MinMax"};
-    return {{"weight", {"XInt8Spec"}},
-            {"activation", {"XInt8Spec"}},
-            {"algorithms", {nullptr, "adaquant"}},
-            {"FitPowerOfTwo", {false, true}},
-            {"include_cle", {false, true}},
-            {"weight_params", weight},
+    return {{"weight", {"XInt8Spec"}},        {"activation", {"XInt8Spec"}},  {"algorithms", {nullptr, "adaquant"}},
+            {"FitPowerOfTwo", {false, true}}, {"include_cle", {false, true}}, {"weight_params", weight},
             {"activation_params", activation}};
   }
   weight.update({{"symmetric", {true}}, {"quant_granularity", {"Channel"}}, {"calibration_method", {"MinMax", "MinMSE"}}});
