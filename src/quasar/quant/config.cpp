@@ -369,6 +369,9 @@ void check_rounding(const Config& config) {
   const std::string what = "algorithms: " + config.rounding.method;
   if (is_half(config.weight.type))
     throw Error(what + " chooses integer codes, but weight is " + std::string(name_of(config.weight.type)));
+  if (config.activation.type == DataType::float32 || config.activation.dynamic || config.weight.granularity == Granularity::group)
+    throw Error(what +
+                " is not yet supported for weights only, dynamic activations and quant_granularity Group; leave algorithms out");
   if (config.weight.scale_type == ScaleType::int16)
     throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");
 }

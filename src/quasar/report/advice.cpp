@@ -58,6 +58,7 @@ void on_trials(const Json& contents, Json& out) {
 void on_convergence(const Json& contents, Json& out) {
   const Json best = contents["result"].value(Pointer("/best/trial"), Json());
   if (!best.is_number() || contents["trials"].size() < 20) return;
+  if (contents["result"].value("reason", std::string()).find("every point") != std::string::npos) return;  // there are no more
   const auto last = contents["trials"].back()["number"].get<double>();
   const double at = best.get<double>() / std::max(last, 1.0);
   if (at > 0.8)

@@ -13,26 +13,6 @@
 namespace quasar::tune {
 namespace {
 
-template <class Code>
-Tensor tensor_of(const Shape& shape, const std::vector<int32_t>& codes) {
-  return Tensor::of(shape, std::vector<Code>(codes.begin(), codes.end()));
-}
-
-Tensor codes_tensor(DataType type, const Shape& shape, const std::vector<int32_t>& codes) {
-  switch (type) {
-    case DataType::int8:
-      return tensor_of<int8_t>(shape, codes);
-    case DataType::uint8:
-      return tensor_of<uint8_t>(shape, codes);
-    case DataType::int16:
-      return tensor_of<int16_t>(shape, codes);
-    case DataType::uint16:
-      return tensor_of<uint16_t>(shape, codes);
-    default:
-      throw Error("weights of type " + std::string(name_of(type)) + " are not yet supported");
-  }
-}
-
 double total(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -201,7 +181,7 @@ class LayerRounding {
     for (size_t i = 0; i < params.scales.size() && !factors_.empty(); i++)
       params.scales[i] = static_cast<float>(shrunk(i, factors_[i]));
     const bool same_scales = params == plan_.weight->params;
-    const Tensor stored = codes_tensor(params.type, weights_->shape(), as_stored<int32_t>(layer_, codes));
+    const Tensor stored = quant::codes_tensor(params.type, weights_->shape(), as_stored<int32_t>(layer_, codes));
     plan_.weight->optimized = quant::Optimized{params, stored};
     if (!plan_.bias || (!absorbs_ && (same_scales || !sums_with_products()))) return;
     const Tensor bias = absorbs_ ? Tensor::of(bias_->shape(), absorbing_bias(codes)) : *bias_;

@@ -186,7 +186,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   std::vector<std::string> stops;
   for (size_t i = 0; i < layers.size(); i++) {
     const auto found = plan.nodes.find(layers[i].node);
-    if (found == plan.nodes.end() || !found->second.weight) continue;
+    if (found == plan.nodes.end() || !found->second.weight || found->second.weight->params.block != 0) continue;
     if (layers[i].inputs > most_inputs) {
       report.kept.push_back(layers[i].node + ": more than " + std::to_string(most_inputs) + " inputs");
       continue;
