@@ -34,7 +34,8 @@ const Json& list_of(const Json& words, const std::string& key) {
   if (!words.is_array() || words.empty()) throw Error(key + " is " + words.dump() + ", but must be a list of mappings");
   for (const Json& entry : words) {
     if (!entry.is_object() || !entry.contains("metric"))
-      throw Error(key + ": " + entry.dump() + " must be a mapping with 'metric'");
+      throw Error(key + ": " + entry.dump() + " must be a mapping with 'metric', for example " +
+                  (key == "objectives" ? "{metric: top1}" : "{metric: top1, max_drop: 0.01}"));
   }
   return words;
 }

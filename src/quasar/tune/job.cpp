@@ -405,7 +405,10 @@ Job parse_job(const Json& given, const fs::path& base) {
   return job;
 }
 
-void set_key(Json& words, const std::string& path, const Json& value) {
+void set_key(Json& words, const std::string& given, const Json& value) {
+  const size_t first = given.find('.');
+  const OptionSpec* known = find_key(given.substr(0, first));  // by any of its names
+  const std::string path = known == nullptr ? given : known->name + (first == std::string::npos ? "" : given.substr(first));
   Json* place = &words;
   size_t start = 0;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', start)) {

@@ -36,7 +36,7 @@ class Search final : public Command {
     app.add_flag("--resume", resume_, "continue the study in the output folder");
     app.add_flag("--dry-run", dry_run_, "check everything, say what would be done, and stop");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
-    app.footer("Example: quasar search --model model.onnx --calib calib.npz --eval eval.npz --preset CPU_INT8_SEARCH");
+    app.footer("Example: quasar search --model model.onnx --calib calib.npz --eval eval.npz --preset cpu_int8_search");
   }
 
   int run() override {
@@ -54,6 +54,8 @@ class Search final : public Command {
     console.log_to(job.output_dir / "auto_search.log");
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
+    if (resume_ && !fs::exists(job.output_dir / job.storage) && job.storage.find("://") == std::string::npos)
+      console.log()(Level::warning, "there is no study in " + job.output_dir.string() + " to resume: a new one begins");
     const fs::path page = job.output_dir / "report.html";
     report::LiveReport live(job, page);
     const auto listener = [&](const search::Event& event) {
