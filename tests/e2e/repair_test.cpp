@@ -55,6 +55,16 @@ TEST_F(Repair, AMissedGoalKeepsTheBestAndSaysSo) {
   EXPECT_TRUE(fs::exists(out / "best.onnx"));
 }
 
+TEST_F(Repair, KeepsTheExitPolicyAndRefusesWhatHasNoEffect) {
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2", "--set tuning_criterion.max_trials=3");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(result()["trials"]["requested"], 3);
+  const Ran narrowed = search("{criterion: absolute, tolerable_loss: 0.1}", "L2",
+                              "--resume --set op_type_dict='{Conv: {weight: {dtype: [int8]}}}'");
+  EXPECT_EQ(narrowed.code, 1);
+  EXPECT_NE(narrowed.err.find("op_type_dict"), std::string::npos) << narrowed.err;
+}
+
 TEST_F(Repair, ResumingRepeatsNothing) {
   ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--set n_trials=3").code, 2);
   const Ran ran = search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--resume");

@@ -101,6 +101,8 @@ TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
       {"tuning_criterion: {}\n", "accuracy_criterion"},
       {goal("0.1") + "search_space: {activation: [UInt8Spec]}\n", "search_space"},
       {goal("0.1") + "tuning_criterion: {max_trials: 0}\n", "max_trials"},
+      {goal("0.1") + "quant_level: 0\n", "keep one"},
+      {goal("0.1") + "tuning_criterion: {objective: size}\n", "objective"},
       {goal("0.1") + "tuning_criterion: {strategy_kwarg: {}}\n", "strategy_kwargs"},
       {goal("0.1") + "op_name_dict: {zzz: {weight: {dtype: [int8]}}}\n", "zzz"}};
   for (const auto& [more, message] : cases) {

@@ -338,6 +338,27 @@ Json canonical_keys(const Json& words) {
   return out;
 }
 
+namespace {
+
+// The exit policy holds for every strategy; what would have no effect is an error.
+void apply_tuning_keys(Job& job, const Options& keys) {
+  if (job.tuning.given && !job.criterion)
+    throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
+  if (keys.has("quant_level") && keys.has("strategy"))
+    throw Error("quant_level and strategy both name a strategy; keep one of them");
+  if (!job.spaces.front().empty() && (keys.has("op_type_dict") || keys.has("op_name_dict"))) {
+    throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
+                job.strategy + " has a space of its own");
+  }
+  if (!keys.has("tuning_criterion")) return;
+  if (job.n_trials == 0) job.n_trials = job.tuning.max_trials;
+  if (job.tuning.timeout == 0) return;
+  if (job.stop.is_null()) job.stop = Json::object();
+  job.stop["time_limit"] = job.tuning.timeout;
+}
+
+}  // namespace
+
 Job parse_job(const Json& given, const fs::path& base) {
   if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
   Json words = with_preset(canonical_keys(given));
@@ -389,6 +410,7 @@ Job parse_job(const Json& given, const fs::path& base) {
   job.stop = keys.json("search_stop_condition");
   job.pruner = pruner_of(keys.json("pruner"));
   job.n_trials = keys.integer("n_trials");
+  apply_tuning_keys(job, keys);
   job.n_jobs = keys.integer("n_jobs");
   job.seed = static_cast<uint64_t>(keys.integer("seed"));
   job.expected_seconds = keys.real("expected_time_per_config");

@@ -10,11 +10,7 @@ const std::vector<OptionSpec>& criterion_specs() {
       {.name = "timeout", .fallback = 0.0, .help = "seconds; 0: stop at the first success", .low = 0},
       {.name = "max_trials", .fallback = 100, .help = "trials at most", .low = 1},
       {.name = "strategy", .fallback = nullptr, .help = "who decides what is tried next (quant_level 1)"},
-      {.name = "strategy_kwargs", .fallback = Json::object(), .help = "confidence_batches, hawq_v2_loss, sigopt_…"},
-      {.name = "objective",
-       .fallback = "performance",
-       .help = "what is best among models that meet the goal",
-       .choices = {"performance"}}};
+      {.name = "strategy_kwargs", .fallback = Json::object(), .help = "confidence_batches, hawq_v2_loss, sigopt_…"}};
   return all;
 }
 
@@ -128,7 +124,8 @@ TuningKeys parse_tuning_keys(const Options& keys) {
     if (!place->is_object()) throw Error(std::string(key) + " must be a mapping, not " + place->dump());
   }
   if (keys.has("recipes")) read_recipes(out, keys.json("recipes"));
-  for (const auto& spec : tuning_key_specs()) out.given = out.given || keys.has(spec.name);
+  for (const char* key : {"tuning_criterion", "quant_level", "op_type_dict", "op_name_dict"})
+    out.given = out.given || keys.has(key);
   return out;
 }
 
