@@ -103,6 +103,7 @@ TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
       {goal("0.1") + "tuning_criterion: {max_trials: 0}\n", "max_trials"},
       {goal("0.1") + "quant_level: 0\n", "keep one"},
       {goal("0.1") + "tuning_criterion: {objective: size}\n", "objective"},
+      {goal("0.1") + "tuning_criterion: {strategy_kwargs: {confidence_batches: 3}}\n", "mse_v2"},
       {goal("0.1") + "tuning_criterion: {strategy_kwarg: {}}\n", "strategy_kwargs"},
       {goal("0.1") + "op_name_dict: {zzz: {weight: {dtype: [int8]}}}\n", "zzz"}};
   for (const auto& [more, message] : cases) {

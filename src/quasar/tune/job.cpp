@@ -351,6 +351,12 @@ void apply_tuning_keys(Job& job, const Options& keys) {
                 job.strategy + " has a space of its own");
   }
   if (!keys.has("tuning_criterion")) return;
+  const Json kwargs = keys.json("tuning_criterion").value("strategy_kwargs", Json::object());
+  for (const auto& [name, value] : kwargs.items()) {
+    const std::string owner = name == "confidence_batches" ? "mse_v2" : name == "hawq_v2_loss" ? "hawq_v2" : "sigopt";
+    if (owner != job.strategy)
+      throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
+  }
   if (job.n_trials == 0) job.n_trials = job.tuning.max_trials;
   if (job.tuning.timeout == 0) return;
   if (job.stop.is_null()) job.stop = Json::object();
