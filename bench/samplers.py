@@ -170,10 +170,17 @@ def table(ours, theirs):
         return {(r[0], r[1], int(r[2])): tuple(map(float, r[3:6])) for r in rows if len(r) == 6}
 
     mine, others = read(ours), read(theirs)
-    print("| sampler | function | trials | Quasar | Optuna |\n|---|---|---|---|---|")
-    for key, q in mine.items():
-        text = ["{:.4g} ({:.3g} … {:.3g})".format(*v) if v else "–" for v in (q, others.get(key))]
-        print(f"| {key[0]} | {key[1]} | {key[2]} | {text[0]} | {text[1]} |")
+    cell = lambda v: "{:.4g} ({:.3g}–{:.3g})".format(*v) if v else "–"
+    titles = {"tpe": "TPE", "gp": "GP", "cma_es": "CMA-ES", "nsga_ii": "NSGA-II", "qmc": "QMC", "random": "Random"}
+    for sampler, title in titles.items():
+        functions = list(dict.fromkeys(f for s, f, _ in mine if s == sampler))
+        if not functions:
+            continue
+        print(f"### {title}\n| function |" + "".join(f" {n}: Quasar | Optuna |" for n in LOOKS) + "\n|---" * (1 + 2 * len(LOOKS)) + "|")
+        for function in functions:
+            row = [cell(side.get((sampler, function, n))) for n in LOOKS for side in (mine, others)]
+            print(f"| {function} | " + " | ".join(row) + " |")
+        print()
 
 
 def main():

@@ -220,6 +220,12 @@ TEST(StorageContract, EverythingComesBack) {
       elsewhere.start = now();
       storage->start(other.id, elsewhere);
       EXPECT_EQ(elsewhere.number, i);
+      if (i % 3 == 0) {
+        storage->release(study.id, trial);
+        EXPECT_THROW(storage->finish(study.id, trial), Error);  // it is not running
+        storage->resume(study.id, trial);
+        EXPECT_THROW(storage->resume(study.id, trial), Error);
+      }
       if (i < 8) {
         end(trial);
         storage->finish(study.id, trial);

@@ -21,7 +21,7 @@ TEST(Commands, MisspeltCommandGetsTheNearest) {
 
 TEST(Commands, ListsEverythingAsJson) {
   for (const char* kind :
-       {"presets", "schemes", "samplers", "strategies", "metrics", "ranges", "readers", "targets", "stop", "storage"}) {
+       {"keys", "presets", "schemes", "samplers", "strategies", "metrics", "ranges", "readers", "targets", "stop", "storage"}) {
     const Ran ran = run(std::string("list --json ") + kind);
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_GE(parse_json(ran.out, kind).size(), 1U) << kind;

@@ -300,7 +300,9 @@ TEST_F(Search, DryRunRunsNothing) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json facts = parse_json(ran.out, "stdout");
   EXPECT_EQ(facts["space"]["points"], 16);
-  EXPECT_EQ(facts["expected_s"], 8.0);
+  EXPECT_EQ(facts["space"]["invalid"], 0);
+  EXPECT_EQ(facts["space"]["plans"], 8);  // as the search finds: the other 8 are duplicates
+  EXPECT_EQ(facts["expected_s"], 4.0);
   EXPECT_FALSE(fs::exists(out));
 }
 
@@ -349,9 +351,61 @@ TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
   EXPECT_EQ(*trials.at(1).point.find("weight_params_quant_granularity"), Json("Channel"));
 }
 
+TEST_F(Search, AnEnqueuedConfigurationMayBePartial) {
+  ASSERT_EQ(search(words(small_space, "n_trials: 2\nenqueue:\n- {weight_params: {quant_granularity: Channel}}\n")).code, 0);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  const auto trials = storage->trials(storage->studies().at(0).id);
+  EXPECT_EQ(*trials.at(1).point.find("weight_params_quant_granularity"), Json("Channel"));
+  EXPECT_EQ(*trials.at(1).point.find("activation_params_symmetric"), Json(true));  // the first choices elsewhere
+  EXPECT_EQ(*trials.at(1).point.find("activation_params_calibration_method"), Json("MinMax"));
+}
+
+// Paths in a file start from its folder; what is typed starts where it is typed.
+TEST_F(Search, PathsOfTheCommandLineStartInTheWorkingDirectory) {
+  const fs::path here = folder.path() / "here", there = folder.path() / "there";
+  fs::create_directories(here);
+  fs::create_directories(there);
+  write_file(there / "search.yaml",
+             words(small_space, "n_trials: 1\nstudy_storage_db: sqlite:///mine.db\noutput_dir: results\n"));
+  fs::copy(digits("evaluation.npz"), here / "typed.npz");
+  const std::string begin =
+      "cd " + here.string() + " && " QUASAR_PROGRAM " search ../there/search.yaml --set eval_data_reader.path=typed.npz";
+  ASSERT_EQ(std::system((begin + " > /dev/null 2> " + (here / "err").string()).c_str()), 0) << read_file(here / "err");
+  EXPECT_TRUE(fs::exists(there / "results" / "result.json"));
+  EXPECT_TRUE(fs::exists(there / "mine.db"));
+  ASSERT_EQ(std::system((begin + " --set output_dir=typed --set study_storage_db=sqlite:///typed.db > /dev/null 2> " +
+                         (here / "err").string())
+                            .c_str()),
+            0)
+      << read_file(here / "err");
+  EXPECT_TRUE(fs::exists(here / "typed" / "result.json"));
+  EXPECT_TRUE(fs::exists(here / "typed.db"));
+}
+
+TEST_F(Search, OneOfSeveralStudiesIsChosenByName) {
+  const std::string database = " --set study_storage_db=" + (folder.path() / "both.db").string();
+  ASSERT_EQ(search(words(small_space, "n_trials: 1\n"), database + " --set study_name=first").code, 0);
+  const fs::path first = out;
+  out = folder.path() / "second";
+  ASSERT_EQ(search(words(small_space, "n_trials: 2\n"), database + " --set study_name=second").code, 0);
+  const std::string quantize = "quantize " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " -o " +
+                               (folder.path() / "trial.onnx").string() + " --trial 1 --from-study ";
+  const std::string both = (folder.path() / "both.db").string();
+  const Ran unclear = run(quantize + both);
+  EXPECT_EQ(unclear.code, 1);
+  EXPECT_NE(unclear.err.find("'first'"), std::string::npos) << unclear.err;
+  EXPECT_NE(unclear.err.find("'second'"), std::string::npos) << unclear.err;
+  EXPECT_EQ(run(quantize + both + " --study-name second").code, 0);
+  EXPECT_NE(run(quantize + both + " --study-name first").err.find("has no trial 1"), std::string::npos);
+  EXPECT_NE(run(quantize + both + " --study-name secnd").err.find("did you mean 'second'?"), std::string::npos);
+  fs::copy(both, first / "a.db");  // a folder with several databases
+  fs::copy(both, first / "b.db");
+  EXPECT_NE(run(quantize + first.string() + " --study-name second").err.find("name the database file"), std::string::npos);
+}
+
 TEST_F(Search, MistakesGetOneClearMessage) {
   const std::vector<Mistake> mistakes{
-      {"n_trails: 5\n", "did you mean 'n_trials'?"},
+      {"n_trails: 5\n", "did you mean 'n_trials'? known: n_trials"},
       {"n_trials: many\n", "a whole number"},
       {"search_metric: L3\n", "did you mean"},
       {"direction: maximize\n", "L2 is better when lower"},
@@ -373,6 +427,14 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},
       {"preset: A8W9_SEARCH\n", "unknown preset"},
       {"search_stop_condition: {find_n_candidates: 5}\n", "needs search_metric_tolerance"},
+      {"time_limit: 5\n", "it belongs into search_stop_condition"},
+      {"patiense: 5\n", "did you mean 'patience', which belongs into search_stop_condition?"},
+      {"search_stop_condition: {n_jobs: 5}\n", "'n_jobs' belongs to the top level"},
+      {"tolerable_loss: 0.01\n", "it belongs into accuracy_criterion"},
+      {"quant_granularity: Channel\n", "it belongs into search_space.activation_params or search_space.weight_params"},
+      {"weight: Int8Spec\n", "it belongs into search_space"},
+      {"search_devices: \"cuda:97\"\n", "this ONNX Runtime has cpu"},
+      {"search_devices: tpu\n", "must be cpu, or devices such as"},
   };
   for (const auto& [change, message] : mistakes) {
     std::string text = words(small_space);
@@ -398,6 +460,7 @@ TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
        "one scale per tensor"},
       {"  weight: [Int8Spec]\n  weight_params: {calibration_method: [MinMx], only_if: weight}\n", "did you mean 'min_max'?"},
       {"  exclude: [no_such_node]\n", "no_such_node"},
+      {"  activation: [Int8Spec]\n  search_metric: [L2]\n", "'search_metric' belongs to the top level"},
   };
   for (const auto& [space, message] : mistakes) {
     const Ran ran = search(words(space));

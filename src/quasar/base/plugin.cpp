@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "quasar/base/known_names.hpp"
+
 namespace quasar {
 namespace {
 
@@ -75,8 +77,8 @@ Options::Options(const std::vector<OptionSpec>& specs, const Json& given, const 
   for (const auto& [name, value] : given.items()) {
     const OptionSpec* spec = find(specs, name);
     if (spec == nullptr) {
-      const std::string known = names.empty() ? "; it takes no options" : "; known: " + joined(names);
-      throw Error(owner + ": unknown option '" + name + "'" + did_you_mean(name, names) + known);
+      throw Error(owner + ": unknown option '" + name + "'" +
+                  (names.empty() ? "; it takes no options" : known_names(name, names)));
     }
     if (!seen.insert(spec->name).second)
       throw Error(owner + ": option '" + spec->name + "' is given twice (as '" + name + "' too)");

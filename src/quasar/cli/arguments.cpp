@@ -20,7 +20,8 @@ void apply_settings(Json& words, const std::vector<std::string>& settings) {
   for (const auto& setting : settings) {
     const size_t equal = setting.find('=');
     if (equal == std::string::npos || equal == 0) throw Error("--set " + setting + ": must be KEY=VALUE");
-    tune::set_key(words, setting.substr(0, equal), parse_yaml(setting.substr(equal + 1), "--set " + setting));
+    tune::set_key(words, setting.substr(0, equal), parse_yaml(setting.substr(equal + 1), "--set " + setting),
+                  std::filesystem::current_path());
   }
 }
 

@@ -43,8 +43,9 @@ std::string in_words(const search::Trial& trial, const std::string& objective) {
       return "pruned " + trial.user_attributes.value("pruned", std::string()) +
              (trial.values.empty() ? "" : fmt::format(", {} {:.6g}", objective, trial.values.front()));
     case search::State::running:
-    case search::State::waiting:
       return "started";
+    case search::State::waiting:
+      return "interrupted: --resume tries it again";
   }
   return "";
 }

@@ -105,8 +105,8 @@ struct Evaluator::Impl {
   }
 
   // Runs the float model, keeps its outputs, their range and the first samples.
-  void run_reference(const graph::Model& model, size_t threads) {
-    const runtime::Session session(model);
+  void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
+    const runtime::Session session(model, {.device = device});
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
     const auto run = [&](size_t i) {
@@ -166,8 +166,9 @@ struct Evaluator::Impl {
     return output.answer();
   }
 
-  std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee) const {
-    const runtime::Session session(candidate);
+  std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
+                              const runtime::Device& device) const {
+    const runtime::Session session(candidate, {.device = device});
     std::vector<std::vector<double>> values(metrics.size(), std::vector<double>(count));
     std::vector<int32_t> found(count);
     std::vector<double> raced;
@@ -201,7 +202,7 @@ struct Evaluator::Impl {
 
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)
     : impl_(std::make_unique<Impl>(std::move(samples), options)) {
-  impl_->run_reference(reference, options.threads);
+  impl_->run_reference(reference, options.threads, options.device);
   impl_->score_reference();
 }
 
@@ -215,12 +216,13 @@ const Scores& Evaluator::reference() const {
   return impl_->reference;
 }
 
-Scores Evaluator::score(const graph::Model& candidate, size_t threads) const {
-  return *impl_->score(candidate, threads, {});
+Scores Evaluator::score(const graph::Model& candidate, size_t threads, const runtime::Device& device) const {
+  return *impl_->score(candidate, threads, {}, device);
 }
 
-std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t threads, const Referee& referee) const {
-  return impl_->score(candidate, threads, referee);
+std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t threads, const Referee& referee,
+                                      const runtime::Device& device) const {
+  return impl_->score(candidate, threads, referee, device);
 }
 
 }  // namespace quasar::eval

@@ -13,6 +13,7 @@
 #include "quasar/data/dataset.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/model.hpp"
+#include "quasar/runtime/device.hpp"
 
 namespace quasar::eval {
 
@@ -37,6 +38,7 @@ struct EvaluatorOptions {
   std::filesystem::path spill = {};       // empty: the system's temporary folder
   size_t threads = 0;                     // for the float run; 0: all cores
   uint64_t seed = 0;                      // of the order in which race() scores the samples
+  runtime::Device device = {};            // that the float model runs on
 };
 
 // Told after every block of samples: the first metric's values of all samples scored so far, in the race's order. false: enough.
@@ -51,12 +53,13 @@ class Evaluator {
   size_t samples() const;
   // The float model's own scores (top1 …; distances are 0), without intervals for the trivial ones.
   const Scores& reference() const;
-  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads and scores it.
-  Scores score(const graph::Model& candidate, size_t threads = 1) const;
+  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it.
+  Scores score(const graph::Model& candidate, size_t threads = 1, const runtime::Device& device = {}) const;
 
   // The same in blocks of growing size, on a permutation of the samples that is the same for every candidate; nullopt when the
   // referee has seen enough before the end. The scores are those of score(), bit by bit.
-  std::optional<Scores> race(const graph::Model& candidate, size_t threads, const Referee& referee) const;
+  std::optional<Scores> race(const graph::Model& candidate, size_t threads, const Referee& referee,
+                             const runtime::Device& device = {}) const;
 
  private:
   struct Impl;

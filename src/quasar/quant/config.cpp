@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/base/known_names.hpp"
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/recipes.hpp"
@@ -385,8 +386,7 @@ Config parse_config(const Json& words) {
   for (const auto& [name, value] : words.items()) {
     const std::string wanted = normalized(name) == "calibrationsamplingsize" ? "CalibDataSize" : name;
     const std::string* key = match(keys, wanted);
-    if (key == nullptr)
-      throw Error("unknown key '" + name + "' in the configuration; known: " + joined(keys) + did_you_mean(name, keys));
+    if (key == nullptr) throw Error("unknown key '" + name + "' in the configuration" + known_names(name, keys));
     if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
     canonical_words[*key] = value;
   }

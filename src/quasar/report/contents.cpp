@@ -58,7 +58,7 @@ Json trials_json(std::span<const search::Trial> trials) {
   }
   Json out = Json::array();
   for (const auto& trial : trials) {
-    if (!trial.interrupted()) out.push_back(trial_json(trial, origin));
+    if (trial.finished()) out.push_back(trial_json(trial, origin));
   }
   return out;
 }

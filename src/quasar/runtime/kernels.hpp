@@ -7,6 +7,7 @@
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
+#include "quasar/runtime/device.hpp"
 
 namespace quasar::runtime {
 
@@ -35,6 +36,7 @@ struct Latency {
 
 // One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn, fewer when `seconds` are over; reading
 // samples is not timed. Throws Error without samples.
-Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50, double seconds = 30);
+Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50, double seconds = 30,
+                const Device& device = {});
 
 }  // namespace quasar::runtime

@@ -12,6 +12,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
 
 namespace quasar::runtime {
@@ -23,7 +24,9 @@ constexpr size_t too_big_for_one_message = size_t{1} << 30;
 
 void ignore(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
 
-// One for the process and never destroyed: sessions in static objects may outlive any other order of destruction.
+}  // namespace
+
+// Never destroyed: sessions in static objects may outlive any other order of destruction.
 Ort::Env& environment() {
   static Ort::Env& env = []() -> Ort::Env& {
     if (OrtGetApiBase()->GetApi(ORT_API_VERSION) == nullptr) {
@@ -33,6 +36,8 @@ Ort::Env& environment() {
   }();
   return env;
 }
+
+namespace {
 
 Error failed(const std::string& doing, const Ort::Exception& e) {
   return Error("ONNX Runtime cannot " + doing + ": " + shortened(e.what()));
@@ -50,6 +55,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
   out.SetInterOpNumThreads(1);
   out.SetExecutionMode(ORT_SEQUENTIAL);
   out.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  append_provider(out, options.device);
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
+#include "quasar/runtime/device.hpp"
 
 namespace quasar::runtime {
 
@@ -16,6 +17,7 @@ enum class Optimization { none, basic, extended, all };
 struct SessionOptions {
   Optimization optimization = Optimization::all;
   int threads = 1;                            // within one run
+  Device device = {};                         // nodes that it has no kernel for run on the cpu
   bool integer_kernels = true;                // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
   std::filesystem::path save_optimized = {};  // where ONNX Runtime writes the graph that it will run
   std::string disabled_optimizers = {};       // ';'-separated

@@ -4,7 +4,7 @@ namespace quasar::search {
 
 Claims::Claims(std::span<const Trial> trials) {
   for (const Trial& trial : trials) {
-    if (!trial.finished() || trial.interrupted() || trial.is_duplicate()) continue;
+    if (!trial.finished() || trial.is_duplicate()) continue;
     const auto hash = trial.user_attributes.find(attribute::plan_hash);
     if (hash != trial.user_attributes.end()) owners_.emplace(hash->get<std::string>(), trial.number);
   }

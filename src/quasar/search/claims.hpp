@@ -13,7 +13,7 @@ namespace quasar::search {
 // Not thread-safe.
 class Claims {
  public:
-  // Begins with what earlier runs of the study have finished; interrupted trials and duplicates own nothing.
+  // Begins with what earlier runs of the study have finished; duplicates own nothing.
   explicit Claims(std::span<const Trial> trials);
 
   // nullopt: the hash now belongs to trial `number`; otherwise the trial that it belongs to.

@@ -42,15 +42,10 @@ Cma::Cma(VectorXd mean, double sigma, size_t population, std::vector<Cells> cell
 }
 
 VectorXd Cma::draw(Rng& rng) const {
-  constexpr int attempts = 100;
-  VectorXd x;
-  for (int i = 0; i < attempts; ++i) {
-    VectorXd z(mean_.size());
-    for (double& value : z) value = rng.normal();
-    x = mean_ + sigma_ * scale_.cwiseProduct(basis_ * axes_.cwiseProduct(z));
-    if (x.minCoeff() >= 0 && x.maxCoeff() <= 1) return x;
-  }
-  return x.cwiseMax(0.0).cwiseMin(1.0);
+  VectorXd z(mean_.size());
+  for (double& value : z) value = rng.normal();
+  const VectorXd x = mean_ + sigma_ * scale_.cwiseProduct(basis_ * axes_.cwiseProduct(z));
+  return x.cwiseMax(0.0).cwiseMin(1.0);  // what lies beyond an end is on it: there the best often is
 }
 
 void Cma::update(const std::vector<VectorXd>& sorted) {

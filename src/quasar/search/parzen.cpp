@@ -8,16 +8,18 @@
 namespace quasar::search {
 namespace {
 
-// The larger of the distances to the neighbours (of the outermost: to the only one), at least 1/(n+2) so that few points do not
-// fix the search. Bergstra et al. 2011.
-std::vector<double> widths(size_t parameter, std::span<const Coordinates* const> observed) {
+// The larger of the distances to the neighbours (of the outermost: to the only one), at least 1/(n+4) so that few points do not
+// fix the search; Bergstra et al. 2011. A number with steps has kernels of at least one step: narrower ones cannot leave their
+// cell, and their density at its centre would say more than the cell holds.
+std::vector<double> widths(size_t parameter, std::span<const Coordinates* const> observed, std::optional<uint64_t> cells) {
   std::vector<std::pair<double, size_t>> sorted;
   for (size_t m = 0; m < observed.size(); ++m) {
     if (const double x = (*observed[m])[parameter]; !std::isnan(x)) sorted.emplace_back(x, m);
   }
   std::ranges::sort(sorted);
   const size_t n = sorted.size();
-  const double least = 1 / std::min(100.0, 2 + static_cast<double>(n));
+  const double step = cells ? 1 / static_cast<double>(*cells) : 0;
+  const double least = std::min(1.0, std::max(step, 1 / std::min(100.0, 4 + static_cast<double>(n))));
   std::vector<double> out(observed.size(), 1);
   for (size_t i = 0; i < n; ++i) {
     const double x = sorted[i].first;
@@ -46,7 +48,8 @@ Parzen::Kernels Parzen::kernels(size_t parameter, std::span<const Coordinates* c
     out.log_miss = std::log((1 / n) / (1 + k / n));
     out.log_uniform = -std::log(k);
   }
-  const std::vector<double> sigma = out.categorical ? std::vector<double>(observed.size(), 1) : widths(parameter, observed);
+  const std::vector<double> sigma =
+      out.categorical ? std::vector<double>(observed.size(), 1) : widths(parameter, observed, cells);
   for (size_t m = 0; m < observed.size(); ++m) {
     const double center = (*observed[m])[parameter];
     const bool there = !std::isnan(center);

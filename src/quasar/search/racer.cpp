@@ -8,7 +8,7 @@ Racer::Racer(std::unique_ptr<Pruner> pruner, const RacerOptions& options, std::s
     : pruner_(std::move(pruner)), options_(options) {
   for (const Trial& trial : trials) {
     const bool complete = trial.state == State::complete;
-    if (!trial.finished() || trial.interrupted() || trial.is_duplicate()) continue;
+    if (!trial.finished() || trial.is_duplicate()) continue;
     if (!complete && trial.intermediate.empty()) continue;
     rivals_.insert(trial.number);
     if (complete) complete_.insert(trial.number);

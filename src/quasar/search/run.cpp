@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "quasar/base/cancellation.hpp"
@@ -17,6 +18,7 @@ namespace quasar::search {
 namespace {
 
 constexpr uint64_t most_attempts = 1000;  // to draw a point that the space does not refuse
+constexpr uint64_t most_asked_anew = 20;  // for a point whose result is not known yet
 
 class Loop {
  public:
@@ -34,6 +36,7 @@ class Loop {
     sampler_.check(space);
     check_objectives(sampler_, study_.directions());
     study_.check(space);
+    for (const int64_t number : study_.waiting(space, options.stage)) again_.push_back(number);
     for (const Point& point : options.first) {
       space.check(point);
       if (!tried(point) && std::find(first_.begin(), first_.end(), point) == first_.end()) first_.push_back(point);
@@ -93,10 +96,11 @@ class Loop {
 
   double seconds() const { return std::chrono::duration<double>(Deadline::Clock::now() - begin_).count(); }
 
+  // Or will be, because it was interrupted.
   bool tried(const Point& point) const {
-    const auto trials = study_.trials();
-    return std::any_of(trials.begin(), trials.end(),
-                       [&](const Trial& t) { return t.finished() && !t.interrupted() && t.point == point; });
+    return std::ranges::any_of(study_.trials(), [&](const Trial& t) {
+      return (t.finished() || std::ranges::find(again_, t.number) != again_.end()) && t.point == point;
+    });
   }
 
   void work() {
@@ -129,6 +133,11 @@ class Loop {
   }
 
   std::unique_ptr<MyJob> start() {
+    if (!again_.empty()) {
+      const Trial& trial = study_.resume(again_.front());
+      again_.pop_front();
+      return begun(trial);
+    }
     const auto point = next_point();
     if (!point) {
       end_ = {RunResult::End::exhausted, "every point of the search space was tried"};
@@ -137,7 +146,10 @@ class Loop {
     }
     Json attributes = Json::object();
     if (!options_.stage.empty()) attributes[attribute::stage] = options_.stage;
-    const Trial& trial = study_.start(space_, *point, attributes);
+    return begun(study_.start(space_, *point, attributes));
+  }
+
+  std::unique_ptr<MyJob> begun(const Trial& trial) {
     tracker_.start();
     hear(Event::Kind::started, trial);
     return std::make_unique<MyJob>(*this, trial);
@@ -157,13 +169,26 @@ class Loop {
       return out;
     }
     const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
+    std::optional<Point> known;
     for (uint64_t attempt = 0; attempt < most_attempts; ++attempt) {
       // A stream of its own, not that of the objective.
       Rng rng(seed_of(seed_of(options_.seed, number), 1 + attempt));
       auto point = attempt < most_attempts / 10 ? sampled(rng) : space_.sample(rng);
-      if (!point || space_.refused(*point).empty()) return point;
+      if (!point) return known;
+      if (!space_.refused(*point).empty()) continue;
+      const bool insists = known == point;  // a grid gives the same answer again
+      if (attempt >= most_asked_anew || insists || !is_known(*point)) return point;
+      known = std::move(point);
     }
     throw Error("of " + std::to_string(most_attempts) + " points drawn from the search space none is possible");
+  }
+
+  // Some trial of the study, running ones too, has the point's result already.
+  bool is_known(const Point& point) {
+    if (!options_.likeness) return false;
+    const auto trials = study_.trials();
+    for (; looked_at_ < trials.size(); ++looked_at_) known_.insert(options_.likeness(trials[looked_at_].point));
+    return known_.contains(options_.likeness(point));
   }
 
   std::optional<Point> sampled(Rng& rng) {
@@ -180,6 +205,11 @@ class Loop {
 
   // The trial's end; without the lock, this is where the time goes.
   Trial attempt(MyJob& job) {
+    const auto interrupted = [&] {
+      Trial out = job.trial();
+      out.state = State::waiting;
+      return out;
+    };
     const auto failed = [&](const std::string& why) {
       Trial out = job.trial();
       out.state = State::failed;
@@ -190,7 +220,7 @@ class Loop {
     try {
       return finished(job, objective_(job));
     } catch (const Cancelled& e) {
-      return stop_.token().stop_requested() ? interrupted(job.trial(), e.what()) : failed(e.what());
+      return stop_.token().stop_requested() ? interrupted() : failed(e.what());
     } catch (const std::exception& e) {
       return failed(e.what());
     } catch (...) {
@@ -233,10 +263,11 @@ class Loop {
   }
 
   void settle(Trial trial) {
-    if (trial.interrupted()) claims_.give_up(trial.number);
-    const Trial original = study_.finish(std::move(trial));
+    const bool interrupted = trial.state == State::waiting;
+    if (interrupted) claims_.give_up(trial.number);
+    const Trial original = interrupted ? study_.release(trial.number) : study_.finish(std::move(trial));
     tracker_.finish(original);
-    cut_ = cut_ || original.interrupted();
+    cut_ = cut_ || interrupted;
     changed_.notify_all();
     hear(Event::Kind::finished, original);
     auto duplicates = waiting_.extract(original.number);
@@ -280,8 +311,11 @@ class Loop {
   std::mutex mutex_;  // guards everything below, the study and the sampler
   Claims claims_;
   Tracker tracker_;
+  std::deque<int64_t> again_;  // trials that an earlier run began and did not end
   std::deque<Point> first_;
   std::vector<Trial> together_;
+  std::set<std::string> known_;  // likenesses of the first looked_at_ trials
+  size_t looked_at_ = 0;
   std::map<int64_t, std::vector<Trial>> waiting_;  // duplicates of trials that are still running
   std::optional<std::pair<RunResult::End, std::string>> end_;
   std::optional<uint64_t> total_;

@@ -43,7 +43,8 @@ struct Outcome {
 // Throws Cancelled when stopped; any other exception makes a failed trial with its message.
 using Objective = std::function<Outcome(Job&)>;
 
-// What a listener hears, one call at a time; the references hold during the call.
+// What a listener hears, one call at a time; the references hold during the call. A trial that was interrupted has "finished" in
+// state waiting.
 struct Event {
   enum class Kind { started, finished } kind;
   const Trial& trial;
@@ -53,6 +54,10 @@ struct Event {
 };
 using Listener = std::function<void(const Event&)>;
 
+// What is known of a point's result beforehand: points with the same text give the same. Takes all points of the study. An empty
+// function: nothing is known.
+using Likeness = std::function<std::string(const Point&)>;
+
 struct RunOptions {
   uint64_t seed = 0;
   size_t n_jobs = 1;
@@ -60,6 +65,7 @@ struct RunOptions {
   std::string stage = "";         // names the trials of this run, if one study holds several runs
   std::vector<Trial> prior = {};  // of an earlier study (number < 0, from as_prior): the sampler learns from them
   Cost cost = {};
+  Likeness likeness = {};  // a sampler that proposes what is known is asked again, a few times
   Listener listener = {};
   std::stop_token stop = {};
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here

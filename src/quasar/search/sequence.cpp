@@ -50,7 +50,7 @@ RunResult Sequence::finished(const std::string& reason) const {
 
 const Trial* Sequence::find(const Point& point) const {
   for (const Trial& trial : study_.trials()) {
-    if (trial.finished() && !trial.interrupted() && trial.point == point) return &trial;
+    if (trial.finished() && trial.point == point) return &trial;
   }
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
 
 namespace quasar::search {
@@ -138,6 +139,15 @@ void Space::check(const Point& point) const {
   }
 }
 
+bool Space::has(const Point& point) const {
+  try {
+    check(point);
+  } catch (const Error&) {
+    return false;
+  }
+  return refused(point).empty();
+}
+
 Json Space::decode(const Point& point) const {
   Json out = Json::object();
   size_t used = 0;
@@ -175,8 +185,7 @@ Point Space::encode(const Json& words) const {
   std::vector<std::string> names;
   for (const Parameter& p : parameters_) names.push_back(p.name);
   for (const auto& [name, value] : given) {
-    if (find(name) == nullptr)
-      throw Error("'" + name + "' is not in the search space; known: " + joined(names) + did_you_mean(name, names));
+    if (find(name) == nullptr) throw Error("'" + name + "' is not in the search space" + known_names(name, names));
   }
   Point out;
   for (const Parameter& p : parameters_) {
@@ -185,10 +194,8 @@ Point Space::encode(const Json& words) const {
       if (found != given.end()) throw Error(p.name + " is given, but exists only with " + described(p.conditions));
     } else if (found != given.end()) {
       out.set(p.name, admitted_or_throw(p, found->second));
-    } else if (p.pinned || cardinality(*p.distribution) == 1) {
-      out.set(p.name, p.pinned ? *p.pinned : value_at(*p.distribution, 0));
     } else {
-      throw Error(p.name + " is missing; it must be " + described(*p.distribution));
+      out.set(p.name, p.pinned ? *p.pinned : nearest_value(*p.distribution, nullptr));
     }
   }
   return out;

@@ -98,12 +98,15 @@ class Space {
   // Throws Error unless the point has exactly the active parameters with values they can have.
   void check(const Point& point) const;
 
+  // Whether check() passes and nothing refuses the point.
+  bool has(const Point& point) const;
+
   // The point as a configuration in the words of the file: {"activation": "Int8Spec", "activation_params": {"symmetric":
   // true}}, with active parameters only and without only_if.
   Json decode(const Point& point) const;
 
-  // The inverse of decode; flat study names are understood too. A parameter with one value may be left out. Throws Error for
-  // unknown names, values that are not in the space, missing or inactive parameters.
+  // The inverse of decode; flat study names are understood too. A parameter that is left out has its first choice, or the low end
+  // of its range. Throws Error for unknown names, values that are not in the space, and parameters that do not exist with these.
   Point encode(const Json& words) const;
 
   // The point nearest to a configuration: its values where the space has them, the first choice (the low end of a range)

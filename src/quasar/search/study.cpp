@@ -11,6 +11,7 @@ Study::Study(Storage& storage, const StudyOptions& options) : storage_(storage) 
   const auto found = std::find_if(known.begin(), known.end(), [&](const StudyRecord& r) { return r.name == options.name; });
   if (found == known.end()) {
     record_ = storage.create(options.name, options.directions);
+    hold_ = storage.hold(record_);
     return;
   }
   if (!options.resume) {
@@ -22,10 +23,11 @@ Study::Study(Storage& storage, const StudyOptions& options) : storage_(storage) 
     throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
   }
   record_ = *found;
+  hold_ = storage.hold(record_);
   trials_ = storage.trials(record_.id);
   for (size_t i = 0; i < trials_.size(); ++i) {
     compare(i);
-    if (trials_[i].state == State::running) finish(interrupted(trials_[i], "the process ended while the trial was running"));
+    if (trials_[i].state == State::running) release(trials_[i].number);
   }
 }
 
@@ -36,7 +38,7 @@ void Study::set_attribute(const std::string& key, const Json& value) {
 
 void Study::check(const Space& space) const {
   for (const Trial& trial : trials_) {
-    if (!trial.finished() || trial.interrupted()) continue;
+    if (!trial.finished()) continue;
     for (size_t i = 0; i < trial.distributions.size(); ++i) {
       const auto& [name, value] = trial.point.values()[i];
       const Parameter* parameter = space.find(name);
@@ -48,6 +50,22 @@ void Study::check(const Space& space) const {
           "(warm_start: the folder of this study)");
     }
   }
+}
+
+std::vector<int64_t> Study::waiting(const Space& space, const std::string& stage) const {
+  const auto lies_inside = [&](const Trial& trial) {
+    for (size_t i = 0; i < trial.distributions.size(); ++i) {
+      const Parameter* parameter = space.find(trial.point.values()[i].first);
+      if (parameter == nullptr || *parameter->in_study() != *trial.distributions[i]) return false;
+    }
+    return space.has(trial.point);
+  };
+  std::vector<int64_t> out;
+  for (const Trial& trial : trials_) {
+    const bool mine = trial.user_attributes.value(attribute::stage, std::string()) == stage;
+    if (mine && trial.state == State::waiting && lies_inside(trial)) out.push_back(trial.number);
+  }
+  return out;
 }
 
 void Study::reconsider(const std::function<bool(const Trial&)>& is_candidate) {
@@ -82,6 +100,23 @@ const Trial& Study::finish(Trial trial) {
   return trials_[mine];
 }
 
+const Trial& Study::release(int64_t number) {
+  Trial& trial = trials_[position(number)];
+  storage_.release(record_.id, trial);
+  trial.state = State::waiting;
+  trial.start.reset();
+  return trial;
+}
+
+const Trial& Study::resume(int64_t number) {
+  Trial& trial = trials_[position(number)];
+  Trial begun = trial;
+  begun.start = now();
+  begun.state = State::running;
+  storage_.resume(record_.id, begun);
+  return trial = std::move(begun);
+}
+
 const Trial& Study::at(int64_t number) const {
   return trials_.at(position(number));
 }
@@ -103,13 +138,6 @@ size_t Study::position(int64_t number) const {
       std::lower_bound(trials_.begin(), trials_.end(), number, [](const Trial& trial, int64_t n) { return trial.number < n; });
   if (found == trials_.end() || found->number != number) throw Error("the study has no trial " + std::to_string(number));
   return static_cast<size_t>(found - trials_.begin());
-}
-
-Trial interrupted(Trial trial, const std::string& why) {
-  trial.state = State::failed;
-  trial.user_attributes[attribute::interrupted] = true;
-  trial.user_attributes[attribute::error] = why;
-  return trial;
 }
 
 }  // namespace quasar::search

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +21,9 @@ struct StudyOptions {
 // Not thread-safe; `storage` must outlive it.
 class Study {
  public:
-  // Creates the study, or continues it: trials that were running when their process died become failed and interrupted.
-  // Throws Error when it exists and resume is off, and when its directions are others.
+  // Creates the study, or continues it, and holds it to its own end. Trials that were running when their process died wait to be
+  // tried again. Throws Error when it exists and resume is off, when its directions are others, and, naming the holder, when
+  // another process holds it.
   Study(Storage& storage, const StudyOptions& options);
 
   const std::string& name() const { return record_.name; }
@@ -35,6 +37,9 @@ class Study {
   // continued with this space.
   void check(const Space& space) const;
 
+  // Numbers of the waiting trials with this attribute `stage` ("": without) whose point is one of the space.
+  std::vector<int64_t> waiting(const Space& space, const std::string& stage) const;
+
   // Says anew which complete trials are good enough, for a study that is continued with another tolerance.
   void reconsider(const std::function<bool(const Trial&)>& is_candidate);
 
@@ -43,6 +48,10 @@ class Study {
 
   // Tell: replaces the trial of this number, which now has its final state; the end is now unless it is set.
   const Trial& finish(Trial trial);
+
+  // A running trial ended from outside: it waits as it was when it began. And runs again from now on, under its number.
+  const Trial& release(int64_t number);
+  const Trial& resume(int64_t number);
 
   // Throws Error when there is no trial of this number.
   const Trial& at(int64_t number) const;
@@ -57,11 +66,9 @@ class Study {
 
   Storage& storage_;
   StudyRecord record_;
+  std::unique_ptr<Hold> hold_;
   std::vector<Trial> trials_;
   std::optional<size_t> best_;
 };
-
-// The trial as failed because it was ended from outside; its point will be tried again.
-Trial interrupted(Trial trial, const std::string& why);
 
 }  // namespace quasar::search

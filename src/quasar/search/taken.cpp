@@ -6,7 +6,7 @@ const std::unordered_set<uint64_t>& Taken::update(const History& history) {
   if (seen_ == 0) indices_ = history.space.forbidden();
   for (; seen_ < history.trials.size(); ++seen_) {
     const Trial& trial = history.trials[seen_];
-    if (trial.interrupted() || trial.is_prior() || trial.state == State::waiting) continue;
+    if (trial.is_prior() || trial.state == State::waiting) continue;
     if (const auto index = history.space.index_of(trial.point)) indices_.insert(*index);
   }
   return indices_;

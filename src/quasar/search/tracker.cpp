@@ -21,7 +21,7 @@ Progress Tracker::progress(double seconds) const {
 void Tracker::add(const Trial& trial) {
   if (trial.user_attributes.value(attribute::stage, std::string()) != stage_) return;
   count(progress_.counts, trial);
-  if (!trial.finished() || trial.interrupted() || trial.is_duplicate()) return;
+  if (!trial.finished() || trial.is_duplicate()) return;
   ++progress_.since_best;
   if (trial.state != State::complete) return;
   const double value = trial.values.front();

@@ -20,7 +20,7 @@ double Trial::violation() const {
 void count(Counts& counts, const Trial& trial) {
   if (trial.state == State::running) {
     ++counts.running;
-  } else if (trial.finished() && !trial.interrupted()) {
+  } else if (trial.finished()) {
     size_t& executed = trial.state == State::complete ? counts.complete
                        : trial.state == State::pruned ? counts.pruned
                                                       : counts.failed;

@@ -11,7 +11,7 @@
 
 namespace quasar::search {
 
-enum class State { running, complete, pruned, failed, waiting };
+enum class State { running, complete, pruned, failed, waiting };  // waiting: ended from outside, to be tried again
 enum class Direction { minimize, maximize };
 
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
@@ -24,7 +24,6 @@ inline constexpr const char* stage = "stage";                // the run() that i
 inline constexpr const char* candidate = "candidate";        // true: good enough for the user
 inline constexpr const char* error = "error";                // why it failed
 inline constexpr const char* pruned = "pruned";              // how far it was scored before it was given up
-inline constexpr const char* interrupted = "interrupted";    // true: ended from outside; its point is tried again
 }  // namespace attribute
 
 // A system attribute, as Optuna's samplers write it: one number per constraint, kept where it is at most 0.
@@ -44,15 +43,14 @@ struct Trial {
 
   bool finished() const { return state == State::complete || state == State::pruned || state == State::failed; }
   bool is_prior() const { return number < 0; }  // of an earlier study: samplers learn from it, its point is tried again
-  bool interrupted() const { return user_attributes.contains(attribute::interrupted); }
   bool is_candidate() const { return user_attributes.value(attribute::candidate, false); }
   bool is_duplicate() const { return user_attributes.contains(attribute::duplicate_of); }
   std::optional<double> seconds() const;  // from start to complete
   double violation() const;               // sum of the constraints that are above 0; 0: feasible, or without constraints
 };
 
-// Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Interrupted and
-// waiting trials are in none of them; running ones only in `running`.
+// Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Waiting trials are in
+// none of them; running ones only in `running`.
 struct Counts {
   size_t running = 0, duplicates = 0, complete = 0, pruned = 0, failed = 0;
   size_t executed() const { return complete + pruned + failed; }

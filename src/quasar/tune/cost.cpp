@@ -39,4 +39,16 @@ search::Cost cost_of(const search::Space& space) {
   };
 }
 
+search::Likeness likeness_of(const search::Space& space) {
+  return [&space](const search::Point& point) {
+    try {
+      quant::Config config = quant::parse_config(words_of(space, point));
+      config.rounding.inert = Json::object();
+      return quant::to_json(config).dump();
+    } catch (const Error&) {  // no configuration: of a space that the study had before, or impossible
+      return std::string();
+    }
+  };
+}
+
 }  // namespace quasar::tune

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/runtime/device.hpp"
 #include "quasar/tune/accuracy.hpp"
 #include "quasar/tune/goals.hpp"
 #include "quasar/tune/tuning_keys.hpp"
@@ -35,6 +36,7 @@ struct Job {
   Json pruner;           // {name, options}
   int64_t n_trials = 0;  // 0: not given
   int64_t n_jobs = 1;
+  std::vector<runtime::Device> devices = {runtime::Device()};  // that candidates are scored on, in turn
   uint64_t seed = 0;
   double expected_seconds = 0;  // expected_time_per_config; 0: not given
   double trial_time_limit = 0;  // seconds; 0: none
@@ -50,16 +52,17 @@ struct Job {
 // The specification of every key: name, default, meaning. `quasar list`, help and messages follow from it.
 const std::vector<OptionSpec>& job_keys();
 
-// Checks a configuration. Relative paths start from `base`. Throws Error: unknown keys (nearest valid name), wrong types, keys
-// that a later version brings ("not yet supported"), required keys missing.
+// Checks a configuration. Relative paths start from `base`, also those of sqlite:/// URLs. Throws Error: unknown keys (nearest
+// valid name), wrong types, keys that a later version brings ("not yet supported"), required keys missing.
 Job parse_job(const Json& words, const std::filesystem::path& base);
 
 // The words with every top-level key by its own name (spelling and aliases do not count), for presets, --set and parse_job.
 // Throws Error for a key given twice; unknown ones stay as they are.
 Json canonical_keys(const Json& words);
 
-// Replaces one key by its dotted path: ("search_space.weight_params.symmetric", [true]).
-void set_key(Json& words, const std::string& path, const Json& value);
+// Replaces one key by its dotted path: ("search_space.weight_params.symmetric", [true]). Relative paths in the value start from
+// `folder`, whatever file the other words come from.
+void set_key(Json& words, const std::string& path, const Json& value, const std::filesystem::path& folder);
 
 // Reads a configuration file (.yaml, .yml or .json).
 Json read_words(const std::filesystem::path& file);

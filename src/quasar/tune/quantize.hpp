@@ -26,7 +26,4 @@ struct Quantized {
 
 Quantized quantize(const QuantizeOptions& options);
 
-// The configuration of a trial of an earlier search, from the study in its output folder.
-Json words_of_trial(const std::filesystem::path& output_dir, int64_t number);
-
 }  // namespace quasar::tune

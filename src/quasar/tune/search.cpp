@@ -6,61 +6,66 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/file_lock.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
-#include "quasar/base/yaml.hpp"
-#include "quasar/graph/load.hpp"
-#include "quasar/quant/node_names.hpp"
-#include "quasar/runtime/prepare.hpp"
 #include "quasar/search/pareto.hpp"
-#include "quasar/tune/flips.hpp"
-#include "quasar/tune/portrait.hpp"
-#include "quasar/tune/quantize.hpp"
-#include "quasar/tune/strategy.hpp"
-#include "quasar/tune/trial.hpp"
-#include "quasar/tune/warm_start.hpp"
+#include "quasar/tune/setting.hpp"
+#include "quasar/tune/winner.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
 
-data::Splits open_data(const Job& job, const graph::Model& model) {
-  if (!job.split.is_null()) return data::split(data::open(job.data, model.inputs, job.base), job.split);
-  data::Splits splits;
-  splits.calibration = data::open(job.calibration, model.inputs, job.base);
-  splits.evaluation = data::open(job.evaluation, model.inputs, job.base);
-  if (!job.holdout.is_null()) splits.holdout = data::open(job.holdout, model.inputs, job.base);
-  return splits;
-}
+// The output folder, for this search alone: two that write to one folder would take each other's files.
+class Folder {
+ public:
+  explicit Folder(const fs::path& path)
+      : lock_(made(path) / ".quasar-lock", "output_dir '" + path.string() + "'",
+              "wait until that search has ended, or choose another output_dir") {
+    // What a search that was killed had begun to write: write_file() calls it FILE.part<process>.
+    for (const auto& file : fs::directory_iterator(path)) {
+      const std::string extension = file.path().extension().string();
+      const bool numbered = extension.starts_with(".part") && extension.find_first_not_of("0123456789", 5) == std::string::npos;
+      std::error_code ignored;
+      if (numbered && file.is_regular_file()) fs::remove(file.path(), ignored);
+    }
+  }
 
-// Everything that a job needs before its first trial.
-struct Setting {
-  Spaces spaces;
-  std::unique_ptr<Strategy> strategy;
-  std::unique_ptr<quant::Target> target;
-  graph::Model original, model;  // as it came, and after clean-up
-  data::Splits samples;
-  std::vector<search::Trial> earlier;  // of the study that warm_start names
+ private:
+  static const fs::path& made(const fs::path& path) {
+    fs::create_directories(path);
+    return path;
+  }
+
+  FileLock lock_;
 };
 
-// Loads and checks whatever can be wrong, without writing anything.
-Setting prepare(const Job& job) {
-  Setting setting;
-  setting.spaces = read_spaces(job);
-  setting.strategy = strategies::table().make(job.strategy);
-  setting.strategy->check(job, setting.spaces);
-  setting.earlier = earlier_trials(job);
-  setting.target = quant::targets::table().make(job.target);
-  setting.original = graph::load(job.model);
-  setting.model = runtime::prepare(setting.original);
-  setting.spaces.extend([&](size_t i) { return setting.strategy->space_of(job, job.spaces[i], setting.model, *setting.target); });
-  const quant::NodeNames names(setting.original, setting.model);
-  for (const auto& [said, config] : setting.spaces.names) names.resolved(config);
-  for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
-    setting.spaces.needs.add(quant::parse_config(words));
-  setting.samples = open_data(job, setting.model);
-  return setting;
+Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
+  const RounderOptions rounding{
+      .memory_limit = job.memory_limit, .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)), .log = log};
+  return {setting.original, setting.model, setting.samples.calibration, setting.spaces.needs, {.rounding = rounding, .log = log}};
+}
+
+eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
+  return {setting.model,
+          setting.samples.evaluation,
+          {.metrics = job.metrics,
+           .memory_limit = job.memory_limit,
+           .spill = job.temp_dir,
+           .seed = job.seed,
+           .device = job.devices.front()}};
+}
+
+// Throws Error when the float model's own values make the job's goal impossible.
+Measured measure_float(const Job& job, const Setting& setting, const eval::Evaluator& evaluator) {
+  const std::string& metric = job.metrics.front();
+  if (job.criterion) check_reachable(*job.criterion, metric, evaluator.reference().at(metric).value);
+  return {.metrics = evaluator.reference(),
+          .holdout = {},
+          .bytes = fs::file_size(job.model),
+          .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
 }
 
 std::string storage_url(const Job& job) {
@@ -88,69 +93,38 @@ void bind(search::Study& study, const Job& job) {
   study.set_attribute("job", job.words);
 }
 
-// Of an interrupted search, within half a second.
-runtime::Latency latency_of(const graph::Model& model, const data::Dataset& samples, const std::stop_token& stop) {
+// A resumed study may have another tolerance.
+void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
+  const std::string& objective = job.goals.objectives.front().metric;
+  if (is_cost(objective) || !job.goals.constraints.empty()) return;
+  const double reference = evaluator.reference().at(objective).value;
+  study.reconsider([&](const search::Trial& trial) { return is_good_enough(job, trial.values.front(), reference); });
+}
+
+search::Study study_of(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
+  search::Study study(storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists});
+  bind(study, job);
+  reconsider_candidates(study, job, evaluator);
+  return study;
+}
+
+Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
+                     Deadline::Clock::time_point begin) {
   try {
-    const CancelScope scope(stop);
-    return runtime::latency(model, samples);
-  } catch (const Cancelled&) {
-    return runtime::latency(model, samples, 50, 0.5);
+    if (study.best() != nullptr) recall_best(lab, *study.best());
+  } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
-}
-
-// null: this process did not score the trial, or its outputs are no classes.
-Json flips(const Laboratory& lab, int64_t trial, const data::Dataset& samples) {
-  const auto scores = lab.book.by_sample(trial);
-  const eval::Scores& reference = lab.evaluator.reference();
-  const std::string& metric = lab.job.metrics.front();
-  if (!scores || !scores->contains(metric) || !reference.contains(metric)) return nullptr;
-  return flips_of(samples, reference.at(metric), scores->at(metric));
-}
-
-Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples,
-                      const std::stop_token& stop) {
-  Winner winner;
-  winner.trial = trial;
-  winner.config = config_of(lab, trial);
-  const quant::Plan plan = plan_of(lab, winner.config);
-  const auto built = lab.book.model(trial.number);
-  const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
-  const fs::path path = lab.job.output_dir / "best.onnx";
-  graph::save(model, path, external(winner.config));
-  winner.bytes = fs::file_size(path);
-  const auto known = lab.book.find(trial.number);
-  winner.metrics = known ? *known : lab.evaluator.score(model, cores());
-  winner.latency = latency_of(model, *samples.evaluation, stop);
-  std::vector<std::string> nodes;
-  for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
-  const auto kernels = runtime::runs_quantized(model, nodes);
-  for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
-  winner.float_nodes += plan.skipped.size();
-  const Json rounding = trial.user_attributes.value("rounding", Json());
-  const auto graph = lab.variants.graph_of(winner.config);
-  const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
-  winner.layers = layers_of(sitter);
-  winner.ranges = ranges_of(sitter, winner.layers);
-  winner.flips = flips(lab, trial.number, *samples.evaluation);
-  Json params = Json::object();
-  for (const auto& [name, value] : trial.point.values()) params[name] = value;
-  write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
-  write_file(lab.job.output_dir / "best_config.yaml", to_yaml(quant::to_json(winner.config)));
-  return winner;
-}
-
-// Left out when the search is stopped meanwhile.
-void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples, const std::stop_token& stop) {
-  if (!samples.holdout || !summary.best) return;
-  try {
-    const CancelScope scope(stop);
-    const eval::Evaluator evaluator(
-        lab.model, samples.holdout,
-        {.metrics = lab.job.metrics, .memory_limit = lab.job.memory_limit, .spill = lab.job.temp_dir});
-    summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores());
-    summary.baseline.holdout = evaluator.reference();
-  } catch (const Cancelled&) {
-  }
+  return setting.strategy->run({.lab = &lab,
+                                .job = lab.job,
+                                .spaces = setting.spaces,
+                                .space = setting.spaces.each.front(),
+                                .study = study,
+                                .objective = [&lab](search::Job& trial) { return try_point(lab, trial); },
+                                .listener = monitor.listener,
+                                .stop = monitor.stop,
+                                .samples = setting.samples.calibration,
+                                .earlier = setting.earlier,
+                                .begin = begin});
 }
 
 Status status_of(const Job& job, const Summary& summary, const search::RunResult& result) {
@@ -162,105 +136,40 @@ Status status_of(const Job& job, const Summary& summary, const search::RunResult
   return Status::ok;
 }
 
-// A resumed study may have another tolerance.
-void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
-  const std::string& objective = job.goals.objectives.front().metric;
-  if (is_cost(objective) || !job.goals.constraints.empty()) return;
-  const double reference = evaluator.reference().at(objective).value;
-  study.reconsider([&](const search::Trial& trial) { return is_good_enough(job, trial.values.front(), reference); });
-}
-
-Json warm_start_facts(const Spaces& spaces, std::span<const search::Trial> earlier) {
-  size_t inside = 0;
-  for (const auto& trial : earlier) {
-    const auto fits = [&](const search::Space& space) { return !fitting({&trial, 1}, space).empty(); };
-    inside += std::ranges::any_of(spaces.each, fits) || std::ranges::any_of(spaces.calibration, fits) ? 1 : 0;
-  }
-  return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
-}
-
-// What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
-void tell_spaces(const Job& job, const Spaces& spaces, std::span<const search::Trial> earlier, const Log& log) {
-  for (const Json& facts : spaces.facts) {
-    if (facts.empty()) continue;
-    tell(log, Level::info, "search space: " + facts.dump());
-    for (const auto& [why, count] : facts["why"].items())
-      tell(log, Level::warning, count.dump() + " combinations are left out: " + why);
-  }
-  if (job.translated) {
-    for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
-  }
-  if (job.warm_start.empty()) return;
-  const Json facts = warm_start_facts(spaces, earlier);
-  tell(log, Level::info,
-       "warm start: " + facts["inside"].dump() + " trials of " + job.warm_start + " teach the sampler, " +
-           facts["outside"].dump() + " lie outside the space");
-}
-
-}  // namespace
-
-namespace {
-
-// Everything but the limits: fills in the summary phase by phase.
+// The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
+  const Folder folder(job.output_dir);
   Stopwatch phase;
-  const auto [spaces, strategy, target, original, model, samples, earlier] = prepare(job);
-  tell_spaces(job, spaces, earlier, monitor.log);
-  const RounderOptions rounding{.memory_limit = job.memory_limit,
-                                .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
-                                .log = monitor.log};
-  Variants variants(original, model, samples.calibration, spaces.needs, {.rounding = rounding, .log = monitor.log});
+  const Setting setting = prepare(job);
+  tell_spaces(job, setting, monitor.log);
+  Variants variants = variants_of(job, setting, monitor.log);
   summary.prepare_s = phase.seconds();
 
   phase = {};
-  const eval::Evaluator evaluator(
-      model, samples.evaluation,
-      {.metrics = job.metrics, .memory_limit = job.memory_limit, .spill = job.temp_dir, .seed = job.seed});
-  if (job.criterion) {
-    const std::string& metric = job.metrics.front();
-    check_reachable(*job.criterion, metric, evaluator.reference().at(metric).value);
-  }
-  summary.baseline = {.metrics = evaluator.reference(),
-                      .holdout = {},
-                      .bytes = fs::file_size(job.model),
-                      .latency = runtime::latency(model, *samples.evaluation)};
+  const eval::Evaluator evaluator = evaluator_of(job, setting);
+  summary.baseline = measure_float(job, setting, evaluator);
   if (monitor.baseline) monitor.baseline(summary.baseline);
   summary.float_s = phase.seconds();
   variants.observe();
 
   phase = {};
-  fs::create_directories(job.output_dir);
   const auto storage = search::open_storage(storage_url(job));
-  search::Study study(*storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists});
-  bind(study, job);
-  reconsider_candidates(study, job, evaluator);
+  search::Study study = study_of(job, *storage, evaluator);
   ScoreBook book;
   Quiet quiet;
-  const auto racer = strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  const Laboratory lab{job, model, *target, spaces.all, variants, evaluator, book, *samples.evaluation, quiet, racer.get()};
-  try {
-    if (study.best() != nullptr) recall_best(lab, *study.best());
-  } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
-  }
-  const auto objective = [&lab](search::Job& trial) { return try_point(lab, trial); };
-  const Finding result = strategy->run({.lab = &lab,
-                                        .job = job,
-                                        .spaces = spaces,
-                                        .space = spaces.each.front(),
-                                        .study = study,
-                                        .objective = objective,
-                                        .listener = monitor.listener,
-                                        .stop = monitor.stop,
-                                        .samples = samples.calibration,
-                                        .earlier = earlier,
-                                        .begin = begin});
+  runtime::DeviceRing devices(job.devices);
+  const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  const Laboratory lab{
+      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
+      quiet, devices,       racer.get()};
+  const Finding result = run_strategy(lab, setting, study, monitor, begin);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(lab, *best, samples, monitor.stop);
-  measure_holdout(summary, lab, samples, monitor.stop);
+  if (best != nullptr) summary.best = measure_winner(lab, *best, setting.samples, monitor.stop);
+  measure_holdout(summary, lab, setting.samples, monitor.stop);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
@@ -288,73 +197,6 @@ Summary search(const Job& job, const Monitor& monitor) {
   }
   summary.seconds = total.seconds();
   return summary;
-}
-
-namespace {
-
-// Seconds of one trial: as the user expects it, as earlier trials took, or from the float model's own time.
-double seconds_per_trial(const Job& job, const Setting& setting) {
-  if (job.expected_seconds > 0) return job.expected_seconds;
-  std::vector<double> took;
-  for (const auto& trial : setting.earlier) {
-    if (const auto seconds = trial.seconds()) took.push_back(*seconds);
-  }
-  if (took.empty()) {
-    const auto one = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
-    return one * static_cast<double>(setting.samples.evaluation->size());
-  }
-  std::ranges::nth_element(took, took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2));
-  return took[took.size() / 2];
-}
-
-// Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
-uint64_t trials_of(const Job& job, const Spaces& spaces) {
-  uint64_t points = 0, calibrations = 0;
-  bool finite = true;
-  for (size_t i = 0; i < spaces.each.size(); ++i) {
-    finite = finite && spaces.each[i].valid();
-    points += spaces.each[i].valid().value_or(0);
-    calibrations += spaces.calibration[i].valid().value_or(0);
-  }
-  const auto wanted = trials_wanted(job);
-  if (job.strategy == "two_stage")
-    return calibrations +
-           static_cast<uint64_t>(wanted.value_or(static_cast<int64_t>(points / std::max<uint64_t>(calibrations, 1))));
-  if (!wanted) return points;
-  return finite ? std::min(points, static_cast<uint64_t>(*wanted)) : static_cast<uint64_t>(*wanted);
-}
-
-}  // namespace
-
-Json dry_run(const Job& job) {
-  const Setting setting = prepare(job);
-  const data::Splits& samples = setting.samples;
-  const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
-  const uint64_t trials = trials_of(job, setting.spaces);
-  Json facts{
-      {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
-  if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
-  if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
-  facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
-  if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
-  facts["expected_s"] = seconds_per_trial(job, setting) * static_cast<double>(trials) / static_cast<double>(job.n_jobs);
-  if (!job.warm_start.empty()) facts["warm_start"] = warm_start_facts(setting.spaces, setting.earlier);
-  facts["warnings"] = job.warnings;
-  return facts;
-}
-
-Json words_of_trial(const fs::path& output_dir, int64_t number) {
-  const fs::path file = study_file(output_dir);
-  const auto storage = search::open_storage(file.string());
-  const auto studies = storage->studies();
-  if (studies.size() != 1)
-    throw Error(file.string() + " holds " + std::to_string(studies.size()) + " studies, but must hold one");
-  for (const auto& trial : storage->trials(studies.front().id)) {
-    if (trial.number != number) continue;
-    if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");
-    throw Error("trial " + std::to_string(number) + " of the study in " + output_dir.string() + " did not finish");
-  }
-  throw Error("the study in " + output_dir.string() + " has no trial " + std::to_string(number));
 }
 
 }  // namespace quasar::tune

@@ -100,6 +100,7 @@ search::RunResult run_stage(const Workbench& bench, const search::Space& space, 
                                    .stage = stage.name,
                                    .prior = std::move(prior),
                                    .cost = cost_of(space),
+                                   .likeness = likeness_of(bench.spaces.all),
                                    .listener = bench.listener,
                                    .stop = bench.stop,
                                    .begin = bench.begin};

@@ -28,13 +28,15 @@ size_t bytes_of(const graph::Model& model) {
 
 }  // namespace
 
-Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work) {
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work,
+                  const runtime::Device& device) {
   const Goals& goals = lab.job.goals;
   Measures out;
   for (const auto& [name, score] : scores) out[name] = score.value;
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
   if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, lab.samples));
-  if (goals.needs("latency")) out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples).median_ms; });
+  if (goals.needs("latency"))
+    out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples, 50, 30, device).median_ms; });
   return out;
 }
 
@@ -108,13 +110,15 @@ struct Fallen {
 };
 
 // nullopt and the standing: the pruner gave the trial up.
-std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen) {
+std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen,
+                                  const runtime::Device& device) {
   const size_t threads = threads_of(lab.job);
-  if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads);
-  return lab.evaluator.race(candidate, threads, [&](std::span<const double> values) {
+  if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads, device);
+  const auto referee = [&](std::span<const double> values) {
     fallen = {search::mean_of(values), values.size()};
     return !lab.racer->gives_up(trial, values, lab.evaluator.samples());
-  });
+  };
+  return lab.evaluator.race(candidate, threads, referee, device);
 }
 
 search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
@@ -128,12 +132,14 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const double build_s = watch.seconds();
   if (lab.job.keep_models == "all") graph::save(candidate, file_of(lab, trial), external(config));
   Fallen fallen{};
-  const auto scores = score(lab, trial, candidate, fallen);
+  const auto loan = lab.devices.take();
+  const auto scores = score(lab, trial, candidate, fallen, loan.device());
   search::Outcome outcome{.user_attributes = {{"config", quant::to_json(config)},
                                               {"quantized_nodes", plan.nodes.size()},
                                               {"bytes", weight_bytes(candidate)},
                                               {"build_s", build_s},
                                               {"score_s", watch.seconds() - build_s}}};
+  if (!loan.device().is_cpu()) outcome.user_attributes["device"] = loan.device().name();
   if (!rounding.layers.empty()) outcome.user_attributes["rounding"] = to_json(rounding);
   if (!scores) {
     outcome.pruned = true;
@@ -143,7 +149,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
     return outcome;
   }
   const Goals& goals = lab.job.goals;
-  const Measures measures = measured(lab, candidate, *scores, work);
+  const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
   outcome.constraints = excesses(goals, measures, lab.evaluator.reference());
   outcome.user_attributes["metrics"] = measures;
@@ -161,10 +167,11 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
 void recall_best(const Laboratory& lab, const search::Trial& trial) {
   const quant::Config config = config_of(lab, trial);
   const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
-  const auto scores = lab.evaluator.race(model, cores(), [&](std::span<const double> values) {
+  const auto crown = [&](std::span<const double> values) {
     if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
     return true;
-  });
+  };
+  const auto scores = lab.evaluator.race(model, cores(), crown, lab.devices.first());
   if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
 }
 

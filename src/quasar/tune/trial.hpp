@@ -24,12 +24,14 @@ struct Laboratory {
   ScoreBook& book;
   const data::Dataset& samples;  // that costs are measured on
   Quiet& quiet;
+  runtime::DeviceRing& devices;    // that candidates are scored and timed on
   search::Racer* racer = nullptr;  // nullptr: every trial is scored on all samples
 };
 
 // What goals ask of a model: its scores, and its costs as far as they are needed. Latency is measured while no other trial
 // computes; `work` is the caller's share.
-Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work);
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work,
+                  const runtime::Device& device);
 
 // Where a configuration wants weights to be saved.
 graph::ExternalData external(const quant::Config& config);

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
-#include "quasar/search/storage.hpp"
+#include "quasar/tune/job_parts.hpp"
+#include "quasar/tune/past_study.hpp"
 
 namespace quasar::tune {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t tried_again = 3;
@@ -21,45 +21,27 @@ std::optional<search::Point> inside(const search::Trial& trial, const search::Sp
     point.set(parameter.name, *value);
   }
   if (point.values().size() != trial.point.values().size()) return std::nullopt;
-  try {
-    space.check(point);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  if (!space.refused(point).empty()) return std::nullopt;
-  return point;
+  return space.has(point) ? std::optional(point) : std::nullopt;
 }
 
 }  // namespace
 
-fs::path study_file(const fs::path& output_dir) {
-  std::vector<fs::path> files;
-  std::error_code code;
-  for (const auto& file : fs::directory_iterator(output_dir, code)) {
-    if (file.path().extension() == ".db") files.push_back(file.path());
-  }
-  if (files.size() == 1) return files.front();
-  throw Error(output_dir.string() + (files.empty() ? " holds no study (no .db file)"
-                                                   : " holds several .db files, so it is not clear which study is meant"));
-}
-
 std::vector<search::Trial> earlier_trials(const Job& job) {
   if (job.warm_start.empty()) return {};
   const bool url = job.warm_start.find("://") != std::string::npos;
-  const fs::path path = url || fs::path(job.warm_start).is_absolute() ? fs::path(job.warm_start) : job.base / job.warm_start;
-  if (!url && !fs::exists(path)) throw Error("warm_start: there is no '" + path.string() + "'");
-  const auto storage = search::open_storage(url                      ? job.warm_start
-                                            : fs::is_directory(path) ? study_file(path).string()
-                                                                     : path.string());
-  const auto studies = storage->studies();
-  if (studies.size() != 1)
-    throw Error("warm_start: " + job.warm_start + " holds " + std::to_string(studies.size()) + " studies, but must hold one");
-  const Json metric = studies.front().user_attributes.value("metric", Json());
+  const std::string place = url ? sqlite_from(job.base, job.warm_start) : (job.base / job.warm_start).string();
+  PastStudy past;
+  try {
+    past = past_study(place, "", job.study_name);
+  } catch (const Error& e) {
+    throw Error(std::string("warm_start: ") + e.what());
+  }
+  const Json metric = past.record.user_attributes.value("metric", Json());
   const std::string& mine = job.goals.objectives.front().metric;
   if (metric.is_string() && metric != mine)
     throw Error("warm_start: the study in " + job.warm_start + " was about " + metric.dump() + ", but this search is about " +
                 mine);
-  std::vector<search::Trial> trials = storage->trials(studies.front().id);
+  std::vector<search::Trial> trials = std::move(past.trials);
   std::erase_if(trials, [&](const auto& trial) {
     return trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != job.goals.objectives.size();
   });

@@ -186,7 +186,9 @@ TEST(Session, CancelEndsARunEarly) {
 TEST(Session, SavesTheGraphItRuns) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "optimized.onnx";
-  const Session session(relu_times_two(), {.save_optimized = path});
+  SessionOptions options;
+  options.save_optimized = path;
+  const Session session(relu_times_two(), options);
   EXPECT_EQ(graph::load(path).outputs[0].name, "y");
 }
 

@@ -78,6 +78,23 @@ TEST(Run, GridIsSortedByCost) {
   EXPECT_EQ(f.trials[35].point, (Point{{"a", 0}, {"b", 5}}));
 }
 
+// Points that are known to give the same are avoided while there are others, and taken when there are none.
+TEST(Run, WhatIsKnownIsNotProposedWhileThereIsSomethingNew) {
+  for (const char* sampler : {"tpe", "random", "gp", "cma_es", "nsga_ii", "qmc"}) {
+    Fixture f;
+    f.space = Space::parse(parse_json(R"({"on": [true], "p": {"only_if": "on", "acts": {"type": "int", "low": 0, "high": 9},
+                                          "idle": {"type": "float", "low": 0.0, "high": 1.0}}})",
+                                      "test"));
+    f.options.likeness = [](const Point& p) { return p.find("p_acts")->dump(); };
+    f.stop = {{"n_trials", 25}};
+    f.run(sampler, [](Job& job) -> Outcome { return {.values = {std::abs(number(job, "p_acts") - 3.0)}}; });
+    ASSERT_EQ(f.trials.size(), 25u) << sampler;
+    std::set<std::string> early;
+    for (size_t i = 0; i < 14; ++i) early.insert(f.trials[i].point.find("p_acts")->dump());
+    EXPECT_GE(early.size(), 9u) << sampler;
+  }
+}
+
 TEST(Run, GridRefusesRangesBeforeTheStart) {
   Fixture f;
   f.space = Space::parse({{"a", 1}, {"p", {{"only_if", "a"}, {"n", {{"type", "int"}, {"low", 1}, {"high", 3}}}}}});
@@ -228,6 +245,52 @@ TEST(Run, StopConditionsEndIt) {
   EXPECT_EQ(h.run("grid", std::ref(last)).counts.finished(), 5u);
 }
 
+// Values that fall for a while and then rise, some of them candidates, every fifth a duplicate.
+Outcome mixed(Job& job) {
+  const int64_t n = job.number();
+  if (const auto owner = job.claim("plan" + std::to_string(n % 5 == 4 ? n - 1 : n))) return {.duplicate_of = owner};
+  const double value = std::abs(static_cast<double>(n) - 7.0);
+  return {.values = {value}, .candidate = value < 5};
+}
+
+TEST(Run, CombinedStopConditionsEndItAtTheFirstThatHolds) {
+  const std::vector<std::pair<std::string, Json>> conditions{{"n_trials", 17},         {"iteration_limit", 11},
+                                                             {"find_n_candidates", 6}, {"find_best_candidate", 0.5},
+                                                             {"patience", 5},          {"time_limit", 1000}};
+  std::vector<size_t> alone;
+  std::vector<std::string> reasons;
+  for (const auto& [name, value] : conditions) {
+    Fixture f;
+    f.stop = {{name, value}};
+    const RunResult result = f.run("grid", mixed);
+    alone.push_back(result.counts.finished());
+    reasons.push_back(result.reason);
+    if (name == "time_limit") {
+      EXPECT_EQ(result.end, RunResult::End::exhausted);
+    } else {
+      EXPECT_EQ(result.end, RunResult::End::condition);
+      EXPECT_TRUE(result.reason.starts_with(name)) << result.reason;
+      EXPECT_LT(result.counts.finished(), 36u) << name;
+    }
+  }
+  EXPECT_GE(std::set<size_t>(alone.begin(), alone.end()).size(), 5u);  // otherwise the combinations would show nothing
+  for (unsigned chosen = 1; chosen < 1U << conditions.size(); ++chosen) {
+    Fixture f;
+    size_t least = 1000;
+    std::set<std::string> possible;
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      if ((chosen >> i & 1U) == 0) continue;
+      f.stop[conditions[i].first] = conditions[i].second;
+      if (alone[i] < least) possible.clear();
+      least = std::min(least, alone[i]);
+      if (alone[i] == least) possible.insert(reasons[i]);
+    }
+    const RunResult result = f.run("grid", mixed);
+    EXPECT_EQ(result.counts.finished(), least) << f.stop;
+    EXPECT_TRUE(possible.contains(result.reason)) << f.stop << result.reason;
+  }
+}
+
 Outcome until_stopped(Job& job) {
   for (int i = 0; i < 2000 && !job.stop().stop_requested(); ++i) std::this_thread::sleep_for(1ms);
   throw Cancelled("stopped");
@@ -243,7 +306,7 @@ TEST(Run, TimeLimitCancelsWhatRuns) {
   EXPECT_EQ(result.end, RunResult::End::condition);
   EXPECT_EQ(result.reason, "time_limit of 0.05 s reached");
   ASSERT_EQ(f.trials.size(), 2u);
-  EXPECT_TRUE(f.trials[0].interrupted());
+  EXPECT_EQ(f.trials[0].state, State::waiting);
   EXPECT_EQ(result.counts.finished(), 0u);
 }
 
@@ -260,20 +323,72 @@ TEST(Run, InterruptedTrialsAreTriedAgain) {
   EXPECT_EQ(first.end, RunResult::End::interrupted);
   EXPECT_EQ(first.counts.complete, 4u);
   ASSERT_EQ(f.trials.size(), 5u);
-  EXPECT_TRUE(f.trials[4].interrupted());
+  EXPECT_EQ(f.trials[4].state, State::waiting);
+  EXPECT_FALSE(f.trials[4].start);
+  EXPECT_FALSE(f.trials[4].user_attributes.contains("plan_hash"));
+  const Point point = f.trials[4].point;
   f.options.stop = {};
   std::vector<int64_t> owners;
   const RunResult second = f.run(
       "grid",
       [&](Job& job) -> Outcome {
-        if (job.claim("plan" + std::to_string(job.number() - 1))) owners.push_back(job.number());
+        if (job.claim("plan" + std::to_string(job.number()))) owners.push_back(job.number());
         return sum(job);
       },
       true);
   EXPECT_EQ(second.counts.complete, 36u);
-  EXPECT_EQ(f.trials.size(), 37u);
-  EXPECT_EQ(f.trials[5].point, f.trials[4].point);
+  EXPECT_EQ(f.trials.size(), 36u);  // the same row, under the same number
+  EXPECT_EQ(f.trials[4].point, point);
   EXPECT_TRUE(owners.empty());  // what it claimed is free again
+}
+
+// Whatever chooses the points: a search that was interrupted anywhere becomes the one that was not.
+TEST(Run, AnInterruptedSearchBecomesTheUnbrokenOne) {
+  for (const char* sampler : {"tpe", "random", "grid", "gp", "cma_es", "nsga_ii", "qmc"}) {
+    Fixture whole;
+    whole.options.seed = 3;
+    whole.stop = {{"n_trials", 25}};
+    whole.run(sampler, sum);
+    Fixture broken;
+    broken.options.seed = 3;
+    broken.stop = whole.stop;
+    for (int round = 0;; ++round) {
+      std::stop_source stop;
+      broken.options.stop = stop.get_token();
+      int left = round % 4;
+      const RunResult result = broken.run(
+          sampler,
+          [&](Job& job) -> Outcome {
+            if (left-- > 0) return sum(job);
+            stop.request_stop();
+            throw Cancelled("stopped");
+          },
+          round > 0);
+      if (result.end == RunResult::End::condition) break;
+      ASSERT_LT(round, 100);
+    }
+    EXPECT_EQ(without_times(broken.trials), without_times(whole.trials)) << sampler;
+  }
+}
+
+TEST(Run, WaitingTrialsOfAnotherStageOrSpaceStay) {
+  Fixture f;
+  f.options.stage = "calibration";
+  std::stop_source stop;
+  f.options.stop = stop.get_token();
+  f.run("grid", [&](Job&) -> Outcome {
+    stop.request_stop();
+    throw Cancelled("stopped");
+  });
+  f.options.stop = {};
+  f.options.stage = "fine-tuning";
+  f.stop = {{"n_trials", 1}};
+  EXPECT_EQ(f.run("grid", sum, true).counts.complete, 1u);
+  EXPECT_EQ(f.trials[0].state, State::waiting);
+  f.options.stage = "calibration";
+  f.space = space_36().pinned({{"a", 2}});
+  EXPECT_EQ(f.run("grid", sum, true).counts.complete, 1u);
+  EXPECT_EQ(f.trials[0].state, State::waiting);
 }
 
 TEST(Run, StagesCountApart) {
@@ -314,6 +429,9 @@ class FullDisk final : public Storage {
   void set_attribute(int64_t s, const std::string& k, const Json& v) override { inner_->set_attribute(s, k, v); }
   std::vector<Trial> trials(int64_t s) override { return inner_->trials(s); }
   void start(int64_t s, Trial& t) override { inner_->start(s, t); }
+  void release(int64_t s, const Trial& t) override { inner_->release(s, t); }
+  void resume(int64_t s, const Trial& t) override { inner_->resume(s, t); }
+  std::unique_ptr<Hold> hold(const StudyRecord& s) override { return inner_->hold(s); }
   void finish(int64_t s, const Trial& t) override {
     if (t.number >= 5) throw Error("the disk is full", Blame::world);
     inner_->finish(s, t);

@@ -240,7 +240,6 @@ TEST(Space, WrongConfigurationsAreExplained) {
       {R"({"activaton": "Int8Spec"})", "did you mean 'activation'?"},
       {R"({"activation": "Int8Spek"})", "did you mean 'Int8Spec'?"},
       {R"({"activation": null, "activation_params": {"symmetric": true}})", "exists only with activation chosen"},
-      {R"({"activation": null, "algorithms": null})", "exclude is missing"},
       {R"({"activation": null, "algorithms": "adaround", "adaround_params": {"NumIterLR": [3000, 0.1]}})",
        "exists only with algorithms = \"adaround\" and activation = \"Int8Spec\""},
       {R"({"activation": "Int8Spec", "activation_params": true})", "must be a mapping"},
@@ -253,6 +252,16 @@ TEST(Space, WrongConfigurationsAreExplained) {
       EXPECT_NE(std::string(e.what()).find(bad.message), std::string::npos) << bad.words << "\n  " << e.what();
     }
   }
+}
+
+TEST(Space, WhatAConfigurationLeavesOutIsTheFirstChoice) {
+  const Space space = Space::parse(words(conditional));
+  const Point first = space.nearest_to(Json::object());
+  EXPECT_EQ(space.encode(Json::object()), first);
+  const Point some = space.encode(words(R"({"activation": null})"));
+  EXPECT_TRUE(some.find("activation")->is_null());
+  EXPECT_EQ(*some.find("algorithms"), *first.find("algorithms"));
+  EXPECT_EQ(*some.find("exclude"), *first.find("exclude"));
 }
 
 // A random space: groups hang on any parameter, by presence or by value, in any order of the file.

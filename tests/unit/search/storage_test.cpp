@@ -108,7 +108,7 @@ TEST(Study, ExistingStudyNeedsResume) {
             std::string::npos);
 }
 
-TEST(Study, RunningTrialsOfADeadProcessAreInterrupted) {
+TEST(Study, TrialsOfADeadProcessWaitAndRunAgain) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "study.db").string();
   const Space space = Space::parse({{"a", {1, 2, 3}}});
@@ -122,13 +122,46 @@ TEST(Study, RunningTrialsOfADeadProcessAreInterrupted) {
     study.start(space, space.at(1));
   }
   const auto storage = open_storage(path);
-  const Study study(*storage, {.resume = true});
+  Study study(*storage, {.resume = true});
   ASSERT_EQ(study.trials().size(), 2u);
   EXPECT_EQ(study.trials()[0].state, State::complete);
-  EXPECT_EQ(study.trials()[1].state, State::failed);
-  EXPECT_TRUE(study.trials()[1].interrupted());
+  EXPECT_EQ(study.trials()[1].state, State::waiting);
   ASSERT_NE(study.best(), nullptr);
   EXPECT_EQ(study.best()->number, 0);
+  const auto stored = [&] { return storage->trials(storage->studies().front().id)[1]; };
+  EXPECT_EQ(stored().state, State::waiting);
+  EXPECT_FALSE(stored().start);
+  EXPECT_EQ(study.waiting(space, ""), std::vector<int64_t>{1});
+  EXPECT_TRUE(study.waiting(space, "another stage").empty());
+  EXPECT_TRUE(study.waiting(Space::parse({{"a", {1, 2}}}), "").empty());
+  Trial again = study.resume(1);
+  EXPECT_EQ(again.point, space.at(1));
+  EXPECT_EQ(stored().state, State::running);
+  EXPECT_TRUE(stored().start);
+  EXPECT_THROW(study.resume(1), Error);
+  again.state = State::complete;
+  again.values = {0.25};
+  study.finish(again);
+  EXPECT_THROW(study.release(1), Error);
+  EXPECT_EQ(stored().values, std::vector<double>{0.25});
+}
+
+TEST(Study, AnotherProcessThatContinuesItGetsTheNameOfTheFirst) {
+  const TemporaryFolder folder;
+  for (const std::string& path : {(folder.path() / "study.db").string(), std::string("memory")}) {
+    const auto first = open_storage(path);
+    const auto second = path == "memory" ? nullptr : open_storage(path);
+    Storage& theirs = second ? *second : *first;
+    {
+      const Study mine(*first, {});
+      const std::string message = message_of([&] { const Study other(theirs, {.resume = true}); });
+      EXPECT_NE(message.find("'AutoSearch'"), std::string::npos) << message;
+      EXPECT_NE(message.find(path == "memory" ? "this process" : "process " + std::to_string(getpid())), std::string::npos)
+          << message;
+      EXPECT_NO_THROW(Study(theirs, {.name = "another one"}));
+    }
+    EXPECT_NO_THROW(Study(theirs, {.resume = true}));
+  }
 }
 
 TEST(Study, ChangedChoicesContradict) {

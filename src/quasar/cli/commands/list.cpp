@@ -12,6 +12,7 @@
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/job.hpp"
 #include "quasar/tune/preset.hpp"
 #include "quasar/tune/strategy.hpp"
 
@@ -31,10 +32,19 @@ Json described(const Table<T>& table) {
   return list;
 }
 
+// The keys of a configuration file.
+Json described_keys() {
+  Json list = Json::array();
+  for (const auto& key : tune::job_keys())
+    list.push_back({{"name", key.name}, {"help", key.help}, {"aliases", key.aliases}, {"options", Json::array()}});
+  return list;
+}
+
 using Describe = Json (*)();
 
 const std::vector<std::pair<std::string, Describe>>& kinds() {
   static const std::vector<std::pair<std::string, Describe>> all{
+      {"keys", described_keys},
       {"presets", [] { return described(tune::presets::table()); }},
       {"schemes", [] { return described(quant::schemes::table()); }},
       {"samplers", [] { return described(search::samplers::table()); }},
@@ -65,7 +75,8 @@ class List final : public Command {
  public:
   void define(CLI::App& app) override {
     app.add_option("kind", kind_,
-                   "presets, schemes, samplers, pruners, strategies, metrics, ranges, rounding, transforms, readers, targets, "
+                   "keys (of a configuration), presets, schemes, samplers, pruners, strategies, metrics, ranges, rounding, "
+                   "transforms, readers, targets, "
                    "stop or storage")
         ->required();
     app.add_flag("--json", json_, "as JSON");

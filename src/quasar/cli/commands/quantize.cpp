@@ -10,6 +10,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/past_study.hpp"
 #include "quasar/tune/trial.hpp"
 
 namespace quasar::cli::commands {
@@ -23,9 +24,10 @@ class Quantize final : public Command {
     auto* how = app.add_option_group("how", "exactly one of");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
     how->add_option("--config", config_, "a file with a configuration, for example best_config.yaml");
-    auto* from_study = how->add_option("--from-study", study_, "the output folder of a search");
+    auto* from_study = how->add_option("--from-study", study_, "the output folder of a search, or a study's database");
     how->require_option(1);
     app.add_option("--trial", trial_, "with --from-study: the trial's number")->needs(from_study);
+    app.add_option("--study-name", study_name_, "with --from-study: which study, where there are several")->needs(from_study);
     app.add_option("--calib", calibration_, std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16): ") + data_help);
     app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
     app.add_option("--export-ranges", exported_, "where to write the ranges that were used, as JSON");
@@ -60,10 +62,10 @@ class Quantize final : public Command {
     if (!scheme_.empty()) return quant::schemes::table().make(scheme_)->words();
     if (!config_.empty()) return tune::read_words(config_);
     if (trial_ < 0) throw Error("--from-study needs --trial N");
-    return tune::words_of_trial(study_, trial_);
+    return tune::words_of_trial(study_, study_name_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, calibration_, ranges_, exported_, target_ = "ort_cpu";
+  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, target_ = "ort_cpu";
   int64_t trial_ = -1;
   std::vector<std::string> settings_;
 };

@@ -110,7 +110,7 @@ class Search final : public Command {
               << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
               << counts.failed << " failed, " << summary.seconds << " s; " << summary.reason << "\n";
     for (const auto& trial : summary.trials) {
-      if (trial.state != search::State::failed || trial.interrupted()) continue;
+      if (trial.state != search::State::failed) continue;
       std::cout << "first failure: trial " << trial.number << ": " << trial.user_attributes.value("error", std::string()) << "\n";
       break;
     }

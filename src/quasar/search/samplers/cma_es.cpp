@@ -145,7 +145,7 @@ Entry<Sampler> cma_es() {
       .help = "Covariance matrix adaptation for numbers; choices and conditional parameters are drawn independently.",
       .make = make_as<CmaEs, Sampler>,
       .options =
-          {{.name = "sigma0", .fallback = 0.1667, .help = "first deviation, as a share of each range", .low = 1e-6, .high = 1},
+          {{.name = "sigma0", .fallback = 0.13, .help = "first deviation, as a share of each range", .low = 1e-6, .high = 1},
            {.name = "population_size", .fallback = 0, .help = "trials per generation; 0: 4 + 3·log of the dimensions", .low = 0}},
       .aliases = {"CmaEsSampler"}};
 }

@@ -1,6 +1,7 @@
 // Tree-structured Parzen estimator: of points drawn near the best ones, that which is least like the others.
 //
-//   next = argmax over candidates x ~ l of l(x)/g(x),  l from the best ⌈n/10⌉ (at most 25) trials, g from the latest of the rest
+//   next = argmax over candidates x ~ l of l(x)/g(x),  l from the best ⌈0.15 n⌉ (at most 25) trials, g from the latest of the
+//   rest
 //
 // Bergstra et al. 2011, 2013. Running trials count as bad ones (constant liar), so that parallel trials spread; failed ones too,
 // pruned ones by their last intermediate value after all complete ones. Of several objectives the best are those of the first
@@ -17,6 +18,7 @@
 namespace quasar::search::samplers {
 namespace {
 
+constexpr double good_share = 0.15;
 constexpr size_t most_good = 25;
 constexpr size_t most_bad = 300;   // the latest ones: keeps an ask in a long study as cheap as in a short one
 constexpr size_t most_kept = 100;  // of the best ones, so that the 25 of several objectives are chosen among more
@@ -71,14 +73,15 @@ class Tpe final : public Sampler {
     if (best_.seen() == 0 || best_.seen() < startup_) return draw_free(history.space, rng);
     std::vector<const Coordinates*> good;
     std::set<size_t> chosen;
-    for (const auto& entry : best_.kept().first(std::min((best_.seen() + 9) / 10, most_good))) {
+    const auto share = static_cast<size_t>(std::ceil(good_share * static_cast<double>(best_.seen())));
+    for (const auto& entry : best_.kept().first(std::min(share, most_good))) {
       good.push_back(&coordinates_[entry.position]);
       chosen.insert(entry.position);
     }
     std::vector<const Coordinates*> bad;
     for (size_t i = coordinates_.size(); i-- > 0 && bad.size() < most_bad;) {
       const Trial& trial = history.trials[i];
-      const bool counts = known(i) && !trial.interrupted() && trial.state != State::waiting;
+      const bool counts = known(i) && trial.state != State::waiting;
       if (counts && !chosen.contains(i)) bad.push_back(&coordinates_[i]);
     }
     return choose(history.space, Parzen(history.space, good), Parzen(history.space, bad), rng);
@@ -121,7 +124,7 @@ class Tpe final : public Sampler {
       seen.values.assign(directions.size(), trial.intermediate.rbegin()->second);
     }
     const bool bad = std::ranges::any_of(seen.values, [](double v) { return std::isnan(v); });
-    if (seen.values.size() != directions.size() || bad || trial.interrupted()) return std::nullopt;
+    if (seen.values.size() != directions.size() || bad) return std::nullopt;
     return losses(seen, directions);
   }
 

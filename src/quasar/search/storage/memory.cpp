@@ -1,6 +1,7 @@
 // Studies that end with the process: for tests, and for those who want no file.
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/search/storage.hpp"
@@ -46,11 +47,61 @@ class Memory final : public Storage {
   void finish(int64_t study, const Trial& trial) override {
     const std::scoped_lock lock(mutex_);
     Trial& mine = of(study).trials.at(static_cast<size_t>(trial.number));
-    if (mine.finished()) throw Error("trial " + std::to_string(trial.number) + " is finished already");
+    if (mine.state != State::running) throw Error("trial " + std::to_string(trial.number) + " is finished already, or waits");
     mine = trial;
   }
 
+  void release(int64_t study, const Trial& trial) override {
+    Trial& mine = change(study, trial, State::running, State::waiting);
+    mine.start.reset();
+  }
+
+  void resume(int64_t study, const Trial& trial) override {
+    Trial& mine = change(study, trial, State::waiting, State::running);
+    mine.start = trial.start;
+  }
+
+  std::unique_ptr<Hold> hold(const StudyRecord& study) override {
+    const std::scoped_lock lock(mutex_);
+    if (!held_->insert(study.id)) throw Error("the study '" + study.name + "' is in use by this process already");
+    return std::make_unique<Held>(held_, study.id);
+  }
+
  private:
+  class HeldStudies {
+   public:
+    bool insert(int64_t study) {
+      const std::scoped_lock lock(mutex_);
+      return studies_.insert(study).second;
+    }
+    void erase(int64_t study) {
+      const std::scoped_lock lock(mutex_);
+      studies_.erase(study);
+    }
+
+   private:
+    std::mutex mutex_;
+    std::set<int64_t> studies_;
+  };
+
+  // May outlive the storage.
+  struct Held final : Hold {
+    Held(std::shared_ptr<HeldStudies> all, int64_t study) : all_(std::move(all)), study_(study) {}
+    ~Held() override { all_->erase(study_); }
+
+   private:
+    std::shared_ptr<HeldStudies> all_;
+    int64_t study_;
+  };
+
+  Trial& change(int64_t study, const Trial& trial, State from, State to) {
+    const std::scoped_lock lock(mutex_);
+    Trial& mine = of(study).trials.at(static_cast<size_t>(trial.number));
+    if (mine.state != from) throw Error("trial " + std::to_string(trial.number) + " has another state");
+    mine.state = to;
+    return mine;
+  }
+
   struct Kept {
     StudyRecord record;
     std::vector<Trial> trials;
@@ -60,6 +111,7 @@ class Memory final : public Storage {
 
   std::mutex mutex_;
   std::vector<Kept> kept_;
+  std::shared_ptr<HeldStudies> held_ = std::make_shared<HeldStudies>();
 };
 
 }  // namespace

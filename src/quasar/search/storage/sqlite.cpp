@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/file_lock.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/optuna_rows.hpp"
 #include "quasar/search/optuna_schema.hpp"
@@ -97,21 +98,54 @@ class Sqlite final : public Storage {
       const Transaction transaction(sql_, "BEGIN IMMEDIATE");
       const std::string state = optuna::text_of(trial.state);
       const std::string end = optuna::text_of(trial.complete.value_or(now()));
-      soci::statement update =
-          (sql_.prepare << "UPDATE trials SET state = :t, datetime_complete = :e WHERE trial_id = :i AND state IN "
-                           "('RUNNING', 'WAITING')",
-           soci::use(state), soci::use(end), soci::use(trial.id));
-      update.execute(true);
-      if (update.get_affected_rows() != 1) {
-        throw Error("trial " + std::to_string(trial.number) + " in " + path_ + " was finished by another process", Blame::world);
-      }
+      change((sql_.prepare << "UPDATE trials SET state = :t, datetime_complete = :e WHERE trial_id = :i AND state = 'RUNNING'",
+              soci::use(state), soci::use(end), soci::use(trial.id)),
+             trial);
       writer_.values(trial);
       writer_.attributes(trial.id, trial);
       transaction.commit();
     });
   }
 
+  // As a trial that was enqueued: Optuna waits with parameters too, and takes them when it runs the trial.
+  void release(int64_t, const Trial& trial) override {
+    guarded([&] {
+      change(
+          (sql_.prepare << "UPDATE trials SET state = 'WAITING', datetime_start = NULL WHERE trial_id = :i AND state = 'RUNNING'",
+           soci::use(trial.id)),
+          trial);
+    });
+  }
+
+  void resume(int64_t, const Trial& trial) override {
+    guarded([&] {
+      const std::string begin = optuna::text_of(trial.start.value_or(now()));
+      change(
+          (sql_.prepare << "UPDATE trials SET state = 'RUNNING', datetime_start = :b WHERE trial_id = :i AND state = 'WAITING'",
+           soci::use(begin), soci::use(trial.id)),
+          trial);
+    });
+  }
+
+  std::unique_ptr<Hold> hold(const StudyRecord& study) override {
+    return std::make_unique<Held>(path_ + "-lock", "the study '" + study.name + "' in " + path_, study.id);
+  }
+
  private:
+  struct Held final : Hold {
+    Held(const std::string& file, const std::string& what, int64_t study)
+        : lock_(file, what, "wait until it has ended, or choose another study_name or output_dir", study) {}
+
+   private:
+    FileLock lock_;
+  };
+
+  void change(soci::statement update, const Trial& trial) const {
+    update.execute(true);
+    if (update.get_affected_rows() == 1) return;
+    throw Error("trial " + std::to_string(trial.number) + " in " + path_ + " was changed by another process", Blame::world);
+  }
+
   // Rolls back unless committed. Writers begin IMMEDIATE: whoever takes the write lock at once never deadlocks.
   class Transaction {
    public:

@@ -124,11 +124,14 @@ class TwoStage final : public Strategy {
     return result;
   }
 
-  // Configurations with a fine-tuning of their own need not share the winner's calibration.
+  // Configurations with a fine-tuning of their own need not share the winner's calibration. Those without were the first stage's.
   static void try_enqueued(const Workbench& bench, size_t i) {
     std::vector<search::Space> all = bench.spaces.each;
     all.insert(all.end(), bench.spaces.calibration.begin(), bench.spaces.calibration.end());
-    const auto points = enqueued(bench.job, bench.spaces.each[i], all);
+    Job tuned = bench.job;
+    std::erase_if(tuned.enqueue,
+                  [&](const Json& configuration) { return quant::without_rounding(configuration) == configuration; });
+    const auto points = enqueued(tuned, bench.spaces.each[i], all);
     if (points.empty()) return;
     Nothing nothing;
     const search::RunOptions options{.seed = bench.job.seed,
@@ -138,8 +141,8 @@ class TwoStage final : public Strategy {
                                      .listener = bench.listener,
                                      .stop = bench.stop,
                                      .begin = bench.begin};
-    const search::StopConditions none;
-    search::run(options, bench.study, bench.spaces.each[i], nothing, none, bench.objective);
+    const auto conditions = search::stop_conditions(what_is_left(bench));
+    search::run(options, bench.study, bench.spaces.each[i], nothing, conditions, bench.objective);
   }
 
   // Limits on numbers of trials and candidates hold for both stages together.

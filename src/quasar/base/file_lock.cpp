@@ -1,0 +1,80 @@
+#include "quasar/base/file_lock.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "quasar/base/error.hpp"
+
+namespace quasar {
+namespace {
+
+// A record says in words who holds it; the words are for people, the lock on its bytes is what counts.
+constexpr size_t record_size = 128;
+using Record = std::array<char, record_size>;
+
+struct flock lock_of(short type, int64_t record) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(record) * static_cast<off_t>(record_size);
+  lock.l_len = static_cast<off_t>(record_size);
+  return lock;
+}
+
+std::string this_process() {
+  std::array<char, 64> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> time{};
+  std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S UTC", &utc);
+  return "process " + std::to_string(::getpid()) + " on " + host.data() + " since " + time.data();
+}
+
+void write_record(int file, int64_t record, const std::string& words) {
+  Record bytes;
+  bytes.fill(' ');
+  bytes.back() = '\n';
+  std::copy_n(words.begin(), std::min(words.size(), record_size - 1), bytes.begin());
+  // The words are a courtesy: where they cannot be written, the lock holds all the same.
+  if (::pwrite(file, bytes.data(), bytes.size(), lock_of(F_WRLCK, record).l_start) < 0) return;
+}
+
+std::string read_record(int file, int64_t record) {
+  Record bytes{};
+  const auto count = ::pread(file, bytes.data(), bytes.size(), lock_of(F_WRLCK, record).l_start);
+  const std::string words(bytes.data(), count > 0 ? static_cast<size_t>(count) : 0);
+  const size_t end = words.find_last_not_of(std::string(" \n\0", 3));
+  return end == std::string::npos ? "another process" : words.substr(0, end + 1);
+}
+
+}  // namespace
+
+FileLock::FileLock(const std::filesystem::path& file, const std::string& what, const std::string& way_out, int64_t record)
+    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)), record_(record) {
+  if (file_ < 0) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), Blame::world);
+  struct flock lock = lock_of(F_WRLCK, record);
+  if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) {
+    write_record(file_, record, this_process());
+    return;
+  }
+  const int code = errno;
+  const std::string holder = read_record(file_, record);
+  ::close(file_);
+  if (code == EAGAIN || code == EACCES) throw Error(what + " is in use by " + holder + "; " + way_out);
+  throw Error("cannot lock '" + file.string() + "': " + std::strerror(code), Blame::world);
+}
+
+FileLock::~FileLock() {
+  write_record(file_, record_, "");
+  ::close(file_);
+}
+
+}  // namespace quasar

@@ -1,0 +1,66 @@
+// Where a model runs: the processor, or an accelerator through one of ONNX Runtime's execution providers.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "quasar/base/json.hpp"
+
+namespace quasar::runtime {
+
+struct Device {
+  std::string kind = "cpu";  // cpu or cuda
+  int index = 0;             // which of them; 0 for cpu
+
+  bool is_cpu() const { return kind == "cpu"; }
+  std::string name() const;  // "cpu", "cuda:1"
+  bool operator==(const Device&) const = default;
+};
+
+// "cpu", "cuda" (the first), "cuda:1", "cuda:0,1", or a list of these. Throws Error for other words and for a device given twice.
+std::vector<Device> parse_devices(const Json& words);
+
+// The kinds of devices that sessions can be opened on here, {"cpu"} or {"cpu", "cuda"}: ONNX Runtime was built for them, and what
+// they need is installed.
+std::vector<std::string> device_kinds();
+
+// Throws Error, which names the kinds that there are, unless sessions can be opened on the device here: its execution provider is
+// built in, its libraries are installed, and the device exists.
+void check_device(const Device& device);
+
+// Lends devices to trials: the one with the fewest trials on it, in turn among equals. Thread-safe.
+class DeviceRing {
+ public:
+  // `devices` must not be empty.
+  explicit DeviceRing(std::vector<Device> devices);
+
+  // Given back at the end of its life.
+  class Loan {
+   public:
+    Loan(DeviceRing& ring, size_t place) : ring_(ring), place_(place) {}
+    ~Loan() { ring_.give_back(place_); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    const Device& device() const { return ring_.devices_[place_]; }
+
+   private:
+    DeviceRing& ring_;
+    size_t place_;
+  };
+  Loan take();
+
+  size_t size() const { return devices_.size(); }
+  const Device& first() const { return devices_.front(); }
+
+ private:
+  void give_back(size_t place);
+
+  const std::vector<Device> devices_;
+  std::mutex guard_;
+  std::vector<size_t> on_it_;  // trials, by device
+  size_t next_ = 0;
+};
+
+}  // namespace quasar::runtime

@@ -1,0 +1,117 @@
+// What `quasar search --dry-run` says.
+#include <algorithm>
+#include <set>
+
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/tune/search.hpp"
+#include "quasar/tune/setting.hpp"
+#include "quasar/tune/variants.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Seconds of one trial: as the user expects it, as earlier trials took, or from the float model's own time.
+double seconds_per_trial(const Job& job, const Setting& setting) {
+  if (job.expected_seconds > 0) return job.expected_seconds;
+  std::vector<double> took;
+  for (const auto& trial : setting.earlier) {
+    if (const auto seconds = trial.seconds()) took.push_back(*seconds);
+  }
+  if (took.empty()) {
+    const auto one = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
+    return one * static_cast<double>(setting.samples.evaluation->size());
+  }
+  std::ranges::nth_element(took, took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2));
+  return took[took.size() / 2];
+}
+
+// Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
+uint64_t trials_of(const Job& job, const Spaces& spaces) {
+  uint64_t points = 0, calibrations = 0;
+  bool finite = true;
+  for (size_t i = 0; i < spaces.each.size(); ++i) {
+    finite = finite && spaces.each[i].valid();
+    points += spaces.each[i].valid().value_or(0);
+    calibrations += spaces.calibration[i].valid().value_or(0);
+  }
+  const auto wanted = trials_wanted(job);
+  if (job.strategy == "two_stage")
+    return calibrations +
+           static_cast<uint64_t>(wanted.value_or(static_cast<int64_t>(points / std::max<uint64_t>(calibrations, 1))));
+  if (!wanted) return points;
+  return finite ? std::min(points, static_cast<uint64_t>(*wanted)) : static_cast<uint64_t>(*wanted);
+}
+
+}  // namespace
+
+namespace {
+
+constexpr double most_calibration_s = 20;   // that a dry run spends
+constexpr size_t most_plans = 2000;         // that it makes
+constexpr double runs_per_observation = 3;  // of a sample: taps and histograms cost about two more
+
+// How many different models the calibrations of each space make, by making their plans; null where that would take long.
+std::vector<Json> distinct_plans(const Setting& setting) {
+  std::vector<Json> out(setting.spaces.calibration.size());
+  uint64_t points = 0;
+  for (const auto& space : setting.spaces.calibration) points += space.size().value_or(most_plans + 1);
+  const double run_s = runtime::latency(setting.model, *setting.samples.calibration, 3, 1).median_ms / 1000;
+  const double calibration_s = runs_per_observation * run_s * static_cast<double>(setting.samples.calibration->size());
+  if (points > most_plans || calibration_s > most_calibration_s) return out;
+  Variants variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const search::Space& space = setting.spaces.calibration[i];
+    if (space.empty()) continue;
+    std::set<std::string> hashes;
+    for (uint64_t k = 0; k < *space.size(); ++k) {
+      const search::Point point = space.at(k);
+      if (!space.refused(point).empty()) continue;
+      try {
+        const quant::Plan plan = variants.plan(quant::parse_config(words_of(space, point)), *setting.target);
+        require_quantized(plan);
+        hashes.insert(quant::hash_of(plan));
+      } catch (const Error&) {  // the trial will fail, and say why
+      }
+    }
+    out[i] = hashes.size();
+  }
+  return out;
+}
+
+// Trials whose model is another one's cost nothing.
+double executed_of(const Job& job, const Spaces& spaces, const std::vector<Json>& plans, uint64_t trials) {
+  double points = 0, models = 0;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const auto size = spaces.calibration[i].valid();
+    if (plans[i].is_null() || !size || spaces.fine_tuning[i] || job.strategy == "two_stage") return static_cast<double>(trials);
+    points += static_cast<double>(*size);
+    models += plans[i].get<double>();
+  }
+  return points > 0 ? static_cast<double>(trials) * models / points : static_cast<double>(trials);
+}
+
+}  // namespace
+
+Json dry_run(const Job& job) {
+  Setting setting = prepare(job);
+  const data::Splits& samples = setting.samples;
+  const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
+  const uint64_t trials = trials_of(job, setting.spaces);
+  const std::vector<Json> plans = distinct_plans(setting);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (!setting.spaces.facts[i].empty()) setting.spaces.facts[i]["plans"] = plans[i];
+  }
+  Json facts{
+      {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
+  if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
+  if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
+  facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
+  if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
+  facts["expected_s"] =
+      seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials) / static_cast<double>(job.n_jobs);
+  if (!job.warm_start.empty()) facts["warm_start"] = warm_start_facts(setting);
+  facts["warnings"] = job.warnings;
+  return facts;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,143 @@
+// The keys of a configuration that say what may vary, and who decides what is tried next.
+#include <algorithm>
+
+#include "quasar/quant/option_keys.hpp"
+#include "quasar/quant/recipes.hpp"
+#include "quasar/quant/rounding_config.hpp"
+#include "quasar/search/pruner.hpp"
+#include "quasar/search/sampler.hpp"
+#include "quasar/tune/job_parts.hpp"
+#include "quasar/tune/preset.hpp"
+#include "quasar/tune/spaces.hpp"
+#include "quasar/tune/strategy.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// What the sampler and the strategy of this name will be in a later version.
+const std::vector<std::string> later_samplers{"PartialFixed"};
+const std::vector<std::string> later_strategies{"sigopt"};
+
+}  // namespace
+
+// The sampler by name, or as {name: …, option: value}: options are checked here, before anything runs.
+void read_sampler(Job& job, const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("search_algo is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  job.search_algo = search::samplers::table().resolve(name.get<std::string>(), later_samplers);
+  search::samplers::table().make(job.search_algo, options);
+  job.sampler_options = options;
+}
+
+// A name, or {name: …, option: value}: checked here, so that a wrong option is found before anything runs.
+Json pruner_of(const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("pruner is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  search::pruners::table().make(name.get<std::string>(), options);
+  return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
+}
+
+Json with_named_spaces(Json words) {
+  if (!words.contains("search_spaces") || !words["search_spaces"].is_array()) return words;
+  for (Json& space : words["search_spaces"]) {
+    if (space.is_string()) space = presets::table().make(space.get<std::string>())->words().value("search_space", Json::object());
+  }
+  return words;
+}
+
+namespace {
+
+// Recipes that the user decides are single choices of the search space.
+void fix_recipes(Json& space, const Json& recipes) {
+  if (!recipes.is_object()) throw Error("recipes must be a mapping, not " + recipes.dump());
+  Json rest = Json::object();
+  for (const auto& [name, value] : recipes.items()) {
+    if (name == "smooth_quant") {
+      space["include_sq"] = Json::array({value});
+    } else if (name == "smooth_quant_args") {
+      for (const auto& [option, given] : value.items()) {
+        if (option != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + option + "'; known: alpha");
+        if (given == "auto") throw Error("recipes.smooth_quant_args.alpha: 'auto' is not yet supported; give a number or a list");
+        space["SmoothAlpha"] = given.is_array() ? given : Json::array({given});
+      }
+    } else {
+      rest[name] = value;
+    }
+  }
+  quant::recipes_off(rest);
+  for (const auto& [name, value] : rest.items()) space[name] = Json::array({value});
+}
+
+}  // namespace
+
+void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
+  const Json several = keys.json("search_spaces");
+  if (!several.is_null()) {
+    if (keys.has("search_space")) throw Error("search_space and search_spaces are given; keep one of them");
+    if (!several.is_array() || several.empty())
+      throw Error("search_spaces must be a list of search spaces, not " + several.dump());
+    for (const Json& space : several) job.spaces.push_back(space);
+  } else {
+    job.spaces.push_back(keys.has("search_space") ? keys.json("search_space") : strategy.default_space(job.target));
+  }
+  if (job.spaces[0].is_null())
+    throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
+  for (Json& space : job.spaces) {
+    if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
+    check_nested("search_space", space, quant::option_keys());
+    if (keys.has("calibration_sampling_size")) {
+      const Json sizes = keys.json("calibration_sampling_size");
+      space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
+    }
+    for (auto& note : quant::notes_on_inert_options(space)) {
+      if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
+    }
+  }
+  if (!keys.has("recipes") || job.spaces[0].empty()) return;  // the strategy makes its own space, recipes and all
+  for (Json& space : job.spaces) fix_recipes(space, keys.json("recipes"));
+}
+
+std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
+  const bool has_space = keys.has("search_space") || keys.has("search_spaces");
+  std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
+  if (!tuning.strategy.empty()) name = tuning.strategy;
+  if (keys.flag("two_stage_search")) name = "two_stage";
+  if (keys.has("strategy")) name = keys.text("strategy");
+  return strategies::table().resolve(name, later_strategies);
+}
+
+// Without fine-tuning there is one stage only.
+void check_stages(Job& job) {
+  if (job.strategy != "two_stage" || std::ranges::any_of(job.spaces, has_fine_tuning)) return;
+  job.strategy = "flat";
+  job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");
+}
+
+// The exit policy holds for every strategy; what would have no effect is an error.
+void apply_tuning_keys(Job& job, const Options& keys) {
+  if (job.tuning.given && !job.criterion)
+    throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
+  if (keys.has("quant_level") && keys.has("strategy"))
+    throw Error("quant_level and strategy both name a strategy; keep one of them");
+  if (!job.spaces.front().empty() && (keys.has("op_type_dict") || keys.has("op_name_dict"))) {
+    throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
+                job.strategy + " has a space of its own");
+  }
+  if (!keys.has("tuning_criterion")) return;
+  const Json kwargs = keys.json("tuning_criterion").value("strategy_kwargs", Json::object());
+  for (const auto& [name, value] : kwargs.items()) {
+    const std::string owner = name == "confidence_batches" ? "mse_v2" : name == "hawq_v2_loss" ? "hawq_v2" : "sigopt";
+    if (owner != job.strategy)
+      throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
+  }
+  if (job.n_trials == 0) job.n_trials = job.tuning.max_trials;
+  if (job.tuning.timeout == 0) return;
+  if (job.stop.is_null()) job.stop = Json::object();
+  job.stop["time_limit"] = job.tuning.timeout;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,67 @@
+#include "quasar/tune/past_study.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<std::string> databases(const std::string& place) {
+  if (place.find("://") != std::string::npos) return {place};
+  if (!fs::exists(place)) throw Error("there is no '" + place + "'");
+  if (!fs::is_directory(place)) return {place};
+  std::vector<std::string> files;
+  for (const auto& file : fs::directory_iterator(place)) {
+    if (file.path().extension() == ".db") files.push_back(file.path().string());
+  }
+  if (files.empty()) throw Error(place + " holds no study (no .db file)");
+  std::ranges::sort(files);
+  return files;
+}
+
+struct Found {
+  std::string database;
+  search::StudyRecord record;
+};
+
+Found chosen(const std::string& place, const std::string& name, const std::vector<Found>& all) {
+  if (all.empty()) throw Error(place + " holds no study");
+  std::vector<Found> matching;
+  std::vector<std::string> names, described;
+  for (const auto& found : all) {
+    names.push_back(found.record.name);
+    described.push_back("'" + found.record.name + "' in " + found.database);
+    if (name.empty() || found.record.name == name) matching.push_back(found);
+  }
+  if (matching.size() == 1) return matching.front();
+  if (matching.empty())
+    throw Error("there is no study '" + name + "' in " + place + "; there are " + joined(described) + did_you_mean(name, names));
+  throw Error(place + " holds several studies: " + joined(described) + "; name the database file" +
+              (name.empty() ? " and the study (study_name)" : ""));
+}
+
+}  // namespace
+
+PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred) {
+  std::vector<Found> all;
+  for (const auto& database : databases(place)) {
+    for (const auto& record : search::open_storage(database)->studies()) all.push_back({database, record});
+  }
+  const Found found = chosen(place, name.empty() && all.size() > 1 ? preferred : name, all);
+  return {found.record, search::open_storage(found.database)->trials(found.record.id), found.database};
+}
+
+Json words_of_trial(const std::string& place, const std::string& study, int64_t number) {
+  const PastStudy past = past_study(place, study);
+  for (const auto& trial : past.trials) {
+    if (trial.number != number) continue;
+    if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");
+    throw Error("trial " + std::to_string(number) + " of the study in " + past.where + " did not finish");
+  }
+  throw Error("the study in " + past.where + " has no trial " + std::to_string(number));
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,72 @@
+#include "quasar/tune/setting.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "quasar/graph/load.hpp"
+#include "quasar/quant/node_names.hpp"
+#include "quasar/runtime/device.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/tune/warm_start.hpp"
+
+namespace quasar::tune {
+namespace {
+
+data::Splits open_data(const Job& job, const graph::Model& model) {
+  if (!job.split.is_null()) return data::split(data::open(job.data, model.inputs, job.base), job.split);
+  data::Splits splits;
+  splits.calibration = data::open(job.calibration, model.inputs, job.base);
+  splits.evaluation = data::open(job.evaluation, model.inputs, job.base);
+  if (!job.holdout.is_null()) splits.holdout = data::open(job.holdout, model.inputs, job.base);
+  return splits;
+}
+
+}  // namespace
+
+Setting prepare(const Job& job) {
+  Setting setting;
+  for (const auto& device : job.devices) runtime::check_device(device);
+  setting.spaces = read_spaces(job);
+  setting.strategy = strategies::table().make(job.strategy);
+  setting.strategy->check(job, setting.spaces);
+  setting.earlier = earlier_trials(job);
+  setting.target = quant::targets::table().make(job.target);
+  setting.original = graph::load(job.model);
+  setting.model = runtime::prepare(setting.original);
+  setting.spaces.extend([&](size_t i) { return setting.strategy->space_of(job, job.spaces[i], setting.model, *setting.target); });
+  const quant::NodeNames names(setting.original, setting.model);
+  for (const auto& [said, config] : setting.spaces.names) names.resolved(config);
+  for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
+    setting.spaces.needs.add(quant::parse_config(words));
+  setting.samples = open_data(job, setting.model);
+  return setting;
+}
+
+Json warm_start_facts(const Setting& setting) {
+  const auto& [spaces, earlier] = std::tie(setting.spaces, setting.earlier);
+  size_t inside = 0;
+  for (const auto& trial : earlier) {
+    const auto fits = [&](const search::Space& space) { return !fitting({&trial, 1}, space).empty(); };
+    inside += std::ranges::any_of(spaces.each, fits) || std::ranges::any_of(spaces.calibration, fits) ? 1 : 0;
+  }
+  return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
+}
+
+void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
+  for (const Json& facts : setting.spaces.facts) {
+    if (facts.empty()) continue;
+    tell(log, Level::info, "search space: " + facts.dump());
+    for (const auto& [why, count] : facts["why"].items())
+      tell(log, Level::warning, count.dump() + " combinations are left out: " + why);
+  }
+  if (job.translated) {
+    for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
+  }
+  if (job.warm_start.empty()) return;
+  const Json facts = warm_start_facts(setting);
+  tell(log, Level::info,
+       "warm start: " + facts["inside"].dump() + " trials of " + job.warm_start + " teach the sampler, " +
+           facts["outside"].dump() + " lie outside the space");
+}
+
+}  // namespace quasar::tune

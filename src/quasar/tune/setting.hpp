@@ -1,0 +1,34 @@
+// What a job needs before its first trial: everything that can be wrong is found here, and nothing is written.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "quasar/base/log.hpp"
+#include "quasar/data/dataset.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/tune/spaces.hpp"
+#include "quasar/tune/strategy.hpp"
+
+namespace quasar::tune {
+
+struct Setting {
+  Spaces spaces;
+  std::unique_ptr<Strategy> strategy;
+  std::unique_ptr<quant::Target> target;
+  graph::Model original, model;  // as it came, and after clean-up
+  data::Splits samples;
+  std::vector<search::Trial> earlier;  // of the study that warm_start names
+};
+
+// Loads and checks whatever can be wrong, without writing anything.
+Setting prepare(const Job& job);
+
+// What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
+void tell_spaces(const Job& job, const Setting& setting, const Log& log);
+
+// {trials, inside, outside}: of the study that warm_start names, how many lie in some space.
+Json warm_start_facts(const Setting& setting);
+
+}  // namespace quasar::tune

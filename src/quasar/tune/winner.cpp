@@ -1,0 +1,84 @@
+#include "quasar/tune/winner.hpp"
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/base/yaml.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/tune/flips.hpp"
+#include "quasar/tune/portrait.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+namespace {
+
+// Of an interrupted search, within half a second.
+runtime::Latency latency_of(const Laboratory& lab, const graph::Model& model, const std::stop_token& stop) {
+  const auto measured = [&](double seconds) { return runtime::latency(model, lab.samples, 50, seconds, lab.devices.first()); };
+  try {
+    const CancelScope scope(stop);
+    return measured(30);
+  } catch (const Cancelled&) {
+    return measured(0.5);
+  }
+}
+
+// null: this process did not score the trial, or its outputs are no classes.
+Json flips(const Laboratory& lab, int64_t trial, const data::Dataset& samples) {
+  const auto scores = lab.book.by_sample(trial);
+  const eval::Scores& reference = lab.evaluator.reference();
+  const std::string& metric = lab.job.metrics.front();
+  if (!scores || !scores->contains(metric) || !reference.contains(metric)) return nullptr;
+  return flips_of(samples, reference.at(metric), scores->at(metric));
+}
+
+}  // namespace
+
+Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples,
+                      const std::stop_token& stop) {
+  Winner winner;
+  winner.trial = trial;
+  winner.config = config_of(lab, trial);
+  const quant::Plan plan = plan_of(lab, winner.config);
+  const auto built = lab.book.model(trial.number);
+  const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
+  const fs::path path = lab.job.output_dir / "best.onnx";
+  graph::save(model, path, external(winner.config));
+  winner.bytes = fs::file_size(path);
+  const auto known = lab.book.find(trial.number);
+  winner.metrics = known ? *known : lab.evaluator.score(model, cores(), lab.devices.first());
+  winner.latency = latency_of(lab, model, stop);
+  std::vector<std::string> nodes;
+  for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
+  const auto kernels = runtime::runs_quantized(model, nodes);
+  for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
+  winner.float_nodes += plan.skipped.size();
+  const Json rounding = trial.user_attributes.value("rounding", Json());
+  const auto graph = lab.variants.graph_of(winner.config);
+  const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
+  winner.layers = layers_of(sitter);
+  winner.ranges = ranges_of(sitter, winner.layers);
+  winner.flips = flips(lab, trial.number, *samples.evaluation);
+  Json params = Json::object();
+  for (const auto& [name, value] : trial.point.values()) params[name] = value;
+  write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
+  write_file(lab.job.output_dir / "best_config.yaml", to_yaml(quant::to_json(winner.config)));
+  return winner;
+}
+
+void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples, const std::stop_token& stop) {
+  if (!samples.holdout || !summary.best) return;
+  try {
+    const CancelScope scope(stop);
+    const eval::Evaluator evaluator(lab.model, samples.holdout,
+                                    {.metrics = lab.job.metrics,
+                                     .memory_limit = lab.job.memory_limit,
+                                     .spill = lab.job.temp_dir,
+                                     .device = lab.devices.first()});
+    summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores(), lab.devices.first());
+    summary.baseline.holdout = evaluator.reference();
+  } catch (const Cancelled&) {
+  }
+}
+
+}  // namespace quasar::tune
