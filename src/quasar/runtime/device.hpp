@@ -22,8 +22,7 @@ struct Device {
 // "cpu", "cuda" (the first), "cuda:1", "cuda:0,1", or a list of these. Throws Error for other words and for a device given twice.
 std::vector<Device> parse_devices(const Json& words);
 
-// The kinds of devices that sessions can be opened on here, {"cpu"} or {"cpu", "cuda"}: ONNX Runtime was built for them, and what
-// they need is installed.
+// The kinds of devices that sessions can be opened on here: {"cpu"} or {"cpu", "cuda"}.
 std::vector<std::string> device_kinds();
 
 // Throws Error, which names the kinds that there are, unless sessions can be opened on the device here: its execution provider is

@@ -2,23 +2,19 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/search/claims.hpp"
+#include "quasar/search/proposals.hpp"
 #include "quasar/search/tracker.hpp"
 
 namespace quasar::search {
 namespace {
-
-constexpr uint64_t most_attempts = 1000;  // to draw a point that the space does not refuse
-constexpr uint64_t most_asked_anew = 20;  // for a point whose result is not known yet
 
 class Loop {
  public:
@@ -27,20 +23,15 @@ class Loop {
       : options_(options),
         study_(study),
         space_(space),
-        sampler_(sampler),
         conditions_(conditions),
         objective_(objective),
         stop_(options.stop, deadline_of(conditions, begin_)),
         claims_(study.trials()),
+        proposals_(options, study, space, sampler),
         tracker_(study.trials(), options.stage, study.directions().front()) {
-    sampler_.check(space);
-    check_objectives(sampler_, study_.directions());
+    sampler.check(space);
+    check_objectives(sampler, study_.directions());
     study_.check(space);
-    for (const int64_t number : study_.waiting(space, options.stage)) again_.push_back(number);
-    for (const Point& point : options.first) {
-      space.check(point);
-      if (!tried(point) && std::find(first_.begin(), first_.end(), point) == first_.end()) first_.push_back(point);
-    }
     for (const auto& condition : conditions_) {
       if (const auto limit = condition->limit()) total_ = std::min(*limit, total_.value_or(*limit));
     }
@@ -96,13 +87,6 @@ class Loop {
 
   double seconds() const { return std::chrono::duration<double>(Deadline::Clock::now() - begin_).count(); }
 
-  // Or will be, because it was interrupted.
-  bool tried(const Point& point) const {
-    return std::ranges::any_of(study_.trials(), [&](const Trial& t) {
-      return (t.finished() || std::ranges::find(again_, t.number) != again_.end()) && t.point == point;
-    });
-  }
-
   void work() {
     try {
       while (auto job = ask()) tell(attempt(*job));
@@ -133,12 +117,8 @@ class Loop {
   }
 
   std::unique_ptr<MyJob> start() {
-    if (!again_.empty()) {
-      const Trial& trial = study_.resume(again_.front());
-      again_.pop_front();
-      return begun(trial);
-    }
-    const auto point = next_point();
+    if (const auto number = proposals_.again()) return begun(study_.resume(*number));
+    const auto point = proposals_.next();
     if (!point) {
       end_ = {RunResult::End::exhausted, "every point of the search space was tried"};
       changed_.notify_all();
@@ -160,47 +140,6 @@ class Loop {
       if (auto reason = condition->met(progress)) return reason;
     }
     return std::nullopt;
-  }
-
-  std::optional<Point> next_point() {
-    if (!first_.empty()) {
-      const Point out = first_.front();
-      first_.pop_front();
-      return out;
-    }
-    const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
-    std::optional<Point> known;
-    for (uint64_t attempt = 0; attempt < most_attempts; ++attempt) {
-      // A stream of its own, not that of the objective.
-      Rng rng(seed_of(seed_of(options_.seed, number), 1 + attempt));
-      auto point = attempt < most_attempts / 10 ? sampled(rng) : space_.sample(rng);
-      if (!point) return known;
-      if (!space_.refused(*point).empty()) continue;
-      const bool insists = known == point;  // a grid gives the same answer again
-      if (attempt >= most_asked_anew || insists || !is_known(*point)) return point;
-      known = std::move(point);
-    }
-    throw Error("of " + std::to_string(most_attempts) + " points drawn from the search space none is possible");
-  }
-
-  // Some trial of the study, running ones too, has the point's result already.
-  bool is_known(const Point& point) {
-    if (!options_.likeness) return false;
-    const auto trials = study_.trials();
-    for (; looked_at_ < trials.size(); ++looked_at_) known_.insert(options_.likeness(trials[looked_at_].point));
-    return known_.contains(options_.likeness(point));
-  }
-
-  std::optional<Point> sampled(Rng& rng) {
-    return sampler_.next({space_, history(), study_.directions(), options_.cost, options_.seed}, rng);
-  }
-
-  // The study's trials, those of an earlier study before them.
-  std::span<const Trial> history() {
-    if (options_.prior.empty()) return study_.trials();
-    together_.assign(options_.prior.begin(), options_.prior.end());
-    together_.insert(together_.end(), study_.trials().begin(), study_.trials().end());
-    return together_;
   }
 
   // The trial's end; without the lock, this is where the time goes.
@@ -302,7 +241,6 @@ class Loop {
   const RunOptions& options_;
   Study& study_;
   const Space& space_;
-  Sampler& sampler_;
   const StopConditions& conditions_;
   const Objective& objective_;
   const Deadline::Clock::time_point begin_ = options_.begin;
@@ -310,12 +248,8 @@ class Loop {
 
   std::mutex mutex_;  // guards everything below, the study and the sampler
   Claims claims_;
+  Proposals proposals_;
   Tracker tracker_;
-  std::deque<int64_t> again_;  // trials that an earlier run began and did not end
-  std::deque<Point> first_;
-  std::vector<Trial> together_;
-  std::set<std::string> known_;  // likenesses of the first looked_at_ trials
-  size_t looked_at_ = 0;
   std::map<int64_t, std::vector<Trial>> waiting_;  // duplicates of trials that are still running
   std::optional<std::pair<RunResult::End, std::string>> end_;
   std::optional<uint64_t> total_;
