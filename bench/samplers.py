@@ -176,7 +176,7 @@ def table(ours, theirs):
         functions = list(dict.fromkeys(f for s, f, _ in mine if s == sampler))
         if not functions:
             continue
-        print(f"### {title}\n| function |" + "".join(f" {n}: Quasar | Optuna |" for n in LOOKS) + "\n|---" * (1 + 2 * len(LOOKS)) + "|")
+        print(f"### {title}\n| function |" + "".join(f" {n}: Quasar | Optuna |" for n in LOOKS) + "\n" + "|---" * (1 + 2 * len(LOOKS)) + "|")
         for function in functions:
             row = [cell(side.get((sampler, function, n))) for n in LOOKS for side in (mine, others)]
             print(f"| {function} | " + " | ".join(row) + " |")
