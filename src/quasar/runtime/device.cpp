@@ -78,7 +78,9 @@ std::string obstacle(const Device& device) {
     Ort::SessionOptions options;
     append_provider(options, device);
   } catch (const Ort::Exception& e) {
-    return shortened(e.what());
+    const std::string text = shortened(e.what()), marker = " FAIL : ";
+    const size_t at = text.rfind(marker);
+    return at == std::string::npos ? text : text.substr(at + marker.size());
   }
   return "";
 }
