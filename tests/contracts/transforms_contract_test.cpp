@@ -2,41 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
-#include "quasar/data/dataset.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/transform.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "unit/quant/random_dataset.hpp"
 #include "unit/quant/sample_models.hpp"
 
 namespace quasar::quant {
 namespace {
-
-class RandomSamples final : public data::Dataset {
- public:
-  explicit RandomSamples(const graph::Model& model) : inputs_(model.inputs) {}
-  size_t size() const override { return 6; }
-  data::Sample at(size_t index) const override {
-    std::mt19937 random(static_cast<uint32_t>(index + 1));
-    std::normal_distribution<float> normal(0.3F, 1);
-    data::Sample out;
-    for (const auto& input : inputs_) {
-      Shape shape = *input.shape;
-      for (auto& size : shape) size = std::max<int64_t>(size, 1);
-      std::vector<float> values(count_of(shape));
-      for (auto& value : values) value = normal(random);
-      out.push_back(Tensor::of(shape, values));
-    }
-    return out;
-  }
-  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
-  std::string source() const override { return "test"; }
-
- private:
-  std::vector<graph::Value> inputs_;
-};
 
 // Convolutions through everything that equalization passes, with weights that two layers share.
 graph::Model long_chain(uint32_t seed) {
@@ -72,6 +47,32 @@ graph::Model transformer(uint32_t seed) {
   return b.finish({b.node("Add", {b.node("MatMul", {wide, b.weights({20, 12})}), sum})});
 }
 
+// What rewrites of the graph look for: normalizations in parts, BatchNormalization behind Concat, means over images, a large
+// GlobalAveragePool, Split.
+graph::Model in_parts(uint32_t seed) {
+  Builder b(seed);
+  const auto scalar = [&](float value) { return b.constant(Tensor::scalar(value)); };
+  const auto x = b.input("x", {1, 6, 30, 30});
+  const std::vector<graph::Attribute> spatial{{"axes", std::vector<int64_t>{2, 3}}};
+  const auto centred = b.node("Sub", {x, b.node("ReduceMean", {x}, spatial)});
+  const auto square = seed % 2 == 0 ? b.node("Mul", {centred, centred}) : b.node("Pow", {centred, scalar(2)});
+  const auto deviation = b.node("Sqrt", {b.node("Add", {b.node("ReduceMean", {square}, spatial), scalar(1e-5F)})});
+  const auto scaled = b.node("Mul", {b.node("Div", {centred, deviation}), b.weights({1, 6, 1, 1}, 0.3F, 1)});
+  const auto normal = b.node("Add", {scaled, b.weights({6, 1, 1})});
+  const auto length = b.node("ReduceL2", {normal}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{1}}});
+  const auto bounded = b.node("Clip", {length, scalar(1e-12F)});
+  const auto unit = b.node("Div", {normal, b.node("Expand", {bounded, b.node("Shape", {normal})})});
+  const auto both = b.node("Concat", {unit, x}, {{"axis", int64_t{1}}});
+  const auto batch = b.node("BatchNormalization", {both, b.weights({12}, 0.2F, 1), b.weights({12}), b.weights({12}),
+                                                   b.constant(Tensor::of({12}, std::vector<float>(12, 0.7F)))});
+  b.node("Split", {b.node("Relu", {batch})}, {{"axis", int64_t{1}}}, 3);
+  b.node("Split", {"Split_0_out2", b.constant(Tensor::of<int64_t>({2}, {1, 3}))}, {{"axis", int64_t{-3}}}, 2);
+  const auto pooled = b.node("GlobalAveragePool", {"Split_0_out1"});
+  const auto mean = b.node("ReduceMean", {"Split_0_out"}, {{"axes", std::vector<int64_t>{-1, 2}}, {"keepdims", int64_t{0}}});
+  const auto first = b.node("Gemm", {mean, b.weights({4, 3})}), second = b.node("Conv", {pooled, b.weights({2, 4, 1, 1})});
+  return b.finish({first, second, "Split_1_out1", b.node("ReduceMean", {"Split_1_out"}, spatial)});
+}
+
 std::vector<std::pair<std::string, graph::Model>> models() {
   std::vector<std::pair<std::string, graph::Model>> out{{"separable", separable()},
                                                         {"residual", residual()},
@@ -81,6 +82,7 @@ std::vector<std::pair<std::string, graph::Model>> models() {
   for (uint32_t seed = 1; seed < 6; seed++) {
     out.emplace_back("long chain " + std::to_string(seed), long_chain(seed));
     out.emplace_back("transformer " + std::to_string(seed), transformer(seed));
+    out.emplace_back("in parts " + std::to_string(seed), in_parts(seed));
   }
   out.emplace_back("digits", runtime::prepare(graph::load(std::string(QUASAR_SOURCE_DIR) + "/examples/digits/digits.onnx")));
   return out;
@@ -129,6 +131,25 @@ TEST(TransformsContract, NoChangeMeansTheSameModel) {
       for (size_t i = 0; same && i < model.nodes.size(); i++)
         same = result.model.nodes[i].op_type == model.nodes[i].op_type && result.model.nodes[i].inputs == model.nodes[i].inputs;
       EXPECT_EQ(result.changes == 0, same) << name << " on " << which;
+    }
+  }
+}
+
+// Nodes that are gone have successors, which are there: users' names stay good.
+TEST(TransformsContract, SuccessorsAreThere) {
+  for (const auto& [name, entry] : transforms::table().items()) {
+    const auto transform = entry.make(Options(entry.options, Json::object(), name));
+    for (const auto& [which, model] : models()) {
+      const Transformed result = transformed(model, *transform);
+      const graph::Index index(result.model);
+      for (const auto& node : model.nodes) {
+        const auto became = result.became.find(node.name);
+        if (became == result.became.end()) {
+          EXPECT_TRUE(index.node(node.name) != nullptr || node.is("Shape")) << name << " on " << which << ": " << node.name;
+          continue;
+        }
+        for (const auto& successor : became->second) EXPECT_NE(index.node(successor), nullptr) << name << ": " << successor;
+      }
     }
   }
 }

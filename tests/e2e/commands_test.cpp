@@ -54,6 +54,38 @@ TEST(Commands, EverySchemeQuantizesTheDemo) {
   }
 }
 
+TEST(Commands, ModelsOfOperatorsOnCodes) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string(), config = (folder.path() / "config.yaml").string();
+  const std::string quantize = "quantize " + digits("digits.onnx") + " -o " + path + " --calib " + digits("calibration.npz");
+  write_file(config, "activation: Int8Spec\nweight: Int8Spec\nquant_format: QuantFormat.QOperator\nOptimizeModel: false\n");
+  const std::vector<std::string> right{" --scheme U8S8_CHANNEL --quant-format QOperator", " --config " + config};
+  for (const auto& how : right) {
+    ASSERT_EQ(run(quantize + how).code, 0) << how;
+    EXPECT_NE(read_file(path).find("QLinearConv"), std::string::npos);
+    const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
+                           " --metric agreement --json");
+    ASSERT_EQ(scored.code, 0) << scored.err;
+    EXPECT_GT(parse_json(scored.out, "stdout")["metrics"]["agreement"]["value"].get<double>(), 0.8) << how;
+  }
+  for (const char* how : {" --scheme A16W8 --quant-format QOperator", " --scheme XINT8 --target xint8 --quant-format QOperator",
+                          " --scheme A8W8 --quant-format QOp"}) {
+    const Ran ran = run(quantize + how);
+    EXPECT_EQ(ran.code, 1) << how;
+    EXPECT_NE(ran.err.find("quant_format"), std::string::npos) << ran.err;
+  }
+}
+
+TEST(Commands, InspectTakesAConfiguration) {
+  const Ran ran =
+      run("inspect " + digits("digits.onnx") +
+          " --scheme A8W8 --set 'specific_layer_config=[{spec: Int16Spec, nodes: [classifier]}]' --set 'exclude=[pool]'");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("specific_layer_config: Int16Spec"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("float: excluded"), std::string::npos) << ran.out;
+  EXPECT_EQ(run("inspect " + digits("digits.onnx") + " --set exclude=[pool]").code, 1);
+}
+
 TEST(Commands, FloatModelIsNeverOverwritten) {
   const TemporaryFolder folder;
   const auto model = folder.path() / "model.onnx";

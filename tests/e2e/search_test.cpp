@@ -111,6 +111,21 @@ TEST_F(Search, GridFindsTheBestAndCountsDuplicates) {
   EXPECT_NEAR(parse_json(evaluated.out, "stdout")["metrics"]["L2"]["value"].get<double>(), least, 1e-9);
 }
 
+// Format and clean-up are dimensions like others; what clean-up does not change is a duplicate, and nothing of a QOperator model
+// runs in float.
+TEST_F(Search, FormatAndCleanUpAreDimensions) {
+  const Ran ran =
+      search(words("  activation: [Int8Spec]\n  activation_params: {calibration_method: [MinMax], only_if: activation}\n"
+                   "  weight: [Int8Spec]\n  quant_format: [QOperator, QDQ]\n  OptimizeModel: [true, false]\n"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = this->result();
+  EXPECT_EQ(result["trials"]["requested"], 4);
+  EXPECT_EQ(result["trials"]["failed"], 0);
+  EXPECT_EQ(result["trials"]["duplicate"], 2);
+  EXPECT_EQ(result["best"]["params"]["quant_format"], "QOperator") << "both score alike to a step; the first one is kept";
+  EXPECT_EQ(result["best"]["operators"]["float"], 0);
+}
+
 TEST_F(Search, BestConfigurationMakesTheSameModelAgain) {
   ASSERT_EQ(search(words(small_space)).code, 0);
   const fs::path again = folder.path() / "again.onnx", trial = folder.path() / "trial.onnx";

@@ -56,6 +56,10 @@ class Rewriting {
     const auto found = plan_.nodes.find(node.name);
     if (found != plan_.nodes.end() && found->second.form != Form::pairs) return rewrite_on_its_own(node, found->second);
     const bool quantized = found != plan_.nodes.end();
+    if (plan_.relus.contains(node.name)) {
+      node.op_type = "Relu";
+      node.inputs.resize(1);
+    }
     if (quantized) {
       for (auto& input : node.inputs) read(input, node.name);
       const NodePlan& plan = found->second;

@@ -111,6 +111,13 @@ std::vector<OptionFact> option_facts() {
     facts.push_back({item.key, "alias", "", "", "another name of " + item.group + "." + item.parameter});
   facts.push_back({loops_key, "number", "until nothing changes", "until nothing changes",
                    "passes over the rules of shifts; what is not kept then is noted"});
+  facts.push_back({"quant_format", "format", "QDQ", "QDQ",
+                   "QDQ: pairs around operators; QOperator: operators on 8-bit codes (QLinearConv …), for ONNX Runtime's CPU"});
+  facts.push_back({"OptimizeModel", "switch", "on", "on",
+                   "ONNX Runtime's clean-up of the float graph before all else: constants and BatchNormalization folded, what "
+                   "does nothing removed"});
+  facts.push_back(
+      {"use_external_data_format", "switch", "off", "off", "weights go to a file beside the model; they do beyond 2 GB anyway"});
   for (const auto& item : fixed_options()) {
     std::string accepted;
     for (const auto& value : item.accepted) accepted += (accepted.empty() ? "" : ", ") + value.dump();

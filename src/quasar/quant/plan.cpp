@@ -56,7 +56,9 @@ Json to_json(const Plan& plan) {
   Json out{{"values", std::move(values)},
            {"nodes", std::move(nodes)},
            {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  if (plan.format != Format::qdq) out["format"] = name_of(plan.format);
   if (!plan.folded.empty()) out["folded"] = plan.folded;
+  if (!plan.relus.empty()) out["relus"] = plan.relus;
   for (const auto& [value, readers] : plan.conversions) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }

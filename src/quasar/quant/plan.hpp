@@ -52,8 +52,10 @@ struct Plan {
   std::map<std::string, QuantParams> values;   // value name -> Q/DQ pair that stands on it
   std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
   std::set<std::string> folded;                // Relu and Clip that are removed: the pair behind them clips alike
+  std::set<std::string> relus;                 // Clips that become Relu: the pair behind them clips above
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
+  Format format = Format::qdq;                 // how the model is written in the end
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};
@@ -87,5 +89,8 @@ std::string hash_of(const Plan& plan);
 // Where the producer of a value v is quantized, it now writes `v_float`, and the pair gives v back: every reader, graph outputs
 // and subgraphs included, sees the dequantized value. Otherwise only quantized nodes read it, as `v_dequantized`.
 graph::Model apply(const graph::Model& model, const Plan& plan);
+
+// The same in the plan's format, which is what users get: apply() makes QDQ models whatever the format.
+graph::Model written(const graph::Model& model, const Plan& plan);
 
 }  // namespace quasar::quant

@@ -22,4 +22,10 @@ void check_sides(const Scheme& values, const Scheme& weights);
 // {symmetric, scale_type, calibration_method, quant_granularity}.
 Json scheme_words(const Scheme& scheme);
 
+// The specification that a scheme is of: "Int8Spec".
+std::string spec_name(const Scheme& scheme);
+
+// Whether values of this type are codes with scales.
+bool is_integer(DataType type);
+
 }  // namespace quasar::quant

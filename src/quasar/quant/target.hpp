@@ -16,6 +16,8 @@ class Target {
   virtual bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const = 0;
   // What the user should know about such a configuration on this target, in a sentence; "" when there is nothing.
   virtual std::string remark(const Config& config) const = 0;
+  // Why the target cannot take models in this format; "" when it can.
+  virtual std::string refuses(Format) const { return ""; }
   // Whether quantization of an activation's output to `output` makes the target drop the activation, so that its producer's
   // integer kernel writes that output. false: Q/DQ (with the same parameters) must stand between producer and activation.
   virtual bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const = 0;

@@ -29,6 +29,7 @@ struct Transformed {
   std::set<std::string> values = {};    // whose statistics are not those of the given model (new ones included)
   std::set<std::string> in_float = {};  // new nodes that quantization leaves alone
   std::vector<std::string> notes = {};
+  std::map<std::string, std::set<std::string>> became = {};  // nodes that are gone or have company -> those that stand for them
 };
 
 class Transform {

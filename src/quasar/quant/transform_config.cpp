@@ -12,9 +12,18 @@ struct Key {
 
 // In the order in which transforms apply.
 const std::vector<Key>& keys() {
-  static const std::vector<Key> all{{"ReplaceClip6Relu", "clip6_to_relu", ""}, {"include_cle", "cle", ""},
-                                    {"cle_steps", "cle", "cle_steps"},         {"include_sq", "smooth_quant", ""},
-                                    {"SmoothAlpha", "smooth_quant", "alpha"},  {"BiasCorrection", "bias_correction", ""},
+  static const std::vector<Key> all{{"FuseInstanceNorm", "fuse_instance_norm", ""},
+                                    {"FuseL2Norm", "fuse_l2_norm", ""},
+                                    {"ConvertBNToConv", "bn_to_conv", ""},
+                                    {"ConvertReduceMeanToGlobalAvgPool", "reduce_mean_to_global_average_pool", ""},
+                                    {"SplitLargeKernelPool", "split_large_kernel_pool", ""},
+                                    {"ConvertSplitToSlice", "split_to_slice", ""},
+                                    {"ReplaceClip6Relu", "clip6_to_relu", ""},
+                                    {"include_cle", "cle", ""},
+                                    {"cle_steps", "cle", "cle_steps"},
+                                    {"include_sq", "smooth_quant", ""},
+                                    {"SmoothAlpha", "smooth_quant", "alpha"},
+                                    {"BiasCorrection", "bias_correction", ""},
                                     {"FitPowerOfTwo", "fit_power_of_two", ""}};
   return all;
 }

@@ -14,6 +14,7 @@ namespace {
 
 // The first opset whose QuantizeLinear has an axis, for scales per channel.
 constexpr int64_t oldest_opset = 13;
+constexpr int64_t oldest_ir = 7;  // that of opset 13; from 4 on, initializers need not be inputs
 
 // What ONNX Runtime makes of the graph at its basic level: constants and BatchNorm folded, what does nothing removed. The three
 // that would restructure the graph and rename its nodes and values stay off.
@@ -35,21 +36,33 @@ void strip_imports(graph::Model& model, const graph::Model& original) {
                 [&](const auto& import) { return !used.contains(import.first) && !original.opsets.contains(import.first); });
 }
 
+// In float32, and of an opset whose operators can be quantized.
+graph::Model modern(const graph::Model& given) {
+  graph::Model model = graph::half_to_float(given);
+  if (const std::string why = graph::obstacle(model); !why.empty()) throw Error(why);
+  const int64_t opset = model.opset();
+  if (opset > 0 && opset < oldest_opset) model = graph::raise_opset(std::move(model), oldest_opset);
+  return model;
+}
+
 }  // namespace
 
 graph::Model prepare(const graph::Model& given) {
-  const graph::Model model = graph::half_to_float(given);
-  if (const std::string why = graph::obstacle(model); !why.empty()) throw Error(why);
-  const int64_t opset = model.opset();
-  const graph::Model raised = opset > 0 && opset < oldest_opset ? graph::raise_opset(model, oldest_opset) : model;
-  graph::Model out = cleaned(raised);
-  strip_imports(out, raised);
-  out.ir_version = std::max(raised.ir_version, int64_t{7});  // the IR of opset 13; from 4 on, initializers need not be inputs
+  const graph::Model model = modern(given);
+  graph::Model out = cleaned(model);
+  strip_imports(out, model);
+  out.ir_version = std::max(model.ir_version, oldest_ir);
   out.inputs = model.inputs;
   out.outputs = model.outputs;
   out.metadata = model.metadata;
   out.rest = model.rest;
   graph::verify(out, "after ONNX Runtime's clean-up");
+  return out;
+}
+
+graph::Model unoptimized(const graph::Model& given) {
+  graph::Model out = modern(given);
+  out.ir_version = std::max(out.ir_version, oldest_ir);
   return out;
 }
 

@@ -10,6 +10,9 @@ namespace quasar::runtime {
 // message) for a model that cannot be treated. Design section 6 lists the traps.
 graph::Model prepare(const graph::Model& model);
 
+// The same without ONNX Runtime's clean-up: nodes stay as they came, but for the opset and types.
+graph::Model unoptimized(const graph::Model& model);
+
 // The type and shape of every value of the graph (inputs and node outputs, not initializers), as ONNX Runtime infers them
 // without running; type undefined: not a tensor, no shape: not even the rank is known. Throws Error with its message.
 std::map<std::string, graph::Value> value_types(const graph::Model& model);

@@ -1,9 +1,14 @@
 #include "quasar/tune/inspect.hpp"
 
+#include <algorithm>
+
 #include "quasar/graph/load.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/check.hpp"
+#include "quasar/quant/layer_rules.hpp"
+#include "quasar/quant/node_names.hpp"
 #include "quasar/quant/placement.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/runtime/prepare.hpp"
 
@@ -24,28 +29,53 @@ std::string described(const graph::Value& value) {
   return text + "]";
 }
 
-// What a target would do with a model under the scheme that suits it.
+// What a configuration says of a node apart from its role: a rule's types, overrides of its tensors.
+std::string own_words(const graph::Node& node, const quant::Config& config) {
+  std::string out;
+  if (const quant::LayerRule* rule = quant::rule_for(node, config); rule != nullptr && !rule->in_float) {
+    out += std::string("; ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config") + ": " +
+           quant::spec_name(rule->activation) + " values, " + quant::spec_name(rule->weight) + " weights";
+  }
+  std::set<std::string> values(node.inputs.begin(), node.inputs.end());
+  values.insert(node.outputs.begin(), node.outputs.end());
+  for (const auto& value : values) {
+    if (config.tensors.contains(value)) out += "; TensorQuantOverrides: " + value + " " + config.tensors.at(value).words.dump();
+  }
+  return out;
+}
+
+std::string scheme_for(const std::string& name, const quant::Target& target) {
+  return target.shifts() ? "xint8" : name == usual_target ? "u8s8_channel" : "a8w8";
+}
+
+// What a target would do with a model under a configuration.
 class Fate {
  public:
-  Fate(const graph::Index& index, const std::string& target)
+  Fate(const graph::Index& index, const std::string& target, const quant::NodeNames& names, const Json& words)
       : target_(quant::targets::table().make(target)),
-        scheme_(target_->shifts()        ? "xint8"
-                : target == usual_target ? "u8s8_channel"
-                                         : "a8w8"),
-        config_(quant::parse_config(quant::schemes::table().make(scheme_)->words())),
+        scheme_(words.is_null() ? scheme_for(target, *target_) : "configuration"),
+        config_(names.resolved(quant::parse_config(words.is_null() ? quant::schemes::table().make(scheme_)->words() : words))),
         placement_(quant::place(index, config_, *target_)),
         index_(index) {}
 
   const std::string& scheme() const { return scheme_; }
 
   Json of(const graph::Node& node) const {
-    if (const ops::Roles* roles = placement_.roles(&node)) return {{"quantized", true}, {"as", role(node, *roles)}};
+    if (const ops::Roles* roles = placement_.roles(&node))
+      return {{"quantized", true}, {"as", role(node, *roles) + own_words(node, config_)}};
+    if (const auto alone = placement_.alone.find(node.name); alone != placement_.alone.end())
+      return {{"quantized", true}, {"as", role(node, alone->second) + own_words(node, config_)}};
     const auto skipped = placement_.skipped.find(node.name);
     const std::string why = skipped == placement_.skipped.end() ? "no operator that Quasar quantizes" : skipped->second;
     return {{"quantized", false}, {"why", why}};
   }
 
  private:
+  static std::string role(const graph::Node& node, const quant::NodePlan& plan) {
+    if (plan.form == quant::Form::weights_only) return "float values, weights as codes (MatMulNBits)";
+    return node.is("Gather") ? "a table of codes" : "scales of its input found at run time, weights as codes";
+  }
+
   std::string role(const graph::Node& node, const ops::Roles& roles) const {
     const graph::Node* reader = quant::sole_reader(node.outputs.front(), index_);
     const ops::Roles* next = placement_.roles(reader);
@@ -72,18 +102,48 @@ class Fate {
   const graph::Index& index_;
 };
 
-void add_nodes(Json& facts, const graph::Model& model, const std::string& chosen) {
-  const graph::Index index(model);
+// Nodes of the model as it came that clean-up left no node of that name for, and what became of them; `stands_for` gets the
+// other direction.
+Json folded_nodes(const graph::Model& original, const graph::Index& prepared, const quant::NodeNames& names,
+                  std::map<std::string, std::vector<std::string>>& stands_for) {
+  Json out = Json::array();
+  for (const auto& node : original.nodes) {
+    if (prepared.node(node.name) != nullptr) continue;
+    const std::set<std::string> into = names.survivors(node.name);
+    std::string what = "clean-up made a constant of it";
+    if (!into.empty()) {
+      what = "clean-up folded it into";
+      for (const auto& name : into) what += " " + name;
+    } else if (std::ranges::none_of(node.outputs, [&](const auto& value) { return prepared.model().initializer(value); })) {
+      what = "clean-up removed it: it does nothing, or nobody reads it";
+    }
+    for (const auto& name : into) stands_for[name].push_back(node.name);
+    out.push_back({{"name", node.name}, {"type", node.op_type}, {"into", into}, {"what", what}});
+  }
+  return out;
+}
+
+struct Graphs {
+  const graph::Model &original, &model;
+};
+
+void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, const Json& words) {
+  const graph::Index index(graphs.model);
+  const quant::NodeNames names(graphs.original, graphs.model);
   std::map<std::string, Fate> fates;
   for (const auto& name : quant::targets::table().names()) {
-    const auto& fate = fates.try_emplace(name, index, name).first->second;
+    if (!words.is_null() && name != chosen) continue;
+    const auto& fate = fates.try_emplace(name, index, name, names, words).first->second;
     facts["schemes"][name] = fate.scheme();
   }
+  std::map<std::string, std::vector<std::string>> stands_for;
+  facts["folded"] = folded_nodes(graphs.original, index, names, stands_for);
   std::map<std::string, int> operators;
   facts["nodes"] = Json::array();
-  for (const auto& node : model.nodes) {
+  for (const auto& node : graphs.model.nodes) {
     operators[node.op_type]++;
     Json entry{{"name", node.name}, {"type", node.op_type}};
+    if (const auto others = stands_for.find(node.name); others != stands_for.end()) entry["stands_for"] = others->second;
     for (const auto& [name, fate] : fates) entry["targets"][name] = fate.of(node);
     const Json said = entry["targets"][chosen];
     entry.update(said);
@@ -103,13 +163,16 @@ Json check(const graph::Model& model, const std::string& target) {
 
 }  // namespace
 
-Json inspect(const std::filesystem::path& path, const std::string& target_name) {
-  const std::string chosen = target_name.empty() ? usual_target : quant::targets::table().resolve(target_name);
-  const graph::Model original = graph::load(path);
+Json inspect(const InspectOptions& options) {
+  const std::string chosen = options.target.empty() ? usual_target : quant::targets::table().resolve(options.target);
+  const graph::Model original = graph::load(options.model);
   const bool finished = quant::is_quantized(original) && quant::targets::table().make(chosen)->shifts();
-  const graph::Model model = finished ? original : runtime::prepare(original);
-  Json facts{
-      {"model", path.string()}, {"bytes", std::filesystem::file_size(path)}, {"opset", original.opset()}, {"target", chosen}};
+  const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
+  const graph::Model model = finished ? original : raw ? runtime::unoptimized(original) : runtime::prepare(original);
+  Json facts{{"model", options.model.string()},
+             {"bytes", std::filesystem::file_size(options.model)},
+             {"opset", original.opset()},
+             {"target", chosen}};
   size_t parameters = 0;
   for (const auto& [name, tensor] : model.initializers) parameters += tensor.count();
   facts["parameters"] = parameters;
@@ -119,7 +182,7 @@ Json inspect(const std::filesystem::path& path, const std::string& target_name) 
   if (finished) {
     facts["rules"] = check(model, chosen);
   } else {
-    add_nodes(facts, model, chosen);
+    add_nodes(facts, {original, model}, chosen, options.words);
   }
   return facts;
 }

@@ -15,7 +15,7 @@ Quantized without_samples(const graph::Model& model, const quant::Config& config
     throw Error("this configuration needs calibration samples: ranges are observed, or rounding is optimized");
   quant::Plan plan = quant::resolve(model, {}, config, target);
   require_quantized(plan);
-  return {quant::apply(model, plan), plan, config};
+  return {quant::written(model, plan), plan, config};
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ Quantized quantize(const QuantizeOptions& options) {
   const graph::Model model = runtime::prepare(original);
   if (options.calibration.is_null()) {
     if (!options.ranges.is_null()) throw Error("ranges are given, but no calibration samples for the values that they leave out");
-    return without_samples(model, config, *target);
+    return without_samples(config.optimize_model ? model : runtime::unoptimized(original), config, *target);
   }
   CalibrationNeeds needs;
   needs.add(config);

@@ -1,6 +1,7 @@
 #include "quasar/tune/variants.hpp"
 
 #include "quasar/base/hash.hpp"
+#include "quasar/runtime/prepare.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -11,18 +12,53 @@ std::string digest_of(const graph::Model& model, const graph::Model& prepared) {
   for (const auto& node : model.nodes) facts.push_back({node.name, node.op_type, node.inputs, node.outputs});
   for (const auto& [name, tensor] : model.initializers) {
     const Tensor* before = prepared.initializer(name);
-    if (before != nullptr && before->bytes().data() == tensor.bytes().data()) continue;
+    if (before != nullptr && (before->bytes().data() == tensor.bytes().data() || *before == tensor)) continue;
     const auto bytes = tensor.bytes();
     facts.push_back({name, tensor.shape(), hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()))});
   }
   return hash_of(std::string_view(facts.dump()));
 }
 
+// What nodes became, step after step.
+void note_successors(const std::map<std::string, std::set<std::string>>& latest,
+                     std::map<std::string, std::set<std::string>>& all) {
+  for (auto& [name, nodes] : all) {
+    const std::set<std::string> before = nodes;
+    for (const auto& node : before) {
+      const auto next = latest.find(node);
+      if (next == latest.end()) continue;
+      nodes.erase(node);
+      nodes.insert(next->second.begin(), next->second.end());
+    }
+  }
+  for (const auto& [name, nodes] : latest) all.try_emplace(name, nodes);
+}
+
+// Names in a list, with those that stand for nodes that are gone.
+std::vector<std::string> succeeded(const std::vector<std::string>& names,
+                                   const std::map<std::string, std::set<std::string>>& became) {
+  std::vector<std::string> out;
+  for (const auto& name : names) {
+    const auto found = became.find(name);
+    if (found == became.end()) {
+      out.push_back(name);
+    } else {
+      out.insert(out.end(), found->second.begin(), found->second.end());
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Variants::Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples,
                    const CalibrationNeeds& needs, VariantOptions options)
-    : prepared_(prepared), names_(original, prepared), samples_(std::move(samples)), needs_(needs), options_(std::move(options)) {
+    : original_(original),
+      prepared_(prepared),
+      names_(original, prepared),
+      samples_(std::move(samples)),
+      needs_(needs),
+      options_(std::move(options)) {
   base_ = std::make_shared<Variant>();
   base_->model = prepared;
   base_->calibration = std::make_shared<Calibration>(base_->model, samples_, needs_, options_.log);
@@ -43,8 +79,8 @@ double Variants::seconds() const {
 }
 
 std::shared_ptr<const Variant> Variants::of(const quant::Config& config) {
-  if (config.transforms.empty()) return base_;
-  Json settings = Json::array();
+  if (config.transforms.empty() && config.optimize_model) return base_;
+  Json settings = Json::array({config.optimize_model});
   for (const auto& use : config.transforms) settings.push_back({use.name, use.options});
   settings.push_back(config.calib_data_size ? Json(*config.calib_data_size) : Json());
   const std::lock_guard lock(guard_);
@@ -53,9 +89,29 @@ std::shared_ptr<const Variant> Variants::of(const quant::Config& config) {
   return variant;
 }
 
+// The graph that transforms start from, without clean-up where OptimizeModel is false.
+std::shared_ptr<Variant> Variants::start(const quant::Config& config) {
+  if (config.optimize_model) return base_;
+  if (raw_ != nullptr) return raw_;
+  graph::Model model = runtime::unoptimized(original_);
+  raw_names_.emplace(original_, model);
+  const std::string digest = digest_of(model, prepared_);
+  if (digest == digest_of(prepared_, prepared_)) return raw_ = base_;  // clean-up changed nothing
+  raw_ = std::make_shared<Variant>();
+  raw_->model = std::move(model);
+  raw_->digest = digest;
+  raw_->calibration = std::make_shared<Calibration>(raw_->model, samples_, needs_, options_.log);
+  raw_->rounder = std::make_shared<Rounder>(raw_->model, samples_, options_.rounding);
+  by_digest_[digest] = raw_;
+  return raw_;
+}
+
 std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
+  const auto from = start(config);
+  if (config.transforms.empty()) return from;
   auto out = std::make_shared<Variant>();
-  out->model = prepared_;
+  out->model = from->model;
+  out->digest = from->digest;
   std::set<std::string> changed;
   const auto observed = [&](const quant::Transform& transform) {
     const auto axes = transform.needs(out->model);
@@ -77,6 +133,7 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
       out->model = std::move(result.model);
       changed.merge(result.values);
       out->in_float.merge(result.in_float);
+      note_successors(result.became, out->became);
     }
     if (!corrects) continue;
     out->corrections.push_back(use);
@@ -94,15 +151,25 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
     return out;
   }
   out->calibration = std::make_shared<Calibration>(out->model, samples_, needs_, options_.log);
-  out->calibration->reuse(base_->calibration, std::move(changed));
+  out->calibration->reuse(from->calibration, std::move(changed));
   out->rounder = std::make_shared<Rounder>(out->model, samples_, options_.rounding);
   by_digest_[out->digest] = out;
   return out;
 }
 
+// Names as the variant's graph has them.
+quant::Config Variants::resolved(const quant::Config& config, const Variant& variant) {
+  quant::Config out = (config.optimize_model || !raw_names_ ? names_ : *raw_names_).resolved(config);
+  if (variant.became.empty()) return out;
+  const std::vector<std::string> excluded = succeeded({out.exclude.begin(), out.exclude.end()}, variant.became);
+  out.exclude.assign(excluded.begin(), excluded.end());
+  for (auto& rule : out.layers) rule.nodes = succeeded(rule.nodes, variant.became);
+  return out;
+}
+
 quant::Plan Variants::plan(const quant::Config& given, const quant::Target& target) {
   const auto variant = of(given);
-  quant::Config config = names_.resolved(given);
+  quant::Config config = resolved(given, *variant);
   config.exclude.insert(config.exclude.end(), variant->in_float.begin(), variant->in_float.end());
   quant::Plan plan = quant::resolve(variant->model, variant->calibration->seen(config), config, target);
   for (const auto& name : variant->in_float) plan.skipped.erase(name);
@@ -114,7 +181,8 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
 }
 
 const stats::Statistics& Variants::seen(const quant::Config& config) {
-  return of(config)->calibration->seen(names_.resolved(config));
+  const auto variant = of(config);
+  return variant->calibration->seen(resolved(config, *variant));
 }
 
 RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
@@ -127,7 +195,7 @@ RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan,
 
 Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
   RoundingReport report = improve(config, plan, check);
-  return {quant::apply(of(config)->model, plan), std::move(report)};
+  return {quant::written(of(config)->model, plan), std::move(report)};
 }
 
 }  // namespace quasar::tune

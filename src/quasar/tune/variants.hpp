@@ -1,4 +1,4 @@
-// The float graphs that transforms make of a model, each made and calibrated once, on first use.
+// The float graphs that clean-up and transforms make of a model, each made and calibrated once, on first use.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,9 @@ namespace quasar::tune {
 // A float graph with what is known of it.
 struct Variant {
   graph::Model model;
-  std::string digest;              // "" for the prepared graph: transforms that change nothing make no other
-  std::set<std::string> in_float;  // nodes that transforms added, which are not quantized
+  std::string digest;                                   // "" for the prepared graph: transforms that change nothing make no other
+  std::set<std::string> in_float;                       // nodes that transforms added, which are not quantized
+  std::map<std::string, std::set<std::string>> became;  // nodes that transforms replaced -> those that stand for them
   std::vector<std::string> notes;
   std::vector<quant::TransformUse> corrections;  // of plans
   stats::ChannelStatistics channels;             // what the corrections need
@@ -42,7 +43,7 @@ struct Built {
 // observed again. All functions may be called from several threads.
 class Variants {
  public:
-  // `original`: the model as it came, whose names users know; `prepared`: after clean-up. The latter must outlive this.
+  // `original`: the model as it came, whose names users know; `prepared`: after clean-up. Both must outlive this.
   Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples, const CalibrationNeeds& needs,
            VariantOptions options = {});
   ~Variants();
@@ -69,13 +70,16 @@ class Variants {
  private:
   std::shared_ptr<const Variant> of(const quant::Config& config);
   std::shared_ptr<const Variant> make(const quant::Config& config);
+  std::shared_ptr<Variant> start(const quant::Config& config);
+  quant::Config resolved(const quant::Config& config, const Variant& variant);
 
-  const graph::Model& prepared_;
+  const graph::Model &original_, &prepared_;
   const quant::NodeNames names_;
+  std::optional<quant::NodeNames> raw_names_;  // of the graph without clean-up
   data::DatasetPtr samples_;
   CalibrationNeeds needs_;
   VariantOptions options_;
-  std::shared_ptr<Variant> base_;
+  std::shared_ptr<Variant> base_, raw_;
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
 };

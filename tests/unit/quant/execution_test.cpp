@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "executed.hpp"
 #include "made_up_statistics.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
@@ -16,40 +17,6 @@
 
 namespace quasar::quant {
 namespace {
-
-using Samples = std::vector<std::vector<Tensor>>;
-
-Samples random_samples(const graph::Model& model, size_t count) {
-  std::mt19937 random(11);
-  std::normal_distribution<float> normal(0, 1);
-  Samples out(count);
-  for (auto& sample : out) {
-    for (const auto& input : model.inputs) {
-      if (input.type == DataType::boolean) {
-        sample.push_back(Tensor::scalar(true));
-        continue;
-      }
-      std::vector<float> values(count_of(*input.shape));
-      for (auto& value : values) value = normal(random);
-      sample.push_back(Tensor::of(*input.shape, values));
-    }
-  }
-  return out;
-}
-
-stats::Statistics observe(const graph::Model& model, const Samples& samples) {
-  const auto values = observed_values(model);
-  const runtime::Session session(runtime::tapped(model, values));
-  std::vector<std::vector<float>> seen(values.size());
-  for (const auto& sample : samples) {
-    const auto tensors = session.run(sample);
-    for (size_t k = 0; k < values.size(); k++)
-      seen[k].insert(seen[k].end(), tensors[k].as<float>().begin(), tensors[k].as<float>().end());
-  }
-  stats::Statistics out;
-  for (size_t k = 0; k < values.size(); k++) out[values[k]] = stats::of_values(seen[k], {.histogram = true});
-  return out;
-}
 
 struct Agreement {
   // The largest difference between integer kernels and float simulation, in units of the output's largest value.

@@ -8,9 +8,11 @@
 #include "quasar/base/file.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/quant/config.hpp"
 #include "quasar/report/inspection.hpp"
 #include "quasar/report/writer.hpp"
 #include "quasar/tune/examine.hpp"
+#include "quasar/tune/job.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -20,6 +22,10 @@ class Inspect final : public Command {
   void define(CLI::App& app) override {
     app.add_option("model", model_, "an ONNX model: float, or quantized with a target that has rules")->required();
     app.add_option("--target", target_, "what the model must run on; see `quasar list targets`");
+    auto* scheme =
+        app.add_option("--scheme", scheme_, "what would happen under this named configuration; see `quasar list schemes`");
+    app.add_option("--config", config_, "the same for a configuration in a file")->excludes(scheme);
+    app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
     app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
     app.add_option("--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
@@ -29,7 +35,7 @@ class Inspect final : public Command {
   }
 
   int run() override {
-    Json facts = tune::inspect(model_, target_);
+    Json facts = tune::inspect({.model = model_, .target = target_, .words = configuration()});
     if (!calibration_.empty()) facts["examination"] = tune::examine(model_, data_argument(calibration_));
     if (!page_.empty()) {
       const Json contents = report::inspection_of(facts);
@@ -45,6 +51,16 @@ class Inspect final : public Command {
   }
 
  private:
+  // null: none is given.
+  Json configuration() const {
+    Json words = config_.empty() ? Json() : tune::read_words(config_);
+    if (!config_.empty() && words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
+    if (!scheme_.empty()) words = quant::schemes::table().make(scheme_)->words();
+    if (words.is_null() && !settings_.empty()) throw Error("--set changes a configuration; give --scheme or --config with it");
+    if (!words.is_null()) apply_settings(words, settings_);
+    return words;
+  }
+
   void print(const Json& facts) const {
     std::cout << facts["model"].get<std::string>() << ": " << facts["parameters"] << " parameters, " << facts["bytes"]
               << " bytes, opset " << facts["opset"] << "\n";
@@ -81,7 +97,12 @@ class Inspect final : public Command {
       std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << std::setw(40)
                 << node["name"].get<std::string>() << " " << fate(node) << "\n";
     }
-    if (!target_.empty()) return;
+    if (!facts["folded"].empty()) std::cout << "\nNodes that clean-up folded:\n";
+    for (const auto& node : facts["folded"]) {
+      std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << std::setw(40)
+                << node["name"].get<std::string>() << " " << node["what"].get<std::string>() << "\n";
+    }
+    if (!target_.empty() || facts["schemes"].size() == 1) return;
     std::cout << "\nTargets:\n";
     for (const auto& [name, scheme] : facts["schemes"].items()) {
       size_t quantized = 0;
@@ -100,7 +121,8 @@ class Inspect final : public Command {
     }
   }
 
-  std::string model_, target_, calibration_, page_;
+  std::string model_, target_, scheme_, config_, calibration_, page_;
+  std::vector<std::string> settings_;
   bool json_ = false;
 };
 

@@ -31,6 +31,8 @@ class Quantize final : public Command {
     app.add_option("--calib", calibration_, std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16): ") + data_help);
     app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
     app.add_option("--export-ranges", exported_, "where to write the ranges that were used, as JSON");
+    app.add_option("--quant-format", format_,
+                   "QDQ (pairs around operators, the default) or QOperator (operators on 8-bit codes)");
     app.add_option("--target", target_, "what the model must run on")->capture_default_str();
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
     app.footer("Example: quasar quantize model.onnx -o int8.onnx --scheme U8S8_CHANNEL --calib calib.npz");
@@ -42,6 +44,7 @@ class Quantize final : public Command {
       throw Error("-o " + output_ + " is the float model itself; choose another file");
     Json words = configuration();
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
+    if (!format_.empty()) words["quant_format"] = format_;
     apply_settings(words, settings_);
     const tune::Quantized result = tune::quantize({.model = model_,
                                                    .calibration = calibration_.empty() ? Json() : data_argument(calibration_),
@@ -65,7 +68,7 @@ class Quantize final : public Command {
     return tune::words_of_trial(study_, study_name_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, target_ = "ort_cpu";
+  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, format_, target_ = "ort_cpu";
   int64_t trial_ = -1;
   std::vector<std::string> settings_;
 };

@@ -18,6 +18,12 @@ class OrtCuda final : public Target {
            "activations can run in integers there, through TensorRT";
   }
 
+  std::string refuses(Format format) const override {
+    return format == Format::qdq
+               ? ""
+               : "ONNX Runtime's CUDA provider has no kernels for operators on codes, and TensorRT takes Q/DQ pairs";
+  }
+
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
   bool fuses_bias() const override { return true; }
   DataType activation_type(DataType wanted, size_t) const override { return wanted; }

@@ -86,6 +86,10 @@ class XInt8 final : public Target {
 
   std::string remark(const Config&) const override { return ""; }
 
+  std::string refuses(Format format) const override {
+    return format == Format::qdq ? "" : "compilers for its processors read Q/DQ pairs";
+  }
+
   bool absorbs(const ops::Bounds& bounds, const QuantParams&) const override {
     return bounds.low == 0 && (std::isinf(bounds.high) || bounds.high == 6 || bounds.high == 1);
   }

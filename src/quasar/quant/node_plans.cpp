@@ -1,0 +1,97 @@
+#include "quasar/quant/node_plans.hpp"
+
+#include "quasar/base/error.hpp"
+#include "quasar/quant/exclude.hpp"
+#include "quasar/quant/weights.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr int64_t first_opset_of_blocks = 21;
+constexpr size_t least_stored = 1024;  // values of a constant that is worth a Cast
+
+}  // namespace
+
+NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
+  NodePlan plan;
+  const auto& weight = at_.schemes.of(node.name).weight;
+  const auto held = [&](size_t input) { return at_.index.model().initializer(node.inputs[input]); };
+  if (roles.weight) {
+    plan.weight = ConstantPlan{roles.weight->input, values_.of_weights(node.inputs[roles.weight->input], roles.weight->axis,
+                                                                       stored_scheme(roles, *weight))};
+    check_blocks(plan.weight->params);
+    if (at_.on("WeightsOnly")) return plan;
+    // With blocks of inputs the sums are float, and so is the bias.
+    if (roles.bias && is_half(weight->type)) {
+      plan.bias = ConstantPlan{*roles.bias, plan.weight->params};
+    } else if (roles.bias && at_.on("QuantizeBias") && plan.weight->params.block == 0) {
+      plan.bias = bias(node, roles, *weight, *plan.weight);
+    }
+  }
+  if (at_.on("SimulateDPU"))
+    plan.simulation = simulation_of({node, at_.index.model(), shape_of(node.inputs.front())}, at_.config.switches, at_.npu);
+  if (at_.placement.biased.contains(node.outputs.front())) return plan;
+  for (const size_t input : roles.activations) {
+    if (const Tensor* values = held(input)) plan.constants.push_back({input, constant(*values, node)});
+  }
+  return plan;
+}
+
+ConstantPlan NodePlans::bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight) {
+  const Tensor& weights = *at_.index.model().initializer(node.inputs[weight.input]);
+  const Tensor& values = *at_.index.model().initializer(node.inputs[*roles.bias]);
+  const bool wide = at_.on("Int16Bias");
+  if (wide || !at_.on("Int32Bias")) {
+    const bool powers = scheme.scale_type == ScaleType::power_of_two;
+    const Scheme own{.type = wide ? DataType::int16 : DataType::int8,
+                     .symmetric = true,
+                     .scale_type = scheme.scale_type,
+                     .range_method = powers ? "min_mse" : "min_max"};
+    return {*roles.bias, weight_params(values, std::nullopt, own)};
+  }
+  const float input_scale = values_.read_by(node.inputs[roles.activations.front()], node.name).scales.front();
+  const size_t raised = fit_to_bias(weight.params, weights, values, input_scale, scheme.scale_type);
+  if (raised > 0)
+    notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
+  return {*roles.bias, bias_params(weight.params, values, input_scale)};
+}
+
+const Shape* NodePlans::shape_of(const std::string& value) const {
+  const auto found = at_.seen.find(value);
+  return found == at_.seen.end() || found->second.shape.empty() ? nullptr : &found->second.shape;
+}
+
+// Of nodes that are not quantized themselves: in 16 bits their large constants take half the space.
+void NodePlans::store_the_rest(Plan& plan) const {
+  const std::set<std::string> excluded = excluded_nodes(at_.config.exclude, at_.index);
+  for (const auto& node : at_.index.model().nodes) {
+    if (plan.nodes.contains(node.name) || excluded.contains(node.name)) continue;
+    for (size_t input = 0; input < node.inputs.size(); input++) {
+      const Tensor* values = at_.index.model().initializer(node.inputs[input]);
+      if (values == nullptr || values->type() != DataType::float32 || values->count() < least_stored) continue;
+      plan.nodes[node.name].constants.push_back({input, weight_params(*values, std::nullopt, at_.config.weight)});
+    }
+  }
+}
+
+void NodePlans::check_blocks(const QuantParams& params) const {
+  if (params.block == 0 || at_.index.model().opset() >= first_opset_of_blocks) return;
+  throw Error(
+      "weight_params.quant_granularity is 'Group' together with quantized activations: DequantizeLinear has blocks from "
+      "opset 21 on, and this model has opset " +
+      std::to_string(at_.index.model().opset()) + "; use Channel, or activation: null (weights only, any opset)");
+}
+
+// Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
+// clip up to 30 %, so the best power is looked for.
+QuantParams NodePlans::constant(const Tensor& values, const graph::Node& node) const {
+  const bool aligned = at_.on("AlignEltwiseQuantType") || node.is("Concat") || node.is("Where");
+  const Scheme& like = aligned ? *at_.schemes.of(node.name).activation : at_.config.weight;
+  const Scheme scheme{.type = at_.target.constant_type(like.type),
+                      .symmetric = like.symmetric,
+                      .scale_type = like.scale_type,
+                      .range_method = like.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
+  return weight_params(values, std::nullopt, scheme);
+}
+
+}  // namespace quasar::quant

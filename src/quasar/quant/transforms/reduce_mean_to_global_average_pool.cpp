@@ -1,0 +1,51 @@
+// ReduceMean over height and width becomes GlobalAveragePool, which has integer kernels; a Squeeze behind it where the axes go.
+#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/transform.hpp"
+#include "quasar/stats/shapes.hpp"
+
+namespace quasar::quant::transforms {
+namespace {
+
+class ReduceMeanToGlobalAveragePool final : public Transform {
+ public:
+  Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
+    Transformed out{.model = model};
+    std::map<std::string, Shape> shapes;
+    graph::Names names(model);
+    out.model.nodes.clear();
+    for (graph::Node node : model.nodes) {
+      if (node.is("ReduceMean") && shapes.empty()) shapes = stats::known_shapes(model);
+      const auto shape = node.is("ReduceMean") ? shapes.find(node.inputs[0]) : shapes.end();
+      const auto axes = shape == shapes.end() ? std::nullopt : reduced_axes(node, model, shape->second.size());
+      if (!axes || !are_spatial(*axes, shape->second.size())) {
+        out.model.nodes.push_back(std::move(node));
+        continue;
+      }
+      out.changes++;
+      const bool keeps = node.integer("keepdims", 1) != 0;
+      const std::string result = node.outputs[0];
+      node.op_type = "GlobalAveragePool";
+      node.inputs.resize(1);
+      node.attributes.clear();
+      if (!keeps) out.values.insert(node.outputs[0] = names.fresh(result + "_pooled"));
+      const std::string pooled = node.outputs[0], name = node.name;
+      out.model.nodes.push_back(std::move(node));
+      if (keeps) continue;
+      const std::string which = names.fresh(name + "_axes"), squeeze = names.fresh(name + "_Squeeze");
+      out.model.initializers[which] = Tensor::of({static_cast<int64_t>(axes->size())}, *axes);
+      out.model.nodes.push_back({squeeze, "Squeeze", "", {pooled, which}, {result}});
+      out.became[name] = {name, squeeze};
+    }
+    if (out.changes > 0) graph::remove_unused(out.model);
+    return out;
+  }
+};
+
+}  // namespace
+
+Entry<Transform> reduce_mean_to_global_average_pool() {
+  return {.help = "ReduceMean over height and width becomes GlobalAveragePool (ConvertReduceMeanToGlobalAvgPool)",
+          .make = make_as<ReduceMeanToGlobalAveragePool, Transform>};
+}
+
+}  // namespace quasar::quant::transforms

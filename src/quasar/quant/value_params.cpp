@@ -1,0 +1,152 @@
+#include "quasar/quant/value_params.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/base/error.hpp"
+#include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/weights.hpp"
+
+namespace quasar::quant {
+namespace {
+
+// ONNX Runtime's integer Softmax (1.30) overflows without saying so where its output's scale is below about 0.55/255: codes
+// become 0.
+constexpr double least_range_of_probabilities = 0.75;
+
+// Rounding of the scale may carry the ends of the grid beyond the bounds to which the activation clips, by an ulp; then no target
+// could tell that the grid clips as well.
+void keep_within(const ops::Bounds& bounds, QuantParams& params) {
+  if (is_half(params.type)) return;
+  const Grid grid = grid_of(params.type, false);
+  const auto beyond = [&](float scale) {
+    return scale * static_cast<float>(grid.high - params.zero_points[0]) > bounds.high ||
+           scale * static_cast<float>(grid.low - params.zero_points[0]) < bounds.low;
+  };
+  const float scale = params.scales[0], one = std::nextafter(scale, 0.0F), two = std::nextafter(one, 0.0F);
+  if (!beyond(scale)) return;
+  if (!beyond(one)) {
+    params.scales[0] = one;
+  } else if (!beyond(two)) {
+    params.scales[0] = two;
+  }
+}
+
+}  // namespace
+
+// Memoized; std::unordered_map keeps references valid.
+const QuantParams& ValueParams::of(const std::string& value) {
+  if (const auto known = params_.find(value); known != params_.end()) return known->second;
+  QuantParams params = find(value);
+  return params_.emplace(value, std::move(params)).first->second;
+}
+
+// Of the value as the node reads it.
+const QuantParams& ValueParams::read_by(const std::string& value, const std::string& node) {
+  if (!at_.schemes.converts(value, node)) return of(value);
+  const Scheme& scheme = *at_.schemes.of(node).activation;
+  const std::string key = value + '\n' + std::string(name_of(scheme.type)) + scheme_words(scheme).dump();
+  if (const auto known = params_.find(key); known != params_.end()) return known->second;
+  return params_.emplace(key, own(value, scheme)).first->second;
+}
+
+QuantParams ValueParams::find(const std::string& value) {
+  const graph::Node* producer = at_.index.producer(value);
+  const ops::Roles* produced = at_.placement.roles(producer);
+  if (produced != nullptr && produced->kind == ops::Kind::movement)
+    return read_by(producer->inputs[produced->activations.front()], producer->name);
+  const graph::Node* reader = sole_reader(value, at_.index);
+  const ops::Roles* read = at_.placement.roles(reader);
+  const bool clipped_next =
+      produced != nullptr && read != nullptr && read->kind == ops::Kind::activation && !at_.schemes.converts(value, reader->name);
+  if (clipped_next && at_.target.fuses(*producer, *reader) &&
+      at_.on(reader->is("Relu") ? "RemoveQDQConvRelu" : "RemoveQDQConvClip")) {
+    const QuantParams& clipped = of(reader->outputs.front());
+    if (at_.target.absorbs(*read->bounds, clipped)) {
+      absorbed_.insert(value);
+      return clipped;
+    }
+  }
+  if (const auto& group = at_.ties.aligned(value); !group.empty() && same_scheme(group)) return aligned(group);
+  if (clipped_next) return of(reader->outputs.front());
+  const Scheme& scheme = at_.schemes.written(value);
+  // Rows of a table that is stored as codes are those codes.
+  if (produced != nullptr && produced->weight && produced->activations.empty()) {
+    const Scheme table = stored_scheme(*produced, *at_.schemes.of(producer->name).weight);
+    if (bits_of(table.type) == bits_of(scheme.type))
+      return of_weights(producer->inputs[produced->weight->input], std::nullopt, table);
+  }
+  QuantParams params = own(value, scheme);
+  // A power of two stays one.
+  const bool free = scheme.scale_type == ScaleType::float32;
+  if (free && produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
+  return params;
+}
+
+bool ValueParams::same_scheme(const std::vector<std::string>& group) const {
+  const auto same = [&](const std::string& value) { return at_.schemes.written(value) == at_.schemes.written(group.front()); };
+  return std::ranges::all_of(group, same);
+}
+
+// One range for all: the union of what each of them would have.
+QuantParams ValueParams::aligned(const std::vector<std::string>& group) {
+  const Scheme& scheme = at_.schemes.written(group.front());
+  stats::Range all;
+  for (const auto& value : group) {
+    const graph::Node* producer = at_.index.producer(value);
+    const ops::Roles* produced = at_.placement.roles(producer);
+    if (produced != nullptr && produced->kind == ops::Kind::movement) continue;  // its source is one of the group
+    const QuantParams params = own(value, scheme);
+    const Grid grid = grid_of(scheme.type, scheme.symmetric);
+    const auto end = [&](int64_t code) {
+      return static_cast<double>(params.scales[0]) * static_cast<double>(code - params.zero_points[0]);
+    };
+    all = {std::min(all.low, end(grid.low)), std::max(all.high, end(grid.high))};
+  }
+  const auto [scale, zero_point] = scale_for(all, scheme.type, scheme.symmetric, scheme.scale_type);
+  return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+}
+
+QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
+  const auto own = at_.config.tensors.find(value);
+  const Scheme scheme = own == at_.config.tensors.end() ? usual : overridden(usual, own->second);
+  if (own != at_.config.tensors.end()) used_.insert(value);
+  if (own != at_.config.tensors.end() && is_complete(own->second)) return params_of(own->second, scheme);
+  if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
+  const auto found = at_.seen.find(value);
+  if (found == at_.seen.end()) throw Error("no statistics of value '" + value + "' were collected");
+  // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
+  const graph::Node* producer = at_.index.producer(value);
+  const bool probabilities = producer != nullptr && producer->is("Softmax");
+  const auto& given = found->second.given;
+  if (given && !given->range)
+    return {.type = scheme.type, .scales = {static_cast<float>(given->scale)}, .zero_points = {given->zero_point}};
+  stats::Range range = given ? *given->range : probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
+  if (!given && probabilities && bits_of(scheme.type) == 8) range.high = std::max(range.high, least_range_of_probabilities);
+  ranges_[value] = range;
+  const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
+  return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+}
+
+// A table that rows are taken from has one scale, whatever the weights of sums have.
+Scheme stored_scheme(const ops::Roles& roles, Scheme weight) {
+  if (roles.activations.empty()) weight.granularity = Granularity::tensor;
+  return weight;
+}
+
+QuantParams ValueParams::of_weights(const std::string& name, std::optional<int> axis, const Scheme& usual) {
+  const Tensor& weights = *at_.index.model().initializer(name);
+  const auto own = at_.config.tensors.find(name);
+  if (own == at_.config.tensors.end()) return weight_params(weights, axis, usual);
+  used_.insert(name);
+  const Scheme scheme = overridden(usual, own->second);
+  return is_complete(own->second) ? params_of(own->second, scheme) : weight_params(weights, axis, scheme);
+}
+
+const RangeMethod& ValueParams::method_of(const Scheme& scheme) {
+  auto& method = methods_[&scheme];
+  if (method == nullptr) method = ranges::table().make(scheme.range_method, scheme.range_options);
+  return *method;
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,285 @@
+// Graphs as they come: old opsets, control flow, recurrent layers, shared and listed constants, inputs left out, outputs that are
+// read on. Each is cleaned up, quantized and run; what ONNX Runtime makes of the float model as it came is the truth.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "executed.hpp"
+#include "made_up_statistics.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/graph/load.hpp"
+#include "sample_models.hpp"
+#include "unit/runtime/models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+// The root mean square of all outputs' differences, over that of the first model's outputs.
+double distance(const graph::Model& a, const graph::Model& b, const Samples& samples) {
+  const runtime::Session first(a), second(b);
+  double squares = 1e-30, errors = 0;
+  for (const auto& sample : samples) {
+    const auto x = first.run(sample), y = second.run(sample);
+    EXPECT_EQ(x.size(), y.size());
+    for (size_t k = 0; k < x.size(); k++) {
+      EXPECT_EQ(x[k].shape(), y[k].shape());
+      for (size_t i = 0; i < std::min(x[k].count(), y[k].count()); i++) {
+        const double p = x[k].as<float>()[i], q = y[k].as<float>()[i];
+        squares += p * p;
+        errors += (p - q) * (p - q);
+      }
+    }
+  }
+  return std::sqrt(errors / squares);
+}
+
+struct Outcome {
+  graph::Model prepared, quantized;
+  Plan plan;
+};
+
+// Quantized under a configuration, with all that must hold checked on the way.
+Outcome quantized(const graph::Model& model, const Config& config, const std::string& target = "ort_cpu") {
+  Outcome out;
+  out.prepared = runtime::prepare(model);
+  const Samples samples = random_samples(model, 4);
+  EXPECT_LT(distance(model, out.prepared, samples), 1e-5);
+  out.plan = resolve(out.prepared, observe(out.prepared, samples), config, *targets::table().make(target));
+  out.quantized = written(out.prepared, out.plan);
+  EXPECT_FALSE(out.plan.nodes.empty());
+  EXPECT_LT(distance(model, out.quantized, samples), 0.12) << target << " " << name_of(config.format);
+  for (size_t k = 0; k < model.outputs.size(); k++) EXPECT_EQ(out.quantized.outputs[k].name, model.outputs[k].name);
+  return out;
+}
+
+// Under pairs on two targets, and with operators on codes; the first of them comes back.
+Outcome quantized_everywhere(const graph::Model& model) {
+  Config config = config_of(DataType::uint8, false, Granularity::channel);
+  const Outcome out = quantized(model, config);
+  quantized(model, config_of(DataType::int8, true, Granularity::channel), "generic");
+  config.format = Format::qoperator;
+  quantized(model, config);
+  return out;
+}
+
+bool is_quantized(const Outcome& out, const std::string& node) {
+  return out.plan.nodes.contains(node);
+}
+
+// Attributes as opset 7 has them: Clip's bounds, Dropout's ratio, Softmax over all but the first axis.
+graph::Model opset_7() {
+  Builder b;
+  b.model().opsets[""] = 7;
+  b.model().ir_version = 3;
+  const auto conv = b.node("Conv", {b.input("x", {2, 3, 8, 8}), b.weights({6, 3, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}});
+  const auto normal = b.node("BatchNormalization", {conv, b.weights({6}, 0.2F, 1), b.weights({6}), b.weights({6}),
+                                                    b.constant(Tensor::of({6}, std::vector<float>(6, 1.3F)))});
+  const auto clipped = b.node("Clip", {normal}, {{"min", 0.0F}, {"max", 6.0F}});
+  const auto pooled = b.node("AveragePool", {b.node("Dropout", {clipped}, {{"ratio", 0.5F}})},
+                             {{"kernel_shape", Ints{4, 4}}, {"strides", Ints{4, 4}}});
+  const auto flat = b.node("Reshape", {pooled, b.constant(Tensor::of<int64_t>({2}, {2, 24}))});
+  const auto logits = b.node("Gemm", {flat, b.weights({24, 5}), b.weights({5})});
+  return b.finish({b.node("Softmax", {logits}, {{"axis", int64_t{1}}}), pooled});
+}
+
+graph::Model opset_9() {
+  Builder b;
+  b.model().opsets[""] = 9;
+  b.model().ir_version = 4;
+  const auto conv = b.node("LeakyRelu", {b.conv(b.input("x", {1, 4, 6, 6}), 4, 6, 3)}, {{"alpha", 0.1F}});
+  const auto large =
+      b.node("Upsample", {conv, b.constant(Tensor::of<float>({4}, {1, 1, 2, 2}))}, {{"mode", std::string("nearest")}});
+  const auto padded = b.node("Pad", {large}, {{"pads", Ints{0, 0, 1, 1, 0, 0, 1, 1}}});
+  const auto part = b.node("Slice", {padded}, {{"axes", Ints{2}}, {"starts", Ints{1}}, {"ends", Ints{9}}});
+  return b.finish({b.node("Conv", {part, b.weights({3, 6, 1, 1})})});
+}
+
+graph::Model opset_11() {
+  Builder b;
+  b.model().opsets[""] = 11;
+  b.model().ir_version = 6;
+  const auto conv = b.node("Relu", {b.conv(b.input("x", {1, 4, 6, 6}), 4, 6, 3)});
+  b.node("Split", {conv}, {{"axis", int64_t{1}}, {"split", Ints{2, 4}}}, 2);
+  const auto resized = b.node("Resize",
+                              {"Split_0_out1", b.constant(Tensor::of<float>({0}, std::vector<float>())),
+                               b.constant(Tensor::of<float>({4}, {1, 1, 2, 2}))},
+                              {{"mode", std::string("nearest")}});
+  const auto mean = b.node("ReduceMean", {b.conv(resized, 4, 5, 1)}, {{"axes", Ints{2, 3}}});
+  const auto flat = b.node("Squeeze", {mean}, {{"axes", Ints{2, 3}}});
+  return b.finish({b.node("Gemm", {flat, b.weights({5, 3})}), "Split_0_out"});
+}
+
+TEST(Graphs, OldOpsets) {
+  for (const auto& model : {opset_7(), opset_9(), opset_11()}) {
+    const Outcome out = quantized_everywhere(model);
+    EXPECT_EQ(out.quantized.opset(), 13) << "from " << model.opset();
+    for (const auto& [name, plan] : out.plan.nodes) EXPECT_NE(graph::Index(out.prepared).node(name), nullptr) << name;
+  }
+}
+
+// What the plan needs is there from 13 on; 16 and 4 bits have operators of their own below 21.
+TEST(Graphs, TheOpsetStaysWhereItServes) {
+  for (const int64_t opset : {13, 15, 17, 19, 21}) {
+    graph::Model model = separable();
+    model.opsets[""] = opset;
+    model.ir_version = opset >= 21 ? 10 : 8;
+    for (const auto& config : {config_of(DataType::uint8, false), config_of(DataType::int16, true),
+                               config_of(DataType::int8, true, Granularity::channel, DataType::int4)}) {
+      const Plan plan = plan_of(model, config);
+      const graph::Model out = apply(model, plan);
+      EXPECT_EQ(out.opset(), opset);
+      EXPECT_NO_THROW(runtime::Session{out}) << opset << " " << name_of(config.activation.type);
+    }
+  }
+}
+
+TEST(Graphs, InstanceNormalization) {
+  Builder b;
+  const auto conv = b.conv(b.input("x", {2, 3, 8, 8}), 3, 6, 3);
+  const auto normal = b.node("InstanceNormalization", {conv, b.weights({6}, 0.2F, 1), b.weights({6})}, {{"epsilon", 1e-4F}});
+  const graph::Model model = b.finish({b.conv(b.node("Relu", {normal}), 6, 4, 3)});
+  EXPECT_FALSE(is_quantized(quantized_everywhere(model), "InstanceNormalization_0"));
+  EXPECT_TRUE(is_quantized(quantized(model, config_of(DataType::int8, false), "generic"), "InstanceNormalization_0"));
+}
+
+TEST(Graphs, ConvTransposeWithGroups) {
+  for (const int64_t group : {1, 2, 4}) {
+    Builder b;
+    const auto conv = b.node("Relu", {b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3)});
+    const auto up =
+        b.node("ConvTranspose", {conv, b.weights({4, 6 / group == 6 ? 6 : 3, 2, 2}), b.weights({group == 1 ? 6 : 3 * group})},
+               {{"group", group}, {"strides", Ints{2, 2}}});
+    const graph::Model model = b.finish({b.node("Sigmoid", {up})});
+    quantized_everywhere(model);
+    const Outcome out = quantized(model, config_of(DataType::uint8, false, Granularity::channel), "generic");
+    ASSERT_TRUE(is_quantized(out, "ConvTranspose_0"));
+    EXPECT_EQ(out.plan.nodes.at("ConvTranspose_0").weight->params.scales.size(), group == 1 ? 6U : 1U);
+  }
+}
+
+// Recurrent layers, with optional inputs left out in the middle, stay float between layers that do not.
+TEST(Graphs, RecurrentLayersStayInFloat) {
+  Builder b;
+  const auto before = b.node("MatMul", {b.input("x", {5, 2, 6}), b.weights({6, 4})});
+  const auto gru =
+      b.node("GRU", {before, b.weights({1, 9, 4}), b.weights({1, 9, 3}), b.weights({1, 18}), "", b.weights({1, 2, 3})},
+             {{"hidden_size", int64_t{3}}, {"linear_before_reset", int64_t{1}}}, 2);
+  const auto flat = b.node("Reshape", {gru, b.constant(Tensor::of<int64_t>({3}, {5, 2, 3}))});
+  const auto lstm =
+      b.node("LSTM", {flat, b.weights({2, 8, 3}), b.weights({2, 8, 2}), "", "", b.weights({2, 2, 2}), b.weights({2, 2, 2})},
+             {{"hidden_size", int64_t{2}}, {"direction", std::string("bidirectional")}}, 3);
+  const auto rows = b.node("Reshape", {lstm, b.constant(Tensor::of<int64_t>({2}, {20, 2}))});
+  const graph::Model model = b.finish({b.node("Gemm", {rows, b.weights({2, 7}), b.weights({7})}), "GRU_0_out1", "LSTM_0_out2"});
+  const Outcome out = quantized_everywhere(model);
+  EXPECT_FALSE(is_quantized(out, "GRU_0") || is_quantized(out, "LSTM_0"));
+  EXPECT_TRUE(is_quantized(out, "MatMul_0") && is_quantized(out, "Gemm_0"));
+}
+
+// A loop whose body reads a quantized value of the outer graph, between layers.
+TEST(Graphs, LoopsStayInFloat) {
+  Builder b;
+  const auto stem = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto body = test::subgraph(
+      "body", {test::node_bytes("Identity", {"go_on"}, "goes_on"), test::node_bytes("Add", {"sum", stem}, "next_sum")},
+      {test::value_bytes("round", DataType::int64, {}), test::value_bytes("go_on", DataType::boolean, {}),
+       test::value_bytes("sum", DataType::float32, {1, 4, 6, 6})},
+      {test::value_bytes("goes_on", DataType::boolean, {}), test::value_bytes("next_sum", DataType::float32, {1, 4, 6, 6})});
+  const auto rounds = b.constant(Tensor::scalar(int64_t{3})), first = b.constant(Tensor::scalar(true));
+  const auto sum = b.node("Loop", {rounds, first, stem}, {body});
+  b.model().nodes.back().captures = {stem};
+  const graph::Model model = b.finish({b.conv(sum, 4, 5, 1), stem});
+  const Outcome out = quantized_everywhere(model);
+  EXPECT_FALSE(is_quantized(out, "Loop_0"));
+  EXPECT_TRUE(is_quantized(out, "Conv_0") && is_quantized(out, "Conv_1"));
+}
+
+TEST(Graphs, ScansStayInFloat) {
+  Builder b;
+  const auto rows = b.node("MatMul", {b.input("x", {5, 4}), b.weights({4, 3})});
+  const auto body = test::subgraph(
+      "body", {test::node_bytes("Add", {"sum", "row"}, "next_sum"), test::node_bytes("Tanh", {"next_sum"}, "written")},
+      {test::value_bytes("sum", DataType::float32, {3}), test::value_bytes("row", DataType::float32, {3})},
+      {test::value_bytes("next_sum", DataType::float32, {3}), test::value_bytes("written", DataType::float32, {3})});
+  b.node("Scan", {b.weights({3}), rows}, {body, {"num_scan_inputs", int64_t{1}}}, 2);
+  const graph::Model model = b.finish({b.node("MatMul", {"Scan_0_out1", b.weights({3, 4})}), "Scan_0_out"});
+  const Outcome out = quantized_everywhere(model);
+  EXPECT_FALSE(is_quantized(out, "Scan_0"));
+  EXPECT_TRUE(is_quantized(out, "MatMul_0") && is_quantized(out, "MatMul_1"));
+}
+
+// A branch that reads a quantized value of the outer graph.
+TEST(Graphs, BranchesStayInFloat) {
+  Builder b;
+  const auto condition = b.input("condition", {}, DataType::boolean);
+  const auto stem = b.conv(b.input("x", {1, 3, 8, 8}), 3, 4, 3);
+  const auto result = test::value_bytes("result", DataType::float32, {1, 4, 8, 8});
+  const auto chosen = b.node("If", {condition},
+                             {test::subgraph("then_branch", {test::node_bytes("Abs", {stem}, "result")}, {}, {result}),
+                              test::subgraph("else_branch", {test::node_bytes("Neg", {stem}, "result")}, {}, {result})});
+  b.model().nodes.back().captures = {stem};
+  const Outcome out = quantized_everywhere(b.finish({b.conv(chosen, 4, 5, 1), stem}));
+  EXPECT_FALSE(is_quantized(out, "If_0"));
+}
+
+// One constant as weights of two layers with inputs of different scales, as their bias, and as one side of a sum.
+TEST(Graphs, SharedConstants) {
+  Builder b;
+  const auto weights = b.weights({4, 4, 1, 1}), bias = b.weights({4});
+  const auto x = b.input("x", {1, 4, 4, 4});
+  const auto first = b.node("Conv", {x, weights, bias}), wide = b.node("Mul", {first, b.constant(Tensor::scalar(7.0F))});
+  const auto second = b.node("Conv", {wide, weights, bias});
+  const auto sum = b.node("Add", {second, weights});
+  const auto last = b.node("Add", {sum, b.node("Reshape", {bias, b.constant(Tensor::of<int64_t>({4}, {1, 4, 1, 1}))})});
+  const Outcome out = quantized_everywhere(b.finish({last, first}));
+  EXPECT_TRUE(is_quantized(out, "Conv_0") && is_quantized(out, "Conv_1"));
+  EXPECT_NE(out.plan.nodes.at("Conv_0").bias->params, out.plan.nodes.at("Conv_1").bias->params);
+}
+
+// Files of IR 3 list every constant among the inputs.
+TEST(Graphs, ConstantsListedAsInputs) {
+  graph::Model model = opset_7();
+  const std::vector<graph::Value> inputs = model.inputs;
+  for (const auto& [name, tensor] : model.initializers) {
+    model.inputs.push_back({name, tensor.type(), tensor.shape(), std::vector<std::string>(tensor.shape().size())});
+  }
+  const TemporaryFolder folder;
+  graph::save(model, folder.path() / "model.onnx");
+  const graph::Model loaded = graph::load(folder.path() / "model.onnx");
+  ASSERT_EQ(loaded.inputs.size(), 1U);
+  EXPECT_EQ(loaded.inputs[0].name, inputs[0].name);
+  const Outcome out = quantized_everywhere(loaded);
+  EXPECT_EQ(out.quantized.inputs.size(), 1U);
+  EXPECT_TRUE(is_quantized(out, "Conv_0")) << "BatchNormalization is folded, its constants are constant";
+  EXPECT_EQ(graph::Index(out.prepared).node("BatchNormalization_0"), nullptr);
+}
+
+// Bounds and sizes that are left out, first ones included.
+TEST(Graphs, OptionalInputsLeftOut) {
+  Builder b;
+  const auto conv = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto below = b.node("Clip", {conv, "", b.constant(Tensor::scalar(1.5F))});
+  const auto above = b.node("Clip", {below, b.constant(Tensor::scalar(-1.0F))});
+  const auto large =
+      b.node("Resize", {above, "", "", b.constant(Tensor::of<int64_t>({4}, {1, 4, 12, 12}))}, {{"mode", std::string("nearest")}});
+  const graph::Model model = b.finish({b.node("Conv", {large, b.weights({2, 4, 3, 3}), ""})});
+  const Outcome out = quantized_everywhere(model);
+  EXPECT_TRUE(is_quantized(out, "Conv_1") && is_quantized(out, "Clip_0"));
+}
+
+// Outputs at every stage: behind a layer, between a layer and its activation, behind the activation, twice read.
+TEST(Graphs, OutputsThatAreReadOn) {
+  Builder b;
+  const auto first = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto active = b.node("Relu", {first});
+  const auto second = b.conv(active, 4, 4, 3);
+  const auto sum = b.node("Add", {second, active});
+  const auto pooled = b.node("MaxPool", {sum}, {{"kernel_shape", Ints{2, 2}}});
+  const graph::Model model = b.finish({sum, first, active, pooled, b.node("Flatten", {pooled}), second});
+  const Outcome out = quantized_everywhere(model);
+  EXPECT_EQ(out.quantized.outputs.size(), 6U);
+}
+
+}  // namespace
+}  // namespace quasar::quant
