@@ -30,7 +30,10 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
   }
   if (at_.on("SimulateDPU"))
     plan.simulation = simulation_of({node, at_.index.model(), shape_of(node.inputs.front())}, at_.config.switches, at_.npu);
-  if (at_.placement.biased.contains(node.outputs.front())) return plan;
+  if (const auto sum = at_.placement.biased.find(node.outputs.front()); sum != at_.placement.biased.end()) {
+    if (!at_.placement.values.contains(sum->first)) widen_bias(plan, node, sum->second);
+    return plan;
+  }
   for (const size_t input : roles.activations) {
     if (const Tensor* values = held(input)) plan.constants.push_back({input, constant(*values, node)});
   }
@@ -54,6 +57,15 @@ ConstantPlan NodePlans::bias(const graph::Node& node, const ops::Roles& roles, c
   if (raised > 0)
     notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
   return {*roles.bias, bias_params(weight.params, values, input_scale)};
+}
+
+// The constant vector of a sum gets as many axes as the product has.
+void NodePlans::widen_bias(NodePlan& plan, const graph::Node& sum, const std::string& product) const {
+  const size_t side = sum.inputs[0] == product ? 1 : 0;
+  const Tensor& vector = *at_.index.model().initializer(sum.inputs[side]);
+  Shape shape(at_.seen.at(product).shape.size(), 1);
+  shape.back() = vector.shape().back();
+  plan.replaced[side] = vector.reshaped(shape);
 }
 
 const Shape* NodePlans::shape_of(const std::string& value) const {

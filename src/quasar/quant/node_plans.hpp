@@ -23,6 +23,7 @@ class NodePlans {
  private:
   ConstantPlan bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight);
   QuantParams constant(const Tensor& values, const graph::Node& node) const;
+  void widen_bias(NodePlan& plan, const graph::Node& sum, const std::string& product) const;
   void check_blocks(const QuantParams& params) const;
   const Shape* shape_of(const std::string& value) const;
 

@@ -12,8 +12,9 @@ namespace {
 
 class Placing {
  public:
-  Placing(const graph::Index& index, const Config& config, const Target& target, const std::set<std::string>& barred)
-      : index_(index), model_(index.model()), config_(config), target_(target), barred_(barred) {}
+  Placing(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
+          const std::set<std::string>& barred)
+      : index_(index), model_(index.model()), config_(config), target_(target), seen_(seen), barred_(barred) {}
 
   Placement run() {
     place_alone();
@@ -33,7 +34,9 @@ class Placing {
         out_.skipped[node.name] = "its input is not quantized";
       }
     }
+    leave_cheap_nodes();
     if (target_.fuses_bias()) find_biases();
+    for (const auto& [name, roles] : out_.nodes) write_float(*index_.node(name));
     for (const auto& [name, roles] : out_.nodes) fuse(*index_.node(name));
     return std::move(out_);
   }
@@ -153,6 +156,51 @@ class Placing {
     }
   }
 
+  // What a target asks about the node.
+  Config config_of(const graph::Node& node) const {
+    const LayerRule* rule = rule_for(node, config_);
+    return rule == nullptr ? config_ : own_config(*rule);
+  }
+
+  // Whether the value has readers, and none of them is quantized.
+  bool only_float_reads(const std::string& value) const {
+    const auto& nodes = index_.consumers(value);
+    const auto in_float = [this](const graph::Node* reader) { return out_.roles(reader) == nullptr; };
+    return !nodes.empty() && !index_.is_output(value) && std::ranges::all_of(nodes, in_float);
+  }
+
+  // From the end, so that chains of them follow: a sum that only float nodes read would cost accuracy and save nothing.
+  void leave_cheap_nodes() {
+    bool left = false;
+    for (auto node = model_.nodes.rbegin(); node != model_.nodes.rend(); ++node) {
+      if (out_.roles(&*node) == nullptr || !target_.cheap_in_float(*node, config_of(*node)) ||
+          !only_float_reads(node->outputs.front()) || (target_.fuses_bias() && product_below(*node) != nullptr))
+        continue;
+      candidates_.erase(node->name);
+      out_.nodes.erase(node->name);
+      out_.skipped[node->name] = "only nodes in float read its result";
+      left = true;
+    }
+    if (!left) return;
+    const std::map<std::string, ops::Roles> kept = std::move(out_.nodes);
+    out_.nodes.clear();
+    out_.values.clear();
+    for (const auto& [name, roles] : kept) accept(*index_.node(name), roles);
+  }
+
+  // A product of matrices with a bias keeps its pair: ONNX Runtime turns both into Gemm, whose integer kernel wants one. With
+  // more axes it does so too, unless the bias has as many (NodePlans gives it them).
+  void write_float(const graph::Node& node) {
+    std::string written = node.outputs.front();
+    const auto sum = std::ranges::find(out_.biased, written, [](const auto& pair) { return pair.second; });
+    if (sum != out_.biased.end()) {
+      const auto seen = seen_.find(written);
+      if (seen == seen_.end() || seen->second.shape.size() < 3) return;
+      written = sum->first;
+    }
+    if (target_.writes_float(node, config_of(node)) && only_float_reads(written)) out_.values.erase(written);
+  }
+
   // No pair between this node and the one that alone reads it, where they run as one or the configuration says so.
   void fuse(const graph::Node& node) {
     const std::string& value = node.outputs.front();
@@ -171,26 +219,35 @@ class Placing {
     return std::ranges::any_of(types, [&](const char* type) { return node.is(type); });
   }
 
-  // MatMul with weights, then Add of a constant vector [out].
   void find_biases() {
     for (const auto& [name, roles] : out_.nodes) {
-      const graph::Node& product = *index_.node(name);
-      if (!product.is("MatMul") || !roles.weight || !roles.weight->axis) continue;
-      const graph::Node* sum = sole_reader(product.outputs.front(), index_);
-      if (sum == nullptr || !sum->is("Add") || out_.roles(sum) == nullptr) continue;
-      const auto& other = sum->inputs[0] == product.outputs.front() ? sum->inputs[1] : sum->inputs[0];
-      const Tensor* vector = model_.initializer(other);
-      const Tensor* weights = model_.initializer(product.inputs[roles.weight->input]);
-      if (vector == nullptr || vector->shape() != Shape{weights->shape().back()}) continue;
-      out_.biased[sum->outputs.front()] = product.outputs.front();
-      out_.values.erase(product.outputs.front());
+      const graph::Node& sum = *index_.node(name);
+      const graph::Node* product = product_below(sum);
+      if (product == nullptr) continue;
+      out_.biased[sum.outputs.front()] = product->outputs.front();
+      out_.values.erase(product->outputs.front());
     }
+  }
+
+  // The quantized MatMul with weights to which this sum adds a constant vector [out]; nullptr when it is something else.
+  const graph::Node* product_below(const graph::Node& sum) const {
+    if (!sum.is("Add")) return nullptr;
+    for (const size_t side : {0, 1}) {
+      const graph::Node* product = index_.producer(sum.inputs[side]);
+      const ops::Roles* roles = out_.roles(product);
+      const Tensor* vector = model_.initializer(sum.inputs[1 - side]);
+      if (roles == nullptr || vector == nullptr || !product->is("MatMul") || !roles->weight || !roles->weight->axis) continue;
+      const Tensor* weights = model_.initializer(product->inputs[roles->weight->input]);
+      if (sole_reader(sum.inputs[side], index_) == &sum && vector->shape() == Shape{weights->shape().back()}) return product;
+    }
+    return nullptr;
   }
 
   const graph::Index& index_;
   const graph::Model& model_;
   const Config& config_;
   const Target& target_;
+  const stats::Statistics& seen_;
   const std::set<std::string>& barred_;
   std::map<std::string, ops::Roles> candidates_;
   Placement out_;
@@ -208,8 +265,9 @@ const ops::Roles* Placement::roles(const graph::Node* node) const {
   return found == nodes.end() ? nullptr : &found->second;
 }
 
-Placement place(const graph::Index& index, const Config& config, const Target& target, const std::set<std::string>& barred) {
-  return Placing(index, config, target, barred).run();
+Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
+                const std::set<std::string>& barred) {
+  return Placing(index, config, target, seen, barred).run();
 }
 
 const graph::Node* sole_reader(const std::string& value, const graph::Index& index) {

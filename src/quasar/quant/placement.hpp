@@ -9,6 +9,7 @@
 #include "quasar/graph/model.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/stats/statistics.hpp"
 
 namespace quasar::quant {
 
@@ -25,7 +26,9 @@ struct Placement {
 // Weighted sums and elementwise operators are quantized wherever target and configuration allow it; movements and activations
 // where their input comes from a quantized node (movements also between two values that are quantized for others), so that no
 // pair stands where nobody gains from it. `barred`: values that no grid can hold; nodes that read or write one stay in float.
-Placement place(const graph::Index& index, const Config& config, const Target& target, const std::set<std::string>& barred = {});
+// `seen`: gives the ranks of values.
+Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen = {},
+                const std::set<std::string>& barred = {});
 
 // The only node that reads the value; nullptr when there are several or none, or when the graph or a subgraph hands it out.
 const graph::Node* sole_reader(const std::string& value, const graph::Index& index);

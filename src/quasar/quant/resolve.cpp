@@ -40,7 +40,7 @@ class Resolver {
         config_(config),
         target_(target),
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
-        placement_(place(index_, config, target, masked_values(index_, seen))),
+        placement_(place(index_, config, target, seen, masked_values(index_, seen))),
         ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config),
         ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_},

@@ -28,6 +28,10 @@ class Target {
   virtual bool shifts() const { return false; }
   // Whether a producer and the activation that alone reads it may run as one operation, so that no pair stands between them.
   virtual bool fuses(const graph::Node& /*producer*/, const graph::Node& /*activation*/) const { return true; }
+  // Whether an operator of this kind computes as fast in float: it is left so where only float nodes read its result.
+  virtual bool cheap_in_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
+  // Whether the integer kernel of a weighted sum can write floats: no pair stands behind it where only float nodes read its result.
+  virtual bool writes_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
   // The type in which a value is stored that `readers` inputs read; of the wanted width, the zero point moves with it.
   virtual DataType activation_type(DataType wanted, size_t readers) const = 0;
   // How operators of this type can be quantized: {activation: {dtype, scheme, granularity, algorithm}, weight: likewise}, lists

@@ -67,6 +67,15 @@ class OrtCpu final : public Target {
 
   bool fuses_bias() const override { return true; }
 
+  bool cheap_in_float(const graph::Node& node, const Config& config) const override {
+    return !simulated(config) && (node.is("Add") || node.is("Mul"));
+  }
+
+  // MatMulIntegerToFloat, and QGemm without an output scale.
+  bool writes_float(const graph::Node& node, const Config& config) const override {
+    return !simulated(config) && (node.is("MatMul") || node.is("Gemm"));
+  }
+
   DataType activation_type(DataType wanted, size_t readers) const override {
     return wanted == DataType::int8 && readers > 1 ? DataType::uint8 : wanted;
   }

@@ -94,7 +94,9 @@ class BiasCorrection final : public Transform {
         const auto planned = sum == nullptr ? plan.nodes.end() : plan.nodes.find(sum->name);
         const auto is_quantized = [&](const ConstantPlan& constant) { return constant.input == input; };
         if (planned == plan.nodes.end() || std::ranges::any_of(planned->second.constants, is_quantized)) continue;
-        planned->second.replaced[input] = shifted(*model.initializer(sum->inputs[input]), shift);
+        const auto replaced = planned->second.replaced.find(input);
+        const bool is_replaced = replaced != planned->second.replaced.end();
+        planned->second.replaced[input] = shifted(is_replaced ? replaced->second : *model.initializer(sum->inputs[input]), shift);
       }
       corrected++;
     }

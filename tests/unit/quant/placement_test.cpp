@@ -1,0 +1,51 @@
+#include "quasar/quant/placement.hpp"
+
+#include <gtest/gtest.h>
+
+#include "made_up_statistics.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+// Half a transformer's block: Add_0 is MatMul_0's bias, Add_1 the residual sum, which only the normalization reads.
+graph::Model normalized_sum() {
+  Builder b(9);
+  b.model().opsets[""] = 17;
+  const auto x = b.input("x", {1, 6, 16});
+  const auto projected = b.node("Add", {b.node("MatMul", {x, b.weights({16, 16})}), b.weights({16}, 0.1F)});
+  const auto sum = b.node("Add", {projected, x});
+  const auto normal = b.node("LayerNormalization", {sum, b.weights({16}, 0.1F, 1), b.weights({16}, 0.1F)});
+  return b.finish({b.node("MatMul", {normal, b.weights({16, 4})})});
+}
+
+TEST(Placement, ASumThatOnlyFloatNodesReadStaysInFloatOnOrtCpu) {
+  const graph::Model model = normalized_sum();
+  stats::Statistics seen = made_up_statistics(model);
+  seen.at("MatMul_0_out").shape = {1, 6, 16};
+  const Plan plan = resolve(model, seen, config_of(DataType::uint8, false), *targets::table().make("ort_cpu"));
+  EXPECT_EQ(plan.nodes.count("Add_1"), 0U);
+  EXPECT_EQ(plan.nodes.count("MatMul_0"), 1U);
+  EXPECT_EQ(plan.values.count("Add_0_out"), 0U) << "the product writes floats, no pair stands behind it";
+  EXPECT_EQ(plan.values.count("LayerNormalization_0_out"), 1U);
+  EXPECT_EQ(plan.values.count("MatMul_1_out"), 1U) << "the model's output keeps its grid";
+  const auto runs = runtime::runs_quantized(apply(model, plan), {"MatMul_0", "MatMul_1"});
+  EXPECT_TRUE(runs.at("MatMul_0"));
+  EXPECT_TRUE(runs.at("MatMul_1"));
+}
+
+TEST(Placement, OtherTargetsQuantizeEverySum) {
+  const graph::Model model = normalized_sum();
+  const Plan plan = plan_of(model, config_of(DataType::uint8, false), "generic");
+  EXPECT_EQ(plan.nodes.count("Add_1"), 1U);
+  EXPECT_EQ(plan.values.count("Add_0_out"), 1U);
+}
+
+TEST(Placement, ASumThatAQuantizedNodeReadsIsQuantized) {
+  const Plan plan = plan_of(residual(), config_of(DataType::uint8, false));
+  EXPECT_EQ(plan.nodes.count("Add_0"), 1U);
+}
+
+}  // namespace
+}  // namespace quasar::quant
