@@ -16,7 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Stop : testing::Test {
-  Json words(const std::string& algorithms) const {
+  static constexpr size_t points = 8;  // of the space, with one algorithm
+
+  Json words(const Json& algorithms) const {
     const auto reader = [](const char* file) { return Json{{"reader", "npz"}, {"path", digits(file)}, {"labels", "label"}}; };
     return {{"model_input", digits("digits.onnx")},
             {"calib_data_reader", reader("calibration.npz")},
@@ -24,16 +26,17 @@ struct Stop : testing::Test {
             {"holdout_data_reader", reader("holdout.npz")},
             {"search_metric", {"L2", "top1"}},
             {"output_dir", out.string()},
-            {"n_trials", 12},
+            {"search_algo", "Random"},
+            {"n_trials", 20},
             {"search_space",
              {{"activation", {"UInt8Spec", "Int8Spec"}},
               {"activation_params",
                {{"symmetric", {true, false}}, {"calibration_method", {"MinMax", "Entropy"}}, {"only_if", "activation"}}},
               {"weight", {"Int8Spec"}},
-              {"algorithms", parse_json(algorithms, "test")}}}};
+              {"algorithms", algorithms}}}};
   }
 
-  tune::Job job(const std::string& algorithms = "[null]") const { return tune::parse_job(words(algorithms), folder.path()); }
+  tune::Job job(const Json& algorithms = {nullptr}) const { return tune::parse_job(words(algorithms), folder.path()); }
 
   // Whatever there is in the folder can be read, and nothing is half written.
   void expect_whole() const {
@@ -78,7 +81,7 @@ TEST_F(Stop, ByTheUserBeforeCalibration) {
 
 // Where a trial is at that moment is left to chance: between its start and its end lie rounding, building and evaluation.
 TEST_F(Stop, ByTheUserInATrial) {
-  for (const int microseconds : {0, 500, 2000, 5000, 9000, 14000, 30000}) {
+  for (const int microseconds : {0, 2000, 9000, 30000}) {
     fs::remove_all(out);
     std::stop_source stop;
     std::jthread stopper;
@@ -89,7 +92,7 @@ TEST_F(Stop, ByTheUserInATrial) {
         stop.request_stop();
       });
     };
-    const auto summary = tune::search(job("[adaround]"), {.listener = listener, .stop = stop.get_token()});
+    const auto summary = tune::search(job({"adaround"}), {.listener = listener, .stop = stop.get_token()});
     EXPECT_EQ(summary.status, tune::Status::interrupted);
     EXPECT_GE(summary.counts.finished(), 2U);
     expect_fits(summary);
@@ -97,11 +100,11 @@ TEST_F(Stop, ByTheUserInATrial) {
         std::ranges::count_if(summary.trials, [](const auto& trial) { return trial.state == search::State::waiting; }));
     EXPECT_EQ(summary.trials.size(), summary.counts.finished() + waiting);
     EXPECT_FALSE(summary.best->holdout);
-    tune::Job again = job("[adaround]");
+    tune::Job again = job({"adaround"});
     again.load_if_exists = true;
     const auto whole = tune::search(again, {});
     EXPECT_EQ(whole.status, tune::Status::ok);
-    EXPECT_EQ(whole.trials.size(), 12U);
+    EXPECT_EQ(whole.trials.size(), points);
     EXPECT_TRUE(whole.best->holdout);
   }
 }
@@ -109,11 +112,11 @@ TEST_F(Stop, ByTheUserInATrial) {
 TEST_F(Stop, ByTheUserWhileTheWinnerIsMeasured) {
   std::stop_source stop;
   const auto listener = [&](const search::Event& event) {
-    if (event.kind == search::Event::Kind::finished && event.counts.finished() == 12) stop.request_stop();
+    if (event.kind == search::Event::Kind::finished && event.counts.finished() == points) stop.request_stop();
   };
   const auto summary = tune::search(job(), {.listener = listener, .stop = stop.get_token()});
   EXPECT_EQ(summary.status, tune::Status::interrupted);
-  EXPECT_EQ(summary.counts.finished(), 12U);
+  EXPECT_EQ(summary.counts.finished(), points);
   EXPECT_GT(summary.best->latency.median_ms, 0);
   expect_fits(summary);
 }
@@ -121,18 +124,18 @@ TEST_F(Stop, ByTheUserWhileTheWinnerIsMeasured) {
 // From before the beginning to after the end: the limit falls into preparation, the float model's run, calibration, rounding,
 // evaluation and the winner's measuring.
 TEST_F(Stop, ByTheClockInEveryPhase) {
-  const auto whole = tune::search(job("[adaround]"), {});
+  const auto whole = tune::search(job({"adaround"}), {});
   ASSERT_EQ(whole.status, tune::Status::ok);
   const double last = 1.1 * whole.seconds;
   size_t empty = 0, some = 0;
-  for (int i = 0; i <= 8; ++i) {
+  for (int i = 0; i <= 6; ++i) {
     fs::remove_all(out);
-    Json limited = words("[adaround]");
-    limited["search_stop_condition"] = {{"time_limit", 1e-6 + last * i / 8}};
+    Json limited = words({"adaround"});
+    limited["search_stop_condition"] = {{"time_limit", 1e-6 + last * i / 6}};
     const auto summary = tune::search(tune::parse_job(limited, folder.path()), {});
     expect_fits(summary);
     EXPECT_NE(summary.status, tune::Status::interrupted);
-    if (summary.counts.finished() < 12) {
+    if (summary.counts.finished() < points) {
       EXPECT_NE(summary.reason.find("time_limit"), std::string::npos) << summary.reason;
     }
     if (summary.best) {
@@ -144,12 +147,12 @@ TEST_F(Stop, ByTheClockInEveryPhase) {
     }
   }
   EXPECT_GT(empty, 0U);
-  EXPECT_GT(some + empty, 8U);
+  EXPECT_EQ(some + empty, 7U);
 }
 
 // Limits hold for the trials that enqueue puts before the second stage too.
 TEST_F(Stop, AmongEnqueuedTrials) {
-  Json limited = words("[null, adaround]");
+  Json limited = words({nullptr, "adaround"});
   limited["two_stage_search"] = true;
   limited["search_space"]["adaround_params"] = {{"damping", {{"type", "float"}, {"low", 0.1}, {"high", 10.0}}},
                                                 {"only_if", {{"algorithms", "adaround"}}}};
@@ -163,8 +166,8 @@ TEST_F(Stop, AmongEnqueuedTrials) {
 
 // As a user presses Ctrl-C: at any moment of the program's life.
 TEST_F(Stop, BySignalAtAnyMoment) {
-  write_file(folder.path() / "search.json", words("[null, adaround]").dump());
-  for (const int milliseconds : {1, 30, 80, 120, 160, 200, 250, 320, 400, 600}) {
+  write_file(folder.path() / "search.json", words({nullptr, "adaround"}).dump());
+  for (const int milliseconds : {1, 60, 150, 250, 400}) {
     fs::remove_all(out);
     const std::string config = (folder.path() / "search.json").string();
     const pid_t child = fork();
