@@ -35,6 +35,7 @@ foreach(header ${QUASAR_PUBLIC_HEADERS})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/src/quasar/eval/evaluator_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quasar/eval)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The copy of ONNX Runtime from the cache goes where only Quasar finds it.
@@ -58,6 +59,8 @@ if(TARGET quasar_program)
   endforeach()
 endif()
 
+# The build folder is a package as well, for the Python package's build.
+export(EXPORT quasar-targets NAMESPACE quasar:: FILE ${PROJECT_BINARY_DIR}/quasar-targets.cmake)
 install(EXPORT quasar-targets NAMESPACE quasar:: DESTINATION ${package_folder})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/quasar-config.cmake.in ${PROJECT_BINARY_DIR}/quasar-config.cmake
                               INSTALL_DESTINATION ${package_folder})

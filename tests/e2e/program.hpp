@@ -18,12 +18,12 @@ struct Ran {
   std::string out, err;
 };
 
-// `arguments` as typed in a shell.
-inline Ran run(const std::string& arguments) {
+// `arguments` as typed in a shell, after `environment` ("NAME=value").
+inline Ran run(const std::string& arguments, const std::string& environment = "") {
   const TemporaryFolder folder;
   const auto out = folder.path() / "out", err = folder.path() / "err";
-  const std::string command =
-      std::string(QUASAR_PROGRAM) + " " + arguments + " > " + out.string() + " 2> " + err.string() + " < /dev/null";
+  const std::string command = environment + " " + std::string(QUASAR_PROGRAM) + " " + arguments + " > " + out.string() + " 2> " +
+                              err.string() + " < /dev/null";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,7 +72,10 @@ std::unique_ptr<T> make_as(const Options& options) {
   }
 }
 
-// All extensions of one folder, in alphabetical order.
+template <class T>
+class Guest;
+
+// All extensions of one folder, in alphabetical order; and guests, which are found by name like the others, but not listed.
 template <class T>
 class Table {
  public:
@@ -86,7 +91,7 @@ class Table {
     return out;
   }
 
-  // By name or alias, without regard to case, '-' and '_'; nullptr when there is none.
+  // By name or alias, without regard to case, '-' and '_'; nullptr when there is none. A guest's item holds as long as the guest.
   const Item* try_find(std::string_view name) const {
     const std::string wanted = normalized(name);
     for (const auto& item : items_) {
@@ -94,6 +99,10 @@ class Table {
       for (const auto& alias : item.second.aliases) {
         if (normalized(alias) == wanted) return &item;
       }
+    }
+    const std::lock_guard lock(guard_);
+    for (const auto& item : guests_) {
+      if (normalized(item.first) == wanted) return &item;
     }
     return nullptr;
   }
@@ -119,8 +128,35 @@ class Table {
   }
 
  private:
+  friend class Guest<T>;
+
   std::string kind_;
   std::vector<Item> items_;
+  mutable std::mutex guard_;
+  mutable std::list<Item> guests_;
+};
+
+// An extension that a program brings while it runs (a sampler of its own, an evaluator, samples in memory): the table knows it
+// by this name for as long as the guest lives. Throws Error when the name is taken.
+template <class T>
+class Guest {
+ public:
+  Guest(const Table<T>& table, const std::string& name, Entry<T> entry) : table_(table) {
+    if (table.try_find(name) != nullptr) throw Error("there is a " + table.kind() + " '" + name + "' already");
+    const std::lock_guard lock(table.guard_);
+    place_ = table.guests_.insert(table.guests_.end(), {name, std::move(entry)});
+  }
+  ~Guest() {
+    const std::lock_guard lock(table_.guard_);
+    table_.guests_.erase(place_);
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  const std::string& name() const { return place_->first; }
+
+ private:
+  const Table<T>& table_;
+  typename std::list<typename Table<T>::Item>::iterator place_;
 };
 
 }  // namespace quasar

@@ -21,8 +21,8 @@ const std::vector<std::string>& known_values(const std::string& name) {
       {"--metric", eval::metrics::table().names()},
       {"--format", report::writers::table().names()},
       {"kind",
-       {"presets", "schemes", "samplers", "pruners", "strategies", "metrics", "ranges", "rounding", "transforms", "readers",
-        "targets", "stop", "storage"}},
+       {"presets", "schemes", "samplers", "pruners", "strategies", "metrics", "evaluators", "ranges", "rounding", "transforms",
+        "readers", "targets", "stop", "storage"}},
       {"shell", {"bash", "zsh", "fish", "man"}}};
   const auto found = all.find(name);
   return found == all.end() ? none : found->second;

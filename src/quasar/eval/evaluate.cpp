@@ -1,6 +1,7 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -67,6 +68,10 @@ bool all_finite(std::span<const float> values) {
   return sum(values.size(), [&](size_t i) { return static_cast<double>(values[i] * 0.0F); }) == 0;
 }
 
+bool is_own(const CustomEvaluator& custom, const std::string& metric) {
+  return std::ranges::any_of(custom.metrics(), [&](const OwnMetric& own) { return own.name == metric; });
+}
+
 std::string at_sample(size_t index) {
   return " (sample " + std::to_string(index) + ")";
 }
@@ -88,9 +93,12 @@ struct Evaluator::Impl {
         count(samples->size()),
         outputs(count, options.memory_limit, options.spill),
         cache(count),
-        order(Rng(options.seed).permutation(count)) {
+        order(Rng(options.seed).permutation(count)),
+        custom(options.custom),
+        surroundings{options.base, options.model, {}, {}} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
     for (const auto& name : options.metrics) {
+      if (custom && is_own(*custom, name)) continue;
       metrics.push_back({metrics::table().resolve(name), metrics::table().make(name)});
       if (metrics.back().metric->needs_labels()) check_labels(name);
     }
@@ -148,8 +156,45 @@ struct Evaluator::Impl {
     keep_answers(reference, answers);
   }
 
+  // The custom evaluator's scores of the float model, which the user must see fail before anything else runs.
+  void score_reference_by_user(const graph::Model& model, size_t threads) {
+    if (!custom) return;
+    for (size_t i = 0; i < count && samples->label(i); ++i) surroundings.labels.push_back(*samples->label(i));
+    if (surroundings.labels.size() < count) surroundings.labels.clear();
+    surroundings.reference = [this, model, threads]() -> const Outputs& {
+      std::call_once(reference_once, [&] { reference_outputs = run_all(runtime::Session(model), threads); });
+      return reference_outputs;
+    };
+    try {
+      add_own(reference, Subject(model, surroundings, surroundings.reference_file, surroundings.reference));
+    } catch (const EvaluatorFailed& failed) {
+      throw Error(std::string("search_evaluator cannot score the float model: ") + failed.what() +
+                  (failed.details.empty() ? "" : "\n" + failed.details));
+    }
+  }
+
+  // Outputs on all samples, for evaluators that look at them.
+  Outputs run_all(const runtime::Session& session, size_t threads) const {
+    Outputs out;
+    for (const auto& output : session.outputs()) out.names.push_back(output.name);
+    out.values.assign(out.names.size(), std::vector<Tensor>(count));
+    parallel_for(count, threads, [&](size_t i) {
+      const auto found = session.run(cache[i].empty() ? samples->at(i) : cache[i]);
+      for (size_t k = 0; k < found.size(); ++k) out.values[k][i] = found[k];
+    });
+    return out;
+  }
+
+  void add_own(Scores& scores, const Subject& subject) const {
+    for (const auto& [name, value] : custom->score(subject)) {
+      if (scores.contains(name)) throw EvaluatorFailed("the evaluator gives '" + name + "', which Quasar measures itself");
+      scores[name] = {.value = value, .low = value, .high = value};
+    }
+  }
+
   // With the first metric's score, unless some sample has none.
   void keep_answers(Scores& scores, std::vector<int32_t> found) const {
+    if (metrics.empty()) return;
     if (std::ranges::find(found, -1) == found.end()) scores[metrics.front().name].answers = std::move(found);
   }
 
@@ -168,6 +213,15 @@ struct Evaluator::Impl {
 
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
                               const runtime::Device& device) const {
+    auto scores = metrics.empty() ? Scores() : built_in(candidate, threads, referee, device);
+    if (!scores || !custom) return scores;
+    const auto run = [&] { return run_all(runtime::Session(candidate, {.device = device}), threads); };
+    add_own(*scores, Subject(candidate, surroundings, {}, run));
+    return scores;
+  }
+
+  std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
+                                 const runtime::Device& device) const {
     const runtime::Session session(candidate, {.device = device});
     std::vector<std::vector<double>> values(metrics.size(), std::vector<double>(count));
     std::vector<int32_t> found(count);
@@ -198,12 +252,17 @@ struct Evaluator::Impl {
   std::vector<int32_t> answers;  // the float model's
   Context context;
   Scores reference;
+  std::shared_ptr<const CustomEvaluator> custom;
+  Surroundings surroundings;  // that the custom evaluator sees
+  std::once_flag reference_once;
+  Outputs reference_outputs;  // for a custom evaluator that looks at them
 };
 
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)
     : impl_(std::make_unique<Impl>(std::move(samples), options)) {
   impl_->run_reference(reference, options.threads, options.device);
   impl_->score_reference();
+  impl_->score_reference_by_user(reference, options.threads);
 }
 
 Evaluator::~Evaluator() = default;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "quasar/data/dataset.hpp"
+#include "quasar/eval/custom.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/runtime/device.hpp"
@@ -34,11 +35,14 @@ std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t 
 
 struct EvaluatorOptions {
   std::vector<std::string> metrics = {"L2"};
-  size_t memory_limit = size_t{1} << 32;  // float outputs beyond it are spilled to a file in `spill`
-  std::filesystem::path spill = {};       // empty: the system's temporary folder
-  size_t threads = 0;                     // for the float run; 0: all cores
-  uint64_t seed = 0;                      // of the order in which race() scores the samples
-  runtime::Device device = {};            // that the float model runs on
+  size_t memory_limit = size_t{1} << 32;               // float outputs beyond it are spilled to a file in `spill`
+  std::filesystem::path spill = {};                    // empty: the system's temporary folder
+  size_t threads = 0;                                  // for the float run; 0: all cores
+  uint64_t seed = 0;                                   // of the order in which race() scores the samples
+  runtime::Device device = {};                         // that the float model runs on
+  std::shared_ptr<const CustomEvaluator> custom = {};  // gives those of `metrics` that bear its names; nullptr: there is none
+  std::filesystem::path model = {};                    // the float model's file, for the custom evaluator; empty: written for it
+  std::filesystem::path base = {};                     // where the custom evaluator's relative paths start
 };
 
 // Told after every block of samples: the first metric's values of all samples scored so far, in the race's order. false: enough.

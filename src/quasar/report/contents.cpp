@@ -89,12 +89,16 @@ Json parameters_json(std::span<const search::Trial> trials) {
   return out;
 }
 
-// The metric's name and direction; others than the built-in ones are the user's, whose direction the result tells.
-Json metric_json(const std::string& name) {
+// The metric's name and direction; others than the built-in ones are the user's, whose direction the result tells where they
+// are objectives.
+Json metric_json(const std::string& name, const Json& result) {
   if (const auto* known = eval::metrics::table().try_find(name)) {
     const auto metric = known->second.make(Options(known->second.options, Json::object(), name));
     return {{"direction", metric->direction() == eval::Direction::maximize ? "maximize" : "minimize"},
             {"proportion", metric->is_proportion()}};
+  }
+  for (const Json& objective : result.value("objectives", Json::array())) {
+    if (objective.value("name", "") == name) return {{"direction", objective["direction"]}, {"proportion", false}};
   }
   return {{"direction", "minimize"}, {"proportion", false}};
 }
@@ -102,7 +106,7 @@ Json metric_json(const std::string& name) {
 Json metrics_json(const Json& result) {
   Json out = Json::object();
   const Json metrics = result.value("/baseline/metrics"_json_pointer, Json::object());
-  for (const auto& [name, score] : metrics.items()) out[name] = metric_json(name);
+  for (const auto& [name, score] : metrics.items()) out[name] = metric_json(name, result);
   return out;
 }
 
@@ -112,7 +116,7 @@ Json objectives_of(const Json& result) {
   const Json metrics = result.value("/baseline/metrics"_json_pointer, Json::object());
   if (metrics.empty()) return Json::array();
   const std::string name = metrics.begin().key();
-  return Json::array({{{"name", name}, {"direction", metric_json(name)["direction"]}}});
+  return Json::array({{{"name", name}, {"direction", metric_json(name, result)["direction"]}}});
 }
 
 std::string title_of(const Json& result) {

@@ -217,6 +217,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   }
   if (summary.best && summary.best->holdout) {
     for (const auto& metric : job.metrics) {
+      if (!summary.best->holdout->contains(metric)) continue;  // an evaluator with data of its own
       text += row(metric + " (hold-out)",
                   {number(summary.baseline.holdout->at(metric).value), "", number(summary.best->holdout->at(metric).value),
                    interval(summary.best->holdout->at(metric))});

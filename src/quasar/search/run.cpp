@@ -160,6 +160,10 @@ class Loop {
       return finished(job, objective_(job));
     } catch (const Cancelled& e) {
       return stop_.token().stop_requested() ? interrupted() : failed(e.what());
+    } catch (const TrialFailed& e) {
+      Trial out = failed(e.what());
+      out.user_attributes.update(e.user_attributes);
+      return out;
     } catch (const std::exception& e) {
       return failed(e.what());
     } catch (...) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/error.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/search/study.hpp"
@@ -38,6 +39,13 @@ struct Outcome {
   bool pruned = false;                       // given up early; values may be empty
   bool candidate = false;                    // good enough for the user
   Json user_attributes = Json::object();
+};
+
+// A failure that the trial remembers more of than its message: what a program wrote before it failed, for example.
+class TrialFailed : public Error {
+ public:
+  TrialFailed(const std::string& what, Json attributes) : Error(what), user_attributes(std::move(attributes)) {}
+  Json user_attributes;
 };
 
 // Throws Cancelled when stopped; any other exception makes a failed trial with its message.

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "quasar/base/plugin.hpp"
-#include "quasar/eval/metric.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -20,18 +19,13 @@ const std::vector<OptionSpec>& keys_of_criterion() {
   return all;
 }
 
-search::Direction own_direction(const std::string& metric) {
-  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
-  return maximize ? search::Direction::maximize : search::Direction::minimize;
-}
-
 }  // namespace
 
-AccuracyCriterion parse_criterion(const Json& words, const std::string& metric) {
+AccuracyCriterion parse_criterion(const Json& words, const std::string& metric, search::Direction own) {
   if (!words.is_object()) throw Error("accuracy_criterion must be a mapping, not " + words.dump());
   const Options keys(keys_of_criterion(), words, "accuracy_criterion");
   AccuracyCriterion criterion;
-  criterion.direction = own_direction(metric);
+  criterion.direction = own;
   criterion.relative = normalized(keys.text("criterion")) == "relative";
   criterion.tolerable_loss = keys.real("tolerable_loss");
   if (!keys.has("higher_is_better")) return criterion;

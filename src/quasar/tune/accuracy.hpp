@@ -14,7 +14,7 @@ struct AccuracyCriterion {
 };
 
 // Throws Error for unknown keys and wrong values, and when higher_is_better contradicts the metric's own direction.
-AccuracyCriterion parse_criterion(const Json& words, const std::string& metric);
+AccuracyCriterion parse_criterion(const Json& words, const std::string& metric, search::Direction own);
 
 // The worst value that still meets the criterion: baseline -/+ tolerable_loss, or tolerable_loss · |baseline|. The absolute value
 // makes a negative baseline work; with a baseline of zero a relative criterion asks for exactly zero.

@@ -10,25 +10,9 @@ namespace quasar::tune {
 namespace {
 
 const std::vector<std::string> costs{"bytes", "latency", "peak_memory"};
+using Own = std::vector<eval::OwnMetric>;
+
 const std::map<std::string, Bound> bounds{{"max_drop", Bound::max_drop}, {"max", Bound::max}, {"min", Bound::min}};
-
-std::string resolved(const Json& word, const std::string& key) {
-  if (!word.is_string()) throw Error(key + ": " + word.dump() + " is not the name of a metric");
-  const std::string name = word.get<std::string>();
-  for (const std::string& cost : costs) {
-    if (normalized(cost) == normalized(name)) return cost;
-  }
-  if (const auto* known = eval::metrics::table().try_find(name)) return known->first;
-  std::vector<std::string> names = eval::metrics::table().names();
-  names.insert(names.end(), costs.begin(), costs.end());
-  throw Error(key + ": unknown metric '" + name + "'; known: " + joined(names) + did_you_mean(name, names));
-}
-
-search::Direction direction_of(const std::string& metric) {
-  if (is_cost(metric)) return search::Direction::minimize;
-  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
-  return maximize ? search::Direction::maximize : search::Direction::minimize;
-}
 
 const Json& list_of(const Json& words, const std::string& key) {
   if (!words.is_array() || words.empty()) throw Error(key + " is " + words.dump() + ", but must be a list of mappings");
@@ -40,20 +24,20 @@ const Json& list_of(const Json& words, const std::string& key) {
   return words;
 }
 
-Objective objective_of(const Json& words) {
-  Objective out{resolved(words.at("metric"), "objectives"), search::Direction::minimize};
-  out.direction = direction_of(out.metric);
+Objective objective_of(const Json& words, const Own& own) {
+  Objective out{metric_named(words.at("metric"), "objectives", own), search::Direction::minimize};
+  out.direction = direction_of(out.metric, own);
   for (const auto& [name, value] : words.items()) {
     if (name == "metric") continue;
     if (name != "direction") throw Error("objectives: unknown key '" + name + "'; known: metric, direction");
-    const char* own = out.direction == search::Direction::minimize ? "minimize" : "maximize";
-    if (value != own) throw Error("objectives: " + out.metric + " is better when one can " + own + " it; leave 'direction' out");
+    const char* way = out.direction == search::Direction::minimize ? "minimize" : "maximize";
+    if (value != way) throw Error("objectives: " + out.metric + " is better when one can " + way + " it; leave 'direction' out");
   }
   return out;
 }
 
-Constraint constraint_of(const Json& words) {
-  const std::string metric = resolved(words.at("metric"), "constraints");
+Constraint constraint_of(const Json& words, const Own& own) {
+  const std::string metric = metric_named(words.at("metric"), "constraints", own);
   std::optional<Constraint> out;
   for (const auto& [name, value] : words.items()) {
     if (name == "metric") continue;
@@ -91,20 +75,48 @@ bool is_cost(const std::string& metric) {
   return std::ranges::find(costs, metric) != costs.end();
 }
 
-Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics) {
+bool is_own(const Goals& goals, const std::string& metric) {
+  return std::ranges::any_of(goals.own, [&](const auto& own) { return own.name == metric; });
+}
+
+std::string metric_named(const Json& word, const std::string& key, const Own& own) {
+  if (!word.is_string()) throw Error(key + ": " + word.dump() + " is not the name of a metric");
+  const std::string name = word.get<std::string>();
+  std::vector<std::string> names = eval::metrics::table().names();
+  for (const auto& [metric, direction] : own) {
+    if (metric == name) return name;
+    names.push_back(metric);
+  }
+  for (const std::string& cost : costs) {
+    if (normalized(cost) == normalized(name)) return cost;
+    names.push_back(cost);
+  }
+  if (const auto* known = eval::metrics::table().try_find(name)) return known->first;
+  throw Error(key + ": unknown metric '" + name + "'; known: " + joined(names) + did_you_mean(name, names));
+}
+
+search::Direction direction_of(const std::string& metric, const Own& own) {
+  if (is_cost(metric)) return search::Direction::minimize;
+  const auto mine = std::ranges::find(own, metric, &eval::OwnMetric::name);
+  const auto direction = mine != own.end() ? mine->direction : eval::metrics::table().make(metric)->direction();
+  return direction == eval::Direction::maximize ? search::Direction::maximize : search::Direction::minimize;
+}
+
+Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics, const Own& own) {
   Goals out;
+  out.own = own;
   if (objectives.is_null()) {
-    out.objectives.push_back({metrics.front(), direction_of(metrics.front())});
+    out.objectives.push_back({metrics.front(), direction_of(metrics.front(), own)});
   } else {
     for (const Json& words : list_of(objectives, "objectives")) {
-      Objective next = objective_of(words);
+      Objective next = objective_of(words, own);
       const auto same = [&](const Objective& other) { return other.metric == next.metric; };
       if (std::ranges::any_of(out.objectives, same)) throw Error("objectives names " + next.metric + " twice");
       out.objectives.push_back(std::move(next));
     }
   }
   if (!constraints.is_null()) {
-    for (const Json& words : list_of(constraints, "constraints")) out.constraints.push_back(constraint_of(words));
+    for (const Json& words : list_of(constraints, "constraints")) out.constraints.push_back(constraint_of(words, own));
   }
   return out;
 }
@@ -132,7 +144,7 @@ std::vector<double> excesses(const Goals& goals, const Measures& measures, const
     const double is = measures.at(metric);
     if (bound == Bound::max_drop) {
       const double was = reference.at(metric).value;
-      out.push_back((direction_of(metric) == search::Direction::maximize ? was - is : is - was) - value);
+      out.push_back((direction_of(metric, goals.own) == search::Direction::maximize ? was - is : is - was) - value);
     } else {
       out.push_back(bound == Bound::max ? is - value : value - is);
     }

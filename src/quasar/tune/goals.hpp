@@ -3,8 +3,9 @@
 //   objectives: [{metric: top1}, {metric: latency}]
 //   constraints: [{metric: top1, max_drop: 0.01}, {metric: bytes, max: 1000000}]
 //
-// A metric is one of eval/metrics, or what running the model costs: bytes (of the file), latency (ms, median of one thread), and
-// peak_memory (bytes of weights and live tensors, from runtime::peak_memory). Costs are minimized.
+// A metric is one of eval/metrics, one that the user's own evaluator gives, or what running the model costs: bytes (of the file),
+// latency (ms, median of one thread), and peak_memory (bytes of weights and live tensors, from runtime::peak_memory). Costs are
+// minimized.
 #pragma once
 
 #include <map>
@@ -32,6 +33,7 @@ struct Constraint {
 struct Goals {
   std::vector<Objective> objectives;  // at least one; the first decides what is best
   std::vector<Constraint> constraints;
+  std::vector<eval::OwnMetric> own;  // what the user's evaluator gives
 
   std::vector<search::Direction> directions() const;
   bool needs(const std::string& metric) const;  // some objective or constraint is about it
@@ -40,9 +42,17 @@ struct Goals {
 // bytes, latency or peak_memory.
 bool is_cost(const std::string& metric);
 
+// One that the user's evaluator gives.
+bool is_own(const Goals& goals, const std::string& metric);
+
+// A metric's canonical name, whosever it is, and its direction. Throws Error, which begins with `key`, for an unknown one.
+std::string metric_named(const Json& word, const std::string& key, const std::vector<eval::OwnMetric>& own);
+search::Direction direction_of(const std::string& metric, const std::vector<eval::OwnMetric>& own);
+
 // Reads both keys. `metrics`: those of search_metric, the first of which is the objective when `objectives` is null. Throws Error
 // for unknown metrics and keys, a metric that is an objective twice, a bound that is no number.
-Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics);
+Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics,
+                  const std::vector<eval::OwnMetric>& own = {});
 
 // The metrics that candidates must be scored on: those of the goals, then the others of search_metric.
 std::vector<std::string> scored(const Goals& goals, const std::vector<std::string>& metrics);

@@ -28,8 +28,9 @@ struct Job {
   std::vector<Json> enqueue;  // configurations tried first, as words
   std::string strategy, search_algo, target;
   Goals goals;
-  std::vector<std::string> metrics;  // that candidates are scored on
-  Json tolerance;                    // search_metric_tolerance; null: none
+  std::vector<std::string> metrics;                        // that candidates are scored on
+  std::shared_ptr<const eval::CustomEvaluator> evaluator;  // gives goals.own; nullptr: built-in metrics only
+  Json tolerance;                                          // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
   TuningKeys tuning;
   Json stop;             // search_stop_condition

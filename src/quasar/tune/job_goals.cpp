@@ -9,51 +9,63 @@
 namespace quasar::tune {
 namespace {
 
-std::vector<std::string> metric_names(const Options& keys) {
+// What the user's evaluator gives; empty without one.
+std::vector<eval::OwnMetric> own_metrics(const Job& job) {
+  return job.evaluator ? job.evaluator->metrics() : std::vector<eval::OwnMetric>();
+}
+
+// nullptr where search_evaluator is left out or names a metric.
+std::shared_ptr<const eval::CustomEvaluator> evaluator_of(const Options& keys) {
+  if (!keys.has("search_evaluator") || keys.json("search_evaluator").is_string()) return nullptr;
+  const Json direction = keys.json("direction");
+  return eval::custom_evaluator(keys.json("search_evaluator"), direction.is_string() ? direction.get<std::string>() : "");
+}
+
+// search_evaluator decides; the metrics that the user names as well are reported.
+std::vector<std::string> metric_names(const Options& keys, const std::vector<eval::OwnMetric>& own) {
   const Json given = keys.has("search_metric") ? keys.json("search_metric") : Json("L2");
   Json list = given.is_array() ? given : Json::array({given});
-  if (keys.has("search_evaluator")) {  // decides; the metrics that the user names as well are reported
-    const Json evaluator = keys.json("search_evaluator");
-    if (!evaluator.is_string())
-      throw Error("search_evaluator: only the name of a metric is supported yet, not " + evaluator.dump());
+  if (keys.has("search_evaluator")) {
     if (!keys.given("search_metric")) list = Json::array();
-    list.erase(std::remove(list.begin(), list.end(), evaluator), list.end());
-    list.insert(list.begin(), evaluator);
+    Json first = Json::array();
+    for (const auto& [name, direction] : own) first.push_back(name);
+    if (own.empty()) first.push_back(keys.json("search_evaluator"));
+    for (const Json& name : list) {
+      if (std::ranges::find(first, name) == first.end()) first.push_back(name);
+    }
+    list = std::move(first);
   }
   std::vector<std::string> names;
-  for (const auto& name : list) {
-    if (!name.is_string()) throw Error("search_metric: " + name.dump() + " is not the name of a metric");
-    names.push_back(eval::metrics::table().resolve(name.get<std::string>()));
-  }
+  for (const auto& name : list) names.push_back(metric_named(name, "search_metric", own));
   if (names.empty()) throw Error("search_metric is an empty list, but must name at least one metric");
+  for (const auto& name : names) {
+    if (is_cost(name)) throw Error("search_metric: " + name + " is no metric; write it in 'objectives' or 'constraints'");
+  }
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
     throw Error("search_metric names a metric twice: " + given.dump());
   return names;
 }
 
 // An explicit contradiction with a built-in metric is an error: a search in the wrong direction returns the worst model.
-void check_direction(const Options& keys, const std::string& metric) {
+void check_direction(const Options& keys, const std::string& metric, const std::vector<eval::OwnMetric>& own) {
   if (!keys.has("direction")) return;
   const Json& word = keys.json("direction");
   if (word != "minimize" && word != "maximize") throw Error("direction is " + word.dump() + ", but must be minimize or maximize");
   const std::string given = word.get<std::string>();
-  const bool maximize = eval::metrics::table().make(metric)->direction() == eval::Direction::maximize;
+  const bool maximize = direction_of(metric, own) == search::Direction::maximize;
   if ((given == "maximize") != maximize) {
     throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
                 (maximize ? "higher (maximize)" : "lower (minimize)") + "; leave the key out");
   }
 }
 
-}  // namespace
-
-namespace {
-
 void read_criterion(Job& job, const Options& keys) {
   const std::string& objective = job.goals.objectives.front().metric;
   if (keys.has("accuracy_criterion")) {
     if (job.goals.objectives.size() > 1 || is_cost(objective) || !job.goals.constraints.empty())
       throw Error("accuracy_criterion is for one metric; with 'objectives' or 'constraints' write {metric: …, max_drop: …}");
-    job.criterion = parse_criterion(keys.json("accuracy_criterion"), job.metrics.front());
+    const std::string& metric = job.metrics.front();
+    job.criterion = parse_criterion(keys.json("accuracy_criterion"), metric, direction_of(metric, own_metrics(job)));
   }
   job.tolerance = keys.json("search_metric_tolerance");
   if (job.tolerance.is_null()) return;
@@ -69,9 +81,11 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   const bool several = !keys.json("objectives").is_null();
   if (several && keys.has("direction")) throw Error("direction is for search_metric; every one of 'objectives' knows its own");
   const bool plain = !several || keys.given("search_metric") || keys.given("search_evaluator");
-  const std::vector<std::string> metrics = plain ? metric_names(keys) : std::vector<std::string>();
-  job.goals = parse_goals(keys.json("objectives"), keys.json("constraints"), metrics);
-  if (!several) check_direction(keys, metrics.front());
+  job.evaluator = evaluator_of(keys);
+  const auto own = own_metrics(job);
+  const std::vector<std::string> metrics = plain ? metric_names(keys, own) : std::vector<std::string>();
+  job.goals = parse_goals(keys.json("objectives"), keys.json("constraints"), metrics, own);
+  if (!several) check_direction(keys, metrics.front(), own);
   job.metrics = scored(job.goals, metrics);
   if (job.metrics.empty()) job.metrics = {"L2"};
   for (const auto& metric : strategy.metrics()) {

@@ -52,7 +52,10 @@ std::vector<OptionSpec> own_keys() {
        .fallback = nullptr,
        .help = "[{metric: top1}, {metric: latency}]; metrics, bytes, latency (ms), peak_memory (bytes)"},
       {.name = "constraints", .fallback = nullptr, .help = "[{metric: top1, max_drop: 0.01}]; bounds max_drop, max, min"},
-      {.name = "search_evaluator", .fallback = nullptr, .help = "the name of a metric"},
+      {.name = "search_evaluator",
+       .fallback = nullptr,
+       .help =
+           "{command: [...]}, {python: FILE:FUNCTION} or {library: FILE}, or the name of a metric; see `quasar list evaluators`"},
       {.name = "direction", .fallback = nullptr, .help = "minimize or maximize; the metric's own when left out"},
       {.name = "search_metric_tolerance",
        .fallback = nullptr,

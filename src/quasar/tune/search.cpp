@@ -49,13 +49,7 @@ Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
 }
 
 eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
-  return {setting.model,
-          setting.samples.evaluation,
-          {.metrics = job.metrics,
-           .memory_limit = job.memory_limit,
-           .spill = job.temp_dir,
-           .seed = job.seed,
-           .device = job.devices.front()}};
+  return {setting.model, setting.samples.evaluation, evaluator_options(job, false)};
 }
 
 // Throws Error when the float model's own values make the job's goal impossible.

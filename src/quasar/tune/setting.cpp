@@ -69,4 +69,20 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
            facts["outside"].dump() + " lie outside the space");
 }
 
+eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {
+  const bool own = job.evaluator && (!holdout || job.evaluator->looks_at_samples());
+  eval::EvaluatorOptions options{.metrics = {},
+                                 .memory_limit = job.memory_limit,
+                                 .spill = job.temp_dir,
+                                 .seed = job.seed,
+                                 .device = job.devices.front(),
+                                 .custom = own ? job.evaluator : nullptr,
+                                 .model = job.model,
+                                 .base = job.base};
+  for (const auto& metric : job.metrics) {
+    if (own || !is_own(job.goals, metric)) options.metrics.push_back(metric);
+  }
+  return options;
+}
+
 }  // namespace quasar::tune

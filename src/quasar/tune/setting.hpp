@@ -25,6 +25,9 @@ struct Setting {
 // Loads and checks whatever can be wrong, without writing anything.
 Setting prepare(const Job& job);
 
+// How candidates are scored. On hold-out samples the user's own evaluator is heard only when it looks at samples at all.
+eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout);
+
 // What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
 void tell_spaces(const Job& job, const Setting& setting, const Log& log);
 

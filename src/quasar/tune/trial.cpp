@@ -76,7 +76,7 @@ std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& stu
   const std::string name = job.pruner.at("name");
   const Goals& goals = job.goals;
   const std::string& objective = goals.objectives.front().metric;
-  if (is_cost(objective) || !goals.constraints.empty()) return nullptr;
+  if (is_cost(objective) || is_own(goals, objective) || !goals.constraints.empty()) return nullptr;
   const auto best = eval::metrics::table().make(objective)->best_possible();
   if (name == "none" || !best || job.criterion || study.directions().size() > 1) return nullptr;
   search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
@@ -181,6 +181,9 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const CancelScope scope(deadline.token());
   try {
     return run_trial(lab, trial);
+  } catch (const eval::EvaluatorFailed& failed) {
+    if (failed.kind.empty()) throw;
+    throw search::TrialFailed(failed.what(), {{failed.kind, failed.details}});
   } catch (const Cancelled&) {
     if (!deadline.passed()) throw;
     throw Error("the trial took longer than trial_time_limit (" + Json(limit).dump() + " s)");

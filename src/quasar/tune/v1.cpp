@@ -11,26 +11,6 @@ namespace {
 
 using namespace v1;
 
-// S8S8_AAWS: a scheme's words are hierarchical; what v1 calls them.
-Json base_of(const Json& quant_config) {
-  if (quant_config.is_object()) return quant_config;
-  if (!quant_config.is_string())
-    throw Error("quant_config is " + quant_config.dump() + ", but must be the name of a scheme or a mapping");
-  const Json words = quant::schemes::table().make(quant_config.get<std::string>())->words();
-  const auto last = [](const Json& group, const char* key, const Json& fallback) {
-    return group.is_object() ? group.value(key, fallback) : fallback;
-  };
-  const Json activation = words.value("activation_params", Json::object()), weight = words.value("weight_params", Json::object());
-  const bool shifts = last(activation, "scale_type", "Float32") == "PowerOf2" || words.value("activation", "") == "XInt8Spec";
-  Json base{{"activation_type", words.value("activation", "Int8Spec")}, {"weight_type", words.value("weight", "Int8Spec")}};
-  base["calibrate_method"] = (shifts ? "PowerOfTwoMethod." : "CalibrationMethod.") +
-                             last(activation, "calibration_method", shifts ? "MinMSE" : "Percentile").get<std::string>();
-  base["per_channel"] = last(weight, "quant_granularity", "Tensor") == "Channel";
-  base["extra_options"] = {{"ActivationSymmetric", last(activation, "symmetric", shifts)},
-                           {"WeightSymmetric", last(weight, "symmetric", true)}};
-  return base;
-}
-
 const std::vector<std::string> v1_metrics{"L2", "L1", "cos", "psnr", "ssim"};
 
 Json metrics_of(const Json& given) {
@@ -110,6 +90,25 @@ void read_advanced(Json& words) {
 }
 
 }  // namespace
+
+Json base_of(const Json& quant_config) {
+  if (quant_config.is_object()) return quant_config;
+  if (!quant_config.is_string())
+    throw Error("quant_config is " + quant_config.dump() + ", but must be the name of a scheme or a mapping");
+  const Json words = quant::schemes::table().make(quant_config.get<std::string>())->words();
+  const auto last = [](const Json& group, const char* key, const Json& fallback) {
+    return group.is_object() ? group.value(key, fallback) : fallback;
+  };
+  const Json activation = words.value("activation_params", Json::object()), weight = words.value("weight_params", Json::object());
+  const bool shifts = last(activation, "scale_type", "Float32") == "PowerOf2" || words.value("activation", "") == "XInt8Spec";
+  Json base{{"activation_type", words.value("activation", "Int8Spec")}, {"weight_type", words.value("weight", "Int8Spec")}};
+  base["calibrate_method"] = (shifts ? "PowerOfTwoMethod." : "CalibrationMethod.") +
+                             last(activation, "calibration_method", shifts ? "MinMSE" : "Percentile").get<std::string>();
+  base["per_channel"] = last(weight, "quant_granularity", "Tensor") == "Channel";
+  base["extra_options"] = {{"ActivationSymmetric", last(activation, "symmetric", shifts)},
+                           {"WeightSymmetric", last(weight, "symmetric", true)}};
+  return base;
+}
 
 JobTranslation job_from_v1(const Json& given) {
   JobTranslation out{given, false, {}};

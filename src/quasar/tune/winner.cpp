@@ -7,6 +7,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/tune/flips.hpp"
 #include "quasar/tune/portrait.hpp"
+#include "quasar/tune/setting.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -73,11 +74,9 @@ void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits
   if (!samples.holdout || !summary.best) return;
   try {
     const CancelScope scope(stop);
-    const eval::Evaluator evaluator(lab.model, samples.holdout,
-                                    {.metrics = lab.job.metrics,
-                                     .memory_limit = lab.job.memory_limit,
-                                     .spill = lab.job.temp_dir,
-                                     .device = lab.devices.first()});
+    const auto options = evaluator_options(lab.job, true);
+    if (options.metrics.empty()) return;
+    const eval::Evaluator evaluator(lab.model, samples.holdout, options);
     summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores(), lab.devices.first());
     summary.baseline.holdout = evaluator.reference();
   } catch (const Cancelled&) {

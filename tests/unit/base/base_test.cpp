@@ -98,5 +98,21 @@ TEST(Options, DefaultsBoundsAndNearestNames) {
   EXPECT_NE(message({{"percentile", "x"}}), "");
 }
 
+struct Thing {
+  virtual ~Thing() = default;
+};
+
+TEST(Table, KnowsAGuestForAsLongAsItLives) {
+  const Table<Thing> table("thing", {{"own", {"a thing", make_as<Thing, Thing>}}});
+  {
+    const Guest<Thing> guest(table, "Visitor", {"another", make_as<Thing, Thing>});
+    EXPECT_EQ(table.resolve("visitor"), "Visitor");
+    EXPECT_EQ(table.names(), std::vector<std::string>{"own"});
+    EXPECT_THROW(Guest<Thing>(table, "visitor", {}), Error);
+    EXPECT_THROW(Guest<Thing>(table, "Own", {}), Error);
+  }
+  EXPECT_EQ(table.try_find("visitor"), nullptr);
+}
+
 }  // namespace
 }  // namespace quasar

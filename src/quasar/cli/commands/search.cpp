@@ -4,16 +4,13 @@
 #include <filesystem>
 #include <iostream>
 
-#include "quasar/base/file.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
 #include "quasar/cli/signals.hpp"
-#include "quasar/report/contents.hpp"
-#include "quasar/report/live.hpp"
-#include "quasar/report/pages.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/report/search.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/preset.hpp"
 
@@ -41,7 +38,7 @@ class Search final : public Command {
 
   int run() override {
     const tune::Job job = read_job();
-    refuse_to_overwrite(job);
+    report::refuse_to_overwrite(job);
     if (dry_run_) {
       std::cout << tune::dry_run(job).dump(2) << "\n";
       return exit_done;
@@ -56,21 +53,9 @@ class Search final : public Command {
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
     if (resume_ && !fs::exists(job.output_dir / job.storage) && job.storage.find("://") == std::string::npos)
       console.log()(Level::warning, "there is no study in " + job.output_dir.string() + " to resume: a new one begins");
-    const fs::path page = job.output_dir / "report.html";
-    report::LiveReport live(job, page);
-    const auto listener = [&](const search::Event& event) {
-      console.listener()(event);
-      live.hear(event);
-    };
-    const tune::Summary summary = tune::search(job, {.log = console.log(),
-                                                     .listener = listener,
-                                                     .stop = stop_requested(),
-                                                     .baseline = [&](const tune::Measured& baseline) { live.begin(baseline); }});
+    const auto [summary, result] =
+        report::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()});
     console.close_progress();
-    const Json result = report::result_json(job, summary);
-    write_file(job.output_dir / "result.json", result.dump(2) + "\n");
-    report::write_pages(job, report::contents_of(result, summary.trials, job.words));
-    tell(console.log(), Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
     console.note(report::result_table(job, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
     show(job, summary);
     return exit_code(summary.status);
@@ -92,15 +77,6 @@ class Search final : public Command {
     words = tune::with_preset(words);  // so that --set reaches into what the preset says
     apply_settings(words, settings_);
     return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());
-  }
-
-  static void refuse_to_overwrite(const tune::Job& job) {
-    if (job.load_if_exists) return;
-    for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
-      if (!fs::exists(job.output_dir / name)) continue;
-      throw Error("output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name +
-                  "): continue it with --resume, or choose another folder");
-    }
   }
 
   static void show(const tune::Job& job, const tune::Summary& summary) {

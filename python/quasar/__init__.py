@@ -1,0 +1,39 @@
+"""Quasar finds the best way to quantize an ONNX model, and shows why it is the best.
+
+>>> import quasar
+>>> found = quasar.search("model.onnx", calib=calibration, eval=(images, labels), preset="cpu_int8_search", metric=["L2", "top1"])
+>>> found.best_model, found.metrics
+
+search, quantize, evaluate and inspect are the commands of the same names. Evaluators, samplers, stop conditions and strategies of
+your own are functions and classes (scoring, Sampler, StopCondition, Strategy). AutoSearchPro, AutoSearch and what belongs to them
+run scripts that were written for AMD Quark. Messages go to logging.getLogger("quasar").
+"""
+from typing import Dict
+
+from . import _core
+from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
+from ._evaluators import kind_of, scoring
+from ._guests import Bench, Sampler, StopCondition, Strategy
+from ._samples import Samples
+from ._session import Session
+from ._study import Space, Study, Trial
+from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, Config, Configs, QuantizationConfig, SearchSpace,
+                          generate_all_configs, get_auto_search_config, get_default_config)
+from .enums import CalibrationMethod, PowerOfTwoMethod, QuantFormat, QuantType
+
+__version__: str = _core.version
+onnxruntime_version: str = _core.onnxruntime_version
+QuasarError = _core.QuasarError
+
+
+def listed(kind: str) -> Dict[str, str]:
+    """What there is of a kind, with a sentence on each: presets, schemes, samplers, pruners, strategies, metrics, targets."""
+    return _core.listed(kind)
+
+
+__all__ = [
+    "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationMethod", "Config", "Configs",
+    "PowerOfTwoMethod", "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult",
+    "SearchSpace", "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "dry_run", "evaluate", "generate_all_configs",
+    "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "scoring", "search",
+]

@@ -1,0 +1,309 @@
+"""search, quantize, evaluate, inspect."""
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextIO, Union
+
+from . import _core
+from ._evaluators import Scored, caller, kind_of
+from ._guests import Sampler, Strategy, StopCondition
+from ._samples import Gathering, Samples, fresh_name
+from ._study import Study, Trial
+from ._words import Model, model_file, plain
+
+logger = logging.getLogger("quasar")
+_levels = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+class SearchResult:
+    """What a search found; everything stands in output_dir too."""
+
+    def __init__(self, found: Mapping[str, Any]) -> None:
+        self.output_dir = Path(found["output_dir"])
+        self.result: Dict[str, Any] = found["result"]  #: result.json
+        self.table: str = found["table"]  #: float, default and best configuration side by side
+        self.trials: List[Trial] = [Trial._of(trial) for trial in found["trials"]]
+
+    @property
+    def status(self) -> str:
+        """ok, goal_missed, no_candidate or interrupted."""
+        return self.result["status"]
+
+    @property
+    def best_trial(self) -> Optional[Trial]:
+        best = self.result["best"]
+        return None if best is None else next(trial for trial in self.trials if trial.number == best["trial"])
+
+    @property
+    def best_model(self) -> Optional[Path]:
+        """The quantized model; None when no trial worked."""
+        return self.output_dir / "best.onnx" if self.result["best"] is not None else None
+
+    @property
+    def best_params(self) -> Dict[str, Any]:
+        """By flat names: {"weight_params_symmetric": True, ...}."""
+        return {} if self.result["best"] is None else self.result["best"]["params"]
+
+    @property
+    def metrics(self) -> Dict[str, float]:
+        """The best model's."""
+        return {} if self.result["best"] is None else {name: score["value"] for name, score in self.result["best"]["metrics"].items()}
+
+    @property
+    def baseline(self) -> Dict[str, float]:
+        """The float model's metrics."""
+        return {name: score["value"] for name, score in self.result["baseline"].get("metrics", {}).items()}
+
+    @property
+    def study(self) -> Study:
+        return Study(self.output_dir)
+
+    def __repr__(self) -> str:
+        return f"<SearchResult {self.status}: {self.metrics}, {len(self.trials)} trials, {self.output_dir}>"
+
+
+class _Log:
+    """The library's messages: to Python's logging, and to auto_search.log once the output folder is there."""
+
+    def __init__(self) -> None:
+        self._file: Optional[TextIO] = None
+
+    def open(self, folder: str) -> None:
+        os.makedirs(folder, exist_ok=True)
+        self._file = open(Path(folder, "auto_search.log"), "a", encoding="utf-8")
+
+    def __call__(self, level: str, text: str) -> None:
+        logger.log(_levels[level], "%s", text)
+        if self._file is not None:
+            self._file.write(f"{datetime.datetime.now():%Y-%m-%d %H:%M:%S} {level}: {text}\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class _Words:
+    """A search's configuration, with the guests that stand behind names in it."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self.words: Dict[str, Any] = dict(words)
+        self.gathering = Gathering()
+
+    def data(self, key: str, data: Samples) -> None:
+        if data is not None:
+            self.words[key] = self.gathering.words(data, key)
+
+    def evaluator(self, evaluator: Any) -> None:
+        if evaluator is None:
+            return
+        if not callable(evaluator):
+            self.words["search_evaluator"] = plain(evaluator, "search_evaluator")
+            return
+        label = getattr(evaluator, "__qualname__", type(evaluator).__name__)
+        kind = kind_of(evaluator)
+        name = fresh_name("python_evaluator")
+        self.gathering.guests.append(_core.bring_evaluator(name, caller(evaluator), kind == "outputs"))
+        self.words["search_evaluator"] = {name: f"{getattr(evaluator, '__module__', '')}.{label} ({kind})",
+                                          **plain(getattr(evaluator, "quasar_words", {}), "evaluator")}
+
+    def sampler(self, sampler: Any) -> None:
+        if isinstance(sampler, type) and issubclass(sampler, Sampler):
+            sampler = sampler()
+        if isinstance(sampler, Sampler):
+            name = fresh_name(type(sampler).__name__)
+            self.gathering.guests.append(_core.bring_sampler(name, sampler))
+            sampler = name
+        if sampler is not None:
+            self.words["search_algo"] = plain(sampler, "sampler")
+
+    def strategy(self, strategy: Any) -> None:
+        if isinstance(strategy, type) and issubclass(strategy, Strategy):
+            strategy = strategy()
+        if isinstance(strategy, Strategy):
+            name = fresh_name(type(strategy).__name__)
+            self.gathering.guests.append(_core.bring_strategy(name, strategy))
+            strategy = name
+        if strategy is not None:
+            self.words["strategy"] = plain(strategy, "strategy")
+
+    def stop(self, stop: Any) -> None:
+        words: Dict[str, Any] = dict(self.words.get("search_stop_condition") or {})
+        for one in stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]:
+            if isinstance(one, type) and issubclass(one, StopCondition):
+                one = one()
+            if isinstance(one, StopCondition):
+                name = fresh_name(type(one).__name__)
+                self.gathering.guests.append(_core.bring_stop(name, one))
+                words[name] = True
+            elif isinstance(one, Mapping):
+                words.update(plain(one, "stop"))
+            else:
+                raise TypeError(f"stop holds {one!r}, but takes quasar.StopCondition objects and mappings such as {{'time_limit': 60}}")
+        if words:
+            self.words["search_stop_condition"] = words
+
+    def space(self, space: Any) -> None:
+        if space is None:
+            return
+        if isinstance(space, str):
+            self.words["preset"] = space
+        else:
+            self.words["search_spaces" if isinstance(space, (list, tuple)) else "search_space"] = plain(space, "space")
+
+
+def _gathered(words: Mapping[str, Any]) -> _Words:
+    """The words of a configuration whose values may be Python objects: readers, functions, samplers."""
+    gathered = _Words({})
+    for key, value in words.items():
+        if value is None:
+            continue
+        if key.endswith("_data_reader") or key == "data_reader":
+            gathered.data(key, value)
+        elif key == "search_evaluator":
+            gathered.evaluator(value)
+        elif key in ("search_algo", "sampler"):
+            gathered.sampler(value)
+        elif key == "strategy":
+            gathered.strategy(value)
+        elif key == "search_stop_condition":
+            gathered.stop(value)
+        elif key != "model_input":
+            gathered.words[key] = plain(value, key)
+    return gathered
+
+
+def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None) -> SearchResult:
+    log = _Log()
+    with model_file(model) as path, contextlib.closing(log):
+        words.words["model_input"] = path
+        return SearchResult(_core.search(words.words, base, log, on_trial, log.open))
+
+
+def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Union[None, str, Mapping[str, Any], Sequence[Any]] = None, *,
+           holdout: Samples = None, preset: Optional[str] = None, metric: Union[None, str, Sequence[str]] = None,
+           evaluator: Union[None, str, Mapping[str, Any], Callable[..., Scored]] = None, sampler: Any = None, strategy: Any = None, stop: Any = None,
+           config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None,
+           on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None, **keys: Any) -> SearchResult:
+    """Searches for the best quantization of a model. Results appear in output_dir (default ./quasar_out).
+
+    model:     a path, bytes or an onnx.ModelProto.
+    calib, eval, holdout: samples (quasar.Samples): ranges are taken from the first, candidates scored on the second; only the
+               winner and the float model are scored on the third.
+    space:     what may vary, hierarchical or in Auto Search v1's form; a list: several; a text: a preset.
+    metric:    a name or a list: the first is the objective, the others are reported.
+    evaluator: your own score: a function of the model's path, of an inference callable, or of (float outputs, quantized outputs,
+               labels), see quasar.kind_of and quasar.scoring; or a mapping such as {"command": [...]}. Called from n_jobs threads.
+    sampler, strategy: a name, or an object of a class derived from quasar.Sampler or quasar.Strategy.
+    stop:      {"time_limit": 60, ...}, an object of a class derived from quasar.StopCondition, or a list of these.
+    config:    a configuration file, or its words as a dictionary; the other arguments win over it.
+    on_trial:  called with {kind: started | finished, trial, best, finished, total} for every trial; an exception ends the search.
+    keys:      any other key of a configuration: n_trials, n_jobs, output_dir, seed, constraints, accuracy_criterion …
+
+    Raises QuasarError for what is wrong in the arguments. A failing trial is recorded in the study, with its traceback. Ctrl-C ends
+    the search within seconds; results so far are written, then KeyboardInterrupt is raised.
+    """
+    base = os.getcwd()
+    words: Dict[str, Any] = {}
+    if isinstance(config, (str, os.PathLike)):
+        base = str(Path(config).absolute().parent)
+        words = _core.read_words(os.fspath(config))
+        if "model_input" in words and model is None:
+            model = Path(base, words["model_input"])
+        for key in ("output_dir",):
+            if isinstance(keys.get(key), (str, os.PathLike)):
+                keys[key] = str(Path(keys[key]).absolute())
+    elif config is not None:
+        words = dict(config)
+        model = words.get("model_input") if model is None else model
+    if model is None:
+        raise TypeError("search() needs a model")
+    gathered = _gathered({**words, **keys})
+    for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)):
+        if isinstance(data, (str, os.PathLike)) and os.fspath(data) != "random":
+            data = str(Path(data).absolute())
+        gathered.data(key, data)
+    gathered.space(space)
+    if preset is not None:
+        gathered.words["preset"] = preset
+    if metric is not None:
+        gathered.words["search_metric"] = plain(metric, "metric")
+    gathered.evaluator(evaluator)
+    gathered.sampler(sampler)
+    gathered.strategy(strategy)
+    gathered.stop(stop)
+    return _run(gathered, model, base, on_trial)
+
+
+class Quantized:
+    """A quantized model and what was done."""
+
+    def __init__(self, model: bytes, facts: Mapping[str, Any]) -> None:
+        self.model = model  #: the ONNX file's bytes
+        self.nodes: List[str] = facts["nodes"]  #: that are quantized
+        self.skipped: Dict[str, str] = facts["skipped"]  #: that stay in float, and why
+        self.notes: List[str] = facts["notes"]
+        self.config: Dict[str, Any] = facts["config"]  #: everything that was decided
+        self.ranges: Dict[str, Any] = facts["ranges"]  #: of activations
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        Path(path).write_bytes(self.model)
+
+    def __repr__(self) -> str:
+        return f"<Quantized {len(self.nodes)} nodes, {len(self.skipped)} in float, {len(self.model)} bytes>"
+
+
+def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, scheme: Union[str, Mapping[str, Any]] = "A8W8", calib: Samples = None, *,
+             target: str = "ort_cpu", ranges: Optional[Mapping[str, Any]] = None) -> Quantized:
+    """Quantizes a model with one configuration, without a search.
+
+    scheme: a name (quasar.listed("schemes")) or a configuration, such as the words of best_config.yaml.
+    calib:  samples; None for schemes that need none (DYNAMIC, W4, BF16, FP16).
+    ranges: of tensors, used in place of what calibration finds.
+    Raises QuasarError.
+    """
+    gathering = Gathering()
+    with model_file(model) as path, tempfile.TemporaryDirectory(prefix="quasar-") as folder:
+        if output is not None and Path(output).exists() and os.path.samefile(output, path):
+            raise _core.QuasarError(f"output {os.fspath(output)} is the float model itself; choose another file")
+        file = str(Path(folder, "model.onnx")) if output is None else os.fspath(output)
+        facts = _core.quantize(path, file, plain(scheme, "scheme"), gathering.words(calib, "calib"), target, plain(ranges, "ranges"))
+        return Quantized(Path(file).read_bytes(), facts)
+
+
+def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, metric: Union[str, Sequence[str]] = "L2", *,
+             latency: bool = True) -> Dict[str, Any]:
+    """Scores a model against the float model (default: itself) and the labels.
+
+    -> {"metrics": {name: {"value", "low", "high", "samples", "per_sample"}}, "bytes", "latency_ms": {"median", "p90"}}
+    """
+    gathering = Gathering()
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    with contextlib.ExitStack() as stack:
+        path = stack.enter_context(model_file(model))
+        original = "" if reference is None else stack.enter_context(model_file(reference))
+        return _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency)
+
+
+def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, Any]:
+    """A model's operators, and what each target would do with every node and why; with samples also what each layer would lose alone
+    ("examination", with advice in words)."""
+    gathering = Gathering()
+    with model_file(model) as path:
+        return _core.inspect(path, target, gathering.words(calib, "calib"))
+
+
+def dry_run(model: Model, calib: Samples = None, eval: Samples = None, space: Any = None, **keys: Any) -> Dict[str, Any]:
+    """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written."""
+    gathered = _gathered(keys)
+    gathered.data("calib_data_reader", calib)
+    gathered.data("eval_data_reader", eval)
+    gathered.space(space)
+    with model_file(model) as path:
+        gathered.words["model_input"] = path
+        return _core.dry_run(gathered.words, os.getcwd())

@@ -1,0 +1,88 @@
+"""Samplers, stop conditions and strategies as Python classes."""
+from __future__ import annotations
+
+import random
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from ._study import Space, Trial
+from ._words import plain
+
+Params = Dict[str, Any]
+
+
+class Sampler:
+    """Which configuration to try next. Derive from it, write ask(), and give an object of the class to search(sampler=...)."""
+
+    def ask(self, space: Space, trials: Sequence[Trial], rng: random.Random) -> Optional[Mapping[str, Any]]:
+        """The next configuration, in the words of the space ({"weight": "Int8Spec", "weight_params": {"symmetric": True}}) or by the
+        flat names that trials have; None: there is nothing left to try.
+
+        trials: all of the study so far, running ones too.   rng: seeded from the search's seed and the trial's number.
+        """
+        raise NotImplementedError("a sampler must define ask(space, trials, rng)")
+
+    def _next(self, space: Any, trials: List[Dict[str, Any]], seed: int) -> Any:
+        found = self.ask(Space._of(space), [Trial._of(trial) for trial in trials], random.Random(seed))
+        return None if found is None else plain(found, "the sampler's configuration")
+
+
+class StopCondition:
+    """When a search has done enough. Derive from it, write met(), and give an object of the class to search(stop=...)."""
+
+    def met(self, progress: Mapping[str, Any]) -> Union[bool, str, None]:
+        """Asked before every trial; False or None: go on. True or a reason: no further trial is started.
+
+        progress: running, complete, pruned, failed, duplicate, finished (numbers of trials), seconds, candidates, best_candidate,
+        since_best (trials executed since the best value was found).
+        """
+        raise NotImplementedError("a stop condition must define met(progress)")
+
+    def _met(self, progress: Dict[str, Any]) -> Optional[str]:
+        answer = self.met(progress)
+        if answer is None or answer is False:
+            return None
+        return answer if isinstance(answer, str) else type(self).__name__
+
+
+class Bench:
+    """What a strategy works with."""
+
+    def __init__(self, bench: Any) -> None:
+        self._bench = bench
+
+    @property
+    def space(self) -> Space:
+        """The search space."""
+        return Space._of(self._bench.space)
+
+    @property
+    def trials(self) -> List[Trial]:
+        """All trials of the study so far."""
+        return [Trial._of(trial) for trial in self._bench.trials()]
+
+    def default(self) -> Params:
+        """The first choice of everything."""
+        return self._bench.first()
+
+    def evaluate(self, params: Mapping[str, Any]) -> Trial:
+        """The finished trial of this configuration; one that was tried before costs nothing. When the search is over (n_trials, a stop
+        condition, Ctrl-C) it raises an exception that must pass through run()."""
+        return self.evaluate_all([params])[0]
+
+    def evaluate_all(self, configurations: Sequence[Mapping[str, Any]]) -> List[Trial]:
+        """The same for configurations that do not depend on each other: n_jobs of them at a time."""
+        words = [plain(one, "the strategy's configuration") for one in configurations]
+        return [Trial._of(trial) for trial in self._bench.evaluate(words)]
+
+
+class Strategy:
+    """Who decides which configurations are tried. Derive from it, write run(), and give an object of the class to
+    search(strategy=...)."""
+
+    def run(self, bench: Bench) -> Optional[Trial]:
+        """Tries configurations with bench.evaluate() until it is done. -> the trial that it chose; None: the one with the best value"""
+        raise NotImplementedError("a strategy must define run(bench)")
+
+    def _run(self, bench: Any) -> Optional[int]:
+        winner = self.run(Bench(bench))
+        return None if winner is None else winner.number

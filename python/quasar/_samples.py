@@ -1,0 +1,89 @@
+"""Samples in whatever form a Python program has them."""
+from __future__ import annotations
+
+import itertools
+import os
+from typing import Any, Dict, Iterable, List, Mapping
+
+import numpy
+
+from . import _core
+from ._words import plain
+
+_numbers = itertools.count(1)
+
+#: Samples: a path or a reader description as on the command line; an array, or arrays by input name, whose first axis counts the
+#: samples; a pair (arrays, labels); an onnxruntime CalibrationDataReader; or anything that can be iterated (a list, a generator, a
+#: torch DataLoader) over arrays, dictionaries of arrays, or pairs of one of these and labels.
+Samples = Any
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (numpy.ndarray, numpy.generic)) or (hasattr(value, "shape") and hasattr(value, "dtype"))
+
+def _array(value: Any) -> numpy.ndarray:
+    """An array of anything that NumPy understands; a torch tensor may be on a device and have a gradient."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    return numpy.asarray(value)
+
+def _item(value: Any) -> Dict[str, numpy.ndarray]:
+    if isinstance(value, Mapping):
+        return {str(name): _array(array) for name, array in value.items()}
+    if isinstance(value, (tuple, list)) and len(value) == 2 and (_is_array(value[0]) or isinstance(value[0], Mapping)):
+        item = _item(value[0])
+        item["labels"] = _array(value[1]).reshape(-1)
+        return item
+    if isinstance(value, (tuple, list)) and len(value) == 1:
+        return _item(value[0])
+    if not _is_array(value):
+        raise TypeError(f"a sample is an array, a dictionary of arrays or a pair of one of these and a label, not {type(value).__name__}")
+    return {"": _array(value)}
+
+def _drained(reader: Any) -> Iterable[Any]:
+    """What a CalibrationDataReader gives, from its beginning where it can be wound back, which is also how it is left."""
+    for _ in range(1 if hasattr(reader, "rewind") else 0):
+        reader.rewind()
+    while (item := reader.get_next()) is not None:
+        yield item
+    if hasattr(reader, "rewind"):
+        reader.rewind()
+
+def items_of(data: Samples) -> List[Dict[str, numpy.ndarray]]:
+    """Samples, or batches of them, as dictionaries of arrays."""
+    if isinstance(data, Mapping) or _is_array(data):
+        return [_item(data)]
+    if isinstance(data, tuple) and len(data) == 2 and (_is_array(data[0]) or isinstance(data[0], Mapping)):
+        return [_item(data)]
+    if hasattr(data, "get_next"):
+        return [_item(item) for item in _drained(data)]
+    if isinstance(data, Iterable):
+        return [_item(item) for item in data]
+    raise TypeError(f"samples are a path, arrays, a data reader or something to iterate over, not {type(data).__name__}")
+
+class Gathering:
+    """The guests of one call: samples in memory, which every source gives once, whatever the number of its uses."""
+
+    def __init__(self) -> None:
+        self.guests: List[Any] = []
+        self._known: List[Any] = []  # pairs of a source and its words; sources are compared by identity
+
+    def words(self, data: Samples, role: str) -> Any:
+        """The reader's description for these samples; None for None."""
+        if data is None or isinstance(data, (str, os.PathLike)):
+            return None if data is None else os.fspath(data)
+        if isinstance(data, Mapping) and (isinstance(data.get("reader"), str) or isinstance(data.get("path"), (str, os.PathLike))):
+            return plain(data, role)
+        for known, words in self._known:
+            if known is data:
+                return words
+        name = f"python_{next(_numbers)}"
+        source = f"{role} ({type(data).__name__})"
+        self.guests.append(_core.bring_samples(name, items_of(data), source))
+        self._known.append((data, {"reader": name}))
+        return {"reader": name}
+
+def fresh_name(wish: str) -> str:
+    """A name for a guest that no other has."""
+    return f"{wish}_{next(_numbers)}"
+
+__all__ = ["Samples", "Gathering", "items_of", "fresh_name", "Optional"]

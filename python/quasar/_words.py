@@ -1,0 +1,50 @@
+"""Python values as the words of a configuration; models as files."""
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Iterator, Mapping, Union
+
+import numpy
+
+#: A model: the path of an ONNX file, its bytes, or an onnx.ModelProto.
+Model = Union[str, "os.PathLike[str]", bytes, Any]
+
+
+def plain(value: Any, where: str = "value") -> Any:
+    """The value as numbers, texts, lists and dictionaries. Enumerations become their names ("QuantType.QInt8"), NumPy's numbers and
+    arrays Python's, paths texts. Raises TypeError, naming the place, for everything else."""
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, numpy.generic):
+        return value.item()
+    if isinstance(value, numpy.ndarray):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {str(plain(key, where)): plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [plain(item, where) for item in value]
+    raise TypeError(f"{where} is {value!r}, but a configuration holds numbers, texts, lists and mappings")
+
+
+@contextlib.contextmanager
+def model_file(model: Model) -> Iterator[str]:
+    """The model as a file, for as long as the context lasts. Raises TypeError for what is no model."""
+    if isinstance(model, (str, os.PathLike)):
+        yield str(Path(model).absolute())
+        return
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
+    with tempfile.TemporaryDirectory(prefix="quasar-") as folder:
+        file = Path(folder, "model.onnx")
+        file.write_bytes(model)
+        yield str(file)

@@ -1,0 +1,291 @@
+"""AMD Quark's Auto Search and Auto Search Pro: scripts that were written for them change only their import.
+
+    from quark.onnx import AutoSearchPro, get_auto_search_config     ->     from quasar import AutoSearchPro, get_auto_search_config
+"""
+from __future__ import annotations
+
+import copy
+import inspect as _inspect
+import os
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from . import _core
+from ._api import SearchResult, _gathered, _run, _Words
+from ._samples import Samples
+from ._study import Space
+from ._words import Model, plain
+
+_accepts_everything = 2.0e4  # v1's default tolerance
+
+
+def get_auto_search_config(name: str) -> Dict[str, Any]:
+    """A named search (XINT8_SEARCH, A8W8_SEARCH, A16W8_SEARCH, ADVANCED_SEARCH …) as a dictionary of one's own, to be completed and
+    given to AutoSearchPro. Raises QuasarError, with the names that there are, for another name."""
+    return _core.preset(name)
+
+
+def generate_all_configs(search_space: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """Every configuration of a space without ranges, in the order of a grid."""
+    return list(Space(search_space))
+
+
+class AutoSearchPro:
+    """A search by a dictionary of Auto Search Pro's keys (docs/search.md), and Quasar's own. Readers are CalibrationDataReader
+    objects or whatever else quasar.search() takes; search_evaluator is a function of the model's path, a metric's name or None.
+
+    >>> config = get_auto_search_config("XINT8_SEARCH")
+    >>> config["model_input"], config["calib_data_reader"] = "model.onnx", reader
+    >>> best_params = AutoSearchPro(config).run()
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = {key: value for key, value in config.items() if value is not None}
+        self.result: Optional[SearchResult] = None
+
+    def run(self) -> Dict[str, Any]:
+        """Searches. -> the best configuration by flat names; `result` holds everything else"""
+        if "model_input" not in self.config:
+            raise _core.QuasarError("model_input is required: the path of the float ONNX model")
+        if callable(self.config.get("search_evaluator")) and self.config.get("direction") == "minimize":
+            warnings.warn("direction is 'minimize', so smaller values of search_evaluator are better. (Quark minimizes float − quantized "
+                          "whatever the direction, as if greater values were better.)", stacklevel=2)
+        self.result = _run(_gathered(self.config), self.config["model_input"], os.getcwd())
+        return self.result.best_params
+
+
+class QuantizationConfig:
+    """A configuration in v1's words: calibrate_method, activation_type, weight_type, include_cle, extra_options …"""
+
+    def __init__(self, **fields: Any) -> None:
+        self.extra_options: Dict[str, Any] = {}
+        self.__dict__.update(fields)
+
+    def words(self) -> Dict[str, Any]:
+        return plain({name: value for name, value in vars(self).items() if value is not None and value != {}}, "quantization config")
+
+
+def get_default_config(name: str) -> QuantizationConfig:
+    """A scheme (S8S8_AAWS, XINT8 …) in v1's words. Raises QuasarError for another name."""
+    return QuantizationConfig(**_core.base_of(name))
+
+
+class Config:
+    """Config(global_quant_config=get_default_config("S8S8_AAWS"))"""
+
+    def __init__(self, global_quant_config: Union[QuantizationConfig, str, Mapping[str, Any]]) -> None:
+        self.global_quant_config = global_quant_config
+
+
+def _base_words(config: Any) -> Any:
+    """A quantization config in any of its forms as the key quant_config."""
+    config = getattr(config, "global_quant_config", config)
+    return config.words() if isinstance(config, QuantizationConfig) else plain(config, "quantization config")
+
+
+class AutoSearchConfig:
+    """Auto Search's settings, as attributes of the class, of a class derived from it, or of an object."""
+
+    search_space: Optional[Dict[str, Any]] = None
+    search_metric: Union[None, str, Sequence[str]] = None
+    search_algo: Optional[str] = None
+    search_evaluator: Union[None, str, Mapping[str, Any], Callable[..., Any]] = None
+    search_metric_tolerance: Optional[float] = None
+    search_cache_dir: Optional[str] = None
+    search_output_dir: Optional[str] = None
+    search_log_path: Optional[str] = None  #: not used: the log is auto_search.log in search_output_dir
+    two_stage_search: bool = False
+    advanced_fastft_search: bool = False
+    advanced_fastft_params: Optional[Dict[str, Any]] = None
+    n_jobs: int = 1
+    n_trials: Optional[int] = None
+    search_devices: Optional[str] = None
+    search_stop_condition: Optional[Dict[str, Any]] = None
+    default_config: Any = None
+
+
+class AutoSearchConfig_Default(AutoSearchConfig):
+    """v1's defaults: a space of 43 200 configurations, of which 20 are drawn unless n_trials says otherwise."""
+
+    _words = _core.preset("AutoSearchConfig_Default")
+    search_space: Dict[str, Any] = _words["search_space"]  # type: ignore[assignment]
+    search_algo = _words["search_algo"]
+    n_trials = _words["n_trials"]
+    search_metric = _words["search_metric"]
+    search_metric_tolerance = _accepts_everything
+    search_stop_condition = {"find_n_candidates": 1000, "find_best_candidate": -1, "iteration_limit": 100000, "time_limit": 2592000}
+
+
+def _setting(config: Any, name: str) -> Any:
+    """An attribute of a class or an object; a plain function that stands in a class is no method, unless its first parameter is self."""
+    if isinstance(config, Mapping):
+        return config.get(name)
+    raw = _inspect.getattr_static(config, name, None)
+    value = raw.__func__ if isinstance(raw, staticmethod) else getattr(config, name, None)
+    if _inspect.ismethod(value) and value.__self__ is config and _inspect.isfunction(raw):
+        parameters = list(_inspect.signature(raw).parameters)
+        return value if parameters[:1] == ["self"] else raw
+    return value
+
+
+_names = ["search_metric", "search_algo", "search_metric_tolerance", "search_cache_dir", "search_output_dir", "two_stage_search",
+          "advanced_fastft_search", "advanced_fastft_params", "n_jobs", "n_trials", "search_devices", "target", "seed", "pruner", "direction",
+          "holdout_data_reader", "accuracy_criterion", "objectives", "constraints", "memory_limit", "trial_time_limit", "expected_time_per_config",
+          "keep_models", "study_name", "study_storage_db", "load_study_if_exists", "warm_start"]
+
+
+class Configs(Sequence[Dict[str, Any]]):
+    """The configurations of one space or of several in order (a + b), made when they are looked at."""
+
+    def __init__(self, spaces: Sequence[Mapping[str, Any]], base: Any = None) -> None:
+        self.spaces: List[Dict[str, Any]] = [plain(space, "search space") for space in spaces]
+        self._base = base
+        self._opened = [Space(space, base) for space in self.spaces]
+
+    def __len__(self) -> int:
+        return sum(len(space) for space in self._opened)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        for space in self._opened:
+            if 0 <= place < len(space):
+                return space[place]
+            place -= len(space)
+        raise IndexError(f"there are {len(self)} configurations")
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        return (config for space in self._opened for config in space)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Configs):
+            return Configs(self.spaces + other.spaces, self._base)
+        return list(self) + list(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return list(other) + list(self)
+
+
+class SearchSpace:
+    """SearchSpace(conf).get_all_configs(): the configurations of a space in either form."""
+
+    def __init__(self, conf: Any, logger: Any = None) -> None:
+        self.conf = conf if isinstance(conf, Mapping) else _setting(conf, "search_space")
+
+    def get_all_configs(self) -> Configs:
+        return Configs([self.conf])
+
+    def remove_invalid_configs(self) -> Configs:
+        """The same: parameters that are not active are in no configuration, and none comes twice."""
+        return self.get_all_configs()
+
+
+def _is_model(value: Any) -> bool:
+    if isinstance(value, (bytes, os.PathLike)) or hasattr(value, "SerializeToString"):
+        return True
+    return isinstance(value, str) and (value.endswith(".onnx") or Path(value).is_file())
+
+
+def _single(config: Mapping[str, Any]) -> Dict[str, Any]:
+    """A space with one configuration."""
+    out: Dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping) and name.endswith("_params"):
+            parent = name[: -len("_params")]
+            group: Dict[str, Any] = {key: [item] for key, item in value.items()}
+            group["only_if"] = parent if parent in config else {"algorithms": parent}
+            out[name] = group
+        else:
+            out[name] = [value]
+    return out
+
+
+class AutoSearch:
+    """Auto Search (v1). Arguments are in the order of Quark's package, or in that of its documentation:
+
+        AutoSearch(model_input, config, auto_search_config=None, eval_dataloader=None, calibration_data_reader=None, calibration_data_path=None)
+        AutoSearch(config, auto_search_config, model_input, calibration_data_reader)
+    """
+
+    def __init__(self, *arguments: Any, model_input: Optional[Model] = None, config: Any = None, auto_search_config: Any = None,
+                 eval_dataloader: Samples = None, calibration_data_reader: Samples = None, calibration_data_path: Optional[str] = None) -> None:
+        package = ["model_input", "config", "auto_search_config", "eval_dataloader", "calibration_data_reader", "calibration_data_path"]
+        documents = ["config", "auto_search_config", "model_input", "calibration_data_reader", "eval_dataloader"]
+        order = package if not arguments or _is_model(arguments[0]) else documents
+        if len(arguments) > len(order):
+            raise TypeError(f"AutoSearch() takes at most {len(order)} arguments, but {len(arguments)} are given")
+        given: Dict[str, Any] = {"model_input": model_input, "config": config, "auto_search_config": auto_search_config,
+                                 "eval_dataloader": eval_dataloader, "calibration_data_reader": calibration_data_reader,
+                                 "calibration_data_path": calibration_data_path}
+        for name, value in zip(order, arguments):
+            if given[name] is not None:
+                raise TypeError(f"AutoSearch() got '{name}' twice")
+            given[name] = value
+        if given["model_input"] is None:
+            raise TypeError("AutoSearch() needs the float model: model_input")
+        self.model_input = given["model_input"]
+        self.config = given["config"]
+        self.auto_search_config = given["auto_search_config"] if given["auto_search_config"] is not None else AutoSearchConfig_Default
+        self.eval_dataloader = given["eval_dataloader"]
+        self.calibration_data_reader = given["calibration_data_reader"] if given["calibration_data_reader"] is not None else given["calibration_data_path"]
+        #: What is searched when it is set: of build_all_configs(), concatenated or filtered.
+        self.all_configs: Union[None, Configs, Sequence[Mapping[str, Any]]] = None
+        self.result: Optional[SearchResult] = None
+
+    def _base(self) -> Any:
+        config = self.config if self.config is not None else _setting(self.auto_search_config, "default_config")
+        return None if config is None else _base_words(config)
+
+    def _base_mapping(self) -> Any:
+        base = self._base()
+        return _core.base_of(base) if isinstance(base, str) else base
+
+    def build_all_configs(self, space: Mapping[str, Any]) -> Configs:
+        """Every configuration of a space; a + b searches one space after the other."""
+        return Configs([space], self._base_mapping())
+
+    def _spaces(self, words: Dict[str, Any]) -> None:
+        if self.all_configs is None:
+            space = _setting(self.auto_search_config, "search_space")
+            words["search_space"] = plain(AutoSearchConfig_Default.search_space if space is None else space, "search_space")
+        elif isinstance(self.all_configs, Configs):
+            words["search_spaces"] = copy.deepcopy(self.all_configs.spaces)
+        else:
+            words["search_spaces"] = [_single(plain(config, "all_configs")) for config in self.all_configs]
+
+    def _words(self) -> _Words:
+        words: Dict[str, Any] = {name: _setting(self.auto_search_config, name) for name in _names}
+        words["search_evaluator"] = _setting(self.auto_search_config, "search_evaluator")
+        words["calib_data_reader"] = self.calibration_data_reader
+        words["eval_data_reader"] = self.eval_dataloader
+        self._spaces(words)
+        spaces = words.get("search_spaces") or [words["search_space"]]
+        hierarchical = any("activation" in space or "weight" in space for space in spaces)
+        if not hierarchical:
+            words["quant_config"] = self._base()
+        elif words["search_algo"] is None:
+            words["search_algo"] = "grid_search"
+        if words["search_metric_tolerance"] is None and not words["advanced_fastft_search"]:
+            words["search_metric_tolerance"] = _accepts_everything
+        if words["keep_models"] is None:
+            words["keep_models"] = "candidates"
+        stop = _setting(self.auto_search_config, "search_stop_condition")
+        words["search_stop_condition"] = {name: int(value) if isinstance(value, float) and value.is_integer() else value
+                                          for name, value in stop.items()} if isinstance(stop, Mapping) else stop
+        return _gathered(words)
+
+    def search_model(self) -> List[Dict[str, Any]]:
+        """Searches. -> the candidates (trials not worse than float by more than search_metric_tolerance) in the order in which they
+        were found: {config_index, difference, model_path, config}. `result` holds everything else; the best is result.best_model"""
+        self.result = _run(self._words(), self.model_input, os.getcwd())
+        objective = self.result.result["objectives"][0]
+        sign = 1 if objective["direction"] == "maximize" else -1
+        reference = self.result.baseline.get(objective["name"], 0.0)
+        out = []
+        for trial in self.result.trials:
+            if trial.attributes.get("candidate") and "duplicate_of" not in trial.attributes:
+                out.append({"config_index": trial.number, "difference": sign * (reference - trial.values[0]),
+                            "model_path": str(self.result.output_dir / f"trial_{trial.number}.onnx"), "config": trial.params})
+        return out

@@ -1,0 +1,174 @@
+// One model at a time: running, quantizing, scoring and looking at it.
+#include <pybind11/stl.h>
+
+#include <filesystem>
+
+#include "quasar/base/parallel.hpp"
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/quant/config.hpp"
+#include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/report/writer.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/search/pruner.hpp"
+#include "quasar/search/sampler.hpp"
+#include "quasar/tune/examine.hpp"
+#include "quasar/tune/inspect.hpp"
+#include "quasar/tune/preset.hpp"
+#include "quasar/tune/quantize.hpp"
+#include "quasar/tune/strategy.hpp"
+#include "values.hpp"
+
+namespace quasar::python {
+namespace {
+
+// Work without the interpreter's lock.
+template <class F>
+auto unlocked(const F& work) {
+  const py::gil_scoped_release release;
+  return work();
+}
+
+std::string described(const graph::Value& value) {
+  return std::string(name_of(value.type)) + (value.shape ? to_string(*value.shape) : "[...]");
+}
+
+// A model in ONNX Runtime, called with arrays by input name.
+class Inference {
+ public:
+  Inference(const std::string& path, int threads)
+      : path_(path), session_(unlocked([&] { return runtime::Session(std::filesystem::path(path), {.threads = threads}); })) {}
+
+  py::list run(const py::dict& feeds) const {
+    std::vector<Tensor> inputs;
+    for (const auto& input : session_.inputs()) {
+      if (!feeds.contains(input.name))
+        throw Error("the model's input '" + input.name + "' (" + described(input) + ") is not given");
+      const Tensor given = to_tensor(py::array::ensure(feeds[input.name.c_str()]));
+      inputs.push_back(given.type() == input.type ? given : converted(given, input.type));
+    }
+    if (feeds.size() != inputs.size())
+      throw Error("there are " + std::to_string(feeds.size()) + " arrays, but " + std::to_string(inputs.size()) + " inputs");
+    const auto outputs = unlocked([&] { return session_.run(inputs); });
+    py::list out;
+    for (const auto& output : outputs) out.append(to_numpy(output));
+    return out;
+  }
+
+  py::list values(bool inputs) const {
+    py::list out;
+    for (const auto& value : inputs ? session_.inputs() : session_.outputs()) {
+      py::object shape = py::none();
+      if (value.shape) shape = py::cast(*value.shape);
+      out.append(py::make_tuple(value.name, std::string(name_of(value.type)), shape));
+    }
+    return out;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  runtime::Session session_;
+};
+
+py::dict quantize(const std::string& model, const std::string& output, const py::object& configuration,
+                  const py::object& calibration, const std::string& target, const py::object& ranges) {
+  const tune::QuantizeOptions options{.model = model,
+                                      .calibration = to_json(calibration),
+                                      .words = py::isinstance<py::str>(configuration)
+                                                   ? quant::schemes::table().make(configuration.cast<std::string>())->words()
+                                                   : to_json(configuration),
+                                      .target = target,
+                                      .ranges = to_json(ranges)};
+  const Json facts = unlocked([&] {
+    const tune::Quantized result = tune::quantize(options);
+    graph::save(result.model, output, tune::external(result.config));
+    Json nodes = Json::array(), skipped = Json::object();
+    for (const auto& [name, planned] : result.plan.nodes) nodes.push_back(name);
+    for (const auto& [name, why] : result.plan.skipped) skipped[name] = why;
+    return Json{{"nodes", nodes},
+                {"skipped", skipped},
+                {"notes", result.plan.notes},
+                {"config", quant::to_json(result.config)},
+                {"ranges", quant::ranges_json(result.plan, result.config)}};
+  });
+  return to_python(facts);
+}
+
+py::dict evaluate(const std::string& model, const std::string& reference, const py::object& data,
+                  const std::vector<std::string>& metrics, bool latency) {
+  const Json words = to_json(data);
+  const Json facts = unlocked([&] {
+    const graph::Model candidate = graph::load(model);
+    const graph::Model original = reference.empty() ? candidate : graph::load(reference);
+    const auto samples = data::open(words, original.inputs, std::filesystem::current_path());
+    std::vector<std::string> names;
+    for (const auto& name : metrics) names.push_back(eval::metrics::table().resolve(name));
+    const eval::Evaluator evaluator(original, samples, {.metrics = names});
+    const eval::Scores scores = reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
+    Json out{{"metrics", Json::object()}, {"bytes", std::filesystem::file_size(model)}};
+    for (const auto& [name, score] : scores)
+      out["metrics"][name] = {{"value", score.value},
+                              {"low", score.low},
+                              {"high", score.high},
+                              {"samples", score.samples},
+                              {"per_sample", score.per_sample}};
+    if (latency) {
+      const runtime::Latency measured = runtime::latency(candidate, *samples);
+      out["latency_ms"] = {{"median", measured.median_ms}, {"p90", measured.p90_ms}};
+    }
+    return out;
+  });
+  return to_python(facts);
+}
+
+py::dict inspect(const std::string& model, const std::string& target, const py::object& calibration) {
+  const Json data = to_json(calibration);
+  const Json facts = unlocked([&] {
+    Json out = tune::inspect(model, target);
+    if (!data.is_null()) out["examination"] = tune::examine(model, data);
+    return out;
+  });
+  return to_python(facts);
+}
+
+template <class T>
+py::dict described_table(const Table<T>& table) {
+  py::dict out;
+  for (const auto& [name, entry] : table.items()) out[py::str(name)] = entry.help;
+  return out;
+}
+
+py::dict listed(const std::string& kind) {
+  const std::string wanted = normalized(kind);
+  if (wanted == "presets") return described_table(tune::presets::table());
+  if (wanted == "schemes") return described_table(quant::schemes::table());
+  if (wanted == "samplers") return described_table(search::samplers::table());
+  if (wanted == "pruners") return described_table(search::pruners::table());
+  if (wanted == "strategies") return described_table(tune::strategies::table());
+  if (wanted == "metrics") return described_table(eval::metrics::table());
+  if (wanted == "targets") return described_table(quant::targets::table());
+  const std::vector<std::string> known{"presets", "schemes", "samplers", "pruners", "strategies", "metrics", "targets"};
+  throw Error("there is no list of '" + kind + "'; known: " + joined(known) + did_you_mean(kind, known));
+}
+
+}  // namespace
+
+void bind_models(py::module_& module) {
+  py::class_<Inference>(module, "Inference")
+      .def(py::init<const std::string&, int>(), py::arg("path"), py::arg("threads") = 1)
+      .def("run", &Inference::run)
+      .def("inputs", [](const Inference& self) { return self.values(true); })
+      .def("outputs", [](const Inference& self) { return self.values(false); })
+      .def("path", &Inference::path);
+  module.def("quantize", &quantize);
+  module.def("evaluate", &evaluate);
+  module.def("inspect", &inspect);
+  module.def("listed", &listed);
+  module.def("preset", [](const std::string& name) { return to_python(tune::presets::table().make(name)->words()); });
+  module.def("scheme", [](const std::string& name) { return to_python(quant::schemes::table().make(name)->words()); });
+}
+
+}  // namespace quasar::python

@@ -1,0 +1,129 @@
+// Search spaces and studies, with ask and tell.
+#include <pybind11/stl.h>
+
+#include "guests.hpp"
+#include "quasar/search/ask.hpp"
+#include "quasar/search/storage.hpp"
+#include "quasar/tune/v1.hpp"
+
+namespace quasar::python {
+namespace {
+
+search::Direction direction_of(const std::string& word) {
+  if (word == "minimize") return search::Direction::minimize;
+  if (word == "maximize") return search::Direction::maximize;
+  throw Error("direction is '" + word + "', but must be minimize or maximize");
+}
+
+// A study and where it is kept.
+class Study {
+ public:
+  // `name`: "" for the only one that there is. `directions`: empty for a study that exists.
+  Study(const std::string& storage, const std::string& name, const std::vector<std::string>& directions, bool resume)
+      : storage_(search::open_storage(storage)) {
+    search::StudyOptions options{.name = name, .resume = resume};
+    if (!directions.empty()) {
+      options.directions.clear();
+      for (const auto& word : directions) options.directions.push_back(direction_of(word));
+    }
+    const auto known = storage_->studies();
+    if (name.empty()) {
+      if (known.size() > 1) throw Error(storage + " holds " + std::to_string(known.size()) + " studies; say which by name");
+      options.name = known.empty() ? "AutoSearch" : known.front().name;
+    }
+    for (const auto& record : known) {
+      if (record.name == options.name && directions.empty()) options.directions = record.directions;
+    }
+    if (directions.empty() && std::ranges::none_of(known, [&](const auto& record) { return record.name == options.name; }))
+      throw Error(storage + " holds no study" + (name.empty() ? "" : " '" + name + "'"));
+    study_.emplace(*storage_, options);
+  }
+
+  search::Study& operator*() { return *study_; }
+  const search::Study& operator*() const { return *study_; }
+
+ private:
+  std::unique_ptr<search::Storage> storage_;
+  std::optional<search::Study> study_;
+};
+
+py::object ask(Study& self, const search::Space& space, const std::string& sampler, const py::object& options, uint64_t seed) {
+  const auto made = search::samplers::table().make(sampler, to_json(options));
+  const auto trial = search::ask(*self, space, *made, seed);
+  if (!trial) return py::none();
+  return to_python(*trial);
+}
+
+py::object tell(Study& self, int64_t number, const std::vector<double>& values, const std::vector<double>& constraints,
+                const py::object& attributes) {
+  search::Trial trial = (*self).at(number);
+  if (trial.finished()) throw Error("trial " + std::to_string(number) + " has ended already");
+  trial.user_attributes.update(to_json(attributes));
+  return to_python(search::tell(*self, std::move(trial), values, constraints));
+}
+
+py::list trials(const Study& self) {
+  py::list out;
+  for (const auto& trial : (*self).trials()) out.append(to_python(trial));
+  return out;
+}
+
+py::list directions(const Study& self) {
+  py::list out;
+  for (const auto direction : (*self).directions())
+    out.append(direction == search::Direction::minimize ? "minimize" : "maximize");
+  return out;
+}
+
+py::object parameters(const search::Space& self) {
+  Json out = Json::array();
+  for (const auto& parameter : self.parameters()) {
+    Json entry{{"name", parameter.name}};
+    if (const auto* some = std::get_if<search::Categorical>(parameter.distribution.get())) {
+      entry["choices"] = some->choices;
+    } else if (const auto* whole = std::get_if<search::Integer>(parameter.distribution.get())) {
+      entry.update({{"low", whole->low}, {"high", whole->high}, {"step", whole->step}, {"log", whole->log}});
+    } else if (const auto* real = std::get_if<search::Real>(parameter.distribution.get())) {
+      entry.update({{"low", real->low}, {"high", real->high}, {"log", real->log}});
+    }
+    out.push_back(std::move(entry));
+  }
+  return to_python(out);
+}
+
+// A space in either form; v1's over its base configuration.
+search::Space space_of(const py::object& words, const py::object& base) {
+  const Json given = to_json(words), below = to_json(base);
+  if (!tune::is_v1(given)) return search::Space::parse(given);
+  return search::Space::parse(tune::from_v1(given, below.is_null() ? Json::object() : below).space);
+}
+
+}  // namespace
+
+void bind_study(py::module_& module) {
+  py::class_<search::Space>(module, "Space")
+      .def(py::init(&space_of), py::arg("words"), py::arg("base") = py::none())
+      .def("size", &search::Space::size)
+      .def("at", [](const search::Space& self, uint64_t index) { return to_python(self.decode(self.at(index))); })
+      .def("sample",
+           [](const search::Space& self, uint64_t seed) {
+             Rng rng(seed);
+             return to_python(self.decode(self.sample(rng)));
+           })
+      .def("parameters", &parameters);
+  py::class_<Study>(module, "Study")
+      .def(py::init<const std::string&, const std::string&, const std::vector<std::string>&, bool>())
+      .def("name", [](const Study& self) { return (*self).name(); })
+      .def("directions", &directions)
+      .def("attributes", [](const Study& self) { return to_python((*self).user_attributes()); })
+      .def("trials", &trials)
+      .def("best",
+           [](const Study& self) -> py::object {
+             const search::Trial* best = (*self).best();
+             return best == nullptr ? py::object(py::none()) : py::object(to_python(*best));
+           })
+      .def("ask", &ask)
+      .def("tell", &tell);
+}
+
+}  // namespace quasar::python

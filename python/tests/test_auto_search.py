@@ -1,0 +1,222 @@
+"""Scripts written for AMD Quark."""
+import copy
+import enum
+import json
+import subprocess
+import sys
+import unittest
+import warnings
+from pathlib import Path
+
+import numpy
+
+import quasar
+from digits import DIGITS, MODEL, ROOT, Case
+from quasar import (AutoSearch, AutoSearchConfig, AutoSearchPro, CalibrationMethod, Config, PowerOfTwoMethod, QuantType, SearchSpace, get_auto_search_config,
+                    get_default_config)
+
+
+class Reader:
+    def __init__(self, images):
+        self.iterator = iter([{"image": image[None]} for image in images])
+
+    def get_next(self):
+        return next(self.iterator, None)
+
+
+SMALL = {
+    "calibrate_method": [CalibrationMethod.MinMax, CalibrationMethod.Percentile],
+    "activation_type": [QuantType.QInt8, QuantType.QInt16],
+    "weight_type": [QuantType.QInt8],
+    "include_cle": [False],
+    "include_fast_ft": [False],
+    "extra_options": {"ActivationSymmetric": [False], "WeightSymmetric": [True]},
+}
+SHIFTS = {"calibrate_method": [PowerOfTwoMethod.MinMSE], "activation_type": [QuantType.QInt8], "weight_type": [QuantType.QInt8]}
+
+
+def accuracy_on(images, labels):
+    def evaluate(onnx_path, **args):
+        return numpy.mean(quasar.Session(onnx_path)(images)[0].argmax(axis=1) == labels)
+
+    return evaluate
+
+
+class Scripts(Case):
+    """The examples, after `quark.onnx` was replaced by `quasar` and nothing else."""
+
+    def run_changed(self, name):
+        text = (ROOT / "examples" / "quark" / name).read_text()
+        self.assertIn("from quark.onnx", text)
+        Path("script.py").write_text(text.replace("quark.onnx", "quasar"))
+        done = subprocess.run([sys.executable, "script.py", str(DIGITS), "out"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_auto_search_pro(self):
+        printed = self.run_changed("auto_search_pro.py")
+        self.assertIn("'algorithms'", printed)
+        result = json.loads(Path("out/result.json").read_text())
+        self.assertEqual(result["status"], "ok")
+        self.assertLess(result["best"]["metrics"]["L2"]["value"], 0.2)
+        self.assertEqual(json.loads(Path("out/best_params.json").read_text()), eval(printed.strip().splitlines()[-1]))
+
+    def test_auto_search(self):
+        try:
+            import onnx  # noqa: F401
+            import onnxruntime  # noqa: F401
+        except ImportError:
+            self.skipTest("onnx and onnxruntime are not installed")
+        printed = self.run_changed("auto_search.py")
+        result = json.loads(Path("out/result.json").read_text())
+        self.assertEqual(result["objectives"], [{"name": "score", "direction": "maximize"}])
+        self.assertGreater(result["best"]["metrics"]["score"]["value"], 0.5)
+        for line in printed.strip().splitlines():
+            self.assertTrue(Path(line.split()[2]).exists(), line)
+
+
+class Pro(Case):
+    def config(self, **more):
+        return {"search_space": {"activation": ["Int8Spec"], "activation_params": {"symmetric": [True, False], "only_if": "activation"}, "weight": ["Int8Spec"],
+                                 "algorithms": [None], "exclude": [None]},
+                "n_trials": 2, "n_jobs": 1, "output_dir": "output", "temp_dir": "temp", "search_algo": "TPE", "search_evaluator": None, "direction": "minimize",
+                "base_framework": "onnx", "model_input": MODEL, "calib_data_reader": Reader(self.calibration[0]), "eval_data_reader": None,
+                "load_study_if_exists": False, "two_stage_search": False, **more}
+
+    def test_the_documents_dictionary(self):
+        instance = AutoSearchPro(self.config())
+        best = instance.run()
+        self.assertIn(best["activation_params_symmetric"], [True, False])
+        self.assertEqual(instance.result.status, "ok")
+
+    def test_a_function_scores(self):
+        images, labels = self.evaluation
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            instance = AutoSearchPro(self.config(search_evaluator=accuracy_on(images, labels)))
+            instance.run()
+        self.assertIn("smaller values", str(caught[0].message))
+        self.assertEqual(instance.result.best_trial.value, min(t.value for t in instance.result.trials))
+        better = AutoSearchPro(self.config(search_evaluator=accuracy_on(images, labels), direction="maximize", output_dir="other",
+                                           calib_data_reader=Reader(self.calibration[0])))
+        better.run()
+        self.assertEqual(better.result.best_trial.value, max(t.value for t in better.result.trials))
+
+    def test_presets_are_copies(self):
+        first = get_auto_search_config("XINT8_SEARCH")
+        before = copy.deepcopy(first)
+        first["search_space"]["cle_algo"].append("other")
+        self.assertEqual(get_auto_search_config("XINT8_SEARCH"), before)
+        with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'XINT8_SEARCH'"):
+            get_auto_search_config("XINT8_SEARCHH")
+
+    def test_what_is_missing_is_named(self):
+        with self.assertRaisesRegex(quasar.QuasarError, "model_input is required"):
+            AutoSearchPro({"search_space": {}}).run()
+        with self.assertRaisesRegex(quasar.QuasarError, "calib_data_reader is required"):
+            AutoSearchPro({"model_input": MODEL, "search_space": {"weight": ["Int8Spec"]}}).run()
+        with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'n_trials'"):
+            AutoSearchPro(self.config(n_trial=3)).run()
+
+
+class V1(Case):
+    def test_a_class_as_a_namespace(self):
+        class Mine(AutoSearchConfig):
+            pass
+
+        config = Mine
+        config.search_space = SMALL
+        config.search_output_dir = "out"
+        config.search_metric = "L2"
+        config.search_stop_condition = {"find_n_candidates": -1, "find_best_candidate": -1, "iteration_limit": 1000, "time_limit": 3600}
+        config.search_evaluator = None
+        # The order of the documentation.
+        instance = AutoSearch(get_default_config("S8S8_AAWS"), config, MODEL, Reader(self.calibration[0]))
+        candidates = instance.search_model()
+        self.assertEqual(len(candidates), 4)
+        self.assertEqual(instance.result.result["objectives"][0]["name"], "v1_L2")
+        for candidate in candidates:
+            self.assertTrue(Path(candidate["model_path"]).exists())
+            self.assertGreater(candidate["difference"], 0)
+        self.assertIsNone(AutoSearchConfig.search_space)
+
+    def test_evaluators_stand_in_a_class_or_are_assigned(self):
+        evaluate = accuracy_on(*self.evaluation)
+
+        class Static(AutoSearchConfig):
+            search_space = SMALL
+            search_output_dir = "static"
+            search_metric_tolerance = 0.05
+
+            @staticmethod
+            def custom_evaluator(onnx_path, **args):
+                return evaluate(onnx_path)
+
+            search_evaluator = custom_evaluator
+
+        class Plain(Static):
+            search_output_dir = "plain"
+            search_evaluator = evaluate
+
+        class Method(Static):
+            search_output_dir = "method"
+
+            def search_evaluator(self, onnx_path):
+                return evaluate(onnx_path)
+
+        assigned = AutoSearchConfig()
+        assigned.search_space, assigned.search_output_dir, assigned.search_metric_tolerance, assigned.search_evaluator = SMALL, "assigned", 0.05, evaluate
+        found = []
+        for config in (Static, Static(), Plain, Plain(), Method(), assigned):
+            out = f"{len(found)}"
+            if isinstance(config, type):
+                config.search_output_dir = out
+            else:
+                config.search_output_dir = out
+            # The order of the package.
+            instance = AutoSearch(MODEL, Config(global_quant_config="S8S8_AAWS"), config, None, Reader(self.calibration[0]))
+            found.append([(c["config_index"], round(c["difference"], 9)) for c in instance.search_model()])
+        self.assertEqual(found, [found[0]] * 6)
+        self.assertTrue(all(difference <= 0.05 for _, difference in found[0]))
+
+    def test_spaces_are_concatenated(self):
+        config = AutoSearchConfig()
+        config.search_output_dir = "out"
+        instance = AutoSearch(model_input=MODEL, config=Config(get_default_config("S8S8_AAWS")), auto_search_config=config,
+                              calibration_data_reader=Reader(self.calibration[0]))
+        shifts, small = instance.build_all_configs(SHIFTS), instance.build_all_configs(SMALL)
+        self.assertEqual((len(shifts), len(small)), (1, 4))
+        instance.all_configs = shifts + small
+        self.assertEqual([c["activation"] for c in instance.all_configs], ["Int8Spec"] * 3 + ["Int16Spec"] * 2)
+        self.assertEqual(len(instance.all_configs[1:3]), 2)
+        instance.search_model()
+        self.assertEqual(len(instance.result.trials), 5)
+        self.assertIn("MinMSE", json.dumps(instance.result.trials[0].params))
+
+    def test_a_list_of_configurations(self):
+        config = AutoSearchConfig()
+        config.search_output_dir = "out"
+        instance = AutoSearch(MODEL, get_default_config("S8S8_AAWS"), config, calibration_data_reader=Reader(self.calibration[0]))
+        instance.all_configs = [c for c in instance.build_all_configs(SMALL) if c["activation"] == "Int8Spec"]
+        instance.search_model()
+        self.assertEqual(len(instance.result.trials), 2)
+
+    def test_enumerations_of_onnxruntime_will_do(self):
+        class QuantType(enum.Enum):  # noqa: F811
+            QInt8 = 0
+
+        self.assertEqual(len(SearchSpace({**SMALL, "activation_type": [QuantType.QInt8]}).get_all_configs()), 2)
+        self.assertEqual(len(SearchSpace(quasar.AutoSearchConfig_Default).remove_invalid_configs()) > 1000, True)
+
+    def test_arguments(self):
+        with self.assertRaisesRegex(TypeError, "model_input"):
+            AutoSearch(config=get_default_config("XINT8"))
+        with self.assertRaisesRegex(TypeError, "twice"):
+            AutoSearch(MODEL, model_input=MODEL)
+        base = get_default_config("S8S8_AAWS")
+        base.extra_options["ActivationSymmetric"] = True
+        self.assertEqual(Config(base).global_quant_config.words()["extra_options"]["ActivationSymmetric"], True)
+
+
+if __name__ == "__main__":
+    unittest.main()

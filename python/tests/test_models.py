@@ -1,0 +1,82 @@
+"""One model at a time."""
+import unittest
+from pathlib import Path
+
+import numpy
+
+import quasar
+from digits import DIGITS, MODEL, Case
+
+
+class Models(Case):
+    def test_a_model_is_a_path_bytes_or_a_proto(self):
+        class Proto:
+            def SerializeToString(self):
+                return Path(MODEL).read_bytes()
+
+        by_path = quasar.quantize(MODEL, scheme="A8W8", calib=self.calibration[0])
+        for model in [Path(MODEL), Path(MODEL).read_bytes(), Proto()]:
+            self.assertEqual(quasar.quantize(model, scheme="A8W8", calib=self.calibration[0]).model, by_path.model)
+        with self.assertRaisesRegex(TypeError, "not int"):
+            quasar.quantize(3)
+        with self.assertRaisesRegex(quasar.QuasarError, "no.onnx"):
+            quasar.quantize("no.onnx")
+
+    def test_quantize_says_what_it_did(self):
+        done = quasar.quantize(MODEL, "int8.onnx", {"activation": "UInt8Spec", "weight": "Int8Spec"}, self.calibration[0])
+        self.assertEqual(Path("int8.onnx").read_bytes(), done.model)
+        self.assertGreater(len(done.nodes), 15)
+        self.assertIn("config", vars(done))
+        self.assertIn("image", done.ranges["tensors"])
+        done.save("again.onnx")
+        self.assertEqual(Path("again.onnx").read_bytes(), done.model)
+        for wrong in [lambda: quasar.quantize(MODEL, scheme="A8W9"), lambda: quasar.quantize(MODEL, scheme="A8W8"),
+                      lambda: quasar.quantize("int8.onnx", "int8.onnx", calib=self.calibration[0])]:
+            self.assertRaises(quasar.QuasarError, wrong)
+
+    def test_a_session_runs_a_model(self):
+        session = quasar.Session(MODEL)
+        self.assertEqual(session.inputs, [("image", "float32", [-1, 1, 8, 8])])
+        self.assertEqual(session.outputs[0][0], "probabilities")
+        images, labels = self.evaluation
+        (scores,) = session(images)
+        self.assertEqual(scores.shape, (150, 10))
+        self.assertGreater(numpy.mean(scores.argmax(1) == labels), 0.95)
+        (same,) = session.run({"image": images.astype("float64")})
+        numpy.testing.assert_array_equal(scores, same)
+        with self.assertRaisesRegex(quasar.QuasarError, "'image'"):
+            session({"img": images})
+        with self.assertRaises(ValueError):
+            scores[0, 0] = 1  # memory of ONNX Runtime's
+
+    def test_evaluate_and_inspect(self):
+        quasar.quantize(MODEL, "int8.onnx", "U8S8_CHANNEL", self.calibration[0])
+        scores = quasar.evaluate("int8.onnx", self.evaluation, MODEL, ["L2", "top1"])
+        self.assertLess(0, scores["metrics"]["L2"]["value"])
+        self.assertEqual(len(scores["metrics"]["top1"]["per_sample"]), 150)
+        self.assertGreater(scores["latency_ms"]["median"], 0)
+        facts = quasar.inspect(MODEL, self.calibration[0])
+        self.assertGreater(len(facts["examination"]["layers"]), 10)
+        self.assertTrue(all("quantized" in node for node in facts["nodes"]))
+
+    def test_lists(self):
+        self.assertIn("a8w8", quasar.listed("schemes"))
+        self.assertIn("XINT8_SEARCH", quasar.listed("presets"))
+        with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'schemes'"):
+            quasar.listed("scheme")
+
+    def test_beside_onnxruntime_and_onnx(self):
+        """The package's ONNX Runtime and protobuf, and PyPI's, in one process."""
+        try:
+            import onnx
+            import onnxruntime
+        except ImportError:
+            self.skipTest("onnx and onnxruntime are not installed")
+        images, _ = self.evaluation
+        proto = onnx.load(MODEL)
+        theirs = onnxruntime.InferenceSession(MODEL, providers=["CPUExecutionProvider"]).run(None, {"image": images})[0]
+        numpy.testing.assert_allclose(quasar.Session(proto)(images)[0], theirs, atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()

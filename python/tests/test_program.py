@@ -1,0 +1,94 @@
+"""search_evaluator: {python: FILE:FUNCTION} of the command line. QUASAR_PROGRAM names the program."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from digits import DIGITS, MODEL, SPACE, Case
+
+import quasar
+
+SCORE = """
+import os, sys, time
+import numpy
+import quasar
+
+print("this goes to standard error")
+labels = numpy.load(os.environ["DIGITS"])["label"][:150]
+images = numpy.load(os.environ["DIGITS"])["image"][:150]
+
+def by_path(path):
+    return float((quasar.Session(path)(images)[0].argmax(1) == labels).mean())
+
+def by_inference(infer):
+    return float((infer(images)[0].argmax(1) == labels).mean())
+
+def by_outputs(reference, quantized, given):
+    assert (given == labels).all() and reference.shape == quantized.shape == (150, 10)
+    return {"score": float((quantized.argmax(1) == given).mean()), "distance": float(abs(reference - quantized).max())}
+
+calls = []
+
+def moody(path):
+    calls.append(path)
+    if len(calls) == 2:
+        raise RuntimeError("no board")
+    if len(calls) == 3:
+        print("going down", file=sys.stderr)
+        os._exit(3)
+    return 1.0
+
+def hanging(path):
+    if path.endswith("digits.onnx"):
+        return 1.0
+    time.sleep(60)
+"""
+
+
+@unittest.skipUnless(os.environ.get("QUASAR_PROGRAM"), "QUASAR_PROGRAM is not set")
+class Program(Case):
+    def run_program(self, function, n_jobs=1, **more):
+        Path("score.py").write_text(SCORE)
+        config = {"model_input": MODEL, "calib_data_reader": {"reader": "npz", "path": str(DIGITS / "calibration.npz"), "limit": 50, "labels": "label"},
+                  "eval_data_reader": {"reader": "npz", "path": str(DIGITS / "evaluation.npz"), "labels": "label", "limit": 150}, "search_space": SPACE, "search_algo": "Grid",
+                  "search_evaluator": {"python": f"score.py:{function}", "interpreter": sys.executable, **more}, "n_jobs": n_jobs, "output_dir": function}
+        Path("search.json").write_text(json.dumps(config))
+        return subprocess.run([os.environ["QUASAR_PROGRAM"], "search", "search.json"], capture_output=True, text=True,
+                              env={**os.environ, "DIGITS": str(DIGITS / "evaluation.npz")}, timeout=300)
+
+    def test_the_three_kinds_agree(self):
+        found = []
+        for function, n_jobs in [("by_path", 1), ("by_inference", 2), ("by_outputs", 2)]:
+            done = self.run_program(function, n_jobs)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found.append({json.dumps(t.params): t.values for t in quasar.Study(function).trials})
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0], found[2])
+        self.assertIn("distance", json.loads(Path("by_outputs/result.json").read_text())["best"]["metrics"])
+
+    def test_failures(self):
+        done = self.run_program("moody")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        trials = quasar.Study("moody").trials
+        self.assertEqual(trials[0].error, "RuntimeError: no board")
+        self.assertIn("in moody", trials[0].attributes["traceback"])
+        self.assertIn("exit code 3", trials[1].error)
+        self.assertIn("going down", trials[1].attributes["stderr"])
+        self.assertEqual([t.state for t in trials], ["failed", "failed", "complete", "failed"])  # a new process starts to count again
+
+    def test_time_limit(self):
+        done = self.run_program("hanging", timeout=1)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("timeout of 1", quasar.Study("hanging").trials[0].error)
+
+    def test_mistakes(self):
+        self.assertIn("AttributeError", self.run_program("missing").stderr)
+        done = self.run_program("by_path", interpreter="no-python")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot start 'no-python'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

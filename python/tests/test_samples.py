@@ -1,0 +1,108 @@
+"""Samples in every form give the same scores."""
+import unittest
+
+import numpy
+
+import quasar
+from digits import DIGITS, MODEL, Case
+from quasar._samples import items_of
+
+
+class Reader:
+    """onnxruntime's CalibrationDataReader, without onnxruntime."""
+
+    def __init__(self, images):
+        self.iterator = iter([{"image": image[None]} for image in images])
+
+    def get_next(self):
+        return next(self.iterator, None)
+
+
+class Loader:
+    """torch's DataLoader, without torch: batches of (images, labels)."""
+
+    def __init__(self, images, labels, size):
+        self.batches = [(images[i:i + size], labels[i:i + size]) for i in range(0, len(images), size)]
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+class Tensor:
+    """torch's Tensor, without torch."""
+
+    def __init__(self, array):
+        self.array = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self.array
+
+
+class Forms(Case):
+    def score(self, data):
+        return quasar.evaluate(MODEL, data, metric="top1", latency=False)["metrics"]["top1"]["per_sample"]
+
+    def test_every_form_is_the_same_data(self):
+        images, labels = self.evaluation
+        expected = self.score({"reader": "npz", "path": str(DIGITS / "evaluation.npz"), "labels": "label", "limit": 150})
+        self.assertEqual(len(expected), 150)
+        for data in [
+            (images, labels),
+            {"image": images, "label": labels},
+            [{"image": image[None], "label": [label]} for image, label in zip(images, labels)],
+            ((image, label) for image, label in zip(images, labels)),
+            ({"image": image, "labels": numpy.array(label)} for image, label in zip(images, labels)),
+            Loader(images, labels, 32),
+            [(Tensor(images[:100]), Tensor(labels[:100])), (Tensor(images[100:]), Tensor(labels[100:]))],
+            [({"image": images}, labels)],
+        ]:
+            self.assertEqual(self.score(data), expected)
+
+    def test_without_labels(self):
+        images, _ = self.evaluation
+        wanted = quasar.quantize(MODEL, scheme="A8W8", calib=images).model
+        for data in [Reader(images), (image for image in images), list(images), {"pixels": images}, images.astype("float64"), Loader(images, images[:, 0, 0, 0].astype(int), 7)]:
+            self.assertEqual(quasar.quantize(MODEL, scheme="A8W8", calib=data).model, wanted)
+
+    def test_a_reader_is_wound_back(self):
+        class Rewinding(Reader):
+            def __init__(self, images):
+                self.images = images
+                self.rewind()
+
+            def rewind(self):
+                super().__init__(self.images)
+
+        reader = Rewinding(self.calibration[0])
+        self.assertEqual(len(items_of(reader)), 50)
+        self.assertEqual(len(items_of(reader)), 50)
+
+    def test_one_source_for_two_purposes_is_read_once(self):
+        with self.assertLogs("quasar", "WARNING"):
+            found = self.search(calib=Reader(self.calibration[0]), eval=None)
+        self.assertEqual(found.result["best"]["metrics"]["L2"]["samples"], 50)
+
+    def test_mistakes_are_named(self):
+        images, labels = self.evaluation
+        for data, message in [
+            ([], "there are none"),
+            ({"image": images, "label": labels[:3]}, "150 samples, but 3 labels"),
+            ({"picture": images, "other": images}, "no array for the model's input 'image'"),
+            (images[:, :, :4], r"expected shape \[\?,1,8,8\], found \[1,1,4,8\]"),
+            ([{"image": images}, {"img": images}], "item 1 holds no array 'image'"),
+            ("nowhere.npz", "nowhere.npz"),
+        ]:
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                quasar.quantize(MODEL, scheme="A8W8", calib=data)
+        with self.assertRaisesRegex(TypeError, "not int"):
+            quasar.quantize(MODEL, scheme="A8W8", calib=3)
+        with self.assertRaisesRegex(TypeError, "not str"):
+            quasar.quantize(MODEL, scheme="A8W8", calib=["a"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,350 @@
+"""Searches with functions and classes of one's own."""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import numpy
+
+import quasar
+from digits import DIGITS, MODEL, SPACE, Case, arrays
+
+
+def accuracy(scores, labels):
+    return float(numpy.mean(scores.argmax(axis=1) == labels))
+
+
+class Evaluators(Case):
+    def test_the_three_kinds_and_the_built_in_metric_agree(self):
+        images, labels = self.evaluation
+        built_in = self.search(metric="top1", pruner="none", output_dir="built-in")
+
+        def by_path(path):
+            return accuracy(quasar.Session(path)(images)[0], labels)
+
+        def by_inference(infer):
+            self.assertTrue(Path(infer.model_path).exists())
+            return accuracy(infer({"image": images})[0], labels)
+
+        def by_outputs(reference, quantized, given):
+            self.assertGreater(accuracy(reference, given), 0.9)
+            return accuracy(quantized, given)
+
+        for function in (by_path, by_inference, by_outputs):
+            found = self.search(evaluator=function, output_dir=function.__name__, n_jobs=2)
+            self.assertEqual(found.status, "ok")
+            self.assertAlmostEqual(found.baseline["score"], built_in.baseline["top1"])
+            self.assertEqual({json.dumps(t.params): round(t.values[0], 9) for t in found.trials},
+                             {json.dumps(t.params): round(t.values[0], 9) for t in built_in.trials})
+
+    def test_kinds(self):
+        class Scorer:
+            def __call__(self, onnx_path):
+                return 1
+
+        self.assertEqual(quasar.kind_of(lambda onnx_path, **args: 1), "path")
+        self.assertEqual(quasar.kind_of(lambda session: 1), "inference")
+        self.assertEqual(quasar.kind_of(lambda a, b, c: 1), "outputs")
+        self.assertEqual(quasar.kind_of(Scorer()), "path")
+        self.assertEqual(quasar.kind_of(quasar.scoring("inference")(lambda x: 1)), "inference")
+        with self.assertRaisesRegex(TypeError, "takes 2 parameters"):
+            quasar.kind_of(lambda a, b: 1)
+        with self.assertRaisesRegex(ValueError, "path, inference, outputs"):
+            quasar.scoring("model")
+
+    def test_several_metrics_and_constraints(self):
+        @quasar.scoring(metrics={"error": "minimize", "size": "minimize"})
+        def both(path):
+            return {"error": numpy.float32(os.path.getsize(path) % 7), "size": os.path.getsize(path), "extra": 3}
+
+        found = self.search(evaluator=both, metric=["error", "L2"], constraints=[{"metric": "size", "max": 1e6}])
+        self.assertEqual(found.result["objectives"][0], {"name": "error", "direction": "minimize"})
+        self.assertEqual(found.best_trial.values[0], min(t.values[0] for t in found.trials))
+        self.assertEqual(found.metrics["size"], Path("out/best.onnx").stat().st_size)
+        self.assertEqual(found.metrics["extra"], 3)
+        self.assertIn("L2", found.metrics)
+        self.assertIn("both (path)", json.dumps(found.study.attributes["job"]))
+
+    def test_hold_out_samples_are_scored_by_evaluators_of_outputs_only(self):
+        def distance(reference, quantized, labels):
+            self.assertIsNone(labels)
+            return -float(numpy.abs(reference - quantized).max())
+
+        holdout = arrays("holdout", 60)[0]
+        found = self.search(evaluator=distance, eval=self.evaluation[0], holdout=holdout)
+        self.assertIn("score", found.result["best"]["holdout"])
+        found = self.search(evaluator=lambda path: 1.0, holdout=holdout, output_dir="other")
+        self.assertNotIn("holdout", found.result["best"])
+
+    def test_an_exception_is_a_failed_trial_with_its_traceback(self):
+        calls = []
+
+        def moody(path):
+            calls.append(path)
+            if len(calls) == 2:
+                raise RuntimeError("the camera is off")
+            if len(calls) == 3:
+                return None
+            if len(calls) == 4:
+                return float("nan")
+            return 1.0
+
+        found = self.search(evaluator=moody)
+        failed = [t for t in found.trials if t.state == "failed"]
+        self.assertEqual(failed[0].error, "RuntimeError: the camera is off")
+        self.assertIn("in moody", failed[0].attributes["traceback"])
+        self.assertIn("returned None", failed[1].error)
+        self.assertIn("score is not finite", failed[2].error)
+        self.assertEqual(quasar.Study("out").trials[failed[0].number].attributes["traceback"], failed[0].attributes["traceback"])
+        self.assertFalse(any(Path(path).exists() for path in calls if path != MODEL))
+
+    def test_an_exception_on_the_float_model_ends_it_at_once(self):
+        def broken(path):
+            return undefined_name  # noqa: F821
+
+        with self.assertRaisesRegex(quasar.QuasarError, "(?s)cannot score the float model: NameError.*in broken"):
+            self.search(evaluator=broken)
+        self.assertFalse(Path("out/auto_search.db").exists())
+
+    def test_time_limits_hold_for_python_too(self):
+        calls = []
+
+        def slow(path):
+            calls.append(path)
+            if len(calls) > 1:
+                time.sleep(0.6)
+            return 1.0
+
+        found = self.search(evaluator=slow, trial_time_limit=0.3)
+        self.assertIn("trial_time_limit", found.trials[0].error)
+        self.assertEqual(found.status, "no_candidate")
+
+    def test_detections_of_different_sizes_come_as_lists(self):
+        # A model whose output's size depends on the sample: the places of pixels above a threshold.
+        onnx = self.onnx()
+        helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+        model = onnx.load(MODEL)
+        limit = helper.make_tensor("limit", kind, [], [0.02])
+        nodes = [helper.make_node("Greater", ["probabilities", "limit"], ["above"]), helper.make_node("NonZero", ["above"], ["found"])]
+        model.graph.node.extend(nodes)
+        model.graph.initializer.append(limit)
+        del model.graph.output[:]
+        model.graph.output.append(helper.make_tensor_value_info("found", onnx.TensorProto.INT64, [2, None]))
+
+        def overlap(reference, quantized, labels):
+            self.assertIsInstance(reference, list)
+            return float(numpy.mean([a.shape == b.shape and bool((a == b).all()) for a, b in zip(reference, quantized)]))
+
+        found = quasar.search(model, self.calibration[0], self.evaluation[0], SPACE, evaluator=overlap, output_dir="out")
+        self.assertGreater(found.metrics["score"], 0.5)
+
+    def onnx(self):
+        try:
+            import onnx
+        except ImportError:
+            self.skipTest("onnx is not installed")
+        return onnx
+
+
+class OwnClasses(Case):
+    def test_a_sampler(self):
+        class Backwards(quasar.Sampler):
+            def ask(self, space, trials, rng):
+                self.seen = [t.state for t in trials]
+                self.rng = rng.random()
+                left = [c for c in reversed(list(space)) if all(c["weight_params"] != {"quant_granularity": t.params["weight_params_quant_granularity"]}
+                        or c["activation_params"] != {"calibration_method": t.params["activation_params_calibration_method"]} for t in trials)]
+                return left[0] if left else None
+
+        mine = Backwards()
+        found = self.search(sampler=mine, n_trials=10, pruner="none")
+        self.assertEqual([t.params["activation_params_calibration_method"] for t in found.trials], ["MinMax", "Percentile", "Percentile", "MinMax"])
+        self.assertEqual(mine.seen, ["complete", "complete", "complete", "complete"][:len(mine.seen)])
+        self.assertIn("Backwards", found.result["environment"]["search_algo"])
+
+    def test_a_sampler_that_fails_ends_the_search_with_its_exception(self):
+        class Broken(quasar.Sampler):
+            def ask(self, space, trials, rng):
+                raise LookupError("nothing comes to mind")
+
+        with self.assertRaisesRegex(LookupError, "nothing comes to mind"):
+            self.search(sampler=Broken)
+
+        class Wrong(quasar.Sampler):
+            def ask(self, space, trials, rng):
+                return {"weigth": "Int8Spec"}
+
+        with self.assertRaisesRegex(quasar.QuasarError, "weigth"):
+            self.search(sampler=Wrong, output_dir="other")
+
+    def test_a_stop_condition(self):
+        class Enough(quasar.StopCondition):
+            def met(self, progress):
+                return "two are enough" if progress["complete"] >= 2 else False
+
+        found = self.search(stop=[Enough(), {"time_limit": 1000}], pruner="none")
+        self.assertEqual(len(found.trials), 2)
+        self.assertEqual(found.result["reason"], "two are enough")
+
+    def test_a_strategy(self):
+        class Climb(quasar.Strategy):
+            def run(self, bench):
+                best = bench.evaluate(bench.default())
+                for config in bench.space:
+                    trial = bench.evaluate(config)
+                    if trial.value is not None and trial.value < best.value:
+                        best = trial
+                self.seen = len(bench.trials)
+                return best
+
+        mine = Climb()
+        found = self.search(strategy=mine, pruner="none", n_jobs=2)
+        self.assertEqual(mine.seen, 4)
+        self.assertEqual(found.best_trial.value, min(t.value for t in found.trials))
+        self.assertEqual(self.search(strategy=Climb(), n_trials=2, output_dir="two").result["trials"]["requested"], 2)
+
+        class Worst(quasar.Strategy):
+            def run(self, bench):
+                return max(bench.evaluate_all(list(bench.space)), key=lambda trial: trial.value)
+
+        found = self.search(strategy=Worst, pruner="none", n_jobs=2, output_dir="worst")
+        self.assertEqual(found.best_trial.value, max(t.value for t in found.trials))
+
+        class Broken(quasar.Strategy):
+            def run(self, bench):
+                raise KeyError("plan")
+
+        with self.assertRaises(KeyError):
+            self.search(strategy=Broken, output_dir="broken")
+
+
+class Running(Case):
+    def test_the_result(self):
+        events = []
+        found = self.search(config={"search_metric": ["L2", "top1"], "n_jobs": 1}, pruner="none", on_trial=events.append)
+        self.assertEqual(found.status, "ok")
+        self.assertEqual(found.best_model.read_bytes()[:2], Path(MODEL).read_bytes()[:2])
+        self.assertEqual(found.best_params, json.loads(Path("out/best_params.json").read_text()))
+        self.assertEqual([e["kind"] for e in events], ["started", "finished"] * 4)
+        self.assertEqual(events[-1]["total"], 4)
+        self.assertEqual(len(quasar.Study("out").trials), 4)
+        self.assertEqual(quasar.Study("out").best_trial.number, found.best_trial.number)
+        self.assertIn("top1", found.table)
+        self.assertTrue(Path("out/report.html").exists())
+        self.assertTrue(Path("out/auto_search.log").exists())
+        with self.assertRaisesRegex(quasar.QuasarError, "holds an earlier search"):
+            self.search()
+        again = self.search(load_study_if_exists=True, pruner="none", metric=["L2", "top1"])
+        self.assertEqual(again.result["best"]["metrics"]["L2"]["value"], found.metrics["L2"])
+
+    def test_a_configuration_file(self):
+        found = quasar.search(config=DIGITS / "search.yaml", output_dir="out")
+        self.assertEqual(found.status, "ok")
+        self.assertGreater(found.metrics["top1"], 0.98)
+
+    def test_dry_run(self):
+        facts = quasar.dry_run(MODEL, self.calibration[0], self.evaluation[0], SPACE, sampler="Grid")
+        self.assertEqual(facts["trials"], 4)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_mistakes(self):
+        for keys, message in [({"n_trial": 3}, "did you mean 'n_trials'"), ({"sampler": "TPP"}, "unknown sampler"), ({"metric": "L3"}, "unknown metric"),
+                              ({"evaluator": {"comand": []}}, "exactly one of"), ({"direction": "maximize", "metric": "L2"}, "direction")]:
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                self.search(**keys)
+        with self.assertRaisesRegex(TypeError, "search_metric|a configuration holds"):
+            self.search(metric=object())
+        with self.assertRaisesRegex(TypeError, "needs a model"):
+            quasar.search()
+
+    def test_an_exception_of_on_trial_ends_the_search(self):
+        def on_trial(event):
+            if event["kind"] == "finished":
+                raise ArithmeticError("seen enough")
+
+        with self.assertRaisesRegex(ArithmeticError, "seen enough"):
+            self.search(on_trial=on_trial)
+        self.assertEqual(json.loads(Path("out/result.json").read_text())["status"], "interrupted")
+
+    def test_other_threads_run_meanwhile(self):
+        ticks, done = [], threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks.append(time.perf_counter())
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        start = time.perf_counter()
+        quasar.search(config=DIGITS / "search.yaml", output_dir="out")
+        elapsed = time.perf_counter() - start
+        done.set()
+        thread.join()
+        longest = max(b - a for a, b in zip(ticks, ticks[1:]))
+        self.assertLess(longest, max(0.25, elapsed / 2), "the interpreter's lock was held")
+
+    def test_ctrl_c(self):
+        script = f"""
+import quasar, sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from digits import *
+def slow(path):
+    time.sleep(0.2)
+    print("scored", flush=True)
+    return 1.0
+try:
+    quasar.search(MODEL, arrays("calibration", 50)[0], arrays("evaluation", 50), {{**SPACE, "exclude": [None] + [[f"x{{i}}"] for i in range(0)], "PercentileCandidates": [[99.0 + i / 1000] for i in range(500)]}},
+                  evaluator=slow, output_dir="out", sampler="Random", n_trials=500)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        for _ in range(3):
+            self.assertEqual(process.stdout.readline().strip(), "scored")
+        start = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=60)[0]
+        self.assertTrue(rest.endswith("interrupted\n"), rest)
+        self.assertLess(time.perf_counter() - start, 30)
+        self.assertEqual(json.loads(Path("out/result.json").read_text())["status"], "interrupted")
+        self.assertTrue(Path("out/best.onnx").exists())
+
+
+class Studies(Case):
+    def test_ask_and_tell(self):
+        space = {"kind": ["near", "far"], "near": {"x": {"type": "float", "low": -5, "high": 5}, "only_if": {"kind": "near"}}}
+        study = quasar.Study("study.db", directions=["minimize"])
+        for _ in range(30):
+            trial = study.ask(space, {"name": "TPE", "n_startup_trials": 5}, seed=1)
+            study.tell(trial, (trial.params["near_x"] - 2) ** 2 if "near_x" in trial.params else 8)
+        self.assertLess(study.best_trial.value, 0.5)
+        failed = study.tell(study.ask(space), None)
+        self.assertEqual(failed.state, "failed")
+        with self.assertRaisesRegex(quasar.QuasarError, "has ended already"):
+            study.tell(failed, 1)
+        again = quasar.Study("study.db")
+        self.assertEqual((len(again.trials), again.directions), (31, ["minimize"]))
+        with self.assertRaises(FileNotFoundError):
+            quasar.Study("other.db")
+
+    def test_spaces(self):
+        space = quasar.Space(SPACE)
+        self.assertEqual(len(space), 4)
+        self.assertEqual(space[-1], list(space)[3])
+        self.assertEqual(space[0]["weight_params"], {"quant_granularity": "Tensor"})
+        self.assertIn(space.sample(3), list(space))
+        self.assertRaises(IndexError, lambda: space[4])
+        ranged = quasar.Space({"a": ["x"], "g": {"lr": {"type": "float", "low": 0, "high": 1}, "only_if": "a"}})
+        self.assertFalse(ranged.is_finite)
+        self.assertRaises(TypeError, len, ranged)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,193 @@
+#include "quasar/base/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/deadline.hpp"
+#include "quasar/base/error.hpp"
+
+extern char** environ;
+
+namespace quasar {
+namespace {
+
+// What the new process gets besides its arguments.
+class Settings {
+ public:
+  Settings() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+    // The program's own handling of signals must not reach the child: the command line blocks them.
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Settings() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+  void folder(const std::filesystem::path& path) {
+    if (!path.empty()) posix_spawn_file_actions_addchdir_np(&actions_, path.c_str());
+  }
+  void file(int descriptor, const std::filesystem::path& path, int flags) {
+    posix_spawn_file_actions_addopen(&actions_, descriptor, path.c_str(), flags, 0600);
+  }
+  void copy(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+
+  int spawn(pid_t& pid, const std::vector<std::string>& arguments) const {
+    std::vector<char*> pointers;
+    for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+    pointers.push_back(nullptr);
+    return ::posix_spawnp(&pid, pointers[0], &actions_, &attributes_, pointers.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+// Ends a process when the caller's work is cancelled or `seconds` have passed, for as long as it lives.
+class Guardian {
+ public:
+  Guardian(Process& process, double seconds)
+      : limit_(current_cancellation(), seconds > 0 ? std::optional(Deadline::after(seconds)) : std::nullopt),
+        killer_(limit_.token(), Killer{process}) {}
+
+  // Whether the time was up; throws Cancelled when the work was cancelled.
+  bool passed() const {
+    throw_if_cancelled();
+    return limit_.passed();
+  }
+
+ private:
+  struct Killer {
+    Process& process;
+    void operator()() { process.kill(); }
+  };
+  Deadline limit_;
+  std::stop_callback<Killer> killer_;
+};
+
+}  // namespace
+
+Process::Process(const ProcessOptions& options) {
+  if (options.arguments.empty() || options.arguments[0].empty()) throw Error("no program is named that could be started");
+  int pair[2] = {-1, -1};
+  Settings settings;
+  settings.folder(options.folder);
+  if (options.output.empty()) {
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+      throw Error(std::string("cannot talk to a program: ") + std::strerror(errno), Blame::world);
+    settings.copy(pair[1], STDIN_FILENO);
+    settings.copy(pair[1], STDOUT_FILENO);
+  } else {
+    settings.file(STDIN_FILENO, "/dev/null", O_RDONLY);
+    settings.file(STDOUT_FILENO, options.output, O_WRONLY | O_CREAT | O_TRUNC);
+  }
+  if (!options.errors.empty()) settings.file(STDERR_FILENO, options.errors, O_WRONLY | O_CREAT | O_APPEND);
+  const int code = settings.spawn(pid_, options.arguments);
+  if (pair[1] >= 0) ::close(pair[1]);
+  socket_ = pair[0];
+  if (code == 0) return;
+  if (socket_ >= 0) ::close(socket_);
+  throw Error("cannot start '" + options.arguments[0] + "'" +
+              (options.folder.empty() ? "" : " in '" + options.folder.string() + "'") + ": " + std::strerror(code));
+}
+
+Process::~Process() {
+  kill();
+  reap();
+  if (socket_ >= 0) ::close(socket_);
+}
+
+void Process::kill() {
+  const std::lock_guard lock(guard_);
+  if (!reaped_) ::kill(-pid_, SIGKILL);
+}
+
+// Its number stays taken until it is reaped, so that kill() can never hit another process.
+Exit Process::reap() {
+  siginfo_t info{};
+  {
+    const std::lock_guard lock(guard_);
+    if (reaped_) return exit_;
+  }
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  const std::lock_guard lock(guard_);
+  if (reaped_) return exit_;
+  ::kill(-pid_, SIGKILL);  // what it left running
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  reaped_ = true;
+  if (WIFSIGNALED(status)) {
+    exit_ = {.code = -1, .signal = WTERMSIG(status)};
+  } else {
+    exit_ = {.code = WEXITSTATUS(status)};
+  }
+  return exit_;
+}
+
+Exit Process::wait(double seconds) {
+  const Guardian guardian(*this, seconds);
+  Exit exit = reap();
+  exit.timed_out = guardian.passed() && exit.signal == SIGKILL;
+  return exit;
+}
+
+bool Process::ask(std::string_view line, std::string& reply, double seconds) {
+  const Guardian guardian(*this, seconds);
+  send(std::string(line) + "\n");
+  const bool answered = receive(reply);
+  return !guardian.passed() && answered;
+}
+
+void Process::send(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return;  // it has ended, as the missing reply will tell
+    text.remove_prefix(static_cast<size_t>(sent));
+  }
+}
+
+bool Process::receive(std::string& line) {
+  for (;;) {
+    const size_t end = received_.find('\n');
+    if (end != std::string::npos) {
+      line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return true;
+    }
+    char bytes[4096];
+    const ssize_t count = ::recv(socket_, bytes, sizeof(bytes), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    received_.append(bytes, static_cast<size_t>(count));
+  }
+}
+
+std::string to_string(const Exit& exit) {
+  if (exit.timed_out) return "its time was up";
+  if (exit.signal != 0) return "signal " + std::to_string(exit.signal) + " (" + strsignal(exit.signal) + ")";
+  return "exit code " + std::to_string(exit.code);
+}
+
+}  // namespace quasar

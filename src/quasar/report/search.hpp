@@ -1,0 +1,20 @@
+// A search with all the files that it leaves: what the command line and the Python package run.
+#pragma once
+
+#include "quasar/tune/search.hpp"
+
+namespace quasar::report {
+
+struct Searched {
+  tune::Summary summary;
+  Json result;  // as in result.json
+};
+
+// Throws Error when output_dir holds an earlier search that the job does not continue.
+void refuse_to_overwrite(const tune::Job& job);
+
+// Makes output_dir and runs the search; report.html is rewritten meanwhile. In the end result.json and the reports stand beside
+// what tune::search() writes. Throws Error.
+Searched search(const tune::Job& job, tune::Monitor monitor);
+
+}  // namespace quasar::report

@@ -1,0 +1,135 @@
+// Searches with the user's own score, by a program and on another machine.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "e2e/program.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::e2e {
+namespace {
+namespace fs = std::filesystem;
+
+const char* const space =
+    "search_algo: Grid\nsearch_space:\n"
+    "  activation: [UInt8Spec]\n"
+    "  activation_params: {calibration_method: [MinMax, Percentile], only_if: activation}\n"
+    "  weight: [Int8Spec]\n"
+    "  weight_params: {quant_granularity: [Tensor, Channel], only_if: weight}\n";
+
+struct OwnEvaluator : testing::Test {
+  TemporaryFolder folder;
+  fs::path out = folder.path() / "out";
+
+  std::string words(const std::string& evaluator) const {
+    return "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+           ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+           ", labels: label, limit: 100}\n" + space + evaluator;
+  }
+  Ran search(const std::string& evaluator, const std::string& arguments = "", const std::string& environment = "") {
+    write_file(folder.path() / "search.yaml", words(evaluator));
+    return run("search " + (folder.path() / "search.yaml").string() + " --output-dir " + out.string() + " " + arguments,
+               environment);
+  }
+  void script(const std::string& name, const std::string& text) const {
+    write_file(folder.path() / name, "#!/bin/sh\n" + text + "\n");
+    fs::permissions(folder.path() / name, fs::perms::owner_all);
+  }
+  Json result() const { return read_json(out / "result.json"); }
+  std::vector<search::Trial> trials() const {
+    const auto storage = search::open_storage((out / "auto_search.db").string());
+    return storage->trials(storage->studies().at(0).id);
+  }
+};
+
+// The program's own `evaluate` as somebody else's score: what it says is what a built-in metric would have said.
+TEST_F(OwnEvaluator, ACommandDecidesWithItsOwnMetric) {
+  script("score.sh", std::string(QUASAR_PROGRAM) + " evaluate $1 --data " + digits("evaluation.npz") +
+                         " --metric top1 --json > $1.json\n"
+                         "python3 -c \"import json, sys; print(json.dumps({'accuracy': json.load(open(sys.argv[1] + "
+                         "'.json'))['metrics']['top1']['value'], 'samples': 700, 'note': 'x'}))\" $1");
+  const Ran ran = search(
+      "search_evaluator: {command: [./score.sh, '{model}'], metrics: [accuracy]}\nsearch_metric: [accuracy, L2]\nn_jobs: 2\n"
+      "search_metric_tolerance: 0.01\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json found = result();
+  EXPECT_EQ(found["objectives"][0]["name"], "accuracy");
+  EXPECT_EQ(found["objectives"][0]["direction"], "maximize");
+  EXPECT_NEAR(found["baseline"]["metrics"]["accuracy"]["value"].get<double>(), 0.9843, 1e-4);
+  EXPECT_GT(found["best"]["metrics"]["accuracy"]["value"].get<double>(), 0.97);
+  EXPECT_EQ(found["best"]["metrics"]["samples"]["value"], 700);
+  EXPECT_GT(found["candidates"].size(), 0u);
+  for (const auto& trial : trials()) {
+    if (trial.is_duplicate()) continue;
+    EXPECT_EQ(trial.values.at(0), trial.user_attributes["metrics"]["accuracy"].get<double>());
+    EXPECT_LE(trial.values.at(0), found["best"]["metrics"]["accuracy"]["value"].get<double>());
+    EXPECT_EQ(trial.is_candidate(), trial.values.at(0) >= found["baseline"]["metrics"]["accuracy"]["value"].get<double>() - 0.01);
+  }
+  EXPECT_NE(read_file(out / "report.html").find("accuracy"), std::string::npos);
+}
+
+TEST_F(OwnEvaluator, AFailureIsAFailedTrialThatKeepsItsStandardError) {
+  script("score.sh",
+         "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) > count\n"
+         "[ $n = 1 ] && { echo 'the board is asleep' >&2; exit 7; }\n"
+         "[ $n = 2 ] && sleep 60\n"
+         "echo $n");
+  const Ran ran = search("search_evaluator: {command: [./score.sh, '{model}'], timeout: 2}\ndirection: minimize\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto all = trials();
+  EXPECT_EQ(all.at(0).state, search::State::failed);
+  EXPECT_EQ(all[0].user_attributes["error"], "the evaluator ended with exit code 7");
+  EXPECT_EQ(all[0].user_attributes["stderr"], "the board is asleep\n");
+  EXPECT_NE(all.at(1).user_attributes["error"].get<std::string>().find("timeout of 2"), std::string::npos);
+  EXPECT_EQ(all.at(2).values, std::vector<double>{3});
+  EXPECT_EQ(result()["best"]["trial"], 2);
+  EXPECT_EQ(result()["trials"]["failed"], 2);
+}
+
+TEST_F(OwnEvaluator, WhatCannotScoreTheFloatModelIsAnErrorBeforeAnythingIsWritten) {
+  const Ran ran = search("search_evaluator: {command: 'echo no board >&2; false {model}'}\n");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("search_evaluator cannot score the float model: the evaluator ended with exit code 1\nno board"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(fs::exists(out / "auto_search.db"));
+}
+
+TEST_F(OwnEvaluator, GoalsNameItsMetrics) {
+  script("score.sh", "bytes=$(wc -c < $1); echo \"{\\\"a\\\": $bytes, \\\"b\\\": $((bytes / 1000))}\"");
+  const std::string evaluator = "search_evaluator: {command: [./score.sh, '{model}'], metrics: {a: minimize, b: minimize}}\n";
+  const Ran ran = search(
+      evaluator + "objectives: [{metric: L2}, {metric: a}]\nconstraints: [{metric: b, max: 100}, {metric: b, max_drop: 0}]\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["front"][0]["values"].size(), 2u);
+  fs::remove_all(out);
+  const Ran wrong = search(evaluator + "objectives: [{metric: c}]\n");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find("unknown metric 'c'"), std::string::npos) << wrong.err;
+  EXPECT_NE(search(evaluator + "direction: maximize\n").err.find("direction contradicts"), std::string::npos);
+}
+
+// ssh and scp that stay on this machine, in front of the real ones.
+TEST_F(OwnEvaluator, TheRemoteExampleScoresOnABoard) {
+  fs::create_directories(folder.path() / "bin");
+  fs::create_directories(folder.path() / "board");
+  const std::string board = (folder.path() / "board").string();
+  script("bin/ssh", "while [ \"$1\" = -o ]; do shift 2; done\n[ \"$1\" = user@board ] && cd " + board + " && exec sh -c \"$2\"");
+  script("bin/scp",
+         "[ \"$1\" = -q ] && shift; while [ \"$1\" = -o ]; do shift 2; done\nexec cp \"$1\" \"" + board + "/${2#user@board:}\"");
+  write_file(folder.path() / "board" / "score.sh", "echo \"{\\\"board_top1\\\": $(wc -c < \"$1\"), \\\"board_ms\\\": 1}\"\n");
+  const std::string example = QUASAR_SOURCE_DIR "/examples/remote_evaluator/";
+  const Ran ran = search("search_evaluator:\n  command: [" + example +
+                             "evaluate_on_board.sh, '{model}', user@board, 'sh score.sh {}']\n"
+                             "  metrics: {board_top1: minimize, board_ms: minimize}\nn_jobs: 2\n",
+                         "", "PATH=" + (folder.path() / "bin").string() + ":$PATH");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["best"]["metrics"]["board_top1"]["value"], result()["best"]["bytes"]);
+  size_t left = 0;
+  for (const auto& entry : fs::directory_iterator(board)) left += entry.path().extension() == ".onnx" ? 1 : 0;
+  EXPECT_EQ(left, 0u);
+  EXPECT_EQ(run("search " + example + "search.yaml --dry-run --output-dir " + out.string()).code, 0);
+}
+
+}  // namespace
+}  // namespace quasar::e2e

@@ -1,0 +1,115 @@
+#include "quasar/base/process.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+
+namespace quasar {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Processes : testing::Test {
+  TemporaryFolder folder;
+  ProcessOptions shell(const std::string& line) const {
+    return {.arguments = {"sh", "-c", line},
+            .folder = folder.path(),
+            .output = folder.path() / "out",
+            .errors = folder.path() / "err"};
+  }
+  // Whether a process with this number, which the line wrote to a file, is gone (or a zombie that nobody has reaped yet).
+  bool gone(const std::string& file) const {
+    const std::string number = read_file(folder.path() / file);
+    const auto stat = std::filesystem::path("/proc") / number.substr(0, number.find('\n')) / "stat";
+    for (int i = 0; i < 100; ++i) {
+      std::error_code code;
+      if (!std::filesystem::exists(stat, code)) return true;
+      try {
+        if (read_file(stat).find(") Z") != std::string::npos) return true;
+      } catch (const Error&) {
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+};
+
+TEST_F(Processes, HaveAFolderFilesAndAnExitCode) {
+  EXPECT_TRUE(Process(shell("pwd; echo wrong >&2")).wait().good());
+  EXPECT_EQ(read_file(folder.path() / "out"), std::filesystem::canonical(folder.path()).string() + "\n");
+  EXPECT_EQ(read_file(folder.path() / "err"), "wrong\n");
+  EXPECT_EQ(to_string(Process(shell("exit 3")).wait()), "exit code 3");
+  EXPECT_EQ(to_string(Process(shell("kill -SEGV $$")).wait()).substr(0, 9), "signal 11");
+}
+
+TEST_F(Processes, ThatCannotBeStartedSayWhy) {
+  try {
+    Process({.arguments = {"no-such-program"}, .output = folder.path() / "out"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("'no-such-program'"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("No such file"), std::string::npos);
+  }
+}
+
+TEST_F(Processes, AreEndedWithTheirChildrenWhenTheirTimeIsUp) {
+  const auto begin = Clock::now();
+  Process process(shell("sleep 60 & echo $! > child; wait"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(process.wait(0.1).timed_out);
+  EXPECT_LT(seconds_since(begin), 20);
+  EXPECT_TRUE(gone("child"));
+}
+
+TEST_F(Processes, LeaveNothingRunning) {
+  EXPECT_TRUE(Process(shell("sleep 60 & echo $! > child")).wait().good());
+  EXPECT_TRUE(gone("child"));
+}
+
+TEST_F(Processes, EndWhenTheWorkIsCancelled) {
+  std::stop_source source;
+  const CancelScope scope(source.get_token());
+  Process process(shell("sleep 60"));
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    source.request_stop();
+  });
+  EXPECT_THROW(process.wait(), Cancelled);
+}
+
+TEST_F(Processes, AnswerLineByLine) {
+  ProcessOptions options = shell("while read line; do echo \"<$line>\"; [ \"$line\" = end ] && sleep 60; done");
+  options.output.clear();
+  Process process(options);
+  std::string reply;
+  EXPECT_TRUE(process.ask("one", reply));
+  EXPECT_EQ(reply, "<one>");
+  EXPECT_TRUE(process.ask(std::string(100000, 'x'), reply));
+  EXPECT_EQ(reply.size(), 100002u);
+  EXPECT_TRUE(process.ask("end", reply));
+  EXPECT_FALSE(process.ask("nobody reads this", reply, 0.1));
+  EXPECT_EQ(process.wait().signal, SIGKILL);
+}
+
+TEST_F(Processes, DoNotInheritBlockedSignals) {
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  EXPECT_EQ(Process(shell("kill -TERM $$; sleep 5")).wait().signal, SIGTERM);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace quasar

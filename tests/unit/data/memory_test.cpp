@@ -1,0 +1,78 @@
+// Samples that a program holds in memory.
+#include "quasar/data/memory.hpp"
+
+#include "unit/data/files.hpp"
+
+namespace quasar::data {
+namespace {
+
+const std::vector<graph::Value> one_input = {input_of("v", DataType::float32, Shape{-1, 2})};
+const std::vector<graph::Value> two_inputs = {input_of("a", DataType::float32, Shape{1, 2}),
+                                              input_of("b", DataType::int64, Shape{1})};
+
+Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(std::move(shape), values);
+}
+
+DatasetPtr opened(std::vector<Item> items, const std::vector<graph::Value>& inputs = one_input,
+                  const Json& options = Json::object()) {
+  const Guest<Reader> guest(readers::table(), "mine", memory(std::make_shared<std::vector<Item>>(std::move(items)), "a test"));
+  Json words = options;
+  words["reader"] = "mine";
+  return open(words, inputs);
+}
+
+TEST(Memory, BatchesSamplesAndWholeArraysAreTheSameData) {
+  const Tensor all = floats({3, 2}, {1, 2, 3, 4, 5, 6}), labels = Tensor::of<int64_t>({3}, std::vector<int64_t>{7, 8, 9});
+  const std::vector<std::vector<Item>> forms{
+      {{{"v", all}, {"labels", labels}}},
+      {{{"", all}, {"y", labels}}},
+      {{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"label", Tensor::of<int64_t>({2}, std::vector<int64_t>{7, 8})}},
+       {{"v", floats({1, 2}, {5, 6})}, {"label", Tensor::of<int64_t>({1, 1}, std::vector<int64_t>{9})}}},
+      {{{"v", floats({2}, {1, 2})}, {"label", Tensor::scalar<int64_t>(7)}},
+       {{"v", floats({2}, {3, 4})}, {"label", Tensor::scalar<int64_t>(8)}},
+       {{"v", floats({2}, {5, 6})}, {"label", Tensor::scalar<int64_t>(9)}}}};
+  for (const auto& items : forms) {
+    const DatasetPtr data = opened(items);
+    ASSERT_EQ(data->size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const auto first = static_cast<float>(2 * i + 1);
+      EXPECT_EQ(data->at(i).at(0), floats({1, 2}, {first, first + 1}));
+      EXPECT_EQ(data->label(i), static_cast<int64_t>(7 + i));
+    }
+  }
+}
+
+TEST(Memory, OptionsOfReadersHold) {
+  const std::vector<Item> items{
+      {{"v", floats({3, 2}, {1, 2, 3, 4, 5, 6})}, {"y", Tensor::of<int64_t>({3}, std::vector<int64_t>{0, 1, 2})}}};
+  const DatasetPtr data = opened(items, one_input, {{"limit", 2}, {"mean", 1}, {"scale", 10}, {"label_offset", 1}});
+  EXPECT_EQ(data->size(), 2u);
+  EXPECT_EQ(data->at(1).at(0), floats({1, 2}, {20, 30}));
+  EXPECT_EQ(data->label(1), 2);
+}
+
+TEST(Memory, SeveralInputsAreFedByName) {
+  const DatasetPtr data =
+      opened({{{"a", floats({2, 2}, {1, 2, 3, 4})}, {"b", Tensor::of<int64_t>({2}, std::vector<int64_t>{5, 6})}}}, two_inputs);
+  EXPECT_EQ(data->size(), 2u);
+  EXPECT_EQ(data->at(1).at(1).as<int64_t>()[0], 6);
+}
+
+TEST(Memory, MistakesNameTheItem) {
+  const auto error = [](std::vector<Item> items, const std::vector<graph::Value>& inputs = one_input) {
+    return error_of([&] { opened(std::move(items), inputs); });
+  };
+  EXPECT_EQ(missing(error({}), {"a test", "there are none"}), "");
+  EXPECT_EQ(missing(error({{{"v", floats({2, 3}, {1, 2, 3, 4, 5, 6})}}}), {"item 0", "expected shape [?,2]", "[1,3]"}), "");
+  EXPECT_EQ(missing(error({{{"v", floats({2}, {1, 2})}}, {{"w", floats({2}, {1, 2})}}}), {"item 1 holds no array 'v'"}), "");
+  EXPECT_EQ(
+      missing(error({{{"a", floats({2, 2}, {1, 2, 3, 4})}, {"c", floats({2}, {1, 2})}}}, two_inputs), {"input 'b'", "a, c"}), "");
+  EXPECT_EQ(
+      missing(error({{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"y", Tensor::scalar<int64_t>(1)}}}), {"2 samples, but 1 labels"}),
+      "");
+  EXPECT_EQ(readers::table().try_find("mine"), nullptr);
+}
+
+}  // namespace
+}  // namespace quasar::data
