@@ -90,7 +90,8 @@ std::vector<std::pair<std::string, graph::Model>> models() {
 
 Transformed transformed(const graph::Model& model, const Transform& transform) {
   const RandomSamples samples(model);
-  return transform.rewrite(model, stats::collect_channels(model, samples, transform.needs(model)));
+  return transform.rewrite(model,
+                           stats::collect_channels(model, samples, transform.needs(model), {.block = transform.product_block()}));
 }
 
 // The largest difference of the outputs, over their largest value.

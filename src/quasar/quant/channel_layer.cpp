@@ -79,6 +79,14 @@ std::vector<float>& ConstantEdits::values(const std::string& node, size_t input)
   return edits_.back()->values;
 }
 
+void ConstantEdits::widen(const std::string& node, size_t input, size_t count) {
+  auto& own = values(node, input);
+  own.resize(count, own.front());
+  for (const auto& edit : edits_) {
+    if (edit->node == node && edit->input == input) edit->shape = {static_cast<int64_t>(count)};
+  }
+}
+
 graph::Model ConstantEdits::finish() && {
   graph::Model out = model_;
   const graph::Index index(model_);

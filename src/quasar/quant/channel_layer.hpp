@@ -41,6 +41,8 @@ class ConstantEdits {
   explicit ConstantEdits(const graph::Model& model);
   // The values of a node's constant input (float32), to be changed in place; the same reference every time.
   std::vector<float>& values(const std::string& node, size_t input);
+  // Repeats a constant of a single value along a vector of so many.
+  void widen(const std::string& node, size_t input, size_t count);
   // The model with all changes.
   graph::Model finish() &&;
 

@@ -26,6 +26,8 @@ const std::vector<RangeKey>& range_keys() {
   return all;
 }
 
+const std::string scheme_key = "scheme";
+
 std::vector<std::string> known_keys() {
   std::vector<std::string> keys{"activation",
                                 "activation_params",
@@ -37,7 +39,8 @@ std::vector<std::string> known_keys() {
                                 "layer_type_config",
                                 "quant_format",
                                 "OptimizeModel",
-                                "use_external_data_format"};
+                                "use_external_data_format",
+                                scheme_key};
   for (const auto& range : range_keys()) keys.push_back(range.key);
   for (auto& key : rounding_keys()) keys.push_back(std::move(key));
   for (const auto& list :
@@ -110,11 +113,31 @@ void check_rounding(const Config& config) {
   const std::string what = "algorithms: " + config.rounding.method;
   if (is_half(config.weight.type))
     throw Error(what + " chooses integer codes, but weight is " + std::string(name_of(config.weight.type)));
-  if (config.activation.type == DataType::float32 || config.activation.dynamic || config.weight.granularity == Granularity::group)
-    throw Error(what +
-                " is not yet supported for weights only, dynamic activations and quant_granularity Group; leave algorithms out");
+  if (config.activation.dynamic)
+    throw Error(what + " needs activations whose scales are known before the run, not DynamicSpec; leave algorithms out");
+  if (config.rounding.method == "awq" && config.activation.type != DataType::float32)
+    throw Error(what + " is for weights only (activation: Float32Spec); include_sq scales channels of quantized activations");
   if (config.weight.scale_type == ScaleType::int16)
     throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");
+}
+
+// scheme: NAME stands for the words of a named configuration; what is given beside it comes before them.
+void expand_scheme(Json& words) {
+  if (!words.contains(scheme_key)) return;
+  const Json name = words[scheme_key];
+  words.erase(scheme_key);
+  if (name.is_null()) return;
+  if (!name.is_string())
+    throw Error("scheme is " + name.dump() + ", but must be the name of one: " + joined(schemes::table().names()));
+  Json all = schemes::table().make(name.get<std::string>())->words();
+  for (const auto& [key, value] : words.items()) {
+    if (all.contains(key) && all[key].is_object() && value.is_object()) {
+      all[key].update(value);
+    } else {
+      all[key] = value;
+    }
+  }
+  words = std::move(all);
 }
 
 }  // namespace
@@ -130,6 +153,7 @@ Config parse_config(const Json& words) {
     if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
     canonical_words[*key] = value;
   }
+  expand_scheme(canonical_words);
   expand_aliases(canonical_words);
   Config config;
   config.activation = parse_scheme(canonical_words, "activation");

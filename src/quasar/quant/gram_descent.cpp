@@ -31,29 +31,54 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) double dot(size_t n
   return sum;
 }
 
-// One output's part of the problem, damped, with codes as values relative to nothing but their scale.
-struct Row {
-  const float* weights;
-  double scale;
-  int32_t zero_point, low, high;
-
-  double value(int32_t code) const { return scale * (code - zero_point); }
-  int32_t nearest(double wanted, int32_t least, int32_t most) const {
-    return static_cast<int32_t>(std::clamp(std::nearbyint(wanted / scale) + zero_point, double(least), double(most)));
+// One output's part of the problem: the grid of each of its inputs.
+class Row {
+ public:
+  Row(const GramProblem& problem, size_t output) : problem_(problem), weights_(problem.weights.data() + output * problem.inputs) {
+    const size_t weighted = problem.weighted_inputs(), blocks = problem.blocks();
+    const size_t block = problem.block == 0 ? std::max<size_t>(weighted, 1) : problem.block;
+    scales_.reserve(problem.inputs);
+    for (size_t j = 0; j < weighted; j++) {
+      scales_.push_back(problem.scales[output * blocks + j / block]);
+      zero_points_.push_back(problem.zero_points[output * blocks + j / block]);
+    }
+    if (!problem.bias) return;
+    scales_.push_back(problem.bias->scales[output]);
+    zero_points_.push_back(0);
   }
-  int32_t nearest(double wanted) const { return nearest(wanted, low, high); }
-};
 
-Row row_of(const GramProblem& problem, size_t output) {
-  return {problem.weights.data() + output * problem.inputs, problem.scales[output], problem.zero_points[output], problem.low,
-          problem.high};
-}
+  double weight(size_t j) const { return static_cast<double>(weights_[j]); }
+  double damping(size_t j) const { return is_bias(j) ? 0 : problem_.damping; }
+  double value(size_t j, int32_t code) const { return scales_[j] * (code - zero_points_[j]); }
+  int32_t nearest(size_t j, double wanted, int32_t least, int32_t most) const {
+    const double code = std::nearbyint(wanted / scales_[j]) + zero_points_[j];
+    return static_cast<int32_t>(std::clamp(code, double(least), double(most)));
+  }
+  int32_t nearest(size_t j, double wanted) const { return nearest(j, wanted, low(j), high(j)); }
+  int32_t low(size_t j) const { return is_bias(j) ? problem_.bias->low : problem_.low; }
+  int32_t high(size_t j) const { return is_bias(j) ? problem_.bias->high : problem_.high; }
+  bool is_bias(size_t j) const { return problem_.bias && j + 1 == problem_.inputs; }
+
+  // The codes below and above the weight.
+  std::pair<int32_t, int32_t> neighbours(size_t j) const {
+    if (is_bias(j)) return {low(j), high(j)};
+    const double below = std::floor(weight(j) / scales_[j]) + zero_points_[j];
+    const auto within = [&](double code) { return static_cast<int32_t>(std::clamp(code, double(low(j)), double(high(j)))); };
+    return {within(below), within(below + 1)};
+  }
+
+ private:
+  const GramProblem& problem_;
+  const float* weights_;
+  std::vector<double> scales_;
+  std::vector<int32_t> zero_points_;
+};
 
 class Descent {
  public:
   Descent(const GramProblem& problem, const DescentOptions& options)
       : problem_(problem), options_(options), inputs_(problem.inputs), gram_(problem.gram) {
-    for (size_t j = 0; j < inputs_; j++) gram_[j * inputs_ + j] += problem.damping;
+    for (size_t j = 0; j < problem.weighted_inputs(); j++) gram_[j * inputs_ + j] += problem.damping;
     if (options.sequential) factorize();
   }
 
@@ -77,13 +102,18 @@ class Descent {
 
   // Puts the best codes found (nearest at the start) and their errors in `out`. -> sweeps
   size_t improve(size_t output, Solution& out) const {
-    const Row row = row_of(problem_, output);
+    const Row row(problem_, output);
     int32_t* const codes = out.codes.data() + output * inputs_;
     std::vector<double> target(problem_.cross.begin() + static_cast<std::ptrdiff_t>(output * inputs_),
                                problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_));
-    for (size_t j = 0; j < inputs_; j++) target[j] += problem_.damping * static_cast<double>(row.weights[j]);
+    double constant = problem_.power[output];
+    for (size_t j = 0; j < inputs_; j++) {
+      target[j] += row.damping(j) * row.weight(j);
+      constant += row.damping(j) * row.weight(j) * row.weight(j);
+    }
     State best = start(row, target, {codes, codes + inputs_});
-    const double nearest = best.error, constant = problem_.power[output] + problem_.damping * squares(row.weights);
+    std::ranges::copy(best.codes, codes);  // the bias may have moved
+    const double nearest = best.error;
     out.before[output] = std::max(best.error + constant - damping_of(row, best), 0.0);
     out.after[output] = out.before[output];
     out.damped[output] = nearest + constant;
@@ -101,33 +131,29 @@ class Descent {
     return sweeps;
   }
 
-  double squares(const float* weights) const {
-    double sum = 0;
-    for (size_t j = 0; j < inputs_; j++) sum += static_cast<double>(weights[j]) * static_cast<double>(weights[j]);
-    return sum;
-  }
-
   // λ|q − w|²
   double damping_of(const Row& row, const State& state) const {
     double sum = 0;
     for (size_t j = 0; j < inputs_; j++) {
-      const double change = state.values[j] - static_cast<double>(row.weights[j]);
-      sum += change * change;
+      const double change = state.values[j] - row.weight(j);
+      sum += row.damping(j) * change * change;
     }
-    return problem_.damping * sum;
+    return sum;
   }
 
+  // With a bias among the inputs: at its best for these weights.
   State start(const Row& row, const std::vector<double>& target, std::vector<int32_t> codes) const {
     State state{.codes = std::move(codes)};
     state.gradient.assign(inputs_, 0);
     for (size_t j = 0; j < inputs_; j++) {
-      state.values.push_back(row.value(state.codes[j]));
+      state.values.push_back(row.value(j, state.codes[j]));
       add_scaled(inputs_, state.values[j], gram_.data() + j * inputs_, state.gradient.data());
       const auto [least, most] = allowed(row, j);
       state.least.push_back(least);
       state.most.push_back(most);
     }
     for (size_t j = 0; j < inputs_; j++) state.gradient[j] -= target[j];
+    if (problem_.bias) improve_one(row, state, inputs_ - 1);
     state.error = error(state, target);
     return state;
   }
@@ -137,40 +163,42 @@ class Descent {
   }
 
   std::pair<int32_t, int32_t> allowed(const Row& row, size_t input) const {
-    if (!options_.neighbours_only) return {row.low, row.high};
-    const double below = std::floor(static_cast<double>(row.weights[input]) / row.scale) + row.zero_point;
-    const auto least = static_cast<int32_t>(std::clamp(below, double(row.low), double(row.high)));
-    const auto most = static_cast<int32_t>(std::clamp(below + 1, double(row.low), double(row.high)));
-    return {least, most};
+    return options_.neighbours_only ? row.neighbours(input) : std::pair{row.low(input), row.high(input)};
+  }
+
+  // Sets one code to the best for the others. -> whether it changed
+  bool improve_one(const Row& row, State& state, size_t j) const {
+    const double curvature = gram_[j * inputs_ + j];
+    if (curvature <= 0) return false;  // the input is always zero: any code does
+    const double wanted = state.values[j] - state.gradient[j] / curvature;
+    const int32_t code = row.nearest(j, wanted, state.least[j], state.most[j]);
+    if (code == state.codes[j]) return false;
+    const double change = row.value(j, code) - state.values[j];
+    add_scaled(inputs_, change, gram_.data() + j * inputs_, state.gradient.data());
+    state.codes[j] = code;
+    state.values[j] = row.value(j, code);
+    return true;
   }
 
   size_t descend(const Row& row, State& state, const std::vector<double>& target) const {
     size_t sweep = 0;
     for (bool changed = true; changed && sweep < options_.sweeps; sweep++) {
       changed = false;
-      for (size_t j = 0; j < inputs_; j++) {
-        const double curvature = gram_[j * inputs_ + j];
-        if (curvature <= 0) continue;  // the input is always zero: any code does
-        const double wanted = state.values[j] - state.gradient[j] / curvature;
-        const int32_t code = row.nearest(wanted, state.least[j], state.most[j]);
-        if (code == state.codes[j]) continue;
-        const double change = row.value(code) - state.values[j];
-        add_scaled(inputs_, change, gram_.data() + j * inputs_, state.gradient.data());
-        state.codes[j] = code;
-        state.values[j] = row.value(code);
-        changed = true;
-      }
+      for (size_t j = 0; j < inputs_; j++) changed = improve_one(row, state, j) || changed;
     }
     state.error = error(state, target);
     return sweep;
   }
 
-  // H in the order in which codes are fixed (last first), and its Cholesky factor. Without success (H singular): no factor.
+  // H in the order in which codes are fixed (last first: the bias, whose steps are the widest), and its Cholesky factor. Without
+  // success (H singular): no factor.
   void factorize() {
     order_.resize(inputs_);
     std::iota(order_.begin(), order_.end(), size_t{0});
     if (options_.by_activation) {
-      std::ranges::stable_sort(order_, {}, [this](size_t j) { return gram_[j * inputs_ + j]; });
+      const auto weighted = order_.begin() + static_cast<std::ptrdiff_t>(problem_.weighted_inputs());
+      std::stable_sort(order_.begin(), weighted,
+                       [this](size_t i, size_t j) { return gram_[i * inputs_ + i] < gram_[j * inputs_ + j]; });
     }
     const auto n = static_cast<Eigen::Index>(inputs_);
     Matrix ordered(n, n);
@@ -191,10 +219,10 @@ class Descent {
     std::vector<int32_t> codes(inputs_);
     for (size_t i = inputs_; i-- > 0;) {
       const auto at = static_cast<Eigen::Index>(i);
-      const auto [least, most] = allowed(row, order_[i]);
-      const int32_t code = row.nearest(real(at) - feedback(at) / factor_(at, at), least, most);
-      codes[order_[i]] = code;
-      add_scaled(i, row.value(code) - real(at), factor_.data() + i * inputs_, feedback.data());
+      const size_t j = order_[i];
+      const auto [least, most] = allowed(row, j);
+      codes[j] = row.nearest(j, real(at) - feedback(at) / factor_(at, at), least, most);
+      add_scaled(i, row.value(j, codes[j]) - real(at), factor_.data() + i * inputs_, feedback.data());
     }
     return codes;
   }
@@ -212,9 +240,8 @@ class Descent {
 std::vector<int32_t> nearest_codes(const GramProblem& problem) {
   std::vector<int32_t> codes(problem.weights.size());
   for (size_t output = 0; output < problem.outputs; output++) {
-    const Row row = row_of(problem, output);
-    for (size_t j = 0; j < problem.inputs; j++)
-      codes[output * problem.inputs + j] = row.nearest(static_cast<double>(row.weights[j]));
+    const Row row(problem, output);
+    for (size_t j = 0; j < problem.inputs; j++) codes[output * problem.inputs + j] = row.nearest(j, row.weight(j));
   }
   return codes;
 }
@@ -222,8 +249,8 @@ std::vector<int32_t> nearest_codes(const GramProblem& problem) {
 std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> codes) {
   std::vector<double> out(problem.outputs), values(problem.inputs);
   for (size_t output = 0; output < problem.outputs; output++) {
-    const Row row = row_of(problem, output);
-    for (size_t j = 0; j < problem.inputs; j++) values[j] = row.value(codes[output * problem.inputs + j]);
+    const Row row(problem, output);
+    for (size_t j = 0; j < problem.inputs; j++) values[j] = row.value(j, codes[output * problem.inputs + j]);
     double sum = problem.power[output] - 2 * dot(problem.inputs, values.data(), problem.cross.data() + output * problem.inputs);
     for (size_t j = 0; j < problem.inputs; j++)
       sum += values[j] * dot(problem.inputs, values.data(), problem.gram.data() + j * problem.inputs);
@@ -234,13 +261,11 @@ std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> 
 
 std::vector<double> damped_errors(const GramProblem& problem, std::span<const int32_t> codes, std::vector<double> errors) {
   for (size_t output = 0; output < problem.outputs; output++) {
-    const Row row = row_of(problem, output);
-    double sum = 0;
+    const Row row(problem, output);
     for (size_t j = 0; j < problem.inputs; j++) {
-      const double change = row.value(codes[output * problem.inputs + j]) - static_cast<double>(row.weights[j]);
-      sum += change * change;
+      const double change = row.value(j, codes[output * problem.inputs + j]) - row.weight(j);
+      errors[output] += row.damping(j) * change * change;
     }
-    errors[output] += problem.damping * sum;
   }
   return errors;
 }

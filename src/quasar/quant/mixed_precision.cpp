@@ -4,11 +4,11 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/base/plugin.hpp"
-#include "quasar/quant/channel_layer.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -38,23 +38,6 @@ Scheme side_of(const std::string& side, const std::string& spec, const Scheme& u
   if (scheme.range_method == usual.range_method) scheme.range_options = usual.range_options;
   check_method_options(scheme, options_key);
   return scheme;
-}
-
-double weight_noise(const graph::Node& node, const graph::Model& model, const ConstantPlan& plan) {
-  const Tensor& weights = *model.initializer(node.inputs[plan.input]);
-  const Tensor rounded = dequantize(quantize(weights, plan.params), plan.params);
-  const auto exact = weights.as<float>(), used = rounded.as<float>();
-  const auto layer = channel_layer(node, model);
-  const size_t channels = layer ? layer->outputs : 1;
-  std::vector<double> noise(channels), power(channels);
-  for (size_t i = 0; i < exact.size(); i++) {
-    const size_t channel = layer ? layer->output_of(i) : 0;
-    noise[channel] += (double{exact[i]} - used[i]) * (double{exact[i]} - used[i]);
-    power[channel] += double{exact[i]} * exact[i];
-  }
-  double sum = 0;
-  for (size_t c = 0; c < channels; c++) sum += power[c] > 0 ? noise[c] / power[c] : 0;
-  return sum / static_cast<double>(channels);
 }
 
 // Where the pair behind a layer stands: on its output, or behind the activation or sum that is fused with it.
@@ -117,7 +100,10 @@ std::vector<Sensitivity> sensitivities(const graph::Model& model, const stats::S
   for (const auto& node : model.nodes) {
     const auto planned = plan.nodes.find(node.name);
     if (planned == plan.nodes.end() || !planned->second.weight) continue;
-    out.push_back({node.name, weight_noise(node, model, *planned->second.weight), output_noise(node, index, seen, plan)});
+    const ConstantPlan& weight = *planned->second.weight;
+    const auto layer = channel_layer(node, model);
+    const double noise = weight_noise(*model.initializer(node.inputs[weight.input]), weight.params, layer ? &*layer : nullptr);
+    out.push_back({node.name, noise, output_noise(node, index, seen, plan)});
   }
   std::ranges::stable_sort(out, std::ranges::greater(), &Sensitivity::total);
   return out;

@@ -98,8 +98,14 @@ class Placing {
   }
 
   void leave_by_recipes() {
-    for (const auto& name : left_by_recipes(config_.recipes_off, index_, candidates_)) {
+    std::map<std::string, ops::Roles> all = candidates_;
+    for (const auto& [name, plan] : out_.alone) {
+      std::string why;
+      if (auto roles = ops::roles_of(*index_.node(name), model_, why)) all[name] = std::move(*roles);
+    }
+    for (const auto& name : left_by_recipes(config_.recipes_off, index_, all)) {
       candidates_.erase(name);
+      out_.alone.erase(name);
       out_.skipped[name] = "left in float by a recipe that is switched off";
     }
   }

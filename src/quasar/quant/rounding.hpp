@@ -9,12 +9,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
 
 namespace quasar::quant {
+
+// A bias with a scale of its own: value = scale · code.
+struct BiasGrid {
+  std::vector<double> scales = {};  // [outputs]
+  int32_t low = -128, high = 127;
+};
 
 // All outputs that share their inputs: a layer, or one group of a convolution.
 struct GramProblem {
@@ -23,10 +30,16 @@ struct GramProblem {
   std::vector<double> gram = {};          // H [inputs, inputs], without damping
   std::vector<double> cross = {};         // r [outputs, inputs]
   std::vector<double> power = {};         // p [outputs]
-  std::vector<double> scales = {};        // [outputs]: value = scale · (code − zero point)
-  std::vector<int32_t> zero_points = {};  // [outputs]
+  std::vector<double> scales = {};        // [outputs, blocks]: value = scale · (code − zero point)
+  std::vector<int32_t> zero_points = {};  // [outputs, blocks]
   int32_t low = -127, high = 127;         // codes
   double damping = 0;                     // λ
+  size_t block = 0;                       // so many neighbouring inputs share a scale; 0: all of them
+  // The last input is always one and its weight the bias: one more coordinate, on a grid of its own and without damping.
+  std::optional<BiasGrid> bias = {};
+
+  size_t weighted_inputs() const { return inputs - (bias ? 1 : 0); }
+  size_t blocks() const { return block == 0 ? 1 : (weighted_inputs() + block - 1) / block; }
 };
 
 struct Solution {
@@ -41,12 +54,14 @@ class RoundingMethod {
   virtual ~RoundingMethod() = default;
   // false: weights are rounded to the nearest code, and no problem needs to be posed.
   virtual bool optimizes() const { return true; }
+  // How many passes of coordinate descent tell what a weight scale is good for; 0: the nearest codes do.
+  virtual size_t probing_sweeps() const { return 2; }
   // The damped error of an output is never above that of nearest rounding; where it is not below, codes are the nearest. The
   // result does not depend on `threads` (0: all cores).
   virtual Solution solve(const GramProblem& problem, size_t threads) const = 0;
 };
 
-// saturate(round_half_even(w / scale) + zero point) for all weights.
+// saturate(round_half_even(w / scale) + zero point) for all weights, the bias included.
 std::vector<int32_t> nearest_codes(const GramProblem& problem);
 
 // E of each output, without damping.

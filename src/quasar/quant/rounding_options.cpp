@@ -17,12 +17,18 @@ std::vector<OptionSpec> layer_options() {
            .low = 0,
            .aliases = {"percdamp"}},
           {.name = "update_bias", .fallback = true, .help = "the bias takes up the mean error of the layer's output"},
+          {.name = "bias_coordinate",
+           .fallback = true,
+           .help = "a bias of 8 or 16 bits is one more coordinate of the problem; off: it is rounded after the weights"},
           {.name = "scale_search",
            .fallback = true,
            .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"},
           {.name = "refine_activations",
            .fallback = true,
-           .help = "scales of activations are chosen again by what they do to the outputs of the layers that follow"}};
+           .help = "scales of activations are chosen again by what they do to the outputs of the layers that follow"},
+          {.name = "keep_activations",
+           .fallback = Json::array(),
+           .help = "values whose scale is not chosen again; those with a range of the user's are added"}};
 }
 
 std::vector<OptionSpec> descent_options() {
@@ -43,8 +49,13 @@ LayerSettings layer_settings(const Options& options) {
   LayerSettings settings{.data_size = {},
                          .damping = options.real("damping"),
                          .update_bias = options.flag("update_bias"),
+                         .bias_coordinate = options.flag("bias_coordinate"),
                          .scale_search = options.flag("scale_search"),
-                         .refine_activations = options.flag("refine_activations")};
+                         .refine_activations = options.all().value("refine_activations", false)};
+  for (const auto& value : options.all().value("keep_activations", Json::array())) {
+    if (!value.is_string()) throw Error("keep_activations: " + value.dump() + " is not the name of a value");
+    settings.keep_activations.insert(value.get<std::string>());
+  }
   if (options.has("data_size")) settings.data_size = static_cast<size_t>(options.integer("data_size"));
   return settings;
 }

@@ -39,6 +39,8 @@ class Transform {
   virtual bool equivalent() const { return true; }
   // The values whose channels must have been observed, with the axis of the channels (negative: from the end).
   virtual std::map<std::string, int> needs(const graph::Model&) const { return {}; }
+  // Channels per block of the mean products that are needed too; 0: none.
+  virtual size_t product_block() const { return 0; }
   virtual Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const { return {.model = model}; }
   // Corrects what was planned for the model, given the statistics that needs() asked for. -> number of layers changed.
   virtual bool corrects_plan() const { return false; }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
@@ -45,6 +46,18 @@ bool names_cle(const Json& words) {
   return true;
 }
 
+const std::string awq_name = "awq";  // of a transform, and of the rounding that asks for it
+
+// Its scales are searched for the weights as they will be rounded.
+TransformUse awq_of(const Json& words, const Rounding& rounding) {
+  Json weight = Json::object();
+  for (const char* key : {"weight", "weight_params"}) {
+    if (words.contains(key)) weight[key] = words.at(key);
+  }
+  return {awq_name,
+          {{"weight", weight}, {"alpha", rounding.options.at("alpha")}, {"data_size", rounding.options.at("data_size")}}};
+}
+
 Json options_for(const std::string& transform, const Json& words) {
   Json options = Json::object();
   if (transform == "cle" && words.contains("cle_params") && !words.at("cle_params").is_null()) {
@@ -77,6 +90,7 @@ std::vector<TransformUse> parse_transforms(const Json& words) {
     if (name == "cle") on = names_cle(words) || on;
     if (on) out.push_back({name, checked.all()});
   }
+  if (const Rounding rounding = parse_rounding(words); rounding.method == awq_name) out.push_back(awq_of(words, rounding));
   return out;
 }
 

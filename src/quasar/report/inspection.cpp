@@ -59,7 +59,7 @@ std::string examination_table(const Json& examination) {
   for (const auto& layer : examination["layers"]) {
     std::string name = layer["node"].get<std::string>();
     if (name.size() > 28) name = "~" + name.substr(name.size() - 27);
-    const Json weight = layer.value("weight_error", Json::object());
+    const Json weight = layer.value("rounding_error", layer.value("weight_error", Json::object()));
     out += "  " + name + std::string(30 - name.size(), ' ') + padded(cell(layer["output_error"]), 10) +
            padded(cell(layer["accumulated"]), 11) + padded(cell(weight.value("tensor", Json())), 16) +
            padded(cell(weight.value("channel", Json())), 9) + "\n";

@@ -7,6 +7,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/stats/products.hpp"
 
 namespace quasar::stats {
 namespace {
@@ -81,26 +82,39 @@ ChannelStatistics collect_channels(const graph::Model& model, const data::Datase
     session.emplace(runtime::tapped(model, inner));
     for (const auto& input : session->inputs()) fed.push_back(input_number(model, input.name));
   }
-  const auto observe = [&](size_t sample) {
-    const data::Sample values = samples.at(sample);
-    std::vector<Tensor> inputs, outputs;
-    for (const size_t input : fed) inputs.push_back(values.at(input));
-    if (session) outputs = session->run(inputs);
+  struct Seen {
+    std::map<std::string, Tensor> values;  // kept for products only
     std::map<std::string, Sums> sums;
-    for (size_t i = 0; i < inner.size(); i++) sums[inner[i]] = sums_of(outputs[i], axes.at(inner[i]), inner[i]);
+  };
+  const auto observe = [&](size_t sample) {
+    const data::Sample given = samples.at(sample);
+    std::vector<Tensor> inputs, outputs;
+    for (const size_t input : fed) inputs.push_back(given.at(input));
+    if (session) outputs = session->run(inputs);
+    Seen seen;
+    for (size_t i = 0; i < inner.size(); i++) seen.values[inner[i]] = std::move(outputs[i]);
     for (const auto& [name, axis] : axes) {
-      if (!sums.contains(name)) sums[name] = sums_of(values.at(input_number(model, name)), axis, name);
+      if (!seen.values.contains(name)) seen.values[name] = given.at(input_number(model, name));
+      seen.sums[name] = sums_of(seen.values[name], axis, name);
     }
-    return sums;
+    if (options.block == 0) seen.values.clear();
+    return seen;
   };
   const size_t count = options.samples == 0 ? samples.size() : std::min(options.samples, samples.size());
   constexpr size_t chunk = 16;
   std::map<std::string, Sums> total;
+  std::map<std::string, ChannelProducts> products;
   for (size_t from = 0; from < count; from += chunk) {
-    std::vector<std::map<std::string, Sums>> parts(std::min(chunk, count - from));
+    std::vector<Seen> parts(std::min(chunk, count - from));
     parallel_for(parts.size(), options.threads, [&](size_t i) { parts[i] = observe(from + i); });
     for (const auto& part : parts) {
-      for (const auto& [name, sums] : part) merge(total[name], sums);
+      for (const auto& [name, sums] : part.sums) merge(total[name], sums);
+    }
+    for (const auto& [name, sums] : total) {
+      if (options.block == 0 || !sums.steady || sums.seen.mean.empty()) continue;
+      std::vector<const Tensor*> tensors;
+      for (const auto& part : parts) tensors.push_back(&part.values.at(name));
+      products.try_emplace(name, sums.seen.mean.size(), options.block).first->second.add(tensors, options.threads);
     }
   }
   ChannelStatistics out;
@@ -108,6 +122,10 @@ ChannelStatistics collect_channels(const graph::Model& model, const data::Datase
     if (!sums.steady || sums.count == 0) continue;
     for (auto& mean : sums.seen.mean) mean /= static_cast<double>(sums.count);
     out[name] = std::move(sums.seen);
+    if (const auto found = products.find(name); found != products.end()) {
+      out[name].products = found->second.means();
+      out[name].block = options.block;
+    }
   }
   return out;
 }

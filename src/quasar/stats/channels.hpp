@@ -14,12 +14,17 @@ namespace quasar::stats {
 struct ChannelStats {
   std::vector<float> low, high;
   std::vector<double> mean;
+  // Mean products x xᵀ of the channels within blocks of so many (the last may be shorter), one block after the other, each
+  // [channels of the block, the same]: what products with weights are made of. Empty unless asked for.
+  std::vector<double> products = {};
+  size_t block = 0;
 };
 using ChannelStatistics = std::map<std::string, ChannelStats>;  // by value name
 
 struct ChannelOptions {
   size_t samples = 0;  // the first so many; 0: all
   size_t threads = 0;  // 0: all cores; results do not depend on it
+  size_t block = 0;    // channels of one block of products; 0: none are observed. Their axis must be the last one
 };
 
 // Runs the model on the samples. `axes`: values (float32) and the axis of their channels, negative ones from the end. A value

@@ -126,6 +126,7 @@ class Refinement {
     if (groups.empty()) return;
     const auto types = runtime::value_types(model_);
     for (auto& group : groups) {
+      if (std::ranges::any_of(group, [this](const std::string& value) { return options_.keep.contains(value); })) continue;
       auto window = scale_window(model_, types, plan_, group, layers_ahead);
       if (!window) continue;
       trials_.push_back({std::move(group), std::move(*window)});

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 
@@ -19,6 +20,7 @@ namespace quasar::tune {
 struct RefineOptions {
   size_t memory_limit = size_t{1} << 30;  // bytes of weights in windows held at a time
   size_t threads = 0;                     // 0: all cores; results do not depend on it
+  std::set<std::string> keep = {};        // values that keep their parameters, and with them those that share them
 };
 
 // The parameters that differ from the plan's, by value. `check` is called between stretches; what it throws ends the work.

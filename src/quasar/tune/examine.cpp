@@ -7,10 +7,12 @@
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/weight_noise.hpp"
 #include "quasar/quant/weights.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/tune/calibration.hpp"
 #include "quasar/tune/portrait.hpp"
+#include "quasar/tune/rounding.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune {
@@ -43,18 +45,6 @@ std::string number(double value) {
   return text;
 }
 
-double relative_error(const Tensor& weights, const quant::QuantParams& params) {
-  const Tensor back = quant::dequantize(quant::quantize(weights, params), params);
-  const auto w = weights.as<float>(), v = back.as<float>();
-  double noise = 0, signal = 0;
-  for (size_t i = 0; i < w.size(); ++i) {
-    const double d = static_cast<double>(w[i]) - static_cast<double>(v[i]);
-    noise += d * d;
-    signal += static_cast<double>(w[i]) * static_cast<double>(w[i]);
-  }
-  return signal > 0 ? noise / signal : 0;
-}
-
 // Channels that set the scale for all others when weights have one scale.
 size_t outliers(const quant::QuantParams& channels) {
   if (channels.scales.size() < 2) return 0;
@@ -73,8 +63,8 @@ void add_weights(Json& layer, const graph::Model& model, const graph::Node& node
   if (weights == nullptr || weights->type() != DataType::float32 || channels.axis < 0) return;
   quant::Scheme one = config_of(variants[0]).weight;
   one.granularity = quant::Granularity::tensor;
-  layer["weight_error"] = {{"tensor", relative_error(*weights, quant::weight_params(*weights, std::nullopt, one))},
-                           {"channel", relative_error(*weights, channels)}};
+  layer["weight_error"] = {{"tensor", quant::weight_noise(*weights, quant::weight_params(*weights, std::nullopt, one))},
+                           {"channel", quant::weight_noise(*weights, channels)}};
   layer["outlier_channels"] = outliers(channels);
 }
 
@@ -85,7 +75,8 @@ class Examination {
         all_(data::open(data, model_.inputs)),
         samples_(data::first(all_, std::min(most_samples, all_->size()))),
         target_(quant::targets::table().make("generic")),
-        calibration_(model_, all_, needs(), {}) {}
+        calibration_(model_, all_, needs(), {}),
+        rounder_(model_, samples_) {}
 
   Json result() {
     Json out{{"samples", samples_->size()}, {"scheme", variants[0].name}, {"schemes", Json::array()}};
@@ -123,8 +114,15 @@ class Examination {
     }
   }
 
-  Json layers(const quant::Plan& plan) const {
+  // What rounding the weights of single layers costs at their own outputs, under a variant.
+  std::map<std::string, double> rounding_errors(const Variant& variant) {
+    const quant::Config config = config_of(variant);
+    return rounder_.sensitivities(quant::resolve(model_, calibration_.seen(config), config, *target_));
+  }
+
+  Json layers(const quant::Plan& plan) {
     const ToggledModel toggled(model_, plan);
+    const auto by_channel = rounding_errors(variants[0]), by_tensor = rounding_errors(variants[1]);
     const auto errors = alone(toggled, *samples_);
     const auto sums = up_to_each(toggled, *samples_);
     const graph::Index index(model_);
@@ -136,6 +134,9 @@ class Examination {
                  {"accumulated", sums[i]},
                  {"noise_to_signal", errors[i].noise_to_signal}};
       if (const graph::Node* node = index.node(errors[i].unit.node)) add_weights(layer, model_, *node, plan);
+      if (by_channel.contains(errors[i].unit.node))
+        layer["rounding_error"] = {{"tensor", by_tensor.at(errors[i].unit.node)},
+                                   {"channel", by_channel.at(errors[i].unit.node)}};
       layer["place"] = i;
       out.push_back(std::move(layer));
     }
@@ -190,6 +191,7 @@ class Examination {
   data::DatasetPtr all_, samples_;
   std::unique_ptr<quant::Target> target_;
   Calibration calibration_;
+  Rounder rounder_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::tune {
@@ -172,6 +173,25 @@ void Frontier::replace(const std::string& name, size_t input, const quant::Optim
   model_.initializers[scale] = Tensor::of(shape, constant.params.scales);
   model_.nodes[source].inputs[0] = codes;
   model_.nodes[source].inputs[1] = scale;
+}
+
+void Frontier::rewrite(const graph::Model& float_model, const std::string& name, const quant::NodePlan& plan) {
+  graph::Node& node = model_.nodes[position_.at(name)];
+  size_t count = 0;
+  std::unordered_map<std::string, std::vector<std::string>> quantized;
+  const quant::Workshop workshop{.model = float_model,
+                                 .fresh = [](const std::string& wish) { return wish; },
+                                 .add =
+                                     [&](const std::string& wish, const Tensor& tensor) {
+                                       const std::string own = name + "_" + std::to_string(count++) + "_" + wish;
+                                       model_.initializers[own] = tensor;
+                                       return own;
+                                     },
+                                 .quantized = quantized};
+  auto made = quant::rewrite_alone(*std::ranges::find(float_model.nodes, name, &graph::Node::name), plan, workshop);
+  if (made.size() != 1) throw Error(name + " stands for several operators: its weights cannot be replaced");
+  made.front().inputs[0] = node.inputs[0];
+  node = std::move(made.front());
 }
 
 }  // namespace quasar::tune

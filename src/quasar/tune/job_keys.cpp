@@ -106,7 +106,7 @@ struct LaterKey {
 };
 
 const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> all{{"approach", "static"}, {"custom_op_library", nullptr}};
+  static const std::vector<LaterKey> all{{"custom_op_library", nullptr}};
   return all;
 }
 

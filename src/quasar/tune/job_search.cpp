@@ -127,6 +127,10 @@ void apply_tuning_keys(Job& job, const Options& keys) {
     throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
                 job.strategy + " has a space of its own");
   }
+  if (job.tuning.weight_only && !job.spaces.front().empty())
+    throw Error(
+        "approach: weight_only is for tuning strategies (basic, auto ...); in a search space write scheme: [RTN_G32ASYM, "
+        "GPTQ_G32ASYM, ...]");
   if (!keys.has("tuning_criterion")) return;
   const Json kwargs = keys.json("tuning_criterion").value("strategy_kwargs", Json::object());
   for (const auto& [name, value] : kwargs.items()) {

@@ -9,6 +9,9 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/gram_descent.hpp"
 #include "quasar/quant/weights.hpp"
+#include "quasar/tune/layer_grid.hpp"
+#include "quasar/tune/scale_search.hpp"
+#include "quasar/tune/sensitivity.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -17,28 +20,22 @@ double total(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// The factors by which a weight scale may shrink. Powers of two stay such. With one scale per output, 8 bits are so fine that
-// clipping never pays.
-std::vector<double> shrinking_factors(const quant::QuantParams& params) {
-  if (params.scales.size() > 1 && bits_of(params.type) >= 8) return {1};
-  const bool powers = std::ranges::all_of(params.scales, [](float scale) {
-    int exponent = 0;
-    return std::frexp(scale, &exponent) == 0.5F;
-  });
-  return powers ? std::vector<double>{1, 0.5} : std::vector<double>{1, 0.94, 0.88, 0.82, 0.76, 0.7};
-}
+// What happens to the bias: it absorbs the mean error, is one more coordinate (on a grid too coarse for that), or stays.
+enum class Bias { absorbs, coordinate, stays };
 
 // One layer of the plan being solved.
 class LayerRounding {
  public:
   LayerRounding(const LinearLayer& layer, const Moments& moments, const LayerContext& context, quant::NodePlan& plan)
-      : layer_(layer), moments_(moments), context_(context), plan_(plan) {
-    const graph::Node& node = *std::ranges::find(context.model.nodes, layer.node, &graph::Node::name);
-    weights_ = context.model.initializer(node.inputs[layer.weight_input]);
-    if (layer.bias_input) bias_ = context.model.initializer(node.inputs[*layer.bias_input]);
-    rows_ = as_rows<float>(layer, weights_->as<float>());
-    absorbs_ = context.settings.update_bias && bias_ != nullptr && plan.bias.has_value();
-    if (!absorbs_) fixed_bias_ = bias_ != nullptr ? to_doubles(*bias_) : std::vector<double>(layer.outputs, 0.0);
+      : layer_(layer),
+        moments_(moments),
+        context_(context),
+        plan_(plan),
+        bias_(constant(layer.bias_input)),
+        grid_(layer, *constant(layer.weight_input), plan.weight->params) {
+    if (bias_ != nullptr && plan.bias && context.settings.update_bias)
+      role_ = sums_with_products() || !context.settings.bias_coordinate ? Bias::absorbs : Bias::coordinate;
+    if (role_ == Bias::stays) fixed_bias_ = bias_as_it_stays();
   }
 
   LayerError solve() {
@@ -47,14 +44,16 @@ class LayerRounding {
     const Result before = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
       return quant::descend(problem, {.sweeps = 0, .threads = threads});
     });
+    double power = std::numeric_limits<double>::min();
+    for (const auto& problem : problems_) power += std::max(total(problem.power) - square_of_means(problem), 0.0);
+    const double alone = rounding_error(layer_, moments_, *constant(layer_.weight_input), plan_.weight->params,
+                                        role_ != Bias::stays, context_.threads);
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(
         problems_, [this](const quant::GramProblem& problem, size_t threads) { return context_.method.solve(problem, threads); });
-    double power = std::numeric_limits<double>::min();
-    for (const auto& problem : problems_) power += total(problem.power);
     const bool better = total(found.damped) < total(before.damped) && total(found.after) < total(before.after);
     if (better) keep(found.codes);
-    return {layer_.node, total(before.after) / power, total(better ? found.after : before.after) / power};
+    return {layer_.node, total(before.after) / power, total(better ? found.after : before.after) / power, alone};
   }
 
  private:
@@ -63,6 +62,19 @@ class LayerRounding {
     std::vector<int32_t> codes;
     std::vector<double> after, damped;
   };
+
+  const Tensor* constant(std::optional<size_t> input) const {
+    if (!input) return nullptr;
+    const graph::Node& node = *std::ranges::find(context_.model.nodes, layer_.node, &graph::Node::name);
+    return context_.model.initializer(node.inputs[*input]);
+  }
+
+  // In the values that the model will hold.
+  std::vector<double> bias_as_it_stays() const {
+    if (bias_ == nullptr) return std::vector<double>(layer_.outputs, 0.0);
+    if (!plan_.bias) return to_doubles(*bias_);
+    return to_doubles(quant::dequantize(quant::quantize(*bias_, plan_.bias->params), plan_.bias->params));
+  }
 
   template <class Solve>
   Result apply_to_all(const std::vector<quant::GramProblem>& problems, const Solve& solve) const {
@@ -79,19 +91,32 @@ class LayerRounding {
     return all;
   }
 
-  // Two passes of coordinate descent at every scale tell which is best: for each output where it has its own scale.
+  // Σ (mean y)² where means are part of the problem: signal is what varies.
+  double square_of_means(const quant::GramProblem& problem) const {
+    if (!problem.bias) return 0;
+    double sum = 0;
+    for (size_t o = 0; o < problem.outputs; o++) sum += std::pow(problem.cross[(o + 1) * problem.inputs - 1], 2);
+    return sum;
+  }
+
+  // A few passes of coordinate descent at every scale tell which is best: for each output or block that has its own scale.
   void search_scales() {
     const std::vector<double> factors = shrinking_factors(plan_.weight->params);
     if (factors.size() == 1) return;
+    const size_t sweeps = context_.method.probing_sweeps();
+    if (grid_.block() > 0) {
+      const std::vector<double> best = factors_by_block(problems_.front(), factors, sweeps, context_.threads);
+      return set_scales(best);
+    }
     std::vector<double> best(layer_.outputs, 1), least(layer_.outputs, INFINITY);
     double least_total = INFINITY;
     for (const double factor : factors) {
       if (!bias_fits(factor) || !within_limits(factor)) continue;
       set_scales(std::vector<double>(layer_.outputs, factor));
-      const Result probe = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
-        return quant::descend(problem, {.sweeps = 2, .threads = threads});
+      const Result probe = apply_to_all(problems_, [sweeps](const quant::GramProblem& problem, size_t threads) {
+        return quant::descend(problem, {.sweeps = sweeps, .threads = threads});
       });
-      if (plan_.weight->params.scales.size() > 1) {
+      if (!grid_.one_scale()) {
         for (size_t o = 0; o < layer_.outputs; o++) {
           if (probe.damped[o] < least[o]) least[o] = probe.damped[o], best[o] = factor;
         }
@@ -101,7 +126,6 @@ class LayerRounding {
       }
     }
     set_scales(best);
-    factors_ = best;
   }
 
   // Codes of the bias grow as the scale shrinks; half of int32 is left to the sum.
@@ -123,41 +147,36 @@ class LayerRounding {
     return static_cast<float>(static_cast<double>(plan_.weight->params.scales[0]) * factor) >= plan_.least_weight_scale;
   }
 
+  // `factors` [outputs, blocks]
   void set_scales(const std::vector<double>& factors) {
-    for (size_t o = 0; o < layer_.outputs; o++)
-      problems_[o / layer_.group_outputs()].scales[o % layer_.group_outputs()] = shrunk(o, factors[o]);
-  }
-
-  // As the model will hold it: in single precision.
-  double shrunk(size_t output, double factor) const { return static_cast<double>(static_cast<float>(scale(output) * factor)); }
-  double scale(size_t output) const {
-    const auto& scales = plan_.weight->params.scales;
-    return static_cast<double>(scales.size() == 1 ? scales[0] : scales[output]);
-  }
-  int32_t zero_point(size_t output) const {
-    const auto& points = plan_.weight->params.zero_points;
-    return points.size() == 1 ? points[0] : points[output];
+    grid_.shrink(factors);
+    const size_t count = layer_.group_outputs() * grid_.blocks();
+    for (size_t group = 0; group < layer_.groups; group++) {
+      for (size_t i = 0; i < count; i++)
+        problems_[group].scales[i] = grid_.scale(group * layer_.group_outputs() + i / grid_.blocks(), i % grid_.blocks());
+    }
   }
 
   quant::GramProblem pose(size_t group) const {
-    quant::GramProblem problem = problem_of(layer_, moments_, group, fixed_bias_);
-    const size_t first = group * problem.outputs, k = problem.inputs;
-    problem.weights.assign(rows_.begin() + static_cast<std::ptrdiff_t>(first * k),
-                           rows_.begin() + static_cast<std::ptrdiff_t>((first + problem.outputs) * k));
-    const quant::Grid whole = quant::grid_of(plan_.weight->params.type, false);
-    const quant::Grid symmetric = quant::grid_of(plan_.weight->params.type, true);
-    bool neutral = true;
-    for (size_t o = first; o < first + problem.outputs; o++) {
-      problem.scales.push_back(scale(o));
-      problem.zero_points.push_back(zero_point(o));
-      neutral = neutral && zero_point(o) == (symmetric.low + symmetric.high) / 2;
+    const bool coordinate = role_ == Bias::coordinate;
+    quant::GramProblem problem =
+        coordinate ? problem_with_bias(layer_, moments_, group) : problem_of(layer_, moments_, group, fixed_bias_);
+    const size_t first = group * layer_.group_outputs(), outputs = layer_.group_outputs();
+    grid_.fill(problem, first, outputs, 0, coordinate ? bias_->as<float>() : std::span<const float>());
+    if (coordinate) {
+      const quant::Grid grid = quant::grid_of(plan_.bias->params.type, true);
+      problem.bias =
+          quant::BiasGrid{.scales = {}, .low = static_cast<int32_t>(grid.low), .high = static_cast<int32_t>(grid.high)};
+      problem.bias->scales.assign(outputs, static_cast<double>(plan_.bias->params.scales[0]));
     }
-    problem.low = static_cast<int32_t>(neutral ? symmetric.low : whole.low);
-    problem.high = static_cast<int32_t>(neutral ? symmetric.high : whole.high);
+    // Of what varies: means are no evidence of more.
     double diagonal = 0;
-    for (size_t j = 0; j < k; j++) diagonal += problem.gram[j * k + j];
+    for (size_t j = 0; j < layer_.inputs; j++) {
+      diagonal += problem.gram[j * problem.inputs + j];
+      if (coordinate) diagonal -= std::pow(problem.gram[(j + 1) * problem.inputs - 1], 2);
+    }
     const auto columns = static_cast<double>(std::max<size_t>(moments_.columns, 1));
-    problem.damping = context_.settings.damping * diagonal / std::sqrt(columns);
+    problem.damping = context_.settings.damping * std::max(diagonal, 0.0) / std::sqrt(columns);
     return problem;
   }
 
@@ -168,38 +187,52 @@ class LayerRounding {
     for (size_t o = 0; o < layer_.outputs; o++) {
       double value = moments_.outputs[o] / columns;
       const size_t first = o / layer_.group_outputs() * layer_.inputs;
-      const double step = problems_[o / layer_.group_outputs()].scales[o % layer_.group_outputs()];
       for (size_t j = 0; j < layer_.inputs; j++)
-        value -= step * (codes[o * layer_.inputs + j] - zero_point(o)) * moments_.inputs[first + j] / columns;
+        value -= grid_.value(o, j, codes[o * layer_.inputs + j]) * moments_.inputs[first + j] / columns;
       bias[o] = static_cast<float>(value);
     }
     return bias;
   }
 
-  void keep(const std::vector<int32_t>& codes) {
-    quant::QuantParams params = plan_.weight->params;
-    for (size_t i = 0; i < params.scales.size() && !factors_.empty(); i++)
-      params.scales[i] = static_cast<float>(shrunk(i, factors_[i]));
+  // Takes the codes of biases out of those of the problems.
+  std::vector<int32_t> taken_biases(std::vector<int32_t>& codes) const {
+    std::vector<int32_t> biases, weights;
+    for (size_t o = 0; o < layer_.outputs; o++) {
+      const auto row = codes.begin() + static_cast<std::ptrdiff_t>(o * (layer_.inputs + 1));
+      weights.insert(weights.end(), row, row + static_cast<std::ptrdiff_t>(layer_.inputs));
+      biases.push_back(row[static_cast<std::ptrdiff_t>(layer_.inputs)]);
+    }
+    codes = std::move(weights);
+    return biases;
+  }
+
+  void keep(std::vector<int32_t> codes) {
+    std::vector<int32_t> biases;
+    if (role_ == Bias::coordinate) biases = taken_biases(codes);
+    plan_.weight->optimized = grid_.finished(codes);
+    const quant::QuantParams& params = plan_.weight->optimized->params;
+    if (!plan_.bias || bias_ == nullptr) return;
+    quant::ConstantPlan& plan = *plan_.bias;
+    if (role_ == Bias::coordinate) {
+      plan.optimized = quant::Optimized{plan.params, quant::codes_tensor(plan.params.type, bias_->shape(), biases)};
+      return;
+    }
     const bool same_scales = params == plan_.weight->params;
-    const Tensor stored = quant::codes_tensor(params.type, weights_->shape(), as_stored<int32_t>(layer_, codes));
-    plan_.weight->optimized = quant::Optimized{params, stored};
-    if (!plan_.bias || (!absorbs_ && (same_scales || !sums_with_products()))) return;
-    const Tensor bias = absorbs_ ? Tensor::of(bias_->shape(), absorbing_bias(codes)) : *bias_;
-    const auto bias_params = sums_with_products() ? quant::bias_params(params, *bias_, context_.input_scale) : plan_.bias->params;
-    plan_.bias->optimized = quant::Optimized{bias_params, quant::quantize(bias, bias_params)};
+    if (role_ == Bias::stays && (same_scales || !sums_with_products())) return;
+    const Tensor bias = role_ == Bias::absorbs ? Tensor::of(bias_->shape(), absorbing_bias(codes)) : *bias_;
+    const auto bias_params = sums_with_products() ? quant::bias_params(params, *bias_, context_.input_scale) : plan.params;
+    plan.optimized = quant::Optimized{bias_params, quant::quantize(bias, bias_params)};
   }
 
   const LinearLayer& layer_;
   const Moments& moments_;
   const LayerContext& context_;
   quant::NodePlan& plan_;
-  const Tensor* weights_ = nullptr;
-  const Tensor* bias_ = nullptr;
-  std::vector<float> rows_;
-  std::vector<double> fixed_bias_;  // that outputs contain and that stays; empty: means are absorbed instead
-  bool absorbs_ = false;
+  const Tensor* bias_;
+  LayerGrid grid_;
+  Bias role_ = Bias::stays;
+  std::vector<double> fixed_bias_;            // that outputs contain and that stays; empty: another role
   std::vector<quant::GramProblem> problems_;  // by group
-  std::vector<double> factors_;               // of the scales, by output; empty: 1
 };
 
 }  // namespace

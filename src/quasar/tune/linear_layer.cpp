@@ -15,25 +15,38 @@ size_t product(const Shape& shape, size_t from) {
 
 std::optional<LinearLayer> convolution(const graph::Node& node, const Tensor& weights, std::string& why) {
   const Shape& shape = weights.shape();
+  const size_t dimensions = shape.size() < 3 ? 0 : shape.size() - 2;
   LinearLayer layer{.node = node.name, .input = node.inputs[0], .output = node.outputs[0], .convolution = true};
-  const size_t dimensions = shape.size() - 2;
+  layer.transposed = node.is("ConvTranspose");
   layer.groups = static_cast<size_t>(node.integer("group", 1));
-  layer.outputs = static_cast<size_t>(shape[0]);
-  layer.inputs = product(shape, 1);
+  const auto rows = static_cast<size_t>(shape[0]);
+  if (dimensions == 0 || layer.groups == 0 || rows % layer.groups != 0) {
+    why = "weights of an unusual shape";
+    return std::nullopt;
+  }
+  layer.outputs = layer.transposed ? static_cast<size_t>(shape[1]) * layer.groups : rows;
+  layer.inputs = layer.transposed ? rows / layer.groups * product(shape, 2) : product(shape, 1);
   layer.kernel.assign(shape.begin() + 2, shape.end());
   layer.strides = node.integers("strides", std::vector<int64_t>(dimensions, 1));
   layer.dilations = node.integers("dilations", std::vector<int64_t>(dimensions, 1));
   layer.auto_pad = node.text("auto_pad", "NOTSET");
   layer.pads = node.integers("pads", std::vector<int64_t>(2 * dimensions, 0));
-  if (dimensions == 0 || layer.groups == 0 || layer.outputs % layer.groups != 0) {
-    why = "weights of an unusual shape";
-    return std::nullopt;
-  }
+  layer.output_padding = node.integers("output_padding", std::vector<int64_t>(dimensions, 0));
+  layer.pads_follow = layer.transposed && (!node.integers("output_shape", {}).empty() || layer.auto_pad.starts_with("SAME"));
   return layer;
+}
+
+// Of ConvTranspose. Where it follows from the output's size, the larger half comes first, but for SAME_UPPER.
+int64_t leading_pad_of_transposed(const LinearLayer& layer, size_t d, int64_t input, int64_t output) {
+  if (!layer.pads_follow) return layer.auto_pad == "VALID" ? 0 : layer.pads[d];
+  const int64_t reach = (layer.kernel[d] - 1) * layer.dilations[d] + 1;
+  const int64_t total = std::max<int64_t>((input - 1) * layer.strides[d] + layer.output_padding[d] + reach - output, 0);
+  return layer.auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
 }
 
 // The padding before the first element of spatial dimension d.
 int64_t leading_pad(const LinearLayer& layer, size_t d, int64_t input, int64_t output) {
+  if (layer.transposed) return leading_pad_of_transposed(layer, d, input, output);
   if (layer.auto_pad == "VALID") return 0;
   if (layer.auto_pad == "NOTSET" || layer.auto_pad.empty()) return layer.pads[d];
   const int64_t reach = (layer.kernel[d] - 1) * layer.dilations[d] + 1;
@@ -54,7 +67,8 @@ class Taps {
       size_t rest = positions[p] % plane;
       for (size_t d = dimensions_; d-- > 0;) {
         const auto size = static_cast<size_t>(output[d + 2]);
-        corners_[p * dimensions_ + d] = static_cast<int64_t>(rest % size) * layer.strides[d] - pads[d];
+        const auto at = static_cast<int64_t>(rest % size);
+        corners_[p * dimensions_ + d] = layer.transposed ? at + pads[d] : at * layer.strides[d] - pads[d];
         rest /= size;
       }
     }
@@ -75,7 +89,14 @@ class Taps {
   int64_t offset(size_t position, const std::vector<int64_t>& shift) const {
     int64_t at = 0;
     for (size_t d = 0; d < dimensions_; d++) {
-      const int64_t x = corners_[position * dimensions_ + d] + shift[d];
+      int64_t x = corners_[position * dimensions_ + d];
+      if (layer_.transposed) {  // output = stride · input + shift − pad
+        x -= shift[d];
+        if (x < 0 || x % layer_.strides[d] != 0) return -1;
+        x /= layer_.strides[d];
+      } else {
+        x += shift[d];
+      }
       if (x < 0 || x >= input_[d + 2]) return -1;
       at = at * input_[d + 2] + x;
     }
@@ -95,8 +116,7 @@ void gather_convolution(const LinearLayer& layer, const Tensor& input, const Sha
   const Shape& shape = input.shape();
   const Taps taps(layer, shape, output, positions);
   const size_t plane = product(shape, 2), channels = static_cast<size_t>(shape[1]);
-  const size_t kernel =
-      static_cast<size_t>(std::accumulate(layer.kernel.begin(), layer.kernel.end(), int64_t{1}, std::multiplies<>()));
+  const size_t kernel = layer.taps();
   const Code* const values = input.as<Code>().data();
   std::vector<int64_t> offsets;
   for (size_t tap = 0; tap < kernel; tap++) {
@@ -143,6 +163,10 @@ void gather(const LinearLayer& layer, const Tensor& input, const Decoding& decod
 
 }  // namespace
 
+size_t LinearLayer::taps() const {
+  return static_cast<size_t>(std::accumulate(kernel.begin(), kernel.end(), int64_t{1}, std::multiplies<>()));
+}
+
 std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Model& model, std::string& why) {
   const Tensor* weights = node.inputs.size() > 1 ? model.initializer(node.inputs[1]) : nullptr;
   if (weights == nullptr || weights->type() != DataType::float32) {
@@ -150,7 +174,7 @@ std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Mo
     return std::nullopt;
   }
   std::optional<LinearLayer> layer;
-  if (node.is("Conv")) {
+  if (node.is("Conv") || node.is("ConvTranspose")) {
     layer = convolution(node, *weights, why);
   } else if ((node.is("Gemm") && node.integer("transA", 0) == 0) || (node.is("MatMul") && weights->shape().size() == 2)) {
     layer = LinearLayer{.node = node.name, .input = node.inputs[0], .output = node.outputs[0]};
@@ -158,7 +182,7 @@ std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Mo
     layer->outputs = static_cast<size_t>(weights->shape()[layer->columns_first ? 1 : 0]);
     layer->inputs = static_cast<size_t>(weights->shape()[layer->columns_first ? 0 : 1]);
   } else {
-    why = "its weights keep nearest rounding: only Conv, Gemm and MatMul with a matrix of weights are optimized";
+    why = "its weights keep nearest rounding: only Conv, ConvTranspose, Gemm and MatMul with a matrix of weights are optimized";
   }
   if (layer && node.inputs.size() > 2 && !node.inputs[2].empty()) layer->bias_input = 2;
   return layer;

@@ -19,31 +19,45 @@ struct LinearLayer {
   size_t groups = 1, outputs = 0, inputs = 0;  // all outputs; inputs of one group
   bool columns_first = false;                  // weights are stored [inputs, outputs]
   bool convolution = false;
+  bool transposed = false;  // ConvTranspose: weights are stored [input channels, outputs of a group, kernel]
   std::vector<int64_t> kernel = {}, strides = {}, dilations = {}, pads = {};  // pads: begins, then ends; empty with auto_pad
+  std::vector<int64_t> output_padding = {};                                   // transposed
+  bool pads_follow = false;  // transposed: from the size of the output, as output_shape and auto_pad SAME_… ask
   std::string auto_pad = {};
 
   size_t group_outputs() const { return outputs / groups; }
+  size_t taps() const;  // elements of the kernel; 1 for matrices
+
+  // Where the weight of output o for input i of its group is stored.
+  size_t stored_at(size_t o, size_t i) const {
+    if (transposed) {
+      const size_t size = taps(), channel = o / group_outputs() * (inputs / size) + i / size;
+      return (channel * group_outputs() + o % group_outputs()) * size + i % size;
+    }
+    return columns_first ? i * outputs + o : o * inputs + i;
+  }
 };
 
-// Conv, Gemm (without transA) and MatMul with a constant matrix on the right. nullopt for others, `why` says it in words.
+// Conv, ConvTranspose, Gemm (without transA) and MatMul with a constant matrix on the right. nullopt for others, `why` says it in
+// words.
 std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Model& model, std::string& why);
 
 // Weights as rows [outputs, inputs], and back into the layer's own order.
 template <class T>
 std::vector<T> as_rows(const LinearLayer& layer, std::span<const T> stored) {
   std::vector<T> rows(stored.begin(), stored.end());
-  if (!layer.columns_first) return rows;
+  if (!layer.columns_first && !layer.transposed) return rows;
   for (size_t o = 0; o < layer.outputs; o++) {
-    for (size_t i = 0; i < layer.inputs; i++) rows[o * layer.inputs + i] = stored[i * layer.outputs + o];
+    for (size_t i = 0; i < layer.inputs; i++) rows[o * layer.inputs + i] = stored[layer.stored_at(o, i)];
   }
   return rows;
 }
 template <class T>
 std::vector<T> as_stored(const LinearLayer& layer, std::span<const T> rows) {
   std::vector<T> stored(rows.begin(), rows.end());
-  if (!layer.columns_first) return stored;
+  if (!layer.columns_first && !layer.transposed) return stored;
   for (size_t o = 0; o < layer.outputs; o++) {
-    for (size_t i = 0; i < layer.inputs; i++) stored[i * layer.outputs + o] = rows[o * layer.inputs + i];
+    for (size_t i = 0; i < layer.inputs; i++) stored[layer.stored_at(o, i)] = rows[o * layer.inputs + i];
   }
   return stored;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/quant/weights.hpp"
+#include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -14,19 +14,6 @@ std::string in_words(const quant::QuantParams& params) {
   return type + " per channel";
 }
 
-// {Σ(w − ŵ)² / Σw²} of the nearest codes.
-Json weight_error(const Tensor& weights, const quant::QuantParams& params) {
-  const Tensor back = quant::dequantize(quant::quantize(weights, params), params);
-  const auto w = weights.as<float>(), v = back.as<float>();
-  double noise = 0, signal = 0;
-  for (size_t i = 0; i < w.size(); ++i) {
-    const double d = static_cast<double>(w[i]) - static_cast<double>(v[i]);
-    noise += d * d;
-    signal += static_cast<double>(w[i]) * static_cast<double>(w[i]);
-  }
-  return signal > 0 ? Json(noise / signal) : Json(nullptr);
-}
-
 const Tensor* weights_of(const Sitter& sitter, const graph::Node& node) {
   const auto planned = sitter.plan.nodes.find(node.name);
   if (planned == sitter.plan.nodes.end() || !planned->second.weight) return nullptr;
@@ -34,12 +21,13 @@ const Tensor* weights_of(const Sitter& sitter, const graph::Node& node) {
   return input < node.inputs.size() ? sitter.model.initializer(node.inputs[input]) : nullptr;
 }
 
-// node -> [before, after]
+// node -> {before, after, alone}
 std::map<std::string, Json> errors_of(const Json& rounding) {
   std::map<std::string, Json> errors;
   if (!rounding.is_object()) return errors;
   for (const auto& layer : rounding.value("layers", Json::array()))
-    errors[layer[0].get<std::string>()] = {{"before", layer[1]}, {"after", layer[2]}};
+    errors[layer[0].get<std::string>()] = {
+        {"before", layer[1]}, {"after", layer[2]}, {"alone", layer.size() > 3 ? layer[3] : Json()}};
   return errors;
 }
 
@@ -105,7 +93,7 @@ Json layers_of(const Sitter& sitter) {
     if (const Tensor* weights = weights_of(sitter, node)) {
       const quant::QuantParams& params = planned->second.weight->params;
       layer["weight"] = in_words(params);
-      if (errors.empty() && weights->type() == DataType::float32) layer["weight_error"] = weight_error(*weights, params);
+      if (errors.empty() && weights->type() == DataType::float32) layer["weight_error"] = quant::weight_noise(*weights, params);
     }
     if (const auto error = errors.find(node.name); error != errors.end()) layer["error"] = error->second;
     layers.push_back(std::move(layer));

@@ -13,11 +13,11 @@
 #include "quasar/tune/activation_scales.hpp"
 #include "quasar/tune/frontier.hpp"
 #include "quasar/tune/moments_cache.hpp"
+#include "quasar/tune/sensitivity.hpp"
+#include "quasar/tune/wide_rounding.hpp"
 
 namespace quasar::tune {
 namespace {
-
-constexpr size_t most_inputs = 8192;  // of one output: the Gram matrix has 512 MiB then
 
 std::vector<LinearLayer> layers_of(const graph::Model& model) {
   std::vector<LinearLayer> out;
@@ -146,16 +146,18 @@ void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const
   options["data_size"] = samples;
 }
 
-void Rounder::refine(quant::Plan& plan, Material& material, const std::function<void()>& check) const {
+void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, Material& material,
+                     const std::function<void()>& check) const {
   quant::Plan key = plan;
-  key.rounding = {};
+  key.rounding = {.options = {{"keep_activations", settings.keep_activations}}};
   const std::string hash = quant::hash_of(key);
   {
     const std::lock_guard lock(material.guard);
     if (const auto known = material.refined.find(hash); known != material.refined.end()) plan.refined = known->second;
   }
   if (plan.refined.empty()) {
-    const RefineOptions options{.memory_limit = options_.memory_limit / 4, .threads = options_.threads};
+    const RefineOptions options{
+        .memory_limit = options_.memory_limit / 4, .threads = options_.threads, .keep = settings.keep_activations};
     plan.refined = refined_activations(model_, plan, material.samples, options, check);
     if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
     const std::lock_guard lock(material.guard);
@@ -177,7 +179,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   const auto material = this->material(wanted);
   if (settings.refine_activations) {
     const Stopwatch refinement;
-    refine(plan, *material, check);
+    refine(plan, settings, *material, check);
     report.refined = plan.refined.size();
     report.refine_s = refinement.seconds();
   }
@@ -186,9 +188,10 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   std::vector<std::string> stops;
   for (size_t i = 0; i < layers.size(); i++) {
     const auto found = plan.nodes.find(layers[i].node);
-    if (found == plan.nodes.end() || !found->second.weight || found->second.weight->params.block != 0) continue;
-    if (layers[i].inputs > most_inputs) {
-      report.kept.push_back(layers[i].node + ": more than " + std::to_string(most_inputs) + " inputs");
+    if (found == plan.nodes.end() || !found->second.weight) continue;
+    if (found->second.form == quant::Form::dynamic || bits_of(found->second.weight->params.type) > 16 ||
+        quant::is_half(found->second.weight->params.type)) {
+      report.kept.push_back(layers[i].node + ": its layer rule gives it no codes that could be chosen");
       continue;
     }
     chosen.push_back(i);
@@ -200,18 +203,16 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   for (const size_t i : chosen) {
     if (check) check();
     const LinearLayer& layer = layers[i];
-    const std::string key = prefix.upto(layer.node);
-    auto moments = material->moments.find(key);
-    if (moments == nullptr) {
-      moments = observe(layer, *material->targets.at(i), frontier);
-      // Where samples were given up, what was seen depends on more than the prefix.
-      if (frontier.samples() == wanted) material->moments.keep(key, moments);
-    }
     const auto input = plan.values.contains(layer.input) ? plan.params(layer.input).scales.front() : 0.0F;
     quant::NodePlan& node = plan.nodes.at(layer.node);
-    const LayerError error = round_layer(layer, *moments, {model_, settings, *method, options_.threads, input}, node);
-    if (node.weight->optimized) frontier.replace(layer.node, layer.weight_input, *node.weight->optimized);
-    if (node.bias && node.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *node.bias->optimized);
+    const LayerContext context{model_, settings, *method, options_.threads, input};
+    const LayerError error = round_one(layer, i, context, *material, frontier, prefix.upto(layer.node), node);
+    if (node.form != quant::Form::pairs) {
+      if (node.weight->optimized) frontier.rewrite(model_, layer.node, node);
+    } else {
+      if (node.weight->optimized) frontier.replace(layer.node, layer.weight_input, *node.weight->optimized);
+      if (node.bias && node.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *node.bias->optimized);
+    }
     tell(options_.log, Level::debug,
          layer.node + ": relative output error " + percent(error.before) + " -> " + percent(error.after));
     report.layers.push_back(error);
@@ -220,6 +221,54 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   report.seconds = watch.seconds();
   tell(options_.log, Level::info, summary_of(name, report));
   return report;
+}
+
+std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
+  const auto material = this->material(samples_->size());
+  const auto& layers = material->targets.layers();
+  std::vector<size_t> chosen;
+  std::vector<std::string> stops;
+  for (size_t i = 0; i < layers.size(); i++) {
+    const auto found = plan.nodes.find(layers[i].node);
+    if (found == plan.nodes.end() || !found->second.weight || layers[i].inputs > options_.most_inputs) continue;
+    chosen.push_back(i);
+    stops.push_back(layers[i].node);
+  }
+  Frontier frontier(model_, stops, material->samples, {.memory_limit = options_.memory_limit / 2, .threads = options_.threads});
+  std::map<std::string, double> errors;
+  for (const size_t i : chosen) {
+    const std::string key = "float " + layers[i].node;
+    auto moments = material->moments.find(key);
+    if (moments == nullptr) {
+      moments = observe(layers[i], *material->targets.at(i), frontier);
+      if (frontier.samples() == material->samples.size()) material->moments.keep(key, moments);
+    }
+    const quant::NodePlan& node = plan.nodes.at(layers[i].node);
+    const graph::Node& own = *std::ranges::find(model_.nodes, layers[i].node, &graph::Node::name);
+    errors[layers[i].node] = rounding_error(layers[i], *moments, *model_.initializer(own.inputs[layers[i].weight_input]),
+                                            node.weight->params, node.bias.has_value(), options_.threads);
+  }
+  return errors;
+}
+
+// `prefix`: hash of all that the layer's inputs depend on.
+LayerError Rounder::round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
+                              Frontier& frontier, const std::string& prefix, quant::NodePlan& plan) const {
+  if (layer.inputs > options_.most_inputs) {
+    frontier.advance(layer.node);
+    const auto targets = material.targets.at(index);
+    const auto fill = [&](size_t sample, std::span<const uint32_t> positions, float* to, size_t stride) {
+      gather_inputs(layer, frontier.input(sample), frontier.decoding(), (*targets)[sample].shape, positions, to, stride);
+    };
+    return round_wide_layer(layer, {*targets, frontier.samples(), fill, options_.block_inputs}, context, plan);
+  }
+  auto moments = material.moments.find(prefix);
+  if (moments == nullptr) {
+    moments = observe(layer, *material.targets.at(index), frontier);
+    // Where samples were given up, what was seen depends on more than the prefix.
+    if (frontier.samples() == material.samples.size()) material.moments.keep(prefix, moments);
+  }
+  return round_layer(layer, *moments, context, plan);
 }
 
 // The layer's moments over the samples that the frontier holds.
@@ -237,7 +286,7 @@ std::shared_ptr<const Moments> Rounder::observe(const LinearLayer& layer, const 
 
 Json to_json(const RoundingReport& report) {
   Json layers = Json::array();
-  for (const auto& layer : report.layers) layers.push_back({layer.node, layer.before, layer.after});
+  for (const auto& layer : report.layers) layers.push_back({layer.node, layer.before, layer.after, layer.alone});
   return {{"samples", report.samples},   {"seconds", report.seconds},   {"refined", report.refined},
           {"refine_s", report.refine_s}, {"layers", std::move(layers)}, {"kept", report.kept}};
 }

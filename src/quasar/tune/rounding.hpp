@@ -24,18 +24,20 @@ class Frontier;
 
 struct RoundingReport {
   std::vector<LayerError> layers;
-  std::vector<std::string> kept;  // quantized layers that keep nearest rounding, with the reason
+  std::vector<std::string> kept;  // quantized layers that could not be optimized, with the reason
   size_t samples = 0;
   size_t refined = 0;  // activations whose scales were chosen again
   double refine_s = 0, seconds = 0;
 };
 
-// {samples, seconds, refined, refine_s, layers: [[node, before, after]], kept}: what a trial records.
+// {samples, seconds, refined, refine_s, layers: [[node, before, after, alone]], kept}: what a trial records.
 Json to_json(const RoundingReport& report);
 
 struct RounderOptions {
   size_t memory_limit = size_t{4} << 30;  // bytes, for activations held
   size_t threads = 0;                     // 0: all cores; results do not depend on it
+  size_t most_inputs = 4608;              // of one output; layers with more are rounded in blocks of block_inputs
+  size_t block_inputs = 2048;
   Log log = {};
 };
 
@@ -54,10 +56,17 @@ class Rounder {
   // ends the work.
   RoundingReport improve(quant::Plan& plan, const std::function<void()>& check = {});
 
+  // What nearest rounding of each layer's weights does to its output by itself, from float inputs: mean squared difference over
+  // the output's variance, by node. From Gram matrices of one float run; layers with more than most_inputs are left out.
+  std::map<std::string, double> sensitivities(const quant::Plan& plan);
+
  private:
   struct Material;
   std::shared_ptr<Material> material(size_t samples);
-  void refine(quant::Plan& plan, Material& material, const std::function<void()>& check) const;
+  void refine(quant::Plan& plan, const quant::LayerSettings& settings, Material& material,
+              const std::function<void()>& check) const;
+  LayerError round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
+                       Frontier& frontier, const std::string& prefix, quant::NodePlan& plan) const;
   std::shared_ptr<const Moments> observe(const LinearLayer& layer, const std::vector<Target>& targets, Frontier& frontier) const;
 
   const graph::Model& model_;

@@ -156,6 +156,7 @@ Json TuningStrategy::space_of(const Job& job, const Json& /*search_space*/, cons
 
 std::vector<Json> TuningStrategy::also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const {
   std::vector<Json> configurations;
+  if (job.tuning.weight_only) return configurations;  // nothing is observed
   for (const auto& node : tuning_space(job.tuning, model, target).nodes) {
     for (const auto& option : node.options) {
       if (std::find(configurations.begin(), configurations.end(), option) == configurations.end())

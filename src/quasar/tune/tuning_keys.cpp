@@ -96,7 +96,11 @@ std::vector<OptionSpec> tuning_key_specs() {
        .fallback = nullptr,
        .help = "narrows what is tuned: {Conv: {weight: {granularity: [per_channel]}, activation: {dtype: [uint8, fp32]}}}"},
       {.name = "op_name_dict", .fallback = nullptr, .help = "the same by regular expressions of node names"},
-      {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"}};
+      {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"},
+      {.name = "approach",
+       .fallback = "static",
+       .help = "static; weight_only: a tuning strategy starts with RTN_G32ASYM, GPTQ_G32ASYM …, activations stay in float",
+       .choices = {"static", "weight_only", "dynamic", "auto"}}};
 }
 
 TuningKeys parse_tuning_keys(const Options& keys) {
@@ -124,6 +128,13 @@ TuningKeys parse_tuning_keys(const Options& keys) {
     if (!place->is_object()) throw Error(std::string(key) + " must be a mapping, not " + place->dump());
   }
   if (keys.has("recipes")) read_recipes(out, keys.json("recipes"));
+  const std::string approach = keys.text("approach");
+  if (approach == "dynamic" || approach == "auto")
+    throw Error("approach is " + approach + ", which is not yet supported; this version has static and weight_only");
+  out.weight_only = approach == "weight_only";
+  if (out.weight_only && (keys.has("op_type_dict") || keys.has("op_name_dict") || !out.smooth_alphas.empty()))
+    throw Error(
+        "approach: weight_only leaves activations in float: op_type_dict, op_name_dict and smooth_quant would have no effect");
   for (const char* key : {"tuning_criterion", "quant_level", "op_type_dict", "op_name_dict"})
     out.given = out.given || keys.has(key);
   return out;

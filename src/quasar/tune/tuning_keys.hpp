@@ -19,6 +19,7 @@ struct TuningKeys {
   Json op_names = Json::object();       // op_name_dict
   std::map<std::string, bool> recipes;  // those that the user fixed
   std::vector<Json> smooth_alphas;      // to try, in order; empty: no SmoothQuant
+  bool weight_only = false;             // approach: weight_only
   bool given = false;                   // whether any of these keys is
 };
 

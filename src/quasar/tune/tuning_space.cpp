@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/standalone.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
@@ -121,9 +122,26 @@ bool holds(const Json& list, const char* word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+// In Intel Neural Compressor's order.
+const std::vector<std::string> weight_only_schemes{"RTN_G32ASYM", "GPTQ_G32ASYM", "GPTQ_G32ASYM_DISABLE_LAST_MATMUL",
+                                                   "GPTQ_G128ASYM", "AWQ_G32ASYM"};
+
+// Matrix products with constant weights: 4 bits as the scheme says, or float.
+TuningSpace weight_only_space(const graph::Model& model) {
+  TuningSpace space{.base = Json::object(), .nodes = {}, .ignored = {}, .schemes = weight_only_schemes};
+  for (const auto& node : model.nodes) {
+    if (quant::has_weights_for(quant::Form::weights_only, node, model))
+      space.nodes.push_back({.name = node.name, .op_type = node.op_type, .options = {space.base}});
+  }
+  if (space.nodes.empty())
+    throw Error("approach: weight_only quantizes MatMul and Gemm with constant weights, and this model has none");
+  return space;
+}
+
 }  // namespace
 
 TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {
+  if (keys.weight_only) return weight_only_space(model);
   TuningSpace space;
   Narrowing narrowing(space.ignored);
   const graph::Index index(model);
@@ -183,8 +201,10 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
     for (const auto& [name, choice] : value.items()) group[name] = Json::array({choice});
     words[key] = group;
   }
+  if (!space.schemes.empty()) words["scheme"] = space.schemes;
   for (const auto& recipe : tuned_recipes()) {
     const auto fixed = keys.recipes.find(recipe);
+    if (!space.schemes.empty() && fixed == keys.recipes.end()) continue;  // schemes decide
     words[recipe] = fixed == keys.recipes.end() ? Json{true, false} : Json::array({fixed->second});
   }
   if (!keys.smooth_alphas.empty()) {

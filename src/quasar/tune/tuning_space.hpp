@@ -19,9 +19,10 @@ struct TunedNode {
 };
 
 struct TuningSpace {
-  Json base;                         // the configuration of everything that no rule names
-  std::vector<TunedNode> nodes;      // in topological order
-  std::vector<std::string> ignored;  // what of the dictionaries the target lacks, in words
+  Json base;                              // the configuration of everything that no rule names
+  std::vector<TunedNode> nodes;           // in topological order
+  std::vector<std::string> ignored;       // what of the dictionaries the target lacks, in words
+  std::vector<std::string> schemes = {};  // approach weight_only: the named configurations, tried first
 };
 
 // Throws Error for a malformed dictionary, an expression that matches no operator, and when nothing is left to quantize.

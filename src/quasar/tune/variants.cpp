@@ -49,6 +49,18 @@ std::vector<std::string> succeeded(const std::vector<std::string>& names,
   return out;
 }
 
+// Ranges that the user gave are not to be chosen again.
+void keep_given(quant::Plan& plan, const quant::Config& config, const CalibrationNeeds& needs) {
+  Json& options = plan.rounding.options;
+  if (!options.value("refine_activations", false)) return;
+  std::set<std::string> kept;
+  for (const auto& value : options["keep_activations"]) kept.insert(value.get<std::string>());
+  for (const auto& [value, own] : config.tensors) kept.insert(value);
+  for (const auto& [value, given] : needs.given) kept.insert(value);
+  std::erase_if(kept, [&](const std::string& value) { return !plan.values.contains(value); });
+  options["keep_activations"] = kept;
+}
+
 }  // namespace
 
 Variants::Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples,
@@ -113,17 +125,21 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
   out->model = from->model;
   out->digest = from->digest;
   std::set<std::string> changed;
-  const auto observed = [&](const quant::Transform& transform) {
+  const auto observed = [&](const quant::Transform& transform, const Json& options) {
     const auto axes = transform.needs(out->model);
     if (axes.empty()) return stats::ChannelStatistics{};
-    return stats::collect_channels(out->model, *samples_, axes,
-                                   {.samples = config.calib_data_size.value_or(0), .threads = options_.rounding.threads});
+    size_t samples = config.calib_data_size.value_or(samples_->size());
+    if (const Json own = options.value("data_size", Json()); own.is_number()) samples = std::min(samples, own.get<size_t>());
+    return stats::collect_channels(
+        out->model, *samples_, axes,
+        {.samples = samples, .threads = options_.rounding.threads, .block = transform.product_block()});
   };
   size_t changes = 0;
   for (const auto& use : config.transforms) {
     const auto transform = quant::transforms::table().make(use.name, use.options);
     const bool corrects = transform->corrects_plan();
-    quant::Transformed result = transform->rewrite(out->model, corrects ? stats::ChannelStatistics{} : observed(*transform));
+    quant::Transformed result =
+        transform->rewrite(out->model, corrects ? stats::ChannelStatistics{} : observed(*transform, use.options));
     for (auto& note : result.notes) {
       tell(options_.log, Level::info, note);
       out->notes.push_back(std::move(note));
@@ -137,7 +153,7 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
     }
     if (!corrects) continue;
     out->corrections.push_back(use);
-    for (auto& [name, channels] : observed(*transform)) out->channels.insert_or_assign(name, std::move(channels));
+    for (auto& [name, channels] : observed(*transform, use.options)) out->channels.insert_or_assign(name, std::move(channels));
   }
   if (changes > 0) {
     graph::verify(out->model, "the transforms");
@@ -176,6 +192,7 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   plan.graph = variant->digest;
   plan.corrections = variant->corrections;
   plan.notes.insert(plan.notes.end(), variant->notes.begin(), variant->notes.end());
+  keep_given(plan, config, needs_);
   variant->rounder->settle(plan, config.calib_data_size);
   return plan;
 }

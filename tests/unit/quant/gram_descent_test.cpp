@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "quasar/base/rng.hpp"
@@ -94,6 +95,117 @@ TEST(GramDescent, FindsTheBestCodesOfTinyProblemsMostly) {
     }
     EXPECT_GE(exact, 20);
   }
+}
+
+// The error of codes with scales by block and the bias as the last input, by its definition.
+double by_definition(const GramProblem& problem, size_t output, std::span<const int32_t> codes) {
+  const size_t k = problem.inputs, blocks = problem.blocks(), length = problem.block == 0 ? k : problem.block;
+  std::vector<double> q(k);
+  double sum = problem.power[output];
+  for (size_t j = 0; j < k; j++) {
+    const bool bias = problem.bias && j + 1 == k;
+    const size_t at = output * blocks + (bias ? 0 : j / length);
+    q[j] = bias ? problem.bias->scales[output] * codes[output * k + j]
+                : problem.scales[at] * (codes[output * k + j] - problem.zero_points[at]);
+    const double change = q[j] - double(problem.weights[output * k + j]);
+    if (!bias) sum += problem.damping * change * change;
+  }
+  for (size_t i = 0; i < k; i++) {
+    sum -= 2 * problem.cross[output * k + i] * q[i];
+    for (size_t j = 0; j < k; j++) sum += q[i] * problem.gram[i * k + j] * q[j];
+  }
+  return sum;
+}
+
+// Scales of its own for every second input.
+GramProblem in_blocks(GramProblem problem) {
+  problem.block = 2;
+  const auto scales = problem.scales;
+  problem.scales.clear();
+  problem.zero_points.clear();
+  for (size_t o = 0; o < problem.outputs; o++) {
+    for (size_t b = 0; b < problem.blocks(); b++) {
+      problem.scales.push_back(scales[o] * (b % 2 == 0 ? 1 : 0.6));
+      problem.zero_points.push_back(static_cast<int32_t>(b % 2));
+    }
+  }
+  return problem;
+}
+
+// The last input becomes one that is always one, with a coarse grid.
+GramProblem with_bias(uint64_t seed, size_t outputs, size_t inputs) {
+  GramProblem problem = random_problem(seed, outputs, inputs, 20, 3, 0.1);
+  const size_t k = problem.inputs;
+  for (size_t i = 0; i + 1 < k; i++) problem.gram[i * k + k - 1] = problem.gram[(k - 1) * k + i] = 0.4;
+  problem.gram[k * k - 1] = 1;
+  problem.bias.emplace();
+  problem.bias->scales.assign(outputs, 0.3);
+  problem.bias->low = -3;
+  problem.bias->high = 3;
+  return problem;
+}
+
+// Every combination of codes of output 0.
+double exhaustive(const GramProblem& problem) {
+  const size_t k = problem.inputs;
+  std::vector<int32_t> codes(k);
+  double best = INFINITY;
+  const std::function<void(size_t)> choose = [&](size_t j) {
+    if (j == k) {
+      best = std::min(best, by_definition(problem, 0, codes));
+      return;
+    }
+    const bool bias = problem.bias && j + 1 == k;
+    for (int32_t code = bias ? problem.bias->low : problem.low; code <= (bias ? problem.bias->high : problem.high); code++) {
+      codes[j] = code;
+      choose(j + 1);
+    }
+  };
+  choose(0);
+  return best;
+}
+
+TEST(GramDescent, BlocksAndBiasesComeToTheBestCodesOfTinyProblemsMostly) {
+  int exact = 0;
+  for (uint64_t seed = 0; seed < 30; seed++) {
+    for (const bool bias : {false, true}) {
+      const GramProblem problem = bias ? with_bias(seed, 1, 5) : in_blocks(random_problem(seed, 1, 5, 20, 3, 0.1));
+      const Solution solution = descend(problem, {.sequential = true});
+      const double found = by_definition(problem, 0, solution.codes), best = exhaustive(problem);
+      EXPECT_GE(found, best - 1e-9);
+      EXPECT_NEAR(solution.damped[0], found, 1e-9);
+      if (found <= best + 1e-9) exact++;
+    }
+  }
+  EXPECT_GE(exact, 36);
+}
+
+TEST(GramDescent, BlocksAndBiasesAreNeverWorseThanNearest) {
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    for (const GramProblem& problem : {in_blocks(random_problem(seed, 4, 9, 30, 7, 0.2)), with_bias(seed, 4, 9)}) {
+      const auto nearest = nearest_codes(problem);
+      for (const auto& [name, entry] : rounding::table().items()) {
+        if (name == "nearest" && problem.bias) continue;
+        const Solution solution = rounding::table().make(name)->solve(problem, 1);
+        for (size_t o = 0; o < problem.outputs; o++)
+          EXPECT_LE(by_definition(problem, o, solution.codes), by_definition(problem, o, nearest) + 1e-9) << name << " " << seed;
+      }
+    }
+  }
+}
+
+// One scale, written once per block, is one scale.
+TEST(GramDescent, EqualBlocksAreNoBlocks) {
+  const GramProblem whole = random_problem(4, 3, 8, 40, 7, 0.1);
+  GramProblem parts = whole;
+  parts.block = 3;
+  parts.scales.clear();
+  parts.zero_points.clear();
+  for (size_t o = 0; o < 3; o++) {
+    parts.scales.insert(parts.scales.end(), 3, whole.scales[o]);
+    parts.zero_points.insert(parts.zero_points.end(), 3, whole.zero_points[o]);
+  }
+  EXPECT_EQ(descend(whole, {.sequential = true}).codes, descend(parts, {.sequential = true}).codes);
 }
 
 TEST(GramDescent, NeverWorseThanNearest) {

@@ -36,6 +36,30 @@ TEST(RoundingConfig, WhatDoesNotActIsRecordedOnly) {
   EXPECT_EQ(wordy.inert.size(), 6U);
 }
 
+// What the seeds and their peers name: it acts, or it is recorded, with a reason; nothing else changes the plan.
+TEST(RoundingConfig, EveryParameterOfTheSeedsIsKnown) {
+  const Json inert{{"learning_rate", 0.1},  {"lr_adjust", {1, 2}},      {"batch_size", 2},        {"num_batches", 1},
+                   {"early_stop", true},    {"fixed_seed", 42},         {"optim_device", "cuda"}, {"infer_device", "cuda"},
+                   {"drop_ratio", 0.5},     {"selective_update", true}, {"reg_param", 0.01},      {"beta_range", {20, 2}},
+                   {"warm_start", 0.2},     {"output_index", 0},        {"output_qdq", true},     {"target_op_type", {"Conv"}},
+                   {"mem_opt_level", 1},    {"cache_dir", "somewhere"}, {"log_period", 10},       {"parallel", true},
+                   {"ref_model_path", "x"}, {"dynamic_batch", false}};
+  for (const char* method : {"adaround", "adaquant", "gptq"}) {
+    const std::string group = std::string(method) + "_params";
+    const Rounding plain = parse_config({{"algorithms", method}}).rounding;
+    for (const auto& [name, value] : inert.items()) {
+      const Rounding one = parse_config({{"algorithms", method}, {group, {{name, value}}}}).rounding;
+      EXPECT_EQ(one.options, plain.options) << name;
+      EXPECT_EQ(one.inert.at(name), value) << name;
+      EXPECT_EQ(notes_on_inert_options({{group, {{name, value}}}}).size(), 1U) << name;
+    }
+    for (const auto& [name, value] : Json{{"data_size", 7}, {"update_bias", false}, {"damping", 3}}.items()) {
+      EXPECT_NE(parse_config({{"algorithms", method}, {group, {{name, value}}}}).rounding.options, plain.options) << name;
+      EXPECT_TRUE(notes_on_inert_options({{group, {{name, value}}}}).empty()) << name;
+    }
+  }
+}
+
 TEST(RoundingConfig, FewIterationsAct) {
   const auto sweeps = [](const std::string& params) {
     return parse_config(words(R"({"algorithms": "adaround", "adaround_params": )" + params + "}"))

@@ -34,6 +34,19 @@ TEST(TuningSpace, HoldsTheTargetsCapability) {
   EXPECT_TRUE(space.ignored.empty());
 }
 
+TEST(TuningSpace, WeightOnlyHoldsTheNamedConfigurations) {
+  const TuningSpace space = space_of({{"approach", "weight_only"}});
+  ASSERT_EQ(space.nodes.size(), 1u);
+  EXPECT_EQ(space.nodes.front().name, "classifier");
+  const Json words = search_space_of(space, {}, true);
+  EXPECT_EQ(words.at("scheme").size(), 5u);
+  EXPECT_EQ(words.at("scheme").front(), "RTN_G32ASYM");
+  EXPECT_FALSE(words.contains("last_conv_or_matmul_quantization"));
+  EXPECT_EQ(words.at(precision_of("classifier")), (Json{quantized, in_float}));
+  EXPECT_THROW(space_of({{"approach", "dynamic"}}), Error);
+  EXPECT_THROW(space_of({{"approach", "weight_only"}, {"op_type_dict", {{"Conv", Json::object()}}}}), Error);
+}
+
 TEST(TuningSpace, DictionariesNarrowIt) {
   const TuningSpace space = space_of({{"op_type_dict", {{"Conv", {{"weight", {{"granularity", {"per_tensor"}}}}}}}},
                                       {"op_name_dict", {{"block1/.*", {{"activation", {{"dtype", {"fp32"}}}}}}}}});

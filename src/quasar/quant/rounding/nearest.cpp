@@ -18,7 +18,7 @@ class Nearest final : public RoundingMethod {
 }  // namespace
 
 Entry<RoundingMethod> nearest() {
-  return {.help = "Each weight to the nearest code", .make = make_as<Nearest, RoundingMethod>};
+  return {.help = "Each weight to the nearest code", .make = make_as<Nearest, RoundingMethod>, .aliases = {"rtn"}};
 }
 
 }  // namespace quasar::quant::rounding

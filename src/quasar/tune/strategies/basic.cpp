@@ -1,5 +1,6 @@
-// The seven stages of Intel Neural Compressor's default: default configuration, all recipes, options by operator type, recipes
-// one by one; then fallback by blocks, by single operators, and accumulated in the order of what each single one brought.
+// The stages of Intel Neural Compressor's default: with approach weight_only its named configurations first; default
+// configuration, all recipes, options by operator type, recipes one by one; then fallback by blocks, by single operators, and
+// accumulated in the order of what each single one brought.
 //
 // Unlike there, the stages share the budget: options take at most a third of the trials, and where there are more operators than
 // trials left, the single fallback takes the most sensitive ones, so that the accumulated stage is always reached. Fallback
@@ -27,11 +28,12 @@ class Basic final : public TuningStrategy {
    public:
     explicit Course(Tuner& tuner) : tuner_(tuner), keys_(tuner.bench().job.tuning) {
       for (const auto& recipe : tuned_recipes()) {
-        if (!keys_.recipes.contains(recipe)) open_recipes_.push_back(recipe);
+        if (!keys_.weight_only && !keys_.recipes.contains(recipe)) open_recipes_.push_back(recipe);
       }
     }
 
     void options() {
+      for (const auto& scheme : tuner_.space().schemes) attempt("weights only: " + scheme, {{}, {{"scheme", scheme}}});
       for (const auto& alpha : keys_.smooth_alphas) attempt("SmoothQuant alpha", {{}, {{"SmoothAlpha", alpha}}});
       attempt("default configuration", best_);
       if (!open_recipes_.empty()) {
@@ -40,6 +42,7 @@ class Basic final : public TuningStrategy {
         tuner_.tell("all recipes");
         tuner_.evaluate(all);
       }
+      if (keys_.weight_only) return;  // an operator has no other options
       const Json alpha = best_.settings.contains("SmoothAlpha") ? best_.settings["SmoothAlpha"] : Json();
       for (TuneConfig& config : by_op_type(tuner_.space(), tuner_.left() / 3)) {
         if (!alpha.is_null()) config.settings["SmoothAlpha"] = alpha;

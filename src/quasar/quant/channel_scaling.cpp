@@ -1,0 +1,126 @@
+#include "quasar/quant/channel_scaling.hpp"
+
+#include "quasar/ops/constants.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/placement.hpp"
+
+namespace quasar::quant {
+
+std::vector<ReaderGroup> reader_groups(const graph::Model& model, const graph::Index& index) {
+  std::map<std::string, ReaderGroup> groups;
+  std::vector<std::string> order;
+  for (const auto& node : model.nodes) {
+    const auto layer = node.is("MatMul") || node.is("Gemm") ? channel_layer(node, model) : std::nullopt;
+    if (!layer) continue;
+    const std::string& value = node.inputs[0];
+    if (groups.try_emplace(value).second) order.push_back(value);
+    groups[value].layers.push_back(*layer);
+  }
+  std::vector<ReaderGroup> out;
+  for (const auto& value : order) {
+    ReaderGroup& group = groups[value];
+    group.value = value;
+    group.alone = readers(value, index) == group.layers.size();
+    const size_t inputs = group.layers.front().inputs;
+    if (std::ranges::all_of(group.layers, [&](const ChannelLayer& layer) { return layer.inputs == inputs; }))
+      out.push_back(std::move(group));
+  }
+  return out;
+}
+
+void multiply_weights(const ReaderGroup& group, const ChannelScales& scales, ConstantEdits& edits) {
+  for (const auto& layer : group.layers) {
+    auto& weights = edits.values(layer.node, 1);
+    for (size_t i = 0; i < weights.size(); i++) weights[i] = static_cast<float>(weights[i] * scales[layer.input_of(i)]);
+  }
+}
+
+bool ScaleFolding::fold(const std::string& value, const ChannelScales& scales, std::set<std::string>& touched) {
+  std::vector<Place> divided;
+  std::set<std::string> values;
+  if (!collect(value, scales.size(), divided, values)) return false;
+  for (const auto& [node, input] : divided) {
+    const auto layer = channel_layer(*index_.node(node), model_);
+    auto& constants = edits_.values(node, input);
+    if (constants.size() < scales.size()) edits_.widen(node, input, scales.size());
+    for (size_t i = 0; i < constants.size(); i++) {
+      const size_t channel = layer && input == 1 ? layer->output_of(i) : i % scales.size();
+      constants[i] = static_cast<float>(constants[i] / scales[channel]);
+    }
+  }
+  touched.merge(values);
+  return true;
+}
+
+// A float constant along the value's last axis.
+bool ScaleFolding::is_vector(const graph::Node& node, size_t input, size_t channels) const {
+  const Tensor* constant = ops::constant_input(node, input, model_);
+  std::string why;
+  return ops::is_quantizable_constant(constant, "a constant input", why) && !constant->shape().empty() &&
+         static_cast<size_t>(constant->shape().back()) == channels;
+}
+
+// The same, or a single number for all channels.
+bool ScaleFolding::is_factor(const graph::Node& node, size_t input, size_t channels) const {
+  if (is_vector(node, input, channels)) return true;
+  const Tensor* constant = ops::constant_input(node, input, model_);
+  return widen_ && constant != nullptr && constant->type() == DataType::float32 && constant->count() == 1 &&
+         constant->shape().size() <= 1;
+}
+
+bool ScaleFolding::collect(const std::string& value, size_t channels, std::vector<Place>& divided,
+                           std::set<std::string>& values) {
+  const graph::Node* node = index_.producer(value);
+  if (node == nullptr || node->outputs[0] != value) return false;
+  values.insert(value);
+  const auto through = [&](size_t input) {
+    const std::string& before = node->inputs[input];
+    return sole_reader(before, index_) == node && collect(before, channels, divided, values);
+  };
+  const auto divide = [&](size_t input) { divided.push_back({node->name, input}); };
+  if (node->is("LayerNormalization")) {
+    if (node->integer("axis", -1) != -1 || !is_vector(*node, 1, channels)) return false;
+    if (ops::has_input(*node, 2) && !is_vector(*node, 2, channels)) return false;
+    for (size_t input = 1; input < node->inputs.size(); input++) divide(input);
+    return true;
+  }
+  if (node->is("Relu") || node->is("LeakyRelu")) return through(0);
+  if (node->is("Mul")) {
+    for (const size_t input : {0, 1}) {
+      if (is_factor(*node, input, channels) && model_.initializer(node->inputs[1 - input]) == nullptr) return divide(input), true;
+    }
+    return false;
+  }
+  if (node->is("Add")) {
+    for (const size_t input : {0, 1}) {
+      if (is_vector(*node, input, channels) && through(1 - input)) return divide(input), true;
+    }
+    return false;
+  }
+  const auto layer = channel_layer(*node, model_);
+  if (!layer || layer->axis != -1 || layer->outputs != channels) return false;
+  divide(1);
+  if (layer->bias) divide(*layer->bias);
+  return true;
+}
+
+void insert_scaling(const std::map<std::string, ChannelScales>& inserted, Transformed& out) {
+  graph::Names names(out.model);
+  for (const auto& [value, scales] : inserted) {
+    const std::string smooth = names.fresh(value + "_smooth"), factors = names.fresh(value + "_smoothing");
+    std::vector<float> inverse;
+    for (const double scale : scales) inverse.push_back(static_cast<float>(1 / scale));
+    out.model.initializers[factors] = Tensor::of({static_cast<int64_t>(inverse.size())}, inverse);
+    for (auto& node : out.model.nodes) {
+      const bool layer = (node.is("MatMul") || node.is("Gemm")) && !node.inputs.empty() && node.inputs[0] == value;
+      if (layer && channel_layer(node, out.model)) node.inputs[0] = smooth;
+    }
+    const std::string name = names.fresh(smooth + "_Mul");
+    out.model.nodes.push_back({.name = name, .op_type = "Mul", .domain = "", .inputs = {value, factors}, .outputs = {smooth}});
+    out.in_float.insert(name);
+    out.values.insert(smooth);
+  }
+  graph::sort_nodes(out.model);
+}
+
+}  // namespace quasar::quant

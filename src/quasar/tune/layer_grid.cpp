@@ -1,0 +1,72 @@
+#include "quasar/tune/layer_grid.hpp"
+
+#include <algorithm>
+
+namespace quasar::tune {
+
+LayerGrid::LayerGrid(const LinearLayer& layer, const Tensor& weights, const quant::QuantParams& params)
+    : layer_(layer),
+      params_(params),
+      shape_(weights.shape()),
+      blocks_(params.block == 0 ? 1 : (layer.inputs + block() - 1) / block()),
+      rows_(as_rows<float>(layer, weights.as<float>())),
+      scales_(layer.outputs * blocks_),
+      zero_points_(layer.outputs * blocks_) {
+  for (size_t o = 0; o < layer.outputs; o++) {
+    for (size_t b = 0; b < blocks_; b++) {
+      scales_[o * blocks_ + b] = static_cast<double>(params.scales[place(o, b)]);
+      zero_points_[o * blocks_ + b] = params.zero_points[place(o, b)];
+    }
+  }
+}
+
+size_t LayerGrid::place(size_t output, size_t block) const {
+  if (one_scale()) return 0;
+  if (params_.block == 0) return output;
+  return layer_.columns_first ? block * layer_.outputs + output : output * blocks_ + block;
+}
+
+double LayerGrid::value(size_t output, size_t input, int32_t code) const {
+  const size_t at = output * blocks_ + (params_.block == 0 ? 0 : input / block());
+  return scales_[at] * (code - zero_points_[at]);
+}
+
+void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs, size_t input,
+                     std::span<const float> bias) const {
+  problem.outputs = outputs;
+  problem.block = block();
+  const quant::Grid whole = quant::grid_of(params_.type, false), symmetric = quant::grid_of(params_.type, true);
+  const auto middle = static_cast<int32_t>((symmetric.low + symmetric.high) / 2);
+  const bool neutral = std::ranges::all_of(params_.zero_points, [&](int32_t zero_point) { return zero_point == middle; });
+  problem.low = static_cast<int32_t>(neutral ? symmetric.low : whole.low);
+  problem.high = static_cast<int32_t>(neutral ? symmetric.high : whole.high);
+  const size_t first = block() == 0 ? 0 : input / block(), count = problem.blocks();
+  for (size_t o = output; o < output + outputs; o++) {
+    const float* const row = rows_.data() + o * layer_.inputs + input;
+    problem.weights.insert(problem.weights.end(), row, row + problem.weighted_inputs());
+    if (problem.bias) problem.weights.push_back(bias[o]);
+    for (size_t b = first; b < first + count; b++) {
+      problem.scales.push_back(scale(o, b));
+      problem.zero_points.push_back(zero_point(o, b));
+    }
+  }
+}
+
+void LayerGrid::shrink(std::span<const double> factors) {
+  for (size_t o = 0; o < layer_.outputs; o++) {
+    for (size_t b = 0; b < blocks_; b++) {
+      const double scale = static_cast<double>(params_.scales[place(o, b)]) * factors[o * blocks_ + b];
+      scales_[o * blocks_ + b] = static_cast<double>(static_cast<float>(scale));
+    }
+  }
+}
+
+quant::Optimized LayerGrid::finished(const std::vector<int32_t>& codes) const {
+  quant::QuantParams params = params_;
+  for (size_t o = 0; o < layer_.outputs; o++) {
+    for (size_t b = 0; b < blocks_; b++) params.scales[place(o, b)] = static_cast<float>(scale(o, b));
+  }
+  return {params, quant::codes_tensor(params.type, shape_, as_stored<int32_t>(layer_, codes))};
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,55 @@
+#include "quasar/tune/sensitivity.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "quasar/base/parallel.hpp"
+
+namespace quasar::tune {
+
+double error_of_change(const LinearLayer& layer, const Moments& moments,
+                       const std::function<double(size_t output, size_t input)>& change, bool centred, size_t threads) {
+  const size_t k = layer.inputs;
+  const double share = 1 / static_cast<double>(std::max<size_t>(moments.columns, 1));
+  std::vector<double> sums(layer.outputs);
+  parallel_for(layer.outputs, threads, [&](size_t o) {
+    const size_t group = o / layer.group_outputs();
+    const double* const gram = moments.gram.data() + group * k * k;  // the part below the diagonal
+    const double* const means = moments.inputs.data() + group * k;
+    std::vector<double> delta(k);
+    for (size_t j = 0; j < k; j++) delta[j] = change(o, j);
+    double square = 0, mean = 0;
+    for (size_t i = 0; i < k; i++) {
+      if (delta[i] == 0) continue;
+      double sum = 0;
+      for (size_t j = 0; j < i; j++) sum += gram[i * k + j] * delta[j];
+      square += delta[i] * (2 * sum + gram[i * k + i] * delta[i]);
+      mean += delta[i] * means[i];
+    }
+    sums[o] = std::max(share * square - (centred ? share * mean * share * mean : 0), 0.0);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+double variance_of_outputs(const Moments& moments) {
+  const double share = 1 / static_cast<double>(std::max<size_t>(moments.columns, 1));
+  double sum = 0;
+  for (size_t o = 0; o < moments.outputs.size(); o++)
+    sum += std::max(share * moments.squares[o] - share * moments.outputs[o] * share * moments.outputs[o], 0.0);
+  return sum;
+}
+
+double rounding_error(const LinearLayer& layer, const Moments& moments, const Tensor& weights, const quant::QuantParams& params,
+                      bool centred, size_t threads) {
+  const Tensor rounded = quant::dequantize(quant::quantize(weights, params), params);
+  const auto exact = weights.as<float>(), used = rounded.as<float>();
+  const auto change = [&](size_t o, size_t i) {
+    const size_t at = layer.stored_at(o, i);
+    return static_cast<double>(used[at]) - static_cast<double>(exact[at]);
+  };
+  return error_of_change(layer, moments, change, centred, threads) /
+         std::max(variance_of_outputs(moments), std::numeric_limits<double>::min());
+}
+
+}  // namespace quasar::tune
