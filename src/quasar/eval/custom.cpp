@@ -19,8 +19,10 @@ Direction direction_of(const Json& word, const std::string& key) {
 
 void check_name(const std::string& name, const std::vector<OwnMetric>& before) {
   if (name.empty()) throw Error("search_evaluator: a metric's name is empty");
-  if (metrics::table().try_find(name) != nullptr)
-    throw Error("search_evaluator: '" + name + "' is a metric of Quasar's own; give yours another name");
+  for (const std::string& built_in : metrics::table().names()) {  // their other names ("accuracy") are free
+    if (normalized(name) == normalized(built_in))
+      throw Error("search_evaluator: '" + name + "' is a metric of Quasar's own; give yours another name");
+  }
   for (const char* cost : {"bytes", "latency", "peak_memory"}) {
     if (normalized(name) == normalized(cost))
       throw Error("search_evaluator: '" + name + "' is what Quasar itself measures; give your metric another name");
