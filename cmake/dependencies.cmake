@@ -6,6 +6,8 @@ find_package(nlohmann_json 3.11 REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
 
 # Debian's SOCI, libonnx and xxHash come without CMake packages that hold.
 function(quasar_system_library name header)

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/eval/metric.hpp"
+#include "quasar/eval/decoder.hpp"
 
 namespace quasar::eval {
 namespace {
@@ -20,6 +20,20 @@ std::vector<float> noisy(const std::vector<float>& values, double noise, uint64_
   return out;
 }
 
+// One box per class, side by side; the model finds that of its greatest output.
+data::Box box_of(int64_t label) {
+  const auto left = static_cast<double>(10 * label);
+  return {left, 0, left + 8, 8, 0};
+}
+class OneBox : public Decoder {
+ public:
+  std::vector<Detection> decode(std::span<const float> values, const Layout&) const override {
+    const auto best = std::ranges::max_element(values);
+    const data::Box box = box_of(best - values.begin());
+    return {{box.left, box.top, box.right, box.bottom, 1 / (1 + std::exp(-static_cast<double>(*best))), 0}};
+  }
+};
+
 class Metrics : public ::testing::TestWithParam<std::string> {
  protected:
   // Mean over 200 samples with this much noise on the outputs.
@@ -28,9 +42,20 @@ class Metrics : public ::testing::TestWithParam<std::string> {
     for (uint64_t i = 0; i < 200; ++i) {
       const std::vector<float> f = noisy(std::vector<float>(classes), 1, i), q = noisy(f, noise, i + 1000);
       const auto label = std::max_element(f.begin(), f.end()) - f.begin();
-      total += metric->of({f, q, label}, context) / 200;
+      total += of(f, q, label, context) / 200;
     }
     return total;
+  }
+
+  // The metric with everything that it may need of a sample with this label.
+  double of(std::span<const float> f, std::span<const float> q, int64_t label, Context all) const {
+    const auto n = static_cast<int64_t>(f.size());
+    const Layout layout{{GetParam() == "mean_iou" ? Shape{1, n, 1} : Shape{1, 1, n}}, {{1, 3, 8, 8}}};
+    const data::Boxes boxes{box_of(label)};
+    const Tensor target = Tensor::of<int64_t>({1}, {label});
+    const OneBox decoder;
+    all.decoder = &decoder;
+    return metric->of({f, q, label, &layout, &boxes, &target}, all);
   }
   std::unique_ptr<Metric> metric = metrics::table().make(GetParam());
 };
@@ -48,7 +73,7 @@ TEST_P(Metrics, BestValueOfIdenticalOutputs) {
   if (metric->direction() == Direction::minimize) {
     EXPECT_EQ(best, 0);
   }
-  if (metric->is_proportion()) {
+  if (metric->is_proportion() || metric->pooled() != nullptr) {
     EXPECT_DOUBLE_EQ(best, 1);
   }
   if (GetParam() == "cos" || GetParam() == "ssim") {
@@ -63,7 +88,7 @@ TEST_P(Metrics, EdgesAreFinite) {
     for (const auto& q : edges) {
       if (f.size() != q.size()) continue;
       for (const Context& range : {Context{0, 0}, Context{-1e30, 1e30}}) {
-        const double value = metric->of({f, q, 0}, range);
+        const double value = of(f, q, 0, range);
         EXPECT_TRUE(std::isfinite(value)) << value;
         if (metric->is_proportion()) {
           EXPECT_TRUE(value == 0 || value == 1);
@@ -73,9 +98,42 @@ TEST_P(Metrics, EdgesAreFinite) {
   }
 }
 
+// A pool of all samples drawn once, and of the same ones twice.
+TEST_P(Metrics, PoolsDoNotDependOnTheOrderOrOnRepetition) {
+  const PooledMetric* pooled = metric->pooled();
+  if (pooled == nullptr) GTEST_SKIP() << "a mean over samples";
+  EXPECT_FALSE(metric->best_possible().has_value());  // never raced
+  std::vector<Part> parts, backwards;
+  const OneBox decoder;
+  Context all = context;
+  all.decoder = &decoder;
+  for (uint64_t i = 0; i < 40; ++i) {
+    const std::vector<float> f = noisy(std::vector<float>(classes), 1, i), q = noisy(f, 0.7, i + 1000);
+    const auto label = std::ranges::max_element(f) - f.begin();
+    const Layout layout{{GetParam() == "mean_iou" ? Shape{1, classes, 1} : Shape{1, 1, classes}}, {{1, 3, 8, 8}}};
+    const data::Boxes boxes{box_of(label)};
+    const Tensor target = Tensor::of<int64_t>({1}, {label});
+    parts.push_back(pooled->part({f, q, label, &layout, &boxes, &target}, all));
+    backwards.insert(backwards.begin(), parts.back());
+  }
+  const std::vector<uint32_t> once(40, 1), twice(40, 2);
+  const auto pool = pooled->pool(parts);
+  const double value = pool->value(once);
+  EXPECT_GT(value, 0.2);
+  EXPECT_LT(value, 1);
+  EXPECT_EQ(pool->value(once), value);
+  EXPECT_NEAR(pooled->pool(backwards)->value(once), value, 1e-12);
+  EXPECT_NEAR(pool->value(twice), value, 0.02);
+  EXPECT_EQ(pool->value(std::vector<uint32_t>(40, 0)), 0);
+}
+
 TEST_P(Metrics, AreDescribed) {
-  EXPECT_FALSE(metrics::table().find(GetParam()).second.help.empty());
+  const auto& entry = metrics::table().find(GetParam()).second;
+  EXPECT_FALSE(entry.help.empty());
   EXPECT_EQ(metrics::table().resolve(GetParam()), GetParam());
+  EXPECT_EQ(metric_text(GetParam()), GetParam());
+  for (const auto& option : entry.options) EXPECT_FALSE(option.help.empty()) << option.name;
+  EXPECT_THROW(metric_text(Json{{"name", GetParam()}, {"no_such_option", 1}}), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Metrics, ::testing::ValuesIn(metrics::table().names()),

@@ -9,7 +9,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<graph::Value> inputs = {input_of("v", DataType::float32, Shape{-1, 2})};
+const std::vector<graph::Value> vectors = {input_of("v", DataType::float32, Shape{-1, 2})};
+const std::vector<graph::Value> pictures = {input_of("v", DataType::float32, Shape{-1, 1, 1, 2})};  // for reader images
 
 // Two samples for every reader in one folder: [1,2] and [3,4].
 class Readers : public ::testing::TestWithParam<std::string> {
@@ -24,17 +25,24 @@ class Readers : public ::testing::TestWithParam<std::string> {
       fs::create_directories(folder.path() / "npy");
       write_file(folder.path() / "npy" / (std::to_string(i) + ".npy"), npy_text<float>({2}, samples[i]));
     }
+    fs::create_directories(folder.path() / "images");
+    for (int i = 0; i < 2; ++i) {
+      fs::copy_file(fs::path(QUASAR_SOURCE_DIR) / "tests/unit/data/pictures" / ("pixels_" + std::to_string(i) + ".png"),
+                    folder.path() / "images" / (std::to_string(i) + ".png"));
+    }
   }
+  const std::vector<graph::Value>& inputs() const { return GetParam() == "images" ? pictures : vectors; }
   Json options(Json more = Json::object()) const {
     if (GetParam() == "random") {
       more["count"] = 2;
     } else {
       more["path"] = GetParam();
     }
+    if (GetParam() == "images" && !more.contains("color")) more["color"] = "gray";
     return more;
   }
   DatasetPtr open_with(const Json& more = Json::object()) const {
-    return readers::table().make(GetParam(), options(more))->open(inputs, folder.path());
+    return readers::table().make(GetParam(), options(more))->open(inputs(), folder.path());
   }
   TemporaryFolder folder;
 };
@@ -47,7 +55,8 @@ TEST_P(Readers, SamplesFitTheModelAndStayTheSame) {
     const Sample sample = data->at(i);
     ASSERT_EQ(sample.size(), 1U);
     EXPECT_EQ(sample[0].type(), DataType::float32);
-    EXPECT_EQ(sample[0].shape(), (Shape{1, 2}));
+    EXPECT_EQ(sample[0].count(), 2U);
+    EXPECT_EQ(sample[0].shape().size(), inputs()[0].shape->size());
     EXPECT_EQ(data->at(i), sample);
     if (GetParam() != "random") {
       EXPECT_EQ(sample[0].as<float>()[0], i == 0 ? 1 : 3);
@@ -75,7 +84,7 @@ TEST_P(Readers, OptionsAreDescribedAndChecked) {
   EXPECT_EQ(missing(error_of([&] { open_with({{"limitt", 4}}); }), {"unknown option 'limitt'", "did you mean 'limit'"}), "");
   EXPECT_EQ(missing(error_of([&] { open_with({{"limit", -4}}); }), {"'limit' is -4"}), "");
   for (const auto& option : entry.options) {
-    if (option.name == "path" || option.name == "count") continue;
+    if (option.name == "path" || option.name == "count" || option.name == "color") continue;
     EXPECT_EQ(error_of([&] { open_with({{option.name, nullptr}}); }), "no error") << option.name;
   }
 }

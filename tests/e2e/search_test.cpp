@@ -74,6 +74,51 @@ TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
   }
 }
 
+TEST_F(Search, TellsHowSureItIs) {
+  ASSERT_EQ(
+      search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: label}\n")).code,
+      0);
+  const Json evidence = result()["best"]["evidence"];
+  for (const char* split : {"against_float", "holdout"}) {
+    ASSERT_EQ(evidence[split].size(), 1U) << evidence;
+    const Json& top1 = evidence[split]["top1"];
+    EXPECT_TRUE(top1["p"] > 0 && top1["p"] <= 1) << top1;
+  }
+  const auto all = result()["best"];
+  const double samples = all["metrics"]["top1"]["samples"], before = result()["baseline"]["metrics"]["top1"]["value"];
+  const double lost = evidence["against_float"]["top1"]["lost"], gained = evidence["against_float"]["top1"]["gained"];
+  EXPECT_NEAR(all["metrics"]["top1"]["value"].get<double>(), before - (lost - gained) / samples, 1e-9);
+  ASSERT_FALSE(evidence["rivals"].empty());
+  EXPECT_NE(evidence["rivals"][0]["trial"], all["trial"]);
+  EXPECT_NE(read_file(out / "report.html").find("McNemar"), std::string::npos);
+  EXPECT_NE(run("report " + out.string() + " --format markdown").out.find("McNemar"), std::string::npos);
+}
+
+TEST_F(Search, SamplesInTwoSetsAreAWarning) {
+  const Ran ran =
+      search("model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+             ", labels: label, limit: 50}\neval_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+             ", labels: label}\nsearch_algo: Grid\nsearch_space:\n" + small_space);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("50 of "), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("are calibration samples too"), std::string::npos) << ran.err;
+  EXPECT_NE(result()["warnings"].dump().find("are calibration samples too"), std::string::npos);
+}
+
+TEST_F(Search, OneLineSplitsOneSource) {
+  const Ran ran =
+      search("model_input: " + digits("digits.onnx") + "\ndata_reader: {reader: npz, path: " + digits("evaluation.npz") +
+             ", labels: label}\nsplit: {calibration: 60, evaluation: 100, holdout: rest}\n" +
+             "search_metric: [{name: F1}, {name: topk, k: 3}]\nsearch_algo: Grid\nsearch_space:\n" + small_space);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json best = result()["best"];
+  EXPECT_EQ(best["metrics"]["F1"]["samples"], 100);
+  EXPECT_TRUE(best["metrics"].contains("topk(k=3)"));
+  EXPECT_GT(best["holdout"]["F1"]["samples"], 0);
+  EXPECT_EQ(result()["trials"]["pruned"], 0);  // F1 is no mean over samples
+  EXPECT_EQ(ran.err.find("samples too"), std::string::npos) << ran.err;
+}
+
 TEST_F(Search, AConstraintThatNothingKeepsIsAGoalMissed) {
   const Ran ran = search(words(small_space, "constraints: [{metric: bytes, max: 10}]\n"));
   EXPECT_EQ(ran.code, 2) << ran.err;
@@ -423,6 +468,10 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"n_trails: 5\n", "did you mean 'n_trials'? known: n_trials"},
       {"n_trials: many\n", "a whole number"},
       {"search_metric: L3\n", "did you mean"},
+      {"search_metric: {name: topk, n: 3}\n", "unknown option 'n'"},
+      {"search_metric: mAP\n", "needs a decoder"},
+      {"decoder: yolov99\n", "unknown decoder 'yolov99'"},
+      {"output_weights: {nowhere: 1}\n", "no output of the model"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
       {"search_algo: PartialFixed\n", "not yet supported"},

@@ -4,16 +4,19 @@
 #include <numeric>
 
 #include "quasar/base/error.hpp"
+#include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 namespace {
 
-class Subset : public Dataset {
+class Subset : public Dataset, public Truths {
  public:
   Subset(DatasetPtr all, std::vector<size_t> indices) : all_(std::move(all)), indices_(std::move(indices)) {}
   size_t size() const override { return indices_.size(); }
   Sample at(size_t index) const override { return all_->at(indices_.at(index)); }
   std::optional<int64_t> label(size_t index) const override { return all_->label(indices_.at(index)); }
+  std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, indices_.at(index)); }
+  std::optional<Tensor> target(size_t index) const override { return target_of(*all_, indices_.at(index)); }
   std::string source() const override { return all_->source(); }
 
  private:

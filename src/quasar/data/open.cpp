@@ -9,9 +9,13 @@ namespace fs = std::filesystem;
 
 bool has_file(const fs::path& folder, const std::string& extension) {
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == extension) return true;
+    if (normalized(entry.path().extension().string()) == extension) return true;
   }
   return false;
+}
+
+bool has_picture(const fs::path& folder) {
+  return has_file(folder, ".jpg") || has_file(folder, ".jpeg") || has_file(folder, ".png");
 }
 
 // The reader that a path calls for.
@@ -20,17 +24,20 @@ std::string reader_for(const fs::path& path) {
   if (!fs::is_directory(path)) {
     if (path.extension() == ".npz") return "npz";
     throw Error("data '" + path.string() +
-                "': expected a .npz file, a folder of .npy files or of test_data_set_*, random, or a " +
+                "': expected a .npz file, a folder of .npy files, of pictures or of test_data_set_*, random, or a " +
                 ".yaml or .json file with a reader");
   }
   if (has_file(path, ".npy")) return "npy";
   if (fs::exists(path / "input_0.pb")) return "pb";
+  if (has_picture(path)) return "images";
   for (const auto& entry : fs::directory_iterator(path)) {
     if (!entry.is_directory()) continue;
     if (entry.path().filename().string().starts_with("test_data_set_")) return "pb";
     if (has_file(entry.path(), ".npy")) return "npy";
+    if (has_picture(entry.path())) return "images";
   }
-  throw Error("data '" + path.string() + "': the folder holds neither .npy files (or subfolders of them) nor test_data_set_*");
+  throw Error("data '" + path.string() +
+              "': the folder holds neither .npy files nor pictures (or subfolders of them) nor test_data_set_*");
 }
 
 DatasetPtr open_mapping(Json options, const std::vector<graph::Value>& inputs, const fs::path& base) {
@@ -43,9 +50,6 @@ DatasetPtr open_mapping(Json options, const std::vector<graph::Value>& inputs, c
     name = reader_for(base / options["path"].get<std::string>());
   } else {
     throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
-  }
-  if (normalized(name) == "images") {
-    throw Error("reader 'images' is not yet supported; known: " + joined(readers::table().names()));
   }
   return readers::table().make(name, options)->open(inputs, base);
 }

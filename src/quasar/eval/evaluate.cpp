@@ -7,6 +7,9 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/eval/decoder.hpp"
+#include "quasar/eval/flattened.hpp"
+#include "quasar/eval/ledger.hpp"
 #include "quasar/eval/output_store.hpp"
 #include "quasar/eval/sums.hpp"
 #include "quasar/runtime/session.hpp"
@@ -16,11 +19,6 @@ namespace {
 
 // Samples that stay in memory between trials: reading and converting an image costs as much as a small network.
 constexpr size_t sample_cache_bytes = size_t{128} << 20;
-
-struct NamedMetric {
-  std::string name;
-  std::unique_ptr<Metric> metric;
-};
 
 size_t bytes_of_sample(const data::Sample& sample) {
   size_t total = 0;
@@ -33,35 +31,6 @@ size_t bytes_of_sample(const data::Sample& sample) {
 size_t next_block(size_t scored, size_t count) {
   return std::min(count - scored, std::max<size_t>(16, scored / 8));
 }
-
-// All outputs of one sample, one behind the other, as float32. A single float32 output is not copied.
-class Flattened {
- public:
-  Flattened(std::vector<Tensor> outputs, const std::vector<graph::Value>& names) : outputs_(std::move(outputs)) {
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (outputs_[i].type() == DataType::string || outputs_[i].type() == DataType::undefined) {
-        throw Error("the model's output '" + names[i].name + "' holds no numbers and cannot be scored");
-      }
-      if (outputs_[i].type() != DataType::float32) outputs_[i] = converted(outputs_[i], DataType::float32);
-    }
-    if (outputs_.size() == 1) return;
-    for (const auto& output : outputs_) joined_.insert(joined_.end(), output.as<float>().begin(), output.as<float>().end());
-  }
-  // The place of the greatest value, when there is one output and it is a vector (axes of 1 do not count); −1 otherwise.
-  int32_t answer() const {
-    if (outputs_.size() != 1 || outputs_[0].count() < 2) return -1;
-    const auto& shape = outputs_[0].shape();
-    const bool vector = std::ranges::find(shape, static_cast<int64_t>(outputs_[0].count())) != shape.end();
-    return vector ? static_cast<int32_t>(arg_max(values())) : -1;
-  }
-  std::span<const float> values() const {
-    return outputs_.size() == 1 ? outputs_[0].as<float>() : std::span<const float>(joined_);
-  }
-
- private:
-  std::vector<Tensor> outputs_;
-  std::vector<float> joined_;
-};
 
 // NaN and infinity survive a multiplication by zero.
 bool all_finite(std::span<const float> values) {
@@ -76,15 +45,6 @@ std::string at_sample(size_t index) {
   return " (sample " + std::to_string(index) + ")";
 }
 
-Score score_of(const Metric& metric, std::vector<double> values) {
-  const auto n = static_cast<double>(values.size());
-  Score score{.samples = values.size(), .per_sample = std::move(values)};
-  const double total = sum(score.per_sample.size(), [&](size_t i) { return score.per_sample[i]; });
-  score.value = total / n;
-  std::tie(score.low, score.high) = metric.is_proportion() ? wilson(total, n) : bootstrap(score.per_sample);
-  return score;
-}
-
 }  // namespace
 
 struct Evaluator::Impl {
@@ -94,32 +54,56 @@ struct Evaluator::Impl {
         outputs(count, options.memory_limit, options.spill),
         cache(count),
         order(Rng(options.seed).permutation(count)),
+        output_weights(options.output_weights),
+        layouts(count),
         custom(options.custom),
         surroundings{options.base, options.model, {}, {}} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
+    if (!options.decoder.is_null()) decoder = make_decoder(options.decoder);
+    if (decoder && !options.output_weights.is_null())
+      throw Error("decoder and output_weights contradict each other: a decoder needs the outputs as they are");
     for (const auto& name : options.metrics) {
       if (custom && is_own(*custom, name)) continue;
-      metrics.push_back({metrics::table().resolve(name), metrics::table().make(name)});
-      if (metrics.back().metric->needs_labels()) check_labels(name);
+      metrics.push_back({metric_text(name), make_metric(name)});
+      const Metric& metric = *metrics.back().metric;
+      if (metric.needs_decoder() && decoder == nullptr) {
+        throw Error("metric '" + name + "' needs a decoder, which says how the model's outputs are boxes; known: " +
+                    joined(decoders::table().names()));
+      }
+      check_truth(name, metric.needs());
     }
   }
 
-  void check_labels(const std::string& metric) const {
-    for (size_t i = 0; i < count; ++i) {
-      if (samples->label(i)) continue;
-      throw Error("metric '" + metric + "' needs labels, but " + samples->source() + " has none" + at_sample(i) +
-                  "; name them with the reader's option labels");
+  // Of every sample for labels, which cost nothing; of the first for the others.
+  void check_truth(const std::string& metric, Truth needed) const {
+    const auto fail = [&](const std::string& what, const std::string& hint, size_t i) {
+      throw Error("metric '" + metric + "' needs " + what + ", but " + samples->source() + " has none" + at_sample(i) + "; " +
+                  hint);
+    };
+    for (size_t i = 0; needed == Truth::label && i < count; ++i) {
+      if (!samples->label(i)) fail("labels", "name them with the reader's option labels", i);
     }
+    if (needed == Truth::boxes && !data::boxes_of(*samples, 0))
+      fail("labelled boxes", "name a file in COCO's form with labels of reader images, or measure against float: truth=float", 0);
+    if (needed == Truth::target && !data::target_of(*samples, 0))
+      fail("a label per place or pixel", "name an array of them with labels of reader npz", 0);
+  }
+
+  bool needs(Truth truth) const {
+    return std::ranges::any_of(metrics, [&](const auto& m) { return m.metric->needs() == truth; });
   }
 
   // Runs the float model, keeps its outputs, their range and the first samples.
   void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
     const runtime::Session session(model, {.device = device});
+    weights.emplace(output_weights, session.outputs());
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
+    boxes.resize(needs(Truth::boxes) ? count : 0);
+    targets.resize(needs(Truth::target) ? count : 0);
     const auto run = [&](size_t i) {
       data::Sample sample = samples->at(i);
-      const Flattened output(session.run(sample), session.outputs());
+      const Flattened output(session.run(sample), session.outputs(), *weights);
       const auto values = output.values();
       if (values.empty()) throw Error("the float model's outputs are empty" + at_sample(i));
       if (!all_finite(values)) throw Error("the float model's outputs are not finite" + at_sample(i));
@@ -129,16 +113,28 @@ struct Evaluator::Impl {
       highs[i] = *high;
       outputs.put(i, values);
       answers[i] = output.answer();
+      layouts[i].outputs = output.shapes();
+      for (const Tensor& input : sample) layouts[i].inputs.push_back(input.shape());
+      if (!boxes.empty()) boxes[i] = data::boxes_of(*samples, i).value_or(data::Boxes());
+      if (!targets.empty()) targets[i] = data::target_of(*samples, i).value();
       if ((i + 1) * bytes_of_sample(sample) <= sample_cache_bytes) cache[i] = std::move(sample);
     };
     parallel_for(count, threads, run);
     outputs.finish();
-    context = {*std::min_element(lows.begin(), lows.end()), *std::max_element(highs.begin(), highs.end())};
+    context = {*std::min_element(lows.begin(), lows.end()), *std::max_element(highs.begin(), highs.end()), decoder.get()};
+  }
+
+  Pair pair_of(size_t i, std::span<const float> candidate) const {
+    return {outputs.get(i),
+            candidate,
+            samples->label(i),
+            &layouts[i],
+            boxes.empty() ? nullptr : &boxes[i],
+            targets.empty() ? nullptr : &targets[i]};
   }
 
   void check_label(size_t i, size_t classes) const {
-    const bool needed = std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.metric->needs_labels(); });
-    const int64_t label = needed ? samples->label(i).value() : 0;
+    const int64_t label = needs(Truth::label) ? samples->label(i).value() : 0;
     if (label >= 0 && static_cast<uint64_t>(label) < classes) return;
     throw Error("label " + std::to_string(label) + " of " + samples->source() + at_sample(i) + " is none of the model's " +
                 std::to_string(classes) + " classes; is label_offset right?");
@@ -146,12 +142,12 @@ struct Evaluator::Impl {
 
   // The metrics of the float model against itself; only those that look at labels have an interval.
   void score_reference() {
+    Ledger ledger(metrics, count);
+    for (size_t i = 0; i < count; ++i) ledger.add(i, pair_of(i, outputs.get(i)), context);
+    reference = ledger.scores();
     for (const auto& [name, metric] : metrics) {
-      std::vector<double> values(count);
-      for (size_t i = 0; i < count; ++i) values[i] = metric->of({outputs.get(i), outputs.get(i), samples->label(i)}, context);
-      Score score = score_of(*metric, std::move(values));
-      if (!metric->needs_labels()) score.low = score.high = score.value;
-      reference[name] = std::move(score);
+      Score& score = reference[name];
+      if (metric->needs() == Truth::none) score.low = score.high = score.value;
     }
     keep_answers(reference, answers);
   }
@@ -198,16 +194,16 @@ struct Evaluator::Impl {
     if (std::ranges::find(found, -1) == found.end()) scores[metrics.front().name].answers = std::move(found);
   }
 
-  // Of every metric, the candidate's value for this sample. -> its answer
-  int32_t score_sample(const runtime::Session& session, size_t i, std::vector<std::vector<double>>& values) const {
-    const Flattened output(session.run(cache[i].empty() ? samples->at(i) : cache[i]), session.outputs());
-    const Pair pair{outputs.get(i), output.values(), samples->label(i)};
+  // What the candidate makes of this sample, into the ledger. -> its answer
+  int32_t score_sample(const runtime::Session& session, size_t i, Ledger& ledger) const {
+    const Flattened output(session.run(cache[i].empty() ? samples->at(i) : cache[i]), session.outputs(), *weights);
+    const Pair pair = pair_of(i, output.values());
     if (pair.candidate.size() != pair.reference.size()) {
       throw Error("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
                   std::to_string(pair.reference.size()) + at_sample(i));
     }
     if (!all_finite(pair.candidate)) throw Error("outputs are not finite" + at_sample(i));
-    for (size_t m = 0; m < metrics.size(); ++m) values[m][i] = metrics[m].metric->of(pair, context);
+    ledger.add(i, pair, context);
     return output.answer();
   }
 
@@ -223,22 +219,21 @@ struct Evaluator::Impl {
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
                                  const runtime::Device& device) const {
     const runtime::Session session(candidate, {.device = device});
-    std::vector<std::vector<double>> values(metrics.size(), std::vector<double>(count));
+    Ledger ledger(metrics, count);
     std::vector<int32_t> found(count);
     std::vector<double> raced;
     for (size_t done = 0; done < count;) {
       const size_t block = referee ? next_block(done, count) : count;
       parallel_for(block, threads, [&](size_t k) {
         const size_t i = referee ? order[done + k] : k;
-        found[i] = score_sample(session, i, values);
+        found[i] = score_sample(session, i, ledger);
       });
       done += block;
       if (!referee) continue;
-      while (raced.size() < done) raced.push_back(values.front()[order[raced.size()]]);
+      while (raced.size() < done) raced.push_back(ledger.value(order[raced.size()]));
       if (!referee(raced) && done < count) return std::nullopt;
     }
-    Scores scores;
-    for (size_t m = 0; m < metrics.size(); ++m) scores[metrics[m].name] = score_of(*metrics[m].metric, std::move(values[m]));
+    Scores scores = ledger.scores();
     keep_answers(scores, std::move(found));
     return scores;
   }
@@ -248,8 +243,14 @@ struct Evaluator::Impl {
   std::vector<NamedMetric> metrics;
   OutputStore outputs;
   std::vector<data::Sample> cache;
-  std::vector<size_t> order;     // of the race
-  std::vector<int32_t> answers;  // the float model's
+  std::vector<size_t> order;  // of the race
+  Json output_weights;
+  std::optional<OutputWeights> weights;  // once the model's outputs are known
+  std::vector<int32_t> answers;          // the float model's
+  std::vector<Layout> layouts;
+  std::vector<data::Boxes> boxes;  // empty: no metric needs them
+  std::vector<Tensor> targets;     // the same
+  std::unique_ptr<Decoder> decoder;
   Context context;
   Scores reference;
   std::shared_ptr<const CustomEvaluator> custom;

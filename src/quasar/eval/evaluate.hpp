@@ -18,13 +18,14 @@
 
 namespace quasar::eval {
 
-// One metric's result: mean over samples with a 95 % interval (Wilson's for proportions, bootstrap otherwise).
+// One metric's result with a 95 % interval (Wilson's for proportions, bootstrap over samples otherwise).
 struct Score {
   double value = 0;
   double low = 0, high = 0;
   size_t samples = 0;
-  std::vector<double> per_sample = {};
-  std::vector<int32_t> answers = {};  // of a metric list's first one: each sample's arg max, where the output is one vector
+  std::vector<double> per_sample = {};  // whose mean the value is; empty: the metric is no mean over samples
+  std::vector<double> resampled = {};   // such a metric's values of resampled samples, the same resampling for every model
+  std::vector<int32_t> answers = {};    // of a metric list's first one: each sample's arg max, where the output is one vector
 };
 using Scores = std::map<std::string, Score>;  // by metric name
 
@@ -32,6 +33,10 @@ using Scores = std::map<std::string, Score>;  // by metric name
 std::pair<double, double> wilson(double successes, double n);
 // Percentile bootstrap of the mean, 1000 seeded resamples (Efron 1979).
 std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t seed = 0);
+// The same of a metric that is no mean: its values of 200 seeded resamples of n samples, in their order.
+std::vector<double> resampled(const Pool& pool, size_t n, uint64_t seed = 0);
+// The 2.5 % and 97.5 % quantiles of resampled values, of which there are at least 40.
+std::pair<double, double> quantiles(std::vector<double> values);
 
 struct EvaluatorOptions {
   std::vector<std::string> metrics = {"L2"};
@@ -43,6 +48,8 @@ struct EvaluatorOptions {
   std::shared_ptr<const CustomEvaluator> custom = {};  // gives those of `metrics` that bear its names; nullptr: there is none
   std::filesystem::path model = {};                    // the float model's file, for the custom evaluator; empty: written for it
   std::filesystem::path base = {};                     // where the custom evaluator's relative paths start
+  Json decoder = nullptr;         // what turns outputs into detections: a name, or {name: …, option: value}
+  Json output_weights = nullptr;  // {output: factor}
 };
 
 // Told after every block of samples: the first metric's values of all samples scored so far, in the race's order. false: enough.
@@ -51,7 +58,8 @@ using Referee = std::function<bool(std::span<const double> values)>;
 // Thread-safe once constructed: several candidates may be scored at the same time.
 class Evaluator {
  public:
-  // Runs the float model on every sample. Throws Error when a metric needs labels that the data does not have.
+  // Runs the float model on every sample. `metrics` are texts (metric.hpp), and name the scores. Throws Error when a metric needs
+  // labels that the data does not have, or a decoder.
   Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options);
   ~Evaluator();
   size_t samples() const;

@@ -34,9 +34,26 @@ std::pair<double, double> bootstrap(const std::vector<double>& values, uint64_t 
     if (n % 2 == 1) even += values[((rng.next() >> 32) * n) >> 32];
     mean = (even + odd) / static_cast<double>(n);
   }
-  // The 2.5 % and 97.5 % quantiles, 25 resamples beyond each.
-  std::sort(means.begin(), means.end());
-  return {means[resamples / 40 - 1], means[resamples - resamples / 40]};
+  return quantiles(std::move(means));
+}
+
+std::vector<double> resampled(const Pool& pool, size_t n, uint64_t seed) {
+  constexpr size_t resamples = 200;
+  Rng rng(seed);
+  std::vector<double> out;
+  std::vector<uint32_t> counts(n);
+  for (size_t k = 0; k < resamples; ++k) {
+    std::ranges::fill(counts, 0);
+    for (size_t i = 0; i < n; ++i) ++counts[rng.below(n)];
+    out.push_back(pool.value(counts));
+  }
+  return out;
+}
+
+std::pair<double, double> quantiles(std::vector<double> values) {
+  const size_t beyond = values.size() / 40;
+  std::ranges::sort(values);
+  return {values[beyond - 1], values[values.size() - beyond]};
 }
 
 }  // namespace quasar::eval

@@ -1,38 +1,102 @@
-// Metrics: one file each in metrics/. Per sample, then the mean over samples.
+// Metrics: one file each in metrics/. Most are a mean over samples; the others are made of what every sample contributes.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/data/truth.hpp"
 
 namespace quasar::eval {
 
 enum class Direction { minimize, maximize };
 
+// What a metric must know of a sample besides the outputs: nothing, its class, its boxes, or a class per place or pixel.
+enum class Truth { none, label, boxes, target };
+
+class Decoder;
+
 // What all samples share.
 struct Context {
-  double low = 0, high = 0;  // range of the float model's outputs over the whole evaluation set
+  double low = 0, high = 0;          // range of the float model's outputs over the whole evaluation set
+  const Decoder* decoder = nullptr;  // what turns outputs into detections; null: none was named
 };
 
-// All outputs of one sample, flattened and concatenated, from the float model and from the candidate.
+// How values belong to outputs, and what the model was fed.
+struct Layout {
+  std::vector<Shape> outputs, inputs;  // in the model's order
+  bool operator==(const Layout&) const = default;
+};
+
+// All outputs of one sample, flattened and concatenated, from the float model and from the candidate, and what is true of it as
+// far as the data tell. Pointers may be null: no layout means one output that is a vector.
 struct Pair {
   std::span<const float> reference, candidate;
-  std::optional<int64_t> label;
+  std::optional<int64_t> label = {};
+  const Layout* layout = nullptr;
+  const data::Boxes* boxes = nullptr;
+  const Tensor* target = nullptr;
 };
+
+class PooledMetric;
 
 class Metric {
  public:
   virtual ~Metric() = default;
   virtual Direction direction() const = 0;
-  virtual bool needs_labels() const { return false; }
+  virtual Truth needs() const { return Truth::none; }
+  virtual bool needs_decoder() const { return false; }
   virtual bool is_proportion() const { return false; }  // per-sample values are 0 or 1: Wilson's interval
 
   // The best value that any sample can have (0 for a distance, 1 for a share). nullopt: there is none, or the metric is no mean
   // over samples; its trials are never given up early.
   virtual std::optional<double> best_possible() const { return std::nullopt; }
+
+  // The sample's value. Throws Error when outputs or labels are not what the metric is for.
   virtual double of(const Pair& sample, const Context& context) const = 0;
+
+  // Itself when it is no mean over samples, else null.
+  virtual const PooledMetric* pooled() const { return nullptr; }
 };
+
+// The metric of many samples, some drawn more than once.
+class Pool {
+ public:
+  virtual ~Pool() = default;
+  // counts[i]: how often sample i is in. The same counts give the same value.
+  virtual double value(std::span<const uint32_t> counts) const = 0;
+};
+
+// What one sample contributes, in a form of the metric's own.
+using Part = std::vector<double>;
+
+class PooledMetric : public Metric {
+ public:
+  virtual Part part(const Pair& sample, const Context& context) const = 0;
+  // The parts live as long as the pool.
+  virtual std::unique_ptr<Pool> pool(std::span<const Part> parts) const = 0;
+
+  double of(const Pair& sample, const Context& context) const final {
+    const Part only[] = {part(sample, context)};
+    const uint32_t once[] = {1};
+    return pool(only)->value(once);
+  }
+  const PooledMetric* pooled() const final { return this; }
+};
+
+// A metric as users write it: a name, or with options: "top1", "topk(k=3)", "mAP(iou=0.5,truth=float)"; in a configuration also
+// {name: topk, k: 3}. -> the text with the metric's own name and the options that differ from their defaults, by which it is
+// known in results. Throws Error for unknown metrics and options, naming `owner`.
+std::string metric_text(const Json& words, const std::string& owner = "metric");
+
+// From such a text. Throws Error as metric_text().
+std::unique_ptr<Metric> make_metric(const std::string& text);
+
+// A name that is a metric's, whatever its options; false for names of custom evaluators and costs.
+bool is_metric(const std::string& text);
 
 }  // namespace quasar::eval
 

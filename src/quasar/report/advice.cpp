@@ -36,6 +36,12 @@ void on_outcome(const Json& contents, Json& out) {
         "OUT.onnx`.");
 }
 
+void on_warnings(const Json& contents, Json& out) {
+  for (const Json& warning : contents["result"].value("warnings", Json::array())) {
+    out.push_back("Warning: " + warning.get<std::string>() + ".");
+  }
+}
+
 void on_trials(const Json& contents, Json& out) {
   const Json& result = contents["result"];
   const size_t failed = count(result, "failed"), executed = count(result, "executed"), duplicates = count(result, "duplicate");
@@ -120,7 +126,8 @@ void on_speed(const Json& contents, Json& out) {
 
 Json advice_on(const Json& contents) {
   Json out = Json::array();
-  for (const auto part : {on_outcome, on_trials, on_evidence, on_speed, on_convergence, on_parameters}) part(contents, out);
+  for (const auto part : {on_outcome, on_warnings, on_trials, on_evidence, on_speed, on_convergence, on_parameters})
+    part(contents, out);
   return out;
 }
 

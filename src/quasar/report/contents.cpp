@@ -8,6 +8,7 @@
 #include "quasar/eval/metric.hpp"
 #include "quasar/report/advice.hpp"
 #include "quasar/report/importance.hpp"
+#include "quasar/report/sureness.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::report {
@@ -92,8 +93,8 @@ Json parameters_json(std::span<const search::Trial> trials) {
 // The metric's name and direction; others than the built-in ones are the user's, whose direction the result tells where they
 // are objectives.
 Json metric_json(const std::string& name, const Json& result) {
-  if (const auto* known = eval::metrics::table().try_find(name)) {
-    const auto metric = known->second.make(Options(known->second.options, Json::object(), name));
+  if (eval::is_metric(name)) {
+    const auto metric = eval::make_metric(name);
     return {{"direction", metric->direction() == eval::Direction::maximize ? "maximize" : "minimize"},
             {"proportion", metric->is_proportion()}};
   }
@@ -153,6 +154,7 @@ Json contents_of(const Json& result, std::span<const search::Trial> trials, cons
   contents["parameters"] = parameters_json(trials);
   contents["importance"] = importance_json(trials);
   contents["trials"] = trials_json(trials);
+  contents["sureness"] = sureness(result.value("/best/evidence"_json_pointer, Json()));
   contents["advice"] = advice_on(contents);
   return contents;
 }

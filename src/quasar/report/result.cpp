@@ -4,6 +4,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/version.hpp"
+#include "quasar/report/sureness.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/trial.hpp"
 
@@ -42,6 +43,7 @@ Json best_json(const tune::Winner& best) {
   out["layers"] = best.layers;
   out["ranges"] = best.ranges;
   if (!best.flips.is_null()) out["flips"] = best.flips;
+  out["evidence"] = best.evidence;
   return out;
 }
 
@@ -141,6 +143,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
     out["front"] = front_json(job, summary);
     if (summary.best) out["best"]["feasible"] = summary.best->trial.violation() <= 0;
   }
+  out["warnings"] = summary.warnings;
   out["trials"] = counts_json(summary.counts);
   if (!summary.story.is_null()) out["tuning"] = summary.story;
   out["phases"] = {{"prepare_s", summary.prepare_s},
@@ -227,6 +230,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   text += row("size, KB", {number(static_cast<double>(summary.baseline.bytes) / 1e3), "",
                            number(static_cast<double>(summary.best->bytes) / 1e3)});
   text += row("latency, ms", {number(summary.baseline.latency.median_ms), "", number(summary.best->latency.median_ms)});
+  for (const auto& sentence : sureness(summary.best->evidence)) text += "  " + sentence + "\n";
   return text + front_table(job, summary);
 }
 

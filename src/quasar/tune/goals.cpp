@@ -80,6 +80,7 @@ bool is_own(const Goals& goals, const std::string& metric) {
 }
 
 std::string metric_named(const Json& word, const std::string& key, const Own& own) {
+  if (word.is_object()) return eval::metric_text(word, key);
   if (!word.is_string()) throw Error(key + ": " + word.dump() + " is not the name of a metric");
   const std::string name = word.get<std::string>();
   std::vector<std::string> names = eval::metrics::table().names();
@@ -91,14 +92,14 @@ std::string metric_named(const Json& word, const std::string& key, const Own& ow
     if (normalized(cost) == normalized(name)) return cost;
     names.push_back(cost);
   }
-  if (const auto* known = eval::metrics::table().try_find(name)) return known->first;
+  if (eval::is_metric(name)) return eval::metric_text(name, key);
   throw Error(key + ": unknown metric '" + name + "'; known: " + joined(names) + did_you_mean(name, names));
 }
 
 search::Direction direction_of(const std::string& metric, const Own& own) {
   if (is_cost(metric)) return search::Direction::minimize;
   const auto mine = std::ranges::find(own, metric, &eval::OwnMetric::name);
-  const auto direction = mine != own.end() ? mine->direction : eval::metrics::table().make(metric)->direction();
+  const auto direction = mine != own.end() ? mine->direction : eval::make_metric(metric)->direction();
   return direction == eval::Direction::maximize ? search::Direction::maximize : search::Direction::minimize;
 }
 

@@ -30,6 +30,7 @@ struct Job {
   Goals goals;
   std::vector<std::string> metrics;                        // that candidates are scored on
   std::shared_ptr<const eval::CustomEvaluator> evaluator;  // gives goals.own; nullptr: built-in metrics only
+  Json decoder, output_weights;                            // of the model's outputs, as given; null: none
   Json tolerance;                                          // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
   TuningKeys tuning;

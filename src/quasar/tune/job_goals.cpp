@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "quasar/eval/decoder.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -88,6 +89,9 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   if (!several) check_direction(keys, metrics.front(), own);
   job.metrics = scored(job.goals, metrics);
   if (job.metrics.empty()) job.metrics = {"L2"};
+  job.decoder = keys.json("decoder");
+  if (!job.decoder.is_null()) eval::make_decoder(job.decoder);  // checks it
+  job.output_weights = keys.json("output_weights");
   for (const auto& metric : strategy.metrics()) {
     if (std::ranges::find(job.metrics, metric) == job.metrics.end()) job.metrics.push_back(metric);
   }

@@ -1,23 +1,35 @@
 // What this process knows of the trials that it ran, so that the winner is neither built nor scored again.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "quasar/eval/evaluate.hpp"
 
 namespace quasar::tune {
 
-// Thread-safe. Of the best trial so far the model and the values per sample are kept too.
+// One of the best trials with its score by one metric, values per sample included.
+struct FrontRunner {
+  int64_t trial;
+  eval::Score score;
+};
+
+// Thread-safe. Of the best trial so far the model and the values per sample are kept too, of those right behind it the values.
 class ScoreBook {
  public:
   // `loss`: the objective, negated when it is maximized.
   void keep(int64_t trial, eval::Scores scores, double loss, const graph::Model& model) {
     const std::lock_guard lock(guard_);
-    if (!best_ || loss < best_->loss) best_ = {trial, loss, model, scores};
+    if (!best_ || loss < best_->loss) best_ = {trial, loss, model};
+    std::erase_if(front_, [&](const Runner& one) { return one.trial == trial; });
+    front_.insert(std::ranges::upper_bound(front_, loss, {}, &Runner::loss), {trial, loss, scores});
+    if (front_.size() > most_front_runners) front_.pop_back();
     for (auto& [name, score] : scores) {
       score.per_sample = {};
+      score.resampled = {};
       score.answers = {};
     }
     scores_[trial] = std::move(scores);
@@ -37,24 +49,42 @@ class ScoreBook {
     return best_->model;
   }
 
-  // The same with values per sample.
+  // The same with values per sample; nullopt: the trial is none of the best.
   std::optional<eval::Scores> by_sample(int64_t trial) const {
     const std::lock_guard lock(guard_);
-    if (!best_ || best_->trial != trial) return std::nullopt;
-    return best_->scores;
+    const auto found = std::ranges::find(front_, trial, &Runner::trial);
+    if (found == front_.end()) return std::nullopt;
+    return found->scores;
+  }
+
+  // The best trials by loss, the best first, with this metric's score.
+  std::vector<FrontRunner> front_runners(const std::string& metric) const {
+    const std::lock_guard lock(guard_);
+    std::vector<FrontRunner> out;
+    for (const auto& [trial, loss, scores] : front_) {
+      if (scores.contains(metric)) out.push_back({trial, scores.at(metric)});
+    }
+    return out;
   }
 
  private:
+  static constexpr size_t most_front_runners = 6;
+
   struct Best {
     int64_t trial;
     double loss;
     graph::Model model;
+  };
+  struct Runner {
+    int64_t trial;
+    double loss;
     eval::Scores scores;  // with values per sample
   };
 
   mutable std::mutex guard_;
   std::map<int64_t, eval::Scores> scores_;
   std::optional<Best> best_;
+  std::vector<Runner> front_;  // by loss
 };
 
 }  // namespace quasar::tune

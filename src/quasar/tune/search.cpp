@@ -11,6 +11,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/pareto.hpp"
+#include "quasar/tune/evidence.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/winner.hpp"
 
@@ -130,6 +131,18 @@ Status status_of(const Job& job, const Summary& summary, const search::RunResult
   return Status::ok;
 }
 
+// Told now, and shown in the report.
+void warn(Summary& summary, const Log& log, const std::string& warning) {
+  tell(log, Level::warning, warning);
+  summary.warnings.push_back(warning);
+}
+
+void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
+  if (!summary.best) return;
+  const auto noise = noise_warning(summary.best->evidence["rivals"], *summary.best, job.goals.objectives.front().metric);
+  if (!noise.empty()) warn(summary, log, noise);
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const Folder folder(job.output_dir);
@@ -145,6 +158,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   if (monitor.baseline) monitor.baseline(summary.baseline);
   summary.float_s = phase.seconds();
   variants.observe();
+  for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};
   const auto storage = search::open_storage(storage_url(job));
@@ -164,6 +178,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
   if (best != nullptr) summary.best = measure_winner(lab, *best, setting.samples, monitor.stop);
   measure_holdout(summary, lab, setting.samples, monitor.stop);
+  for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
+  warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
@@ -178,7 +194,7 @@ Summary search(const Job& job, const Monitor& monitor) {
   const Stopwatch total;
   const auto begin = Deadline::Clock::now();
   Summary summary;
-  for (const auto& warning : job.warnings) tell(monitor.log, Level::warning, warning);
+  for (const auto& warning : job.warnings) warn(summary, monitor.log, warning);
   const auto seconds = time_limit_of(conditions_of(job));
   const Deadline limit(monitor.stop, seconds ? std::optional(Deadline::after(*seconds, begin)) : std::nullopt);
   try {

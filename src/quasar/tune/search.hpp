@@ -38,6 +38,8 @@ struct Winner : Measured {
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
   Json layers, ranges, flips;                   // portrait.hpp
+  Json evidence =
+      Json::object();  // {against_float: {metric: {lost, gained, p}}, holdout: the same there, rivals: […]}: evidence.hpp
 };
 
 // Everything that a report shows.
@@ -49,7 +51,8 @@ struct Summary {
   std::vector<search::Trial> trials;
   std::vector<int64_t> front;  // numbers of the feasible trials that none dominates
   search::Counts counts;
-  Json story = nullptr;  // what the strategy tells of its way
+  Json story = nullptr;               // what the strategy tells of its way
+  std::vector<std::string> warnings;  // what the user should know: of the job, and what the search found out
   double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
 };
 

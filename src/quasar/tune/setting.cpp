@@ -12,12 +12,22 @@
 namespace quasar::tune {
 namespace {
 
-data::Splits open_data(const Job& job, const graph::Model& model) {
+data::Splits open_splits(const Job& job, const graph::Model& model) {
   if (!job.split.is_null()) return data::split(data::open(job.data, model.inputs, job.base), job.split);
   data::Splits splits;
   splits.calibration = data::open(job.calibration, model.inputs, job.base);
   splits.evaluation = data::open(job.evaluation, model.inputs, job.base);
   if (!job.holdout.is_null()) splits.holdout = data::open(job.holdout, model.inputs, job.base);
+  return splits;
+}
+
+// Watched for samples in two splits, unless the user says himself that they are the same.
+data::Splits open_data(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
+  data::Splits splits = open_splits(job, model);
+  if (job.split.is_null() && job.evaluation == job.calibration) return splits;
+  splits.calibration = guard.watch("calibration", splits.calibration);
+  splits.evaluation = guard.watch("evaluation", splits.evaluation);
+  splits.holdout = guard.watch("hold-out", splits.holdout);
   return splits;
 }
 
@@ -38,7 +48,7 @@ Setting prepare(const Job& job) {
   for (const auto& [said, config] : setting.spaces.names) names.resolved(config);
   for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
     setting.spaces.needs.add(quant::parse_config(words));
-  setting.samples = open_data(job, setting.model);
+  setting.samples = open_data(job, setting.model, *setting.guard);
   return setting;
 }
 
@@ -78,7 +88,9 @@ eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {
                                  .device = job.devices.front(),
                                  .custom = own ? job.evaluator : nullptr,
                                  .model = job.model,
-                                 .base = job.base};
+                                 .base = job.base,
+                                 .decoder = job.decoder,
+                                 .output_weights = job.output_weights};
   for (const auto& metric : job.metrics) {
     if (own || !is_own(job.goals, metric)) options.metrics.push_back(metric);
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quasar/base/log.hpp"
-#include "quasar/data/dataset.hpp"
+#include "quasar/data/overlap.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/tune/spaces.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -17,7 +17,8 @@ struct Setting {
   Spaces spaces;
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<quant::Target> target;
-  graph::Model original, model;  // as it came, and after clean-up
+  graph::Model original, model;                                                        // as it came, and after clean-up
+  std::shared_ptr<data::OverlapGuard> guard = std::make_shared<data::OverlapGuard>();  // of the samples
   data::Splits samples;
   std::vector<search::Trial> earlier;  // of the study that warm_start names
 };

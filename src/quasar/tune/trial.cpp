@@ -77,7 +77,7 @@ std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& stu
   const Goals& goals = job.goals;
   const std::string& objective = goals.objectives.front().metric;
   if (is_cost(objective) || is_own(goals, objective) || !goals.constraints.empty()) return nullptr;
-  const auto best = eval::metrics::table().make(objective)->best_possible();
+  const auto best = eval::make_metric(objective)->best_possible();
   if (name == "none" || !best || job.criterion || study.directions().size() > 1) return nullptr;
   search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
   if (!job.tolerance.is_null()) {

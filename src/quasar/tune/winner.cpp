@@ -4,7 +4,9 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
+#include "quasar/eval/paired.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/tune/evidence.hpp"
 #include "quasar/tune/flips.hpp"
 #include "quasar/tune/portrait.hpp"
 #include "quasar/tune/setting.hpp"
@@ -63,6 +65,8 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   winner.layers = layers_of(sitter);
   winner.ranges = ranges_of(sitter, winner.layers);
   winner.flips = flips(lab, trial.number, *samples.evaluation);
+  winner.evidence = {{"against_float", against_float(lab.book, lab.evaluator.reference(), winner)},
+                     {"rivals", rivals_of(lab.book, lab.job, winner)}};
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
@@ -79,6 +83,7 @@ void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits
     const eval::Evaluator evaluator(lab.model, samples.holdout, options);
     summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores(), lab.devices.first());
     summary.baseline.holdout = evaluator.reference();
+    summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
   } catch (const Cancelled&) {
   }
 }

@@ -37,7 +37,7 @@ TEST(Open, SaysWhatIsWrong) {
       {3, {"expected a text or a mapping", "3"}},
       {Json::object(), {"a reader is missing", "npy, npz, pb, random"}},
       {Json{{"reader", "npzz"}}, {"unknown reader 'npzz'", "did you mean 'npz'"}},
-      {Json{{"reader", "images"}, {"path", "."}}, {"'images' is not yet supported"}},
+      {Json{{"reader", "pictures"}, {"path", "."}}, {"unknown reader 'pictures'", "images"}},
       {Json{{"reader", 3}}, {"'reader' is 3"}},
       {Json{{"reader", "npz"}}, {"reader npz: option 'path' is missing"}},
       {Json{{"reader", "npz"}, {"path", "empty"}}, {"empty' is a folder, not a zip archive"}},

@@ -117,6 +117,43 @@ TEST(Evaluator, OutputsAreConcatenatedAndConverted) {
   EXPECT_NEAR(evaluator.score(other).at("L1").per_sample[2], 3 + 1, 1e-6);
 }
 
+TEST(Evaluator, OutputWeightsMultiplyOrLeaveOut) {
+  graph::Model m = scaled({1, 1, 1});
+  m.nodes.push_back(node("ArgMax", "best", {"y"}, {"class"}, {{"axis", int64_t{1}}}));
+  m.outputs.push_back({.name = "class", .type = DataType::int64, .shape = Shape{-1, 1}, .symbols = {"N", ""}});
+  graph::Model other = m;
+  other.initializers["w"] = test::floats({1, 1, 0});
+  const auto l1 = [&](const Json& weights) {
+    return Evaluator(m, std::make_shared<Rows>(3), {.metrics = {"L1"}, .output_weights = weights})
+        .score(other)
+        .at("L1")
+        .per_sample[2];
+  };
+  EXPECT_NEAR(l1({{"class", 10}}), 3 + 10, 1e-6);
+  EXPECT_NEAR(l1({{"class", 0}}), 3, 1e-6);
+  EXPECT_NEAR(l1({{"y", 0.5}}), 1.5 + 1, 1e-6);
+  const auto fails = [&](const Json& weights) { return error_of([&] { l1(weights); }); };
+  EXPECT_NE(fails({{"klass", 1}}).find("did you mean 'class'"), std::string::npos) << fails({{"klass", 1}});
+  EXPECT_NE(fails({{"class", -1}}).find("at least 0"), std::string::npos);
+  EXPECT_NE(fails({{"class", 0}, {"y", 0}}).find("leaves no output"), std::string::npos);
+  EXPECT_NE(fails(3).find("must be a mapping"), std::string::npos);
+}
+
+TEST(Evaluator, PooledMetricsAreOfAllSamplesAtOnce) {
+  const auto rows = std::make_shared<Rows>(60);
+  const Evaluator evaluator(scaled({1, 1, 1}), rows, {.metrics = {"F1", "F1(average=micro)", "top1"}, .threads = 1});
+  EXPECT_EQ(evaluator.reference().at("F1").value, 1);
+  // The third value is lost: its class is never answered, the second class is answered too often.
+  const Scores scores = evaluator.score(scaled({1, 1, 0}), 3);
+  EXPECT_NEAR(scores.at("F1").value, (1 + 2.0 * 20 / (20 + 40) + 0) / 3, 1e-12);
+  EXPECT_EQ(scores.at("F1(average=micro)").value, scores.at("top1").value);
+  EXPECT_TRUE(scores.at("F1").per_sample.empty());
+  EXPECT_EQ(scores.at("F1").resampled.size(), 200U);
+  EXPECT_LT(scores.at("F1").low, scores.at("F1").value);
+  EXPECT_GT(scores.at("F1").high, scores.at("F1").value);
+  EXPECT_EQ(evaluator.score(scaled({1, 1, 0}), 1).at("F1").resampled, scores.at("F1").resampled);
+}
+
 TEST(Evaluator, CancelledWorkEndsBetweenSamples) {
   const auto rows = std::make_shared<Rows>(50);
   const Evaluator evaluator(scaled({1, 1, 1}), rows, {});
@@ -170,6 +207,12 @@ TEST(Evaluator, ErrorsSayWhatIsWrong) {
   };
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 0, false), {"top1"}),
             "metric 'top1' needs labels, but 'rows' has none (sample 0); name them with the reader's option labels");
+  EXPECT_NE(build(scaled({1, 1, 1}), rows, {"mAP"}).find("metric 'mAP' needs a decoder"), std::string::npos);
+  EXPECT_NE(build(scaled({1, 1, 1}), rows, {"mean_iou"}).find("needs a label per place or pixel, but 'rows' has none"),
+            std::string::npos);
+  const auto boxes = error_of([&] { Evaluator(scaled({1, 1, 1}), rows, {.metrics = {"mAP"}, .decoder = "yolov5"}); });
+  EXPECT_NE(boxes.find("needs labelled boxes, but 'rows' has none (sample 0); name a file in COCO's form"), std::string::npos)
+      << boxes;
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 1), {"top1"}),
             "label 3 of 'rows' (sample 2) is none of the model's 3 classes; is label_offset right?");
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 1), {"L2"}), "no error");

@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "quasar/base/yaml.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/graph/load.hpp"
@@ -19,7 +20,9 @@ class Evaluate final : public Command {
     app.add_option("model", model_, "the model to score")->required();
     app.add_option("--reference", reference_, "the float model it is compared with (default: the model itself)");
     app.add_option("--data", data_, data_help)->required();
-    app.add_option("--metric", metrics_, "see `quasar list metrics`; may be given several times")->capture_default_str();
+    app.add_option("--metric", metrics_, "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times")
+        ->capture_default_str();
+    app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar evaluate int8.onnx --reference model.onnx --data eval.npz --metric L2 --metric top1");
   }
@@ -29,8 +32,9 @@ class Evaluate final : public Command {
     const graph::Model reference = reference_.empty() ? model : graph::load(reference_);
     const auto samples = data::open(data_argument(data_), reference.inputs);
     std::vector<std::string> names;
-    for (const auto& name : metrics_) names.push_back(eval::metrics::table().resolve(name));
-    const eval::Evaluator evaluator(reference, samples, {.metrics = names});
+    for (const auto& name : metrics_) names.push_back(eval::metric_text(name, "--metric"));
+    const Json decoder = decoder_.empty() ? Json() : parse_yaml(decoder_, "--decoder");
+    const eval::Evaluator evaluator(reference, samples, {.metrics = names, .decoder = decoder});
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0);
     print(names, scores, runtime::latency(model, *samples));
     return exit_done;
@@ -58,7 +62,7 @@ class Evaluate final : public Command {
               << " ms (90 %), one thread\n";
   }
 
-  std::string model_, reference_, data_;
+  std::string model_, reference_, data_, decoder_;
   std::vector<std::string> metrics_{"L2"};
   bool json_ = false;
 };

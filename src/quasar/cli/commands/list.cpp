@@ -4,7 +4,7 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/data/reader.hpp"
 #include "quasar/eval/custom.hpp"
-#include "quasar/eval/metric.hpp"
+#include "quasar/eval/decoder.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding.hpp"
@@ -52,6 +52,7 @@ const std::vector<std::pair<std::string, Describe>>& kinds() {
       {"pruners", [] { return described(search::pruners::table()); }},
       {"strategies", [] { return described(tune::strategies::table()); }},
       {"metrics", [] { return described(eval::metrics::table()); }},
+      {"decoders", [] { return described(eval::decoders::table()); }},
       {"evaluators", [] { return described(eval::evaluators::table()); }},
       {"ranges", [] { return described(quant::ranges::table()); }},
       {"rounding", [] { return described(quant::rounding::table()); }},
@@ -76,10 +77,11 @@ void print(const Json& list) {
 class List final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("kind", kind_,
-                   "keys (of a configuration), presets, schemes, samplers, pruners, strategies, metrics, evaluators, ranges, "
-                   "rounding, transforms, readers, targets, "
-                   "stop or storage")
+    app.add_option(
+           "kind", kind_,
+           "keys (of a configuration), presets, schemes, samplers, pruners, strategies, metrics, decoders, evaluators, ranges, "
+           "rounding, transforms, readers, targets, "
+           "stop or storage")
         ->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");

@@ -1,6 +1,7 @@
 // NumPy archives: one array per model input, the first axis counts the samples.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "quasar/data/archive.hpp"
 #include "quasar/data/conversion.hpp"
@@ -8,6 +9,7 @@
 #include "quasar/data/npy.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/reader.hpp"
+#include "quasar/data/truth.hpp"
 
 namespace quasar::data::readers {
 namespace {
@@ -19,10 +21,10 @@ struct Column {
   NpyArray array;
 };
 
-class NpzDataset : public Labelled {
+class NpzDataset : public Labelled, public Truths {
  public:
-  NpzDataset(std::string source, std::vector<Column> columns, std::vector<int64_t> labels)
-      : Labelled(std::move(labels)), source_(std::move(source)), columns_(std::move(columns)) {}
+  NpzDataset(std::string source, std::vector<Column> columns, std::vector<int64_t> labels, std::optional<NpyArray> targets)
+      : Labelled(std::move(labels)), source_(std::move(source)), columns_(std::move(columns)), targets_(std::move(targets)) {}
 
   size_t size() const override { return static_cast<size_t>(columns_[0].array.shape()[0]); }
   std::string source() const override { return source_; }
@@ -35,9 +37,16 @@ class NpzDataset : public Labelled {
     return sample;
   }
 
+  std::optional<Tensor> target(size_t index) const override {
+    if (!targets_) return std::nullopt;
+    const Tensor row = targets_->row(index);
+    return converted(row.reshaped({row.shape().begin() + 1, row.shape().end()}), DataType::int64);
+  }
+
  private:
   std::string source_;
   std::vector<Column> columns_;
+  std::optional<NpyArray> targets_;
 };
 
 // Which array feeds which input, and which holds the labels.
@@ -144,15 +153,33 @@ class Npz : public Reader {
       check(columns);
     }
     std::vector<int64_t> labels;
+    std::optional<NpyArray> targets;
     if (!assignment.labels().empty()) {
       const NpyArray array = array_in(archive, file, assignment.labels());
-      labels = with_offset(labels_of(array.all(), array.where()), options_);
-      check_size(array, labels.size(), columns[0].array);
+      if (has_targets(array)) {
+        targets = array;
+      } else {
+        labels = with_offset(labels_of(array.all(), array.where()), options_);
+      }
+      check_size(array, array.shape().empty() ? 1 : static_cast<size_t>(array.shape()[0]), columns[0].array);
     }
-    return limited(std::make_shared<NpzDataset>(file, std::move(columns), std::move(labels)), options_, owner);
+    return limited(std::make_shared<NpzDataset>(file, std::move(columns), std::move(labels), std::move(targets)), options_,
+                   owner);
   }
 
  private:
+  // Many labels per sample: of pixels, or of the places of a sequence.
+  bool has_targets(const NpyArray& labels) const {
+    const Shape& shape = labels.shape();
+    if (shape.size() < 2 || (shape.size() == 2 && shape[1] == 1)) return false;
+    if (is_floating(labels.type()))
+      throw Error(labels.where() + ": labels must be whole numbers, found " + std::string(name_of(labels.type())));
+    if (integer_option(options_, "label_offset", 0) != 0)
+      throw Error(std::string(owner) + ": label_offset is for one label per sample, but " + labels.where() + " has the shape " +
+                  to_string(shape));
+    return true;
+  }
+
   static NpyArray array_in(const Archive& archive, const std::string& file, const std::string& name) {
     return {archive.open(name + ".npy"), file + ", array '" + name + "'"};
   }
@@ -182,11 +209,12 @@ class Npz : public Reader {
 Entry<Reader> npz() {
   return {.help = "NumPy archive (.npz): one array per model input, the first axis counts the samples",
           .make = make_as<Npz, Reader>,
-          .options = with_common(
-              {{"path", "", "the .npz file"},
-               {"inputs", Json::object(),
-                "{model input: array}; left out: arrays named as the inputs, or the only one that there is"},
-               {"labels", nullptr, "the array of labels; left out: one named labels, label or y that feeds no input"}})};
+          .options = with_common({{"path", "", "the .npz file"},
+                                  {"inputs", Json::object(),
+                                   "{model input: array}; left out: arrays named as the inputs, or the only one that there is"},
+                                  {"labels", nullptr,
+                                   "the array of labels, one per sample, or one per pixel or place; left out: one named labels, "
+                                   "label or y that feeds no input"}})};
 }
 
 }  // namespace quasar::data::readers

@@ -9,7 +9,7 @@ class Top5 : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return 1; }
-  bool needs_labels() const override { return true; }
+  Truth needs() const override { return Truth::label; }
   bool is_proportion() const override { return true; }
   double of(const Pair& x, const Context&) const override {
     const auto label = static_cast<size_t>(x.label.value());

@@ -82,7 +82,8 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
       { title: 'default', value: (row) => row.first, show: (row) => show(row, row.first), help: 'Trial 0: the scheme\'s default configuration' },
       { title: 'best', value: (row) => row.best.value, show: (row) => element('strong', {}, show(row, row.best.value)) },
       { title: '95 % interval', value: (row) => row.best.high - row.best.low, show: (row) => interval(row.metric || row.name, row.best) || '–' },
-      { title: 'samples', value: (row) => row.best.samples }], rows)];
+      { title: 'samples', value: (row) => row.best.samples }], rows),
+    element('ul', { class: 'note' }, (search.sureness || []).map((text) => element('li', {}, text)))];
 } });
 
 sections.push({ id: 'next', title: 'What to do next', build: () => {

@@ -135,7 +135,11 @@ class Markdown final : public Writer {
     for (const auto& contents : searches) out += parameters_of(contents);
     if (searches.size() > 1) return out;
     out += "\n";
-    for (const auto& advice : searches.front()["advice"]) out += "- " + advice.get<std::string>() + "\n";
+    for (const auto& sentence : searches.front()["sureness"]) out += "- " + inert(sentence.get<std::string>()) + "\n";
+    for (const auto& advice : searches.front()["advice"]) {
+      const std::string text = advice.get<std::string>();
+      out += "- " + (text.starts_with("Warning: ") ? inert(text) : text) + "\n";  // a warning may name files and models
+    }
     return out;
   }
 };

@@ -1,0 +1,83 @@
+#include "quasar/data/overlap.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "quasar/base/hash.hpp"
+#include "quasar/data/truth.hpp"
+
+namespace quasar::data {
+namespace {
+
+std::string content_of(const Sample& sample) {
+  std::string text;
+  for (const Tensor& tensor : sample) {
+    text += std::string(name_of(tensor.type())) + to_string(tensor.shape()) + hash_of(tensor.bytes());
+  }
+  return hash_of(text);
+}
+
+}  // namespace
+
+class WatchedDataset : public Dataset, public Truths {
+ public:
+  explicit WatchedDataset(DatasetPtr all) : all_(std::move(all)), state_(all_->size()), content_(all_->size()) {}
+  size_t size() const override { return all_->size(); }
+  std::optional<int64_t> label(size_t index) const override { return all_->label(index); }
+  std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, index); }
+  std::optional<Tensor> target(size_t index) const override { return target_of(*all_, index); }
+  std::string source() const override { return all_->source(); }
+
+  Sample at(size_t index) const override {
+    Sample sample = all_->at(index);
+    State unread = State::unread;
+    if (state_.at(index).compare_exchange_strong(unread, State::reading)) {
+      content_[index] = content_of(sample);
+      state_[index].store(State::read);
+    }
+    return sample;
+  }
+
+  // Of the samples that were read so far.
+  std::vector<std::string> contents() const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < size(); ++i) {
+      if (state_[i].load() == State::read) out.push_back(content_[i]);
+    }
+    return out;
+  }
+
+ private:
+  enum class State : char { unread, reading, read };
+  DatasetPtr all_;
+  mutable std::vector<std::atomic<State>> state_;
+  mutable std::vector<std::string> content_;
+};
+
+DatasetPtr OverlapGuard::watch(const std::string& split, DatasetPtr samples) {
+  if (samples == nullptr) return nullptr;
+  auto watched = std::make_shared<const WatchedDataset>(std::move(samples));
+  splits_.push_back({split, watched});
+  return watched;
+}
+
+std::vector<std::string> OverlapGuard::news() {
+  std::vector<std::string> out;
+  for (size_t b = 1; b < splits_.size(); ++b) {
+    const std::vector<std::string> later = splits_[b].samples->contents();
+    for (size_t a = 0; a < b; ++a) {
+      const std::vector<std::string> known = splits_[a].samples->contents();
+      const std::set<std::string> earlier(known.begin(), known.end());
+      const auto shared = std::ranges::count_if(later, [&](const std::string& one) { return earlier.contains(one); });
+      if (shared == 0 || std::ranges::find(told_, std::pair(a, b)) != told_.end()) continue;
+      told_.emplace_back(a, b);
+      out.push_back(std::to_string(shared) + " of " + std::to_string(later.size()) + " " + splits_[b].name + " samples (" +
+                    splits_[b].samples->source() + ") are " + splits_[a].name + " samples too (" + splits_[a].samples->source() +
+                    "): scores on them are optimistic");
+    }
+  }
+  return out;
+}
+
+}  // namespace quasar::data

@@ -1,0 +1,43 @@
+#include "quasar/eval/answers.hpp"
+
+#include "quasar/base/error.hpp"
+
+namespace quasar::eval {
+
+std::vector<int64_t> answers_of(std::span<const float> values, const Layout* layout, ClassAxis axis, const std::string& owner) {
+  const Shape shape = layout == nullptr || layout->outputs.empty() ? Shape{} : layout->outputs.front();
+  if (shape.size() < 3 || shape[0] != 1) {
+    throw Error(owner + " expects an output with one axis of classes besides its places, such as " +
+                (axis == ClassAxis::last ? "[1,length,classes]" : "[1,classes,height,width]") + ", found " + to_string(shape));
+  }
+  const auto classes = static_cast<size_t>(axis == ClassAxis::last ? shape.back() : shape[1]);
+  const size_t places = classes == 0 ? 0 : count_of(shape) / classes;
+  const size_t step = axis == ClassAxis::last ? 1 : places;
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < places; ++i) {
+    const float* at = values.data() + (axis == ClassAxis::last ? i * classes : i);
+    size_t best = 0;
+    for (size_t c = 1; c < classes; ++c) best = at[c * step] > at[best * step] ? c : best;
+    out.push_back(static_cast<int64_t>(best));
+  }
+  return out;
+}
+
+std::vector<int64_t> truth_of(const Pair& sample, bool as_float, ClassAxis axis, size_t places, const std::string& owner) {
+  if (as_float) return answers_of(sample.reference, sample.layout, axis, owner);
+  const auto labels = sample.target->as<int64_t>();
+  if (labels.size() != places) {
+    throw Error(owner + ": a sample has labels of shape " + to_string(sample.target->shape()) + ", " +
+                std::to_string(labels.size()) + " in all, but the model answers for " + std::to_string(places) + " places");
+  }
+  return {labels.begin(), labels.end()};
+}
+
+OptionSpec truth_option() {
+  return {.name = "truth",
+          .fallback = "labels",
+          .help = "what is right: the labels, or what the float model answers",
+          .choices = {"labels", "float"}};
+}
+
+}  // namespace quasar::eval

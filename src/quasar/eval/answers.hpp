@@ -1,0 +1,28 @@
+// The classes that an output names at every place: per pixel or per position of a sequence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/eval/metric.hpp"
+
+namespace quasar::eval {
+
+enum class ClassAxis { channels, last };
+
+// The place of the greatest value along the axis of classes of the first output: axis 1 of [1, classes, …], or the last one of
+// [1, …, classes]. -> one class per place, the other axes in their order. Throws Error that begins with `owner` when there are
+// fewer than three axes.
+std::vector<int64_t> answers_of(std::span<const float> values, const Layout* layout, ClassAxis axis, const std::string& owner);
+
+// What is true of the sample: its target, or with `as_float` the float model's answers. Throws Error when the numbers of places
+// differ.
+std::vector<int64_t> truth_of(const Pair& sample, bool as_float, ClassAxis axis, size_t places, const std::string& owner);
+
+// The option `truth`: labels or float.
+OptionSpec truth_option();
+
+}  // namespace quasar::eval

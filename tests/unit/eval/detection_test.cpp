@@ -1,0 +1,172 @@
+// Decoders, and average precision against pycocotools (boxes.json, from tests/peers/coco_map.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "quasar/base/file.hpp"
+#include "quasar/eval/boxes.hpp"
+#include "quasar/eval/detection_match.hpp"
+
+namespace quasar::eval {
+namespace {
+
+// Parts of all images of a case, through a metric's own match().
+double precision_of(const Json& images, const std::vector<double>& thresholds, Precision how) {
+  std::vector<Part> parts;
+  for (const Json& image : images) {
+    data::Boxes objects;
+    for (const Json& o : image["objects"]) {
+      if (how == Precision::coco || o[5] == 0) objects.push_back({o[0], o[1], o[2], o[3], o[4], o[5] == 1});
+    }
+    std::vector<Detection> found;
+    for (const Json& d : image["detections"]) found.push_back({d[0], d[1], d[2], d[3], d[4], d[5]});
+    parts.push_back(match(found, objects, thresholds, how));
+  }
+  const std::vector<uint32_t> once(parts.size(), 1);
+  return average_precision(parts, thresholds.size(), how)->value(once);
+}
+
+void compare(const std::filesystem::path& file) {
+  const Json all = parse_json(read_file(file), file.string());
+  const Json &images = all["images"], &expected = all["expected"];
+  std::vector<double> ten;
+  for (int k = 0; k < 10; ++k) ten.push_back(0.5 + 0.05 * k);
+  EXPECT_NEAR(precision_of(images, ten, Precision::coco), expected["coco"], 1e-6);
+  EXPECT_NEAR(precision_of(images, {0.5}, Precision::coco), expected["coco_50"], 1e-6);
+  EXPECT_NEAR(precision_of(images, {0.75}, Precision::coco), expected["coco_75"], 1e-6);
+  EXPECT_NEAR(precision_of(images, {0.5}, Precision::voc), expected["voc"], 1e-6);
+  EXPECT_NEAR(precision_of(images, {0.5}, Precision::voc07), expected["voc07"], 1e-6);
+}
+
+TEST(AveragePrecision, AsPycocotoolsOnAFewImages) {
+  compare(std::filesystem::path(QUASAR_SOURCE_DIR) / "tests/unit/eval/boxes.json");
+}
+
+// tests/peers/coco.sh names fresh cases.
+TEST(AveragePrecision, AsPycocotoolsOnGivenCases) {
+  const char* folder = std::getenv("QUASAR_BOXES");
+  if (folder == nullptr) GTEST_SKIP() << "QUASAR_BOXES names no folder";
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    SCOPED_TRACE(entry.path().string());
+    compare(entry.path());
+    ++count;
+  }
+  EXPECT_GT(count, 0U);
+}
+
+TEST(AveragePrecision, ByHand) {
+  const data::Boxes objects{{0, 0, 10, 10, 1}, {20, 0, 30, 10, 1}};
+  // Right, wrong, right: precision 1 up to recall 1/2, then 2/3.
+  const std::vector<Detection> found{{0, 0, 10, 10, 0.9, 1}, {50, 0, 60, 10, 0.8, 1}, {20, 0, 30, 10, 0.7, 1}};
+  const std::vector<Part> parts{match(found, objects, std::vector{0.5}, Precision::voc)};
+  const uint32_t once[] = {1};
+  EXPECT_NEAR(average_precision(parts, 1, Precision::voc)->value(once), 0.5 + 0.5 * 2 / 3, 1e-12);
+  EXPECT_NEAR(average_precision(parts, 1, Precision::coco)->value(once), (51 + 50 * 2.0 / 3) / 101, 1e-12);
+  // Of a class that has objects and no detections, 0; detections of a class without objects do not count.
+  const std::vector<Part> none{match({}, objects, std::vector{0.5}, Precision::coco)};
+  EXPECT_EQ(average_precision(none, 1, Precision::coco)->value(once), 0);
+  const std::vector<Part> strange{match(std::vector<Detection>{{0, 0, 1, 1, 1, 7}}, {}, std::vector{0.5}, Precision::coco)};
+  EXPECT_EQ(average_precision(strange, 1, Precision::coco)->value(once), 0);
+}
+
+TEST(Suppression, DropsWhatOverlapsABetterOneOfItsClass) {
+  const std::vector<Detection> found{
+      {0, 0, 10, 10, 0.5, 1}, {1, 0, 11, 10, 0.9, 1}, {1, 0, 11, 10, 0.7, 2}, {0, 0, 10, 10, 0.01, 3}};
+  const auto taken = selected(found, {0.05, 0.45, 100});
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[0].score, 0.9);
+  EXPECT_EQ(taken[1].label, 2);
+  EXPECT_EQ(selected(found, {0.05, 0.45, 1}).size(), 1U);
+  EXPECT_NEAR(iou(found[0], found[1]), 9.0 / 11, 1e-12);
+}
+
+std::vector<Detection> decode(const Json& words, const std::vector<float>& values, const Layout& layout) {
+  return make_decoder(words)->decode(values, layout);
+}
+
+void expect_box(const Detection& one, double left, double top, double right, double bottom, double score, int64_t label) {
+  EXPECT_NEAR(one.left, left, 1e-4);
+  EXPECT_NEAR(one.top, top, 1e-4);
+  EXPECT_NEAR(one.right, right, 1e-4);
+  EXPECT_NEAR(one.bottom, bottom, 1e-4);
+  EXPECT_NEAR(one.score, score, 1e-6);
+  EXPECT_EQ(one.label, label);
+}
+
+const std::vector<Shape> picture{{1, 3, 64, 128}};
+
+TEST(Decoders, FastestDet) {
+  // Two classes, a grid of 1 x 2; the second cell holds an object in its middle, half as wide and as high as the picture.
+  const std::vector<float> values{0, 0.8F, 0, 0.5493061443F, 0, 0, 0, 0, 0, 0, 0.1F, 0.2F, 0.9F, 0.6F};
+  const auto found = decode("fastestdet", values, {{{1, 7, 1, 2}}, picture});
+  ASSERT_EQ(found.size(), 1U);
+  const double x = 1.5 / 2 * 128;  // tanh(0.5493) = 1/2
+  expect_box(found[0], x - 32, -16, x + 32, 16, std::pow(0.8, 0.6) * std::pow(0.6, 0.4), 1);
+}
+
+TEST(Decoders, YoloV5AndV8) {
+  const std::vector<float> five{10, 20, 4, 6, 0.5F, 0.1F, 0.8F, 1, 1, 1, 1, 0, 1, 1};
+  const auto found = decode("yolov5", five, {{{1, 2, 7}}, picture});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], 8, 17, 12, 23, 0.4, 1);
+  // The same box and another, fields first.
+  const std::vector<float> eight{10, 50, 20, 50, 4, 10, 6, 10, 0.1F, 0.7F, 0.4F, 0};
+  const auto two = decode("YOLOv8", eight, {{{1, 6, 2}}, picture});
+  ASSERT_EQ(two.size(), 2U);
+  expect_box(two[0], 45, 45, 55, 55, 0.7, 0);
+  expect_box(two[1], 8, 17, 12, 23, 0.4, 1);
+}
+
+TEST(Decoders, YoloV3TakesChannelsFirstAndLast) {
+  // One anchor of 16 x 8 pixels, one class, a grid of 1 x 2 on 64 x 128 pixels.
+  std::vector<float> first(12), last(12);
+  for (int cell = 0; cell < 2; ++cell) {
+    const float fields[] = {0, 0, std::log(2.0F), 0, cell == 0 ? -20.0F : 0.0F, 3};
+    for (int f = 0; f < 6; ++f) {
+      first[static_cast<size_t>(f * 2 + cell)] = fields[f];
+      last[static_cast<size_t>(cell * 6 + f)] = fields[f];
+    }
+  }
+  const Json words{{"name", "yolov3"}, {"anchors", {16, 8}}};
+  for (const auto& [values, shape] : {std::pair{first, Shape{1, 6, 1, 2}}, std::pair{last, Shape{1, 1, 2, 6}}}) {
+    const auto found = decode(words, values, {{shape}, picture});
+    ASSERT_EQ(found.size(), 1U) << to_string(shape);
+    expect_box(found[0], 96 - 16, 32 - 4, 96 + 16, 32 + 4, 0.5 * sigmoid(3), 0);
+  }
+}
+
+TEST(Decoders, SsdTakesProbabilitiesOrLabelsAndScores) {
+  const std::vector<float> probabilities{0.5F, 0.25F, 0.75F, 0.5F, 0,     0,    0.1F, 0.1F,  // boxes, shares of the picture
+                                         0.1F, 0.2F,  0.7F,  0.9F, 0.06F, 0.04F};
+  const auto found = decode("ssd", probabilities, {{{1, 2, 4}, {1, 2, 3}}, picture});
+  ASSERT_EQ(found.size(), 2U);
+  expect_box(found[0], 64, 16, 96, 32, 0.7, 1);
+  expect_box(found[1], 0, 0, 12.8, 6.4, 0.06, 0);
+  const std::vector<float> labels{8, 4, 16, 12, 2, 0.7F};
+  const auto one = decode({{"name", "ssd"}, {"normalized", false}, {"corners", "yxyx"}, {"background", -1}}, labels,
+                          {{{1, 1, 4}, {1, 1}, {1, 1}}, picture});
+  ASSERT_EQ(one.size(), 1U);
+  expect_box(one[0], 4, 8, 12, 16, 0.7, 2);
+}
+
+TEST(Decoders, OtherShapesAndOptionsAreRefused) {
+  for (const auto& name : decoders::table().names()) {
+    try {
+      decode(name, std::vector<float>(8), {{{1, 8}}, picture});
+      FAIL() << name;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(name), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("[1,8]"), std::string::npos) << e.what();
+    }
+    EXPECT_FALSE(decoders::table().find(name).second.help.empty());
+  }
+  EXPECT_THROW(make_decoder("yolov99"), Error);
+  EXPECT_THROW(make_decoder(3), Error);
+  EXPECT_THROW(make_decoder(Json{{"name", "yolov5"}, {"threshold", 1}}), Error);
+  EXPECT_THROW(make_decoder(Json{{"name", "yolov3"}, {"anchors", {1, -2}}}), Error);
+}
+
+}  // namespace
+}  // namespace quasar::eval

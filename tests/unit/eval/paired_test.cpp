@@ -1,0 +1,52 @@
+#include "quasar/eval/paired.hpp"
+
+#include <gtest/gtest.h>
+
+namespace quasar::eval {
+namespace {
+
+TEST(McNemar, IsTheTwoSidedBinomialTest) {
+  EXPECT_EQ(mcnemar(0, 0), 1);
+  EXPECT_EQ(mcnemar(5, 5), 1);
+  EXPECT_NEAR(mcnemar(1, 9), 2.0 * 11 / 1024, 1e-12);
+  EXPECT_NEAR(mcnemar(6, 0), 2.0 / 64, 1e-12);
+  EXPECT_EQ(mcnemar(3, 8), mcnemar(8, 3));
+  // scipy.stats.binomtest(450, 1000).pvalue
+  EXPECT_NEAR(mcnemar(450, 550), 0.001730536, 1e-8);
+}
+
+Score values(std::vector<double> per_sample) {
+  Score out;
+  out.per_sample = std::move(per_sample);
+  return out;
+}
+
+TEST(Against, CountsOnlyAnswersToLabels) {
+  const Scores reference{{"top1", values({1, 1, 0, 1})}, {"L2", values({0, 0, 0, 0})}, {"agreement", values({1, 1, 1, 1})}};
+  const Scores candidate{{"top1", values({0, 0, 1, 1})}, {"L2", values({1, 2, 3, 4})}, {"agreement", values({0, 0, 0, 1})}};
+  const Json found = against(reference, candidate);
+  ASSERT_EQ(found.size(), 1U) << found;
+  EXPECT_EQ(found["top1"]["lost"], 2);
+  EXPECT_EQ(found["top1"]["gained"], 1);
+  EXPECT_EQ(found["top1"]["p"], 1);
+  EXPECT_EQ(against(reference, {{"top1", values({})}}), Json::object());
+}
+
+TEST(Difference, IsPaired) {
+  // Far apart from sample to sample, and always 0.1 from each other: only the pairing sees that.
+  std::vector<double> best, rival;
+  for (int i = 0; i < 50; ++i) {
+    best.push_back(i % 7 * 100.0);
+    rival.push_back(best.back() + 0.1 + 0.01 * (i % 3));
+  }
+  const auto [value, low, high] = difference(best, rival);
+  EXPECT_NEAR(value, 0.11, 0.01);
+  EXPECT_GT(low, 0.1);
+  EXPECT_LT(high, 0.12);
+  const auto none = difference(best, best);
+  EXPECT_EQ(none.low, 0);
+  EXPECT_EQ(none.high, 0);
+}
+
+}  // namespace
+}  // namespace quasar::eval

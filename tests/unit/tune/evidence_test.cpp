@@ -1,0 +1,79 @@
+#include "quasar/tune/evidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/base/rng.hpp"
+
+namespace quasar::tune {
+namespace {
+
+eval::Scores scored(double shift, double noise, uint64_t seed) {
+  Rng rng(seed);
+  eval::Score score;
+  for (int i = 0; i < 60; ++i) score.per_sample.push_back(i % 9 + shift + noise * rng.normal());
+  return {{"L2", score}};
+}
+
+struct Evidence : testing::Test {
+  void SetUp() override {
+    job.goals.objectives = {{"L2", search::Direction::minimize}};
+    job.metrics = {"L2"};
+    book.keep(4, scored(0, 0, 1), 4.0, {});
+    book.keep(7, scored(0.01, 0.2, 2), 4.01, {});  // as good, but for noise
+    book.keep(9, scored(1, 0.1, 3), 5.0, {});      // clearly worse
+    winner.trial.number = 4;
+  }
+  Job job;
+  ScoreBook book;
+  Winner winner;
+};
+
+TEST_F(Evidence, NamesTheCandidatesWithinNoise) {
+  const Json rivals = rivals_of(book, job, winner);
+  ASSERT_EQ(rivals.size(), 2U);
+  EXPECT_EQ(rivals[0]["trial"], 7);
+  EXPECT_EQ(rivals[0]["within_noise"], true);
+  EXPECT_EQ(rivals[1]["trial"], 9);
+  EXPECT_EQ(rivals[1]["within_noise"], false);
+  EXPECT_NEAR(rivals[1]["difference"]["value"].get<double>(), 1, 0.1);
+  const std::string warning = noise_warning(rivals, winner, "L2");
+  EXPECT_NE(warning.find("between trial 4, the best, and trial 7 is within noise (L2 differs by"), std::string::npos) << warning;
+}
+
+TEST_F(Evidence, IsSilentWhenTheBestIsClear) {
+  winner.trial.number = 9;
+  ScoreBook clear;
+  clear.keep(9, scored(0, 0, 1), 4, {});
+  clear.keep(3, scored(1, 0.1, 2), 5, {});
+  EXPECT_EQ(noise_warning(rivals_of(clear, job, winner), winner, "L2"), "");
+}
+
+TEST_F(Evidence, IsForSearchesOfOneMetricOnly) {
+  job.goals.objectives.push_back({"bytes", search::Direction::minimize});
+  EXPECT_TRUE(rivals_of(book, job, winner).empty());
+  job.goals.objectives = {{"bytes", search::Direction::minimize}};
+  EXPECT_TRUE(rivals_of(book, job, winner).empty());
+  job.goals.objectives = {{"L2", search::Direction::minimize}};
+  job.criterion = AccuracyCriterion();
+  EXPECT_TRUE(rivals_of(book, job, winner).empty());
+  job.criterion.reset();
+  winner.trial.number = 99;  // of an earlier run: its values are not known
+  EXPECT_TRUE(rivals_of(book, job, winner).empty());
+}
+
+TEST(ScoreBook, KeepsTheValuesOfTheBestTrials) {
+  ScoreBook book;
+  for (int64_t trial = 0; trial < 20; ++trial) book.keep(trial, scored(static_cast<double>(trial), 0, 1), 20.0 - trial, {});
+  EXPECT_TRUE(book.by_sample(19).has_value());
+  EXPECT_FALSE(book.by_sample(3).has_value());
+  EXPECT_TRUE(book.find(3).has_value());
+  const auto runners = book.front_runners("L2");
+  ASSERT_EQ(runners.size(), 6U);
+  EXPECT_EQ(runners[0].trial, 19);
+  EXPECT_EQ(runners[5].trial, 14);
+  book.keep(19, scored(0, 0, 1), 30, {});  // scored again: not twice in the list
+  EXPECT_EQ(book.front_runners("L2")[0].trial, 18);
+}
+
+}  // namespace
+}  // namespace quasar::tune
