@@ -2,6 +2,9 @@
 // to its table under a name for as long as the guest lives.
 #pragma once
 
+#include <functional>
+
+#include "quasar/base/plugin.hpp"
 #include "quasar/search/trial.hpp"
 #include "values.hpp"
 
@@ -19,9 +22,24 @@ class TrialList {
   std::vector<py::object> ended_;
 };
 
-void bind_guests(py::module_& module);
+// A guest of any table, as Python holds it.
+struct Visitor {
+  virtual ~Visitor() = default;
+};
+template <class T>
+struct VisitorOf final : Visitor {
+  VisitorOf(const Table<T>& table, const std::string& name, Entry<T> entry) : guest(table, name, std::move(entry)) {}
+  Guest<T> guest;
+};
 
-// Raised through a Python strategy when no further trial may start.
-py::object search_over();
+template <class T>
+std::unique_ptr<Visitor> visitor(const Table<T>& table, const std::string& name,
+                                 std::function<std::unique_ptr<T>(const Options&)> make, std::vector<OptionSpec> options = {}) {
+  return std::make_unique<VisitorOf<T>>(
+      table, name, Entry<T>{.help = "brought by the program", .make = std::move(make), .options = std::move(options)});
+}
+
+void bind_guests(py::module_& module);    // samples in memory, evaluators
+void bind_deciders(py::module_& module);  // samplers, stop conditions, strategies
 
 }  // namespace quasar::python

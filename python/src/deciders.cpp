@@ -1,0 +1,176 @@
+// Samplers, stop conditions and strategies that are Python objects.
+#include <pybind11/stl.h>
+
+#include "guests.hpp"
+#include "quasar/search/sampler.hpp"
+#include "quasar/search/sequence.hpp"
+#include "quasar/search/stop.hpp"
+#include "quasar/tune/strategy.hpp"
+
+namespace quasar::python {
+namespace {
+
+py::object search_over() {
+  return py::module_::import("quasar._core").attr("SearchOver");
+}
+
+class Sampler final : public search::Sampler {
+ public:
+  explicit Sampler(Held object) : object_(std::move(object)), trials_(py::cast(std::make_shared<TrialList>())) {}
+
+  std::optional<search::Point> next(const search::History& history, Rng& rng) override {
+    const py::gil_scoped_acquire lock;
+    const py::list trials = trials_.get().cast<std::shared_ptr<TrialList>>()->of(history.trials);
+    const py::object found = object_.get().attr("_next")(py::cast(history.space), trials, rng.next() >> 1);
+    if (found.is_none()) return std::nullopt;
+    return history.space.encode(to_json(found));
+  }
+
+ private:
+  Held object_;
+  Held trials_;
+};
+
+class StopCondition final : public search::StopCondition {
+ public:
+  explicit StopCondition(Held object) : object_(std::move(object)) {}
+
+  std::optional<std::string> met(const search::Progress& progress) const override {
+    const py::gil_scoped_acquire lock;
+    py::dict facts;
+    facts["running"] = progress.counts.running;
+    facts["complete"] = progress.counts.complete;
+    facts["pruned"] = progress.counts.pruned;
+    facts["failed"] = progress.counts.failed;
+    facts["duplicate"] = progress.counts.duplicates;
+    facts["finished"] = progress.counts.finished();
+    facts["seconds"] = progress.seconds;
+    facts["candidates"] = progress.candidates;
+    facts["best_candidate"] = progress.best_candidate;
+    facts["since_best"] = progress.since_best;
+    const py::object answer = object_.get().attr("_met")(facts);
+    if (answer.is_none()) return std::nullopt;
+    return answer.cast<std::string>();
+  }
+
+ private:
+  Held object_;
+};
+
+// A strategy's hands: it tries configurations, and sees the trials.
+class Bench {
+ public:
+  Bench(const tune::Workbench& bench, const std::string& stage)
+      : bench_(bench),
+        sequence_({.seed = bench.job.seed,
+                   .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+                   .stage = stage,
+                   .listener = bench.listener,
+                   .stop = bench.stop,
+                   .begin = bench.begin},
+                  bench.study, bench.space, tune::conditions_of(bench.job), bench.objective) {}
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  const search::Space& space() const { return bench_.space; }
+  py::object first() const { return to_python(bench_.space.decode(tune::default_point(bench_.space))); }
+
+  py::list evaluate(const py::list& configurations) {
+    std::vector<search::Point> points;
+    for (const auto& words : configurations) points.push_back(bench_.space.encode(to_json(words)));
+    std::vector<search::Trial> trials;
+    try {
+      const py::gil_scoped_release release;
+      trials = sequence_.evaluate(points);
+    } catch (const search::SequenceOver& over) {
+      over_ = over.result;
+      PyErr_SetString(search_over().ptr(), over.result.reason.c_str());
+      throw py::error_already_set();
+    }
+    py::list out;
+    for (const auto& trial : trials) out.append(to_python(trial));
+    return out;
+  }
+
+  py::list trials() const {
+    py::list out;
+    for (const auto& trial : bench_.study.trials()) out.append(to_python(trial));
+    return out;
+  }
+
+  search::RunResult result() const { return over_ ? *over_ : sequence_.finished("the strategy is done"); }
+
+ private:
+  const tune::Workbench& bench_;
+  search::Sequence sequence_;
+  std::optional<search::RunResult> over_;
+};
+
+class Strategy final : public tune::Strategy {
+ public:
+  Strategy(std::string name, Held object) : name_(std::move(name)), object_(std::move(object)) {}
+
+  void check(const tune::Job& job, const tune::Spaces& spaces) const override {
+    if (spaces.each.size() != 1) throw Error("strategy " + name_ + " takes one search_space, not several");
+    tune::condition_words(job);
+  }
+
+  tune::Finding run(const tune::Workbench& bench) const override {
+    Bench hands(bench, name_);
+    tune::Finding finding;
+    {
+      const py::gil_scoped_acquire lock;
+      try {
+        const py::object winner = object_.get().attr("_run")(py::cast(&hands, py::return_value_policy::reference));
+        if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
+      } catch (py::error_already_set& error) {
+        if (!error.matches(search_over())) throw;
+      }
+    }
+    static_cast<search::RunResult&>(finding) = hands.result();
+    if (finding.winner) bench.study.at(*finding.winner);  // there must be one of that number
+    finding.story = {{"strategy", name_}};
+    return finding;
+  }
+
+ private:
+  std::string name_;
+  Held object_;
+};
+
+std::unique_ptr<Visitor> sampler(const std::string& name, const py::object& object) {
+  const Held held(object);
+  return visitor<search::Sampler>(search::samplers::table(), name, [held](const Options&) {
+    const py::gil_scoped_acquire lock;
+    return std::make_unique<Sampler>(held);
+  });
+}
+
+std::unique_ptr<Visitor> stop(const std::string& name, const py::object& object) {
+  const Held held(object);
+  return visitor<search::StopCondition>(search::stop::table(), name,
+                                        [held](const Options&) { return std::make_unique<StopCondition>(held); },
+                                        {{.name = "value", .fallback = nullptr, .help = "anything"}});
+}
+
+std::unique_ptr<Visitor> strategy(const std::string& name, const py::object& object) {
+  const Held held(object);
+  return visitor<tune::Strategy>(tune::strategies::table(), name,
+                                 [held, name](const Options&) { return std::make_unique<Strategy>(name, held); });
+}
+
+}  // namespace
+
+void bind_deciders(py::module_& module) {
+  module.attr("SearchOver") = py::exception<search::SequenceOver>(module, "SearchOver", PyExc_Exception);
+  py::class_<Bench>(module, "Bench")
+      .def_property_readonly("space", &Bench::space, py::return_value_policy::reference)
+      .def("first", &Bench::first)
+      .def("evaluate", &Bench::evaluate)
+      .def("trials", &Bench::trials);
+  module.def("bring_sampler", &sampler);
+  module.def("bring_stop", &stop);
+  module.def("bring_strategy", &strategy);
+}
+
+}  // namespace quasar::python
