@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "quasar/quant/rounding_config.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
@@ -50,10 +51,9 @@ const std::string awq_name = "awq";  // of a transform, and of the rounding that
 
 // Its scales are searched for the weights as they will be rounded.
 TransformUse awq_of(const Json& words, const Rounding& rounding) {
-  Json weight = Json::object();
-  for (const char* key : {"weight", "weight_params"}) {
-    if (words.contains(key)) weight[key] = words.at(key);
-  }
+  const Scheme scheme = parse_scheme(words, "weight");
+  Json weight = scheme_words(scheme);
+  weight["data_type"] = name_of(scheme.type);
   return {awq_name,
           {{"weight", weight}, {"alpha", rounding.options.at("alpha")}, {"data_size", rounding.options.at("data_size")}}};
 }

@@ -53,7 +53,8 @@ TEST(RoundingConfig, EveryParameterOfTheSeedsIsKnown) {
       EXPECT_EQ(one.inert.at(name), value) << name;
       EXPECT_EQ(notes_on_inert_options({{group, {{name, value}}}}).size(), 1U) << name;
     }
-    for (const auto& [name, value] : Json{{"data_size", 7}, {"update_bias", false}, {"damping", 3}}.items()) {
+    const Json acting{{"data_size", 7}, {"update_bias", false}, {"damping", 3}};
+    for (const auto& [name, value] : acting.items()) {
       EXPECT_NE(parse_config({{"algorithms", method}, {group, {{name, value}}}}).rounding.options, plain.options) << name;
       EXPECT_TRUE(notes_on_inert_options({{group, {{name, value}}}}).empty()) << name;
     }

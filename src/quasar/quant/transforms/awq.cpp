@@ -72,9 +72,9 @@ class Awq final : public Transform {
 
  private:
   static Scheme scheme_of(const Json& words) {
-    Scheme scheme = parse_scheme(
-        words.is_null() ? Json{{"weight", "UInt4Spec"}, {"weight_params", {{"quant_granularity", "Group"}}}} : words, "weight");
-    if (!words.is_null() && words.contains("range_options")) scheme.range_options = words.at("range_options");
+    Json params = words;
+    if (params.is_null()) params = {{"data_type", "UInt4"}, {"symmetric", false}, {"quant_granularity", "Group"}};
+    Scheme scheme = parse_scheme({{"weight_params", params}}, "weight");
     check_method_options(scheme, "awq");
     return scheme;
   }
@@ -217,7 +217,7 @@ Entry<Transform> awq() {
       .make = make_as<Awq, Transform>,
       .options = {{.name = "weight",
                    .fallback = nullptr,
-                   .help = "how weights will be quantized: {weight, weight_params}; 4 bits in groups of 32 when left out"},
+                   .help = "how weights will be quantized, as weight_params; 4 bits in groups of 32 when left out"},
                   {.name = "alpha", .fallback = nullptr, .help = "the exponent; searched when left out", .low = 0, .high = 1},
                   {.name = "data_size", .fallback = nullptr, .help = "calibration samples used; all when left out", .low = 1}}};
 }
