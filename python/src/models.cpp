@@ -98,15 +98,15 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
 }
 
 py::dict evaluate(const std::string& model, const std::string& reference, const py::object& data,
-                  const std::vector<std::string>& metrics, bool latency) {
-  const Json words = to_json(data);
+                  const std::vector<std::string>& metrics, bool latency, const py::object& decoder) {
+  const Json words = to_json(data), heads = to_json(decoder);
   const Json facts = unlocked([&] {
     const graph::Model candidate = graph::load(model);
     const graph::Model original = reference.empty() ? candidate : graph::load(reference);
     const auto samples = data::open(words, original.inputs, std::filesystem::current_path());
     std::vector<std::string> names;
-    for (const auto& name : metrics) names.push_back(eval::metrics::table().resolve(name));
-    const eval::Evaluator evaluator(original, samples, {.metrics = names});
+    for (const auto& name : metrics) names.push_back(eval::metric_text(name));
+    const eval::Evaluator evaluator(original, samples, {.metrics = names, .decoder = heads});
     const eval::Scores scores = reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
     Json out{{"metrics", Json::object()}, {"bytes", std::filesystem::file_size(model)}};
     for (const auto& [name, score] : scores)
