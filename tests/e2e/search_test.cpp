@@ -465,7 +465,7 @@ TEST_F(Search, OneOfSeveralStudiesIsChosenByName) {
 
 TEST_F(Search, MistakesGetOneClearMessage) {
   const std::vector<Mistake> mistakes{
-      {"n_trails: 5\n", "did you mean 'n_trials'? known: n_trials"},
+      {"n_trails: 5\n", "did you mean 'n_trials'?; known: n_trials and "},
       {"n_trials: many\n", "a whole number"},
       {"search_metric: L3\n", "did you mean"},
       {"search_metric: {name: topk, n: 3}\n", "unknown option 'n'"},

@@ -13,8 +13,7 @@ constexpr size_t most_near = 5;
 }  // namespace
 
 std::string known_names(std::string_view name, std::vector<std::string> candidates) {
-  const std::string hint = did_you_mean(name, candidates);
-  const std::string begin = hint.empty() ? "; known: " : hint + " known: ";
+  const std::string begin = did_you_mean(name, candidates) + "; known: ";
   if (candidates.size() <= few) return begin + joined(candidates);
   std::vector<std::string> near;
   while (near.size() < most_near) {
