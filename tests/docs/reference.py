@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 reference = {"readers": "data.md", "metrics": "metrics.md", "decoders": "metrics.md", "ranges": "calibration.md", "samplers": "samplers.md",
-             "pruners": "pruning.md", "strategies": "tuning.md", "rounding": "rounding.md"}
+             "pruners": "pruning.md", "rounding": "rounding.md"}
 with_options = {"readers", "metrics", "decoders"}
 program, docs = sys.argv[1], pathlib.Path(sys.argv[2], "docs")
 missing = []
