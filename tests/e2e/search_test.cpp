@@ -471,7 +471,6 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"search_metric: {name: topk, n: 3}\n", "unknown option 'n'"},
       {"search_metric: mAP\n", "needs a decoder"},
       {"decoder: yolov99\n", "unknown decoder 'yolov99'"},
-      {"output_weights: {nowhere: 1}\n", "no output of the model"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},
       {"search_algo: PartialFixed\n", "not yet supported"},

@@ -80,13 +80,12 @@ class Decoder {
     return true;
   }
 
-  // As PIL: white minus what cyan and black take; Adobe's files hold the complements.
-  Image from_cmyk(const Image& image) const {
+  // As PIL: white minus what cyan and black take; the files hold the complements, which is Adobe's convention.
+  static Image from_cmyk(const Image& image) {
     Image out{image.width, image.height, 3, std::vector<uint8_t>(image.width * image.height * 3)};
-    const bool complement = info_.saw_Adobe_marker != FALSE;
     for (size_t i = 0; i < image.width * image.height; ++i) {
       uint32_t c[4];
-      for (size_t k = 0; k < 4; ++k) c[k] = complement ? 255U - image.pixels[4 * i + k] : image.pixels[4 * i + k];
+      for (size_t k = 0; k < 4; ++k) c[k] = 255U - image.pixels[4 * i + k];
       const uint32_t white = 255 - c[3];
       for (size_t k = 0; k < 3; ++k) {
         const uint32_t product = c[k] * white + 128, taken = ((product >> 8) + product) >> 8;

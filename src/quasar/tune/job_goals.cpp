@@ -91,6 +91,10 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   if (job.metrics.empty()) job.metrics = {"L2"};
   job.decoder = keys.json("decoder");
   if (!job.decoder.is_null()) eval::make_decoder(job.decoder);  // checks it
+  for (const auto& metric : job.metrics) {
+    if (job.decoder.is_null() && !is_own(job.goals, metric) && eval::make_metric(metric)->needs_decoder())
+      throw Error("metric '" + metric + "' needs a decoder: " + joined(eval::decoders::table().names()));
+  }
   job.output_weights = keys.json("output_weights");
   for (const auto& metric : strategy.metrics()) {
     if (std::ranges::find(job.metrics, metric) == job.metrics.end()) job.metrics.push_back(metric);

@@ -89,7 +89,7 @@ struct ImagesReader : testing::Test {
   }
   DatasetPtr open_with(const Json& options, Shape shape = {1, 3, -1, -1}, DataType type = DataType::float32) const {
     Json all{{"reader", "images"}, {"path", folder.path().string()}};
-    all.update(options);
+    if (options.is_object()) all.update(options);
     return open(all, {input_of("x", type, std::move(shape))});
   }
   static double farthest(const Tensor& found, const Tensor& wanted) {

@@ -33,19 +33,37 @@ TEST(Against, CountsOnlyAnswersToLabels) {
 }
 
 TEST(Difference, IsPaired) {
-  // Far apart from sample to sample, and always 0.1 from each other: only the pairing sees that.
-  std::vector<double> best, rival;
+  // Far apart from sample to sample, and always about 0.1 from each other: only the pairing sees that.
+  Score best, rival;
   for (int i = 0; i < 50; ++i) {
-    best.push_back(i % 7 * 100.0);
-    rival.push_back(best.back() + 0.1 + 0.01 * (i % 3));
+    best.per_sample.push_back(i % 7 * 100.0);
+    rival.per_sample.push_back(best.per_sample.back() + 0.1 + 0.01 * (i % 3));
+    best.value += best.per_sample.back() / 50;
+    rival.value += rival.per_sample.back() / 50;
   }
-  const auto [value, low, high] = difference(best, rival);
-  EXPECT_NEAR(value, 0.11, 0.01);
-  EXPECT_GT(low, 0.1);
-  EXPECT_LT(high, 0.12);
+  const auto found = difference(best, rival);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NEAR(found->value, 0.11, 0.01);
+  EXPECT_GT(found->low, 0.1);
+  EXPECT_LT(found->high, 0.12);
   const auto none = difference(best, best);
-  EXPECT_EQ(none.low, 0);
-  EXPECT_EQ(none.high, 0);
+  EXPECT_EQ(none->low, 0);
+  EXPECT_EQ(none->high, 0);
+}
+
+TEST(Difference, OfMetricsThatAreNoMeansIsOfTheirResampledValues) {
+  Score best, rival;
+  best.value = 0.8;
+  rival.value = 0.7;
+  EXPECT_FALSE(difference(best, rival).has_value());
+  for (int i = 0; i < 200; ++i) {
+    best.resampled.push_back(0.8 + 0.001 * (i % 100));
+    rival.resampled.push_back(best.resampled.back() - 0.1 - 0.0001 * (i % 10));
+  }
+  const auto found = difference(best, rival);
+  EXPECT_NEAR(found->value, -0.1, 1e-9);
+  EXPECT_LT(found->high, -0.0999);
+  EXPECT_GT(found->low, -0.102);
 }
 
 }  // namespace
