@@ -100,7 +100,7 @@ class Study:
     """Trials towards one goal, in a database that Optuna opens too.
 
     Study("out") opens the study of a search's output folder; Study("study.db", directions=["minimize"]) makes one (or continues it)
-    for a search of your own:
+    for a search of your own. A study belongs to one process, and to one object in it, as long as that lives:
 
     >>> study = quasar.Study("memory", directions=["minimize"])
     >>> trial = study.ask(space, sampler="TPE")

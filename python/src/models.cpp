@@ -104,9 +104,11 @@ py::dict evaluate(const std::string& model, const std::string& reference, const 
     const graph::Model candidate = graph::load(model);
     const graph::Model original = reference.empty() ? candidate : graph::load(reference);
     const auto samples = data::open(words, original.inputs, std::filesystem::current_path());
-    std::vector<std::string> names;
-    for (const auto& name : metrics) names.push_back(eval::metric_text(name));
-    const eval::Evaluator evaluator(original, samples, {.metrics = names, .decoder = heads});
+    eval::EvaluatorOptions options;
+    options.metrics.clear();
+    for (const auto& name : metrics) options.metrics.push_back(eval::metric_text(name));
+    options.decoder = heads;
+    const eval::Evaluator evaluator(original, samples, options);
     const eval::Scores scores = reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
     Json out{{"metrics", Json::object()}, {"bytes", std::filesystem::file_size(model)}};
     for (const auto& [name, score] : scores)
@@ -127,7 +129,7 @@ py::dict evaluate(const std::string& model, const std::string& reference, const 
 py::dict inspect(const std::string& model, const std::string& target, const py::object& calibration) {
   const Json data = to_json(calibration);
   const Json facts = unlocked([&] {
-    Json out = tune::inspect(model, target);
+    Json out = tune::inspect({.model = model, .target = target});
     if (!data.is_null()) out["examination"] = tune::examine(model, data);
     return out;
   });

@@ -329,6 +329,9 @@ class Studies(Case):
         self.assertEqual(failed.state, "failed")
         with self.assertRaisesRegex(quasar.QuasarError, "has ended already"):
             study.tell(failed, 1)
+        with self.assertRaisesRegex(quasar.QuasarError, "in use"):  # one Study object at a time
+            quasar.Study("study.db")
+        del study, trial, failed
         again = quasar.Study("study.db")
         self.assertEqual((len(again.trials), again.directions), (31, ["minimize"]))
         with self.assertRaises(FileNotFoundError):

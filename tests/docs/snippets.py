@@ -58,7 +58,7 @@ def main(program, source, document):
             if kind.startswith("yaml"):
                 (folder / kind.split("=", 1)[1]).write_text(content)
                 continue
-            command = ["bash", "-euo", "pipefail", "-c", content] if kind.startswith("sh") else [sys.executable, "-c", content]
+            command = ["bash", "-eu", "-c", content] if kind.startswith("sh") else [sys.executable, "-c", content]
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
             wanted = int((re.search(r"exit=(\d+)", more) or [0, 0])[1])
             if done.returncode != wanted:

@@ -46,6 +46,11 @@ TEST(Commands, EverySchemeQuantizesTheDemo) {
     const std::string name = scheme["name"], path = (folder.path() / "q.onnx").string();
     const Ran ran =
         run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme " + name + " --calib " + digits("calibration.npz"));
+    if (name.ends_with("disable_last_matmul")) {  // the demo's only product is the last one
+      EXPECT_EQ(ran.code, 1);
+      EXPECT_NE(ran.err.find("nothing in this model is quantized"), std::string::npos) << ran.err;
+      continue;
+    }
     ASSERT_EQ(ran.code, 0) << ran.err;
     const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
                            " --metric agreement --json");

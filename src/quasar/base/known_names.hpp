@@ -7,8 +7,8 @@
 
 namespace quasar {
 
-// "; did you mean 'x'?; known: x, y, z": all names where they are few, else those that are near (some, where none is) and how many
-// there are besides.
+// "; did you mean 'x'?; known: x, y, z": all names where they are few, else those that are near (some, where none is) and how
+// many there are besides.
 std::string known_names(std::string_view name, std::vector<std::string> candidates);
 
 }  // namespace quasar

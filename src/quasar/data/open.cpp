@@ -9,7 +9,7 @@ namespace fs = std::filesystem;
 
 bool has_file(const fs::path& folder, const std::string& extension) {
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (normalized(entry.path().extension().string()) == extension) return true;
+    if (normalized(entry.path().extension().string()) == normalized(extension)) return true;
   }
   return false;
 }

@@ -133,11 +133,12 @@ class PrecisionPool : public Pool {
   }
 
   static double sampled(const std::vector<Point>& curve, int steps) {
-    const double step = 1.0 / steps;
+    // As pycocotools and the VOC devkit write them: 0.01 k and k / 10 differ in the last bit, and recalls are such fractions.
+    const auto recall_at = [steps](int i) { return steps == 10 ? i / 10.0 : i * (1.0 / steps); };
     double total = 0;
     size_t at = 0;
     for (int i = 0; i <= steps; ++i) {
-      const double recall = i == steps ? 1.0 : i * step;
+      const double recall = i == steps ? 1.0 : recall_at(i);
       while (at < curve.size() && curve[at].recall < recall) ++at;
       if (at == curve.size()) break;
       total += curve[at].precision;

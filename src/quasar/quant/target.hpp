@@ -30,7 +30,8 @@ class Target {
   virtual bool fuses(const graph::Node& /*producer*/, const graph::Node& /*activation*/) const { return true; }
   // Whether an operator of this kind computes as fast in float: it is left so where only float nodes read its result.
   virtual bool cheap_in_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
-  // Whether the integer kernel of a weighted sum can write floats: no pair stands behind it where only float nodes read its result.
+  // Whether the integer kernel of a weighted sum can write floats: no pair stands behind it where only float nodes read its
+  // result.
   virtual bool writes_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
   // The type in which a value is stored that `readers` inputs read; of the wanted width, the zero point moves with it.
   virtual DataType activation_type(DataType wanted, size_t readers) const = 0;

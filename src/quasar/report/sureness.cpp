@@ -15,10 +15,10 @@ std::string on_answers(const std::string& metric, const Json& facts, const std::
   constexpr double unlikely = 0.05;
   const double p = facts.value("p", 1.0);
   const size_t lost = facts.value("lost", size_t{0}), gained = facts.value("gained", size_t{0});
-  const std::string text = metric + samples + ": against float " + std::to_string(lost) + " lost, " + std::to_string(gained) +
-                           " gained (McNemar's exact p = " + number(p) + ": ";
-  if (p >= unlikely) return text + "could be chance)";
-  return text + (lost > gained ? "worse than float)" : "better than float)");
+  const std::string text = metric + samples + ": " + std::to_string(lost) + " lost, " + std::to_string(gained) +
+                           " gained against float (McNemar p = " + number(p);
+  if (p >= unlikely) return text + ": chance?)";
+  return text + (lost > gained ? ": worse)" : ": better)");
 }
 
 }  // namespace

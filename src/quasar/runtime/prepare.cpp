@@ -38,11 +38,14 @@ void strip_imports(graph::Model& model, const graph::Model& original) {
 
 // In float32, and of an opset whose operators can be quantized.
 graph::Model modern(const graph::Model& given) {
-  graph::Model model = graph::half_to_float(given);
+  const graph::Model model = graph::half_to_float(given);
   if (const std::string why = graph::obstacle(model); !why.empty()) throw Error(why);
   const int64_t opset = model.opset();
-  if (opset > 0 && opset < oldest_opset) model = graph::raise_opset(std::move(model), oldest_opset);
-  return model;
+  if (opset == 0 || opset >= oldest_opset) return model;
+  graph::Model raised = graph::raise_opset(model, oldest_opset);
+  raised.inputs = model.inputs;
+  raised.outputs = model.outputs;
+  return raised;
 }
 
 }  // namespace

@@ -55,7 +55,11 @@ Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
   out.SetInterOpNumThreads(1);
   out.SetExecutionMode(ORT_SEQUENTIAL);
   out.AddConfigEntry("session.intra_op.allow_spinning", "0");
-  append_provider(out, options.device);
+  try {
+    append_provider(out, options.device);
+  } catch (const Ort::Exception& e) {
+    throw Error("device " + options.device.name() + " cannot be used: " + shortened(e.what()));
+  }
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());

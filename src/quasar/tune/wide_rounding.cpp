@@ -41,24 +41,25 @@ class WideRounding {
 
   LayerError solve() {
     const std::vector<Target> wanted = residuals_of_nothing();
-    power_ = std::max(varying(wanted), std::numeric_limits<double>::min());
+    power_ = std::max(varying(wanted, absorbs_), std::numeric_limits<double>::min());
     std::vector<int32_t> codes = nearest();
     std::vector<Target> residuals = wanted;
     subtract(codes, residuals);
-    const double before = varying(residuals), diagonal = diagonal_;
+    const double before = varying(residuals, absorbs_), diagonal = diagonal_;
     std::vector<Target> changes = std::move(residuals);
     residuals = wanted;
     subtract({}, residuals);
     for (const size_t sample : samples_) {
       for (size_t i = 0; i < changes[sample].values.size(); i++) changes[sample].values[i] -= residuals[sample].values[i];
     }
-    const double alone = varying(changes);
+    const double variance = std::max(varying(wanted, true), std::numeric_limits<double>::min());
+    const double alone = varying(changes, absorbs_) / variance;
     for (size_t group = 0; group < layer_.groups; group++) {
       for (size_t first = 0; first < layer_.inputs; first += input_.block) solve_block(group, first, diagonal, codes, residuals);
     }
-    const double after = varying(residuals);
+    const double after = varying(residuals, absorbs_);
     if (after < before) keep(codes, residuals);
-    return {layer_.node, before / power_, std::min(before, after) / power_, alone / power_};
+    return {layer_.node, before / power_, std::min(before, after) / power_, alone};
   }
 
  private:
@@ -100,7 +101,7 @@ class WideRounding {
   }
 
   // Mean square over columns, summed over outputs; without the means where the bias will take them up.
-  double varying(const std::vector<Target>& values) const {
+  double varying(const std::vector<Target>& values, bool centred) const {
     double total = 0;
     const auto n = static_cast<double>(std::max<size_t>(columns_, 1));
     for (size_t o = 0; o < layer_.outputs; o++) {
@@ -113,7 +114,7 @@ class WideRounding {
           squares += value * value;
         }
       }
-      total += squares / n - (absorbs_ ? sum / n * sum / n : 0);
+      total += squares / n - (centred ? sum / n * sum / n : 0);
     }
     return total;
   }

@@ -23,9 +23,11 @@ inline Samples random_samples(const graph::Model& model, size_t count) {
         sample.push_back(Tensor::scalar(true));
         continue;
       }
-      std::vector<float> values(count_of(*input.shape));
+      Shape shape = *input.shape;
+      for (auto& size : shape) size = std::max<int64_t>(size, 1);
+      std::vector<float> values(count_of(shape));
       for (auto& value : values) value = normal(random);
-      sample.push_back(Tensor::of(*input.shape, values));
+      sample.push_back(Tensor::of(shape, values));
     }
   }
   return out;

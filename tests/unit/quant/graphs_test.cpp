@@ -260,12 +260,12 @@ TEST(Graphs, OptionalInputsLeftOut) {
   Builder b;
   const auto conv = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
   const auto below = b.node("Clip", {conv, "", b.constant(Tensor::scalar(1.5F))});
-  const auto above = b.node("Clip", {below, b.constant(Tensor::scalar(-1.0F))});
+  const auto above = b.node("Clip", {b.conv(below, 4, 4, 1), b.constant(Tensor::scalar(-1.0F))});
   const auto large =
       b.node("Resize", {above, "", "", b.constant(Tensor::of<int64_t>({4}, {1, 4, 12, 12}))}, {{"mode", std::string("nearest")}});
   const graph::Model model = b.finish({b.node("Conv", {large, b.weights({2, 4, 3, 3}), ""})});
   const Outcome out = quantized_everywhere(model);
-  EXPECT_TRUE(is_quantized(out, "Conv_1") && is_quantized(out, "Clip_0"));
+  EXPECT_TRUE(is_quantized(out, "Conv_2") && is_quantized(out, "Clip_0"));
 }
 
 // Outputs at every stage: behind a layer, between a layer and its activation, behind the activation, twice read.

@@ -68,7 +68,7 @@ size_t check_constants(const graph::Model& quantized, const std::string& what) {
   for (const auto& node : quantized.nodes) {
     const graph::Node* original = before.node(node.name);
     if (original == nullptr || original->op_type != node.op_type) continue;
-    for (size_t input = 0; input < original->inputs.size(); input++) {
+    for (size_t input = 0; input < std::min(original->inputs.size(), node.inputs.size()); input++) {
       const Tensor* floats = demo().initializer(original->inputs[input]);
       const Stored now = stored(node.inputs[input], index);
       if (floats == nullptr || now.codes == nullptr) continue;

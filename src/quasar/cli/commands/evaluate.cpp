@@ -31,12 +31,13 @@ class Evaluate final : public Command {
     const graph::Model model = graph::load(model_);
     const graph::Model reference = reference_.empty() ? model : graph::load(reference_);
     const auto samples = data::open(data_argument(data_), reference.inputs);
-    std::vector<std::string> names;
-    for (const auto& name : metrics_) names.push_back(eval::metric_text(name, "--metric"));
-    const Json decoder = decoder_.empty() ? Json() : parse_yaml(decoder_, "--decoder");
-    const eval::Evaluator evaluator(reference, samples, {.metrics = names, .decoder = decoder});
+    eval::EvaluatorOptions options;
+    options.metrics.clear();
+    for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
+    if (!decoder_.empty()) options.decoder = parse_yaml(decoder_, "--decoder");
+    const eval::Evaluator evaluator(reference, samples, options);
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0);
-    print(names, scores, runtime::latency(model, *samples));
+    print(options.metrics, scores, runtime::latency(model, *samples));
     return exit_done;
   }
 

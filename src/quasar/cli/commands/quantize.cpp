@@ -68,7 +68,8 @@ class Quantize final : public Command {
     return tune::words_of_trial(study_, study_name_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, format_, target_ = "ort_cpu";
+  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, format_,
+      target_ = "ort_cpu";
   int64_t trial_ = -1;
   std::vector<std::string> settings_;
 };
