@@ -52,9 +52,14 @@ for folder in sorted(p for p in pathlib.Path(sys.argv[2]).iterdir() if p.is_dir(
             raw = subprocess.run([sys.argv[1], description, str(size), str(size)], check=True, capture_output=True).stdout
         found = np.frombuffer(raw, np.float32).reshape(-1, 3, size, size)
         assert len(found) == len(files), (len(found), len(files))
-        worst = 0.0
+        worst, different = 0.0, []
         for ours, file in zip(found, files):
             theirs = way(Image.open(file).convert("RGB")).transpose(2, 0, 1).astype(np.float32)
-            worst = max(worst, float(np.abs(ours - theirs).max()))
-        print(f"{folder.name}, {way.__name__}: {len(files)} photographs, greatest difference {worst:.3g}")
-        assert worst <= (0.02 if way is letterbox else 1e-6), (folder, way)  # one photograph in 500 differs by 5 of 255 levels: docs/data.md
+            difference = float(np.abs(ours - theirs).max())
+            worst = max(worst, difference)
+            if difference > 1e-6:
+                different.append(file.name)
+        print(f"{folder.name}, {way.__name__}: {len(files)} photographs, greatest difference {worst:.3g}, different {different}")
+        # Three tall photographs are known to differ by up to 5 of 255 levels: docs/data.md.
+        tall = {"0063.jpg", "0487.jpg", "0563.jpg"}
+        assert worst <= 0.02 and set(different) <= (tall if way is letterbox else set()), (folder, way)
