@@ -1,5 +1,5 @@
 """Models × specifications: does the file run, how far from float, how good, how large, how fast; onnxruntime's own tools beside it.
-usage: PYTHON_WITH_ONNXRUNTIME bench/table.py QUASAR SHARED [MINILM_FOLDER] [--only MODEL] [--samples N]
+usage: PYTHON_WITH_ONNXRUNTIME bench/table.py QUASAR SHARED [MINILM_FOLDER] [--quark PYTHON_OF_QUARK] [--only MODEL] [--samples N]
 MINILM_FOLDER is what bench/export_minilm.py made. Figures come from one run; latency is the median of single runs, one thread."""
 import argparse
 import pathlib
@@ -20,6 +20,9 @@ from ort_static import Samples, models
 SCHEMES = ["A8W8", "A8W8_CHANNEL", "U8S8_CHANNEL", "A16W8", "XINT8", "BF16", "FP16", "W4", "W4A8_CHANNEL", "DYNAMIC"]
 
 
+QUARKS = ["A8W8", "A8W8_CHANNEL", "A16W8", "XINT8", "BF16"]
+
+
 def minilm(folder):
     """-> (model, calibration, evaluation), samples as dictionaries"""
     def load(split):
@@ -30,16 +33,25 @@ def minilm(folder):
     return str(folder / "minilm.onnx"), load("calib"), load("eval")
 
 
-def session(path):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+def session(path, operators=None):
+    def opened(libraries):
+        options = ort.SessionOptions()
+        for library in libraries:
+            options.register_custom_ops_library(library)
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 4
+        return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    try:
+        return opened([])
+    except Exception:
+        if not operators:
+            raise
+    return opened([operators])
 
 
-def outputs(path, samples):
+def outputs(path, samples, operators=None):
     """-> one vector per sample, median milliseconds"""
-    runner, found, times = session(path), [], []
+    runner, found, times = session(path, operators), [], []
     for sample in samples:
         start = time.perf_counter()
         results = runner.run(None, sample)
@@ -48,8 +60,8 @@ def outputs(path, samples):
     return found, 1000 * float(np.median(times))
 
 
-def figures(path, wanted, float_ms, samples, labels):
-    got, ms = outputs(str(path), samples)
+def figures(path, wanted, float_ms, samples, labels, operators=None):
+    got, ms = outputs(str(path), samples, operators)
     distance = float(np.mean([np.linalg.norm(a - b) for a, b in zip(wanted, got)]))
     agreement = float(np.mean([a.argmax() == b.argmax() for a, b in zip(wanted, got)]))
     cosine = float(np.mean([a @ b / (np.linalg.norm(a) * np.linalg.norm(b) + 1e-30) for a, b in zip(wanted, got)]))
@@ -58,8 +70,16 @@ def figures(path, wanted, float_ms, samples, labels):
     return [f"{distance:.4g}", f"{cosine:.4f}", f"{100 * agreement:.1f}", top1, f"{size / 1e6:.2f}", f"{float_ms / ms:.2f}"]
 
 
-def peers(model, calibration, folder):
-    """-> (name, function that writes the model)"""
+def peers(model, calibration, folder, quark):
+    """-> (name, function that writes the model and gives the library of operators that it needs)"""
+    def by_quark(configuration):
+        def write(path):
+            done = subprocess.run([quark, "-B", str(pathlib.Path(__file__).with_name("quark_quantize.py")), model, path, str(folder / "calib.npz"), configuration],
+                                  capture_output=True, text=True, cwd=folder)
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr.strip().split("\n")[-1])
+            return done.stdout.split("OPERATORS")[-1].strip()
+        return write
     def static(per_channel):
         def write(path):
             reader = Samples("", [])
@@ -73,14 +93,15 @@ def peers(model, calibration, folder):
         tool = MatMulNBitsQuantizer(onnx.load(model), block_size=32, is_symmetric=False)
         tool.process()
         tool.model.save_model_to_file(path, False)
-    return [("ort static tensor", static(False)), ("ort static channel", static(True)), ("ort dynamic", dynamic), ("ort nbits", nbits)]
+    quarks = [(f"Quark {name}", by_quark(name)) for name in QUARKS] if quark else []
+    return quarks + [("ort static tensor", static(False)), ("ort static channel", static(True)), ("ort dynamic", dynamic), ("ort nbits", nbits)]
 
 
 def row(*cells):
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def measure(quasar, name, model, calibration, evaluation, labels):
+def measure(quasar, quark, name, model, calibration, evaluation, labels):
     wanted, float_ms = outputs(model, evaluation)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -98,11 +119,11 @@ def measure(quasar, name, model, calibration, evaluation, labels):
                 row(name, scheme, *figures(path, wanted, float_ms, evaluation, labels), f"{seconds:.1f}")
             except Exception as error:
                 row(name, scheme, "does not run: " + str(error)[:80], "", "", "", "", "", f"{seconds:.1f}")
-        for tool, write in peers(model, calibration, folder):
+        for tool, write in peers(model, calibration, folder, quark):
             path, start = folder / "peer.onnx", time.perf_counter()
             try:
-                write(str(path))
-                row(name, tool, *figures(path, wanted, float_ms, evaluation, labels), f"{time.perf_counter() - start:.1f}")
+                operators = write(str(path))
+                row(name, tool, *figures(path, wanted, float_ms, evaluation, labels, operators), f"{time.perf_counter() - start:.1f}")
             except Exception as error:
                 row(name, tool, "fails: " + str(error)[:80], "", "", "", "", "", "")
 
@@ -112,6 +133,7 @@ def main():
     parser.add_argument("quasar")
     parser.add_argument("shared", type=pathlib.Path)
     parser.add_argument("minilm", type=pathlib.Path, nargs="?")
+    parser.add_argument("--quark", help="the Python that has Quark; its seconds count its imports")
     parser.add_argument("--only")
     parser.add_argument("--samples", type=int, default=400)
     options = parser.parse_args()
@@ -126,10 +148,10 @@ def main():
             import inputs
             labels = inputs.load("eval")[1][:options.samples]
         wrap = lambda samples: [{key: s[None]} for s in samples]
-        measure(options.quasar, name, model, wrap(calibration), wrap(evaluation[:options.samples]), labels)
+        measure(options.quasar, options.quark, name, model, wrap(calibration), wrap(evaluation[:options.samples]), labels)
     if options.minilm and options.only in (None, "minilm"):
         model, calibration, evaluation = minilm(options.minilm)
-        measure(options.quasar, "minilm", model, calibration, evaluation[:options.samples], None)
+        measure(options.quasar, options.quark, "minilm", model, calibration, evaluation[:options.samples], None)
 
 
 if __name__ == "__main__":

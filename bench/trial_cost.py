@@ -1,10 +1,11 @@
 """Where the time of one trial goes: building and scoring, against session creation plus pure inference of the same model on one core.
-usage: PYTHON_WITH_ONNXRUNTIME bench/trial_cost.py QUASAR SHARED [repetitions]"""
+usage: PYTHON_WITH_ONNXRUNTIME bench/trial_cost.py QUASAR SHARED [MINILM_FOLDER] [--repetitions N]
+MobileNet, and MiniLM when the folder that export_minilm.py made is named; all evaluation samples."""
+import argparse
 import json
 import pathlib
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 
@@ -14,6 +15,9 @@ import onnxruntime as ort
 from jobs import mobilenet, search
 from quark_a8w8 import SPACE
 
+MINILM_SPACE = {**SPACE, "activation": ["UInt8Spec"], "activation_params": {"symmetric": [False], "calibration_method": ["MinMax", "Percentile"], "only_if": "activation"},
+                "weight_params": {**SPACE["weight_params"], "quant_granularity": ["Tensor", "Channel"]}, "PercentileCandidates": [[99.9, 99.99]]}
+
 
 def pure(model, samples):
     """Session creation plus inference, one thread -> seconds."""
@@ -22,28 +26,43 @@ def pure(model, samples):
     start = time.time()
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     for sample in samples:
-        session.run(None, {"input": sample})
+        session.run(None, sample)
     return time.time() - start
 
 
+def measure(name, quasar, folder, model, space, samples, repetitions, **more):
+    build, score, floor = [], [], []
+    for i in range(repetitions):
+        search(quasar, folder, model, space, f"{name}{i}", n_jobs=2, **more)    # two trials at a time, one core each
+        db = sqlite3.connect(folder / f"{name}{i}" / "auto_search.db")
+        read = lambda key: [json.loads(v) for (v,) in db.execute("select value_json from trial_user_attributes where key = ?", (key,))]
+        build.append(statistics.median(read("build_s")))
+        score.append(statistics.median(read("score_s")))
+        floor.append(pure(str(folder / f"{name}{i}" / "best.onnx"), samples))
+    b, s, f = (statistics.median(x) for x in (build, score, floor))
+    print(f"{name}, {len(samples)} samples: build {b * 1e3:.1f} ms, score {s * 1e3:.1f} ms; session + inference alone {f * 1e3:.1f} ms (medians of {repetitions})")
+    print(f"  trial / floor: {(b + s) / f:.2f}   build / score: {b / s:.4f}", flush=True)
+
+
 def main():
-    quasar, shared = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
-    repetitions = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    parser = argparse.ArgumentParser()
+    parser.add_argument("quasar", type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("shared", type=pathlib.Path)
+    parser.add_argument("minilm", type=pathlib.Path, nargs="?")
+    parser.add_argument("--repetitions", type=int, default=5)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        model = mobilenet(shared, folder)
-        samples = [x.transpose(2, 0, 1)[None].astype(np.float32) / 127.5 - 1 for x in np.load(folder / "eval.npz")["x"]]
-        build, score, floor = [], [], []
-        for i in range(repetitions):
-            search(quasar, folder, model, SPACE, f"run{i}", n_jobs=2)    # two trials at a time, one core each
-            db = sqlite3.connect(folder / f"run{i}" / "auto_search.db")
-            read = lambda key: [json.loads(v) for (v,) in db.execute("select value_json from trial_user_attributes where key = ?", (key,))]
-            build.append(statistics.median(read("build_s")))
-            score.append(statistics.median(read("score_s")))
-            floor.append(pure(str(folder / f"run{i}" / "best.onnx"), samples))
-        b, s, f = (statistics.median(x) for x in (build, score, floor))
-        print(f"build {b * 1e3:.1f} ms, score {s * 1e3:.1f} ms; session + inference alone {f * 1e3:.1f} ms (medians of {repetitions})")
-        print(f"trial / floor: {(b + s) / f:.2f}   build / score: {b / s:.3f}")
+        model = mobilenet(options.shared.resolve(), folder)
+        samples = [{"input": x.transpose(2, 0, 1)[None].astype(np.float32) / 127.5 - 1} for x in np.load(folder / "eval.npz")["x"]]
+        measure("mobilenet", options.quasar, folder, model, SPACE, samples, options.repetitions)
+        if options.minilm:
+            model = str(options.minilm.resolve() / "minilm.onnx")
+            inputs = [i.name for i in ort.InferenceSession(model, providers=["CPUExecutionProvider"]).get_inputs()]
+            arrays = np.load(options.minilm / "eval.npz")
+            samples = [{k: arrays[k][i:i + 1] for k in inputs} for i in range(len(arrays[inputs[0]]))]
+            readers = {f"{split}_data_reader": {"reader": "npz", "path": str(options.minilm.resolve() / f"{split}.npz")} for split in ("calib", "eval")}
+            measure("minilm", options.quasar, folder, model, MINILM_SPACE, samples, options.repetitions, search_metric=["L2", "cos"], **readers)
 
 
 if __name__ == "__main__":

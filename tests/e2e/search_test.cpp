@@ -7,44 +7,13 @@
 #include <set>
 #include <thread>
 
-#include "e2e/program.hpp"
+#include "e2e/search_job.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::e2e {
 namespace {
-namespace fs = std::filesystem;
-
-std::string words(const std::string& space, const std::string& more = "") {
-  return "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
-         ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-         ", labels: label}\nsearch_metric: [L2, top1, agreement]\nsearch_algo: Grid\nsearch_space:\n" + space + more;
-}
-
-const char* const small_space =
-    "  activation: [Int8Spec]\n"
-    "  activation_params: {symmetric: [true, false], calibration_method: [MinMax, Percentile], only_if: activation}\n"
-    "  weight: [Int8Spec]\n"
-    "  weight_params: {quant_granularity: [Tensor, Channel], only_if: weight}\n"
-    "  PercentileCandidates: [[99.9], [99.99, 99.999]]\n";
-
-struct Mistake {
-  std::string change;   // lines added to a good configuration
-  std::string message;  // what standard error must hold
-};
-
-struct Search : testing::Test {
-  TemporaryFolder folder;
-  fs::path config = folder.path() / "search.yaml";
-  fs::path out = folder.path() / "out";
-
-  Ran search(const std::string& text, const std::string& arguments = "") {
-    write_file(config, text);
-    return run("search " + config.string() + " --output-dir " + out.string() + " " + arguments);
-  }
-  Json result() const { return read_json(out / "result.json"); }
-};
 
 TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
   const Ran ran = search(words(small_space,
@@ -72,51 +41,6 @@ TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
     }
     EXPECT_TRUE(dominated || trial.violation() > 0) << trial.number;
   }
-}
-
-TEST_F(Search, TellsHowSureItIs) {
-  ASSERT_EQ(
-      search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: label}\n")).code,
-      0);
-  const Json evidence = result()["best"]["evidence"];
-  for (const char* split : {"against_float", "holdout"}) {
-    ASSERT_EQ(evidence[split].size(), 1U) << evidence;
-    const Json& top1 = evidence[split]["top1"];
-    EXPECT_TRUE(top1["p"] > 0 && top1["p"] <= 1) << top1;
-  }
-  const auto all = result()["best"];
-  const double samples = all["metrics"]["top1"]["samples"], before = result()["baseline"]["metrics"]["top1"]["value"];
-  const double lost = evidence["against_float"]["top1"]["lost"], gained = evidence["against_float"]["top1"]["gained"];
-  EXPECT_NEAR(all["metrics"]["top1"]["value"].get<double>(), before - (lost - gained) / samples, 1e-9);
-  ASSERT_FALSE(evidence["rivals"].empty());
-  EXPECT_NE(evidence["rivals"][0]["trial"], all["trial"]);
-  EXPECT_NE(read_file(out / "report.html").find("McNemar"), std::string::npos);
-  EXPECT_NE(run("report " + out.string() + " --format markdown").out.find("McNemar"), std::string::npos);
-}
-
-TEST_F(Search, SamplesInTwoSetsAreAWarning) {
-  const Ran ran =
-      search("model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
-             ", labels: label, limit: 50}\neval_data_reader: {reader: npz, path: " + digits("calibration.npz") +
-             ", labels: label}\nsearch_algo: Grid\nsearch_space:\n" + small_space);
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.err.find("50 of "), std::string::npos) << ran.err;
-  EXPECT_NE(ran.err.find("are calibration samples too"), std::string::npos) << ran.err;
-  EXPECT_NE(result()["warnings"].dump().find("are calibration samples too"), std::string::npos);
-}
-
-TEST_F(Search, OneLineSplitsOneSource) {
-  const Ran ran =
-      search("model_input: " + digits("digits.onnx") + "\ndata_reader: {reader: npz, path: " + digits("evaluation.npz") +
-             ", labels: label}\nsplit: {calibration: 60, evaluation: 100, holdout: rest}\n" +
-             "search_metric: [{name: F1}, {name: topk, k: 3}]\nsearch_algo: Grid\nsearch_space:\n" + small_space);
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  const Json best = result()["best"];
-  EXPECT_EQ(best["metrics"]["F1"]["samples"], 100);
-  EXPECT_TRUE(best["metrics"].contains("topk(k=3)"));
-  EXPECT_GT(best["holdout"]["F1"]["samples"], 0);
-  EXPECT_EQ(result()["trials"]["pruned"], 0);  // F1 is no mean over samples
-  EXPECT_EQ(ran.err.find("samples too"), std::string::npos) << ran.err;
 }
 
 TEST_F(Search, AConstraintThatNothingKeepsIsAGoalMissed) {
@@ -345,42 +269,6 @@ TEST_F(Search, CandidatesAreListedAndKept) {
   }
 }
 
-TEST_F(Search, HoldoutIsScoredForWinnerAndFloatOnly) {
-  ASSERT_EQ(
-      search(words(small_space, "holdout_data_reader: {reader: npz, path: " + digits("holdout.npz") + ", labels: label}\n")).code,
-      0);
-  const Json holdout = result()["best"]["holdout"];
-  EXPECT_GT(holdout["top1"]["samples"], 100);
-  EXPECT_LT(holdout["top1"]["low"], holdout["top1"]["value"]);
-  EXPECT_EQ(result()["baseline"]["holdout"]["agreement"]["value"], 1.0);
-}
-
-TEST_F(Search, DryRunRunsNothing) {
-  const Ran ran = search(words(small_space, "expected_time_per_config: 0.5\n"), "--dry-run");
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  const Json facts = parse_json(ran.out, "stdout");
-  EXPECT_EQ(facts["space"]["points"], 16);
-  EXPECT_EQ(facts["space"]["invalid"], 0);
-  EXPECT_EQ(facts["space"]["plans"], 8);  // as the search finds: the other 8 are duplicates
-  EXPECT_EQ(facts["expected_s"], 4.0);
-  EXPECT_FALSE(fs::exists(out));
-}
-
-// --dry-run finds what the search would stumble over.
-TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
-  const std::vector<Mistake> mistakes{
-      {"enqueue: [{activation: X}]\n", "activation"},
-      {"search_stop_condition: {patience: abc}\n", "patience"},
-      {"calibration_sampling_size: 100000\n", "100000"},
-  };
-  for (const auto& [change, message] : mistakes) {
-    const Ran ran = search(words(small_space, change), "--dry-run");
-    EXPECT_EQ(ran.code, 1) << change << ran.out;
-    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
-  }
-  EXPECT_EQ(search(words("  exclude: [no_such_node]\n"), "--dry-run").code, 1);
-}
-
 TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
   const std::string arguments = "search --model " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --eval " +
                                 digits("evaluation.npz") + " --preset cpu_int8_search --output-dir " + out.string();
@@ -389,13 +277,6 @@ TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
   EXPECT_EQ(parse_json(dry.out, "stdout")["space"]["calibrations"], 10);
   ASSERT_EQ(run(arguments).code, 0);
   EXPECT_TRUE(result()["best"]["metrics"].contains("L2"));
-}
-
-TEST_F(Search, QuantizingNothingNeverWins) {
-  const Ran ran = search(words("  activation: [Int8Spec]\n  exclude: [null, [{regex: \".*\"}]]\n"));
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(result()["trials"]["failed"], 1);
-  EXPECT_GT(result()["best"]["operators"]["quantized"], 0);
 }
 
 TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {
@@ -421,27 +302,6 @@ TEST_F(Search, AnEnqueuedConfigurationMayBePartial) {
 }
 
 // Paths in a file start from its folder; what is typed starts where it is typed.
-TEST_F(Search, PathsOfTheCommandLineStartInTheWorkingDirectory) {
-  const fs::path here = folder.path() / "here", there = folder.path() / "there";
-  fs::create_directories(here);
-  fs::create_directories(there);
-  write_file(there / "search.yaml",
-             words(small_space, "n_trials: 1\nstudy_storage_db: sqlite:///mine.db\noutput_dir: results\n"));
-  fs::copy(digits("evaluation.npz"), here / "typed.npz");
-  const std::string begin =
-      "cd " + here.string() + " && " QUASAR_PROGRAM " search ../there/search.yaml --set eval_data_reader.path=typed.npz";
-  ASSERT_EQ(std::system((begin + " > /dev/null 2> " + (here / "err").string()).c_str()), 0) << read_file(here / "err");
-  EXPECT_TRUE(fs::exists(there / "results" / "result.json"));
-  EXPECT_TRUE(fs::exists(there / "mine.db"));
-  ASSERT_EQ(std::system((begin + " --set output_dir=typed --set study_storage_db=sqlite:///typed.db > /dev/null 2> " +
-                         (here / "err").string())
-                            .c_str()),
-            0)
-      << read_file(here / "err");
-  EXPECT_TRUE(fs::exists(here / "typed" / "result.json"));
-  EXPECT_TRUE(fs::exists(here / "typed.db"));
-}
-
 TEST_F(Search, OneOfSeveralStudiesIsChosenByName) {
   const std::string database = " --set study_storage_db=" + (folder.path() / "both.db").string();
   ASSERT_EQ(search(words(small_space, "n_trials: 1\n"), database + " --set study_name=first").code, 0);
@@ -461,76 +321,6 @@ TEST_F(Search, OneOfSeveralStudiesIsChosenByName) {
   fs::copy(both, first / "a.db");  // a folder with several databases
   fs::copy(both, first / "b.db");
   EXPECT_NE(run(quantize + first.string() + " --study-name second").err.find("name the database file"), std::string::npos);
-}
-
-TEST_F(Search, MistakesGetOneClearMessage) {
-  const std::vector<Mistake> mistakes{
-      {"n_trails: 5\n", "did you mean 'n_trials'?; known: n_trials and "},
-      {"n_trials: many\n", "a whole number"},
-      {"search_metric: L3\n", "did you mean"},
-      {"search_metric: {name: topk, n: 3}\n", "unknown option 'n'"},
-      {"search_metric: mAP\n", "needs a decoder"},
-      {"decoder: yolov99\n", "unknown decoder 'yolov99'"},
-      {"direction: maximize\n", "L2 is better when lower"},
-      {"search_algo: Gird\n", "did you mean 'grid'?"},
-      {"search_algo: PartialFixed\n", "not yet supported"},
-      {"search_algo: GPS\nobjectives: [{metric: L2}, {metric: bytes}]\n", "takes one objective"},
-      {"objectives: [{metric: latencyy}]\n", "latency"},
-      {"objectives: [{metric: L2}, {metric: L2}]\n", "twice"},
-      {"constraints: [{metric: top1, max_dropp: 0.1}]\n", "max_drop"},
-      {"constraints: [{metric: bytes, max_drop: 0.1}]\n", "max: "},
-      {"constraints: [{metric: top1}]\n", "no bound"},
-      {"strategy: sigopt\n", "not yet supported"},
-      {"direction: up\n", "must be minimize or maximize"},
-      {"n_trials: 99999999999999999999\n", "a whole number"},
-      {"Search_Metric: cos\n", "given twice"},
-      {"pruner: halvin\n", "did you mean 'halving'?"},
-      {"pruner: {name: confidence, alpha: 2}\n", "alpha"},
-      {"target: tpu\n", "unknown target 'tpu'"},
-      {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},
-      {"preset: A8W9_SEARCH\n", "unknown preset"},
-      {"search_stop_condition: {find_n_candidates: 5}\n", "needs search_metric_tolerance"},
-      {"time_limit: 5\n", "it belongs into search_stop_condition"},
-      {"patiense: 5\n", "did you mean 'patience', which belongs into search_stop_condition?"},
-      {"search_stop_condition: {n_jobs: 5}\n", "'n_jobs' belongs to the top level"},
-      {"tolerable_loss: 0.01\n", "it belongs into accuracy_criterion"},
-      {"quant_granularity: Channel\n", "it belongs into search_space.activation_params or search_space.weight_params"},
-      {"weight: Int8Spec\n", "it belongs into search_space"},
-      {"search_devices: \"cuda:97\"\n", "this ONNX Runtime has cpu"},
-      {"search_devices: tpu\n", "must be cpu, or devices such as"},
-  };
-  for (const auto& [change, message] : mistakes) {
-    std::string text = words(small_space);
-    const std::string key = change.substr(0, change.find(':') + 1);
-    const size_t old = text.find("\n" + key);  // a key of the good configuration is replaced
-    if (old != std::string::npos) text.erase(old + 1, text.find('\n', old + 1) - old);
-    const Ran ran = search(text + change);
-    EXPECT_EQ(ran.code, 1) << change;
-    EXPECT_NE(ran.err.find(message), std::string::npos) << change << ran.err;
-    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
-    EXPECT_FALSE(fs::exists(out / "auto_search.db")) << change;
-  }
-}
-
-TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
-  const std::vector<Mistake> mistakes{
-      {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n",
-       "did you mean 'activation_params'?"},
-      {"  activation: [Int9Spec]\n", "did you mean 'Int8Spec'?"},
-      {"  activation: [FP8E4M3Spec]\n", "8-bit floating point"},
-      {"  activation: [Int8Spec]\n  activation_params: {symmetric: [true]}\n", "only_if"},
-      {"  activation: [Int8Spec]\n  activation_params: {quant_granularity: [Channel], only_if: activation}\n",
-       "one scale per tensor"},
-      {"  weight: [Int8Spec]\n  weight_params: {calibration_method: [MinMx], only_if: weight}\n", "did you mean 'min_max'?"},
-      {"  exclude: [no_such_node]\n", "no_such_node"},
-      {"  activation: [Int8Spec]\n  search_metric: [L2]\n", "'search_metric' belongs to the top level"},
-  };
-  for (const auto& [space, message] : mistakes) {
-    const Ran ran = search(words(space));
-    EXPECT_NE(ran.err.find(message), std::string::npos) << space << ran.err;
-    EXPECT_NE(ran.code, 0) << space;
-    fs::remove_all(out);
-  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/ops/constants.hpp"
+#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant {
 
@@ -48,8 +49,21 @@ std::optional<std::vector<float>> per_channel(const std::string& value, size_t r
   return std::vector<float>(tensor->as<float>().begin(), tensor->as<float>().end());
 }
 
-Transformed fused(const graph::Model& model, std::vector<Fusion> fusions) {
+const Shape* KnownShapes::of(const std::string& value) {
+  if (!shapes_) shapes_ = stats::known_shapes(model_);
+  const auto found = shapes_->find(value);
+  return found == shapes_->end() ? nullptr : &found->second;
+}
+
+Transformed fused(const graph::Model& model, const char* type, const Match& match) {
   Transformed out{.model = model};
+  KnownShapes shapes(model);
+  graph::Names names(model);
+  std::vector<Fusion> fusions;
+  for (const auto& node : model.nodes) {
+    if (!node.is(type)) continue;
+    if (auto fusion = match(node, shapes, names)) fusions.push_back(std::move(*fusion));
+  }
   if (fusions.empty()) return out;
   std::map<const graph::Node*, Fusion*> ends;
   std::set<const graph::Node*> gone;

@@ -1,6 +1,7 @@
 // Questions about a float graph that its rewrites ask.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,12 +30,26 @@ const graph::Node* next_of(const std::string& value, const char* type, const gra
 // nullopt: it is something else.
 std::optional<std::vector<float>> per_channel(const std::string& value, size_t rank, const graph::Model& model);
 
+// Shapes of a model's values, found out when the first one is asked for.
+class KnownShapes {
+ public:
+  explicit KnownShapes(const graph::Model& model) : model_(model) {}
+  const Shape* of(const std::string& value);  // nullptr: not known
+
+ private:
+  const graph::Model& model_;
+  std::optional<std::map<std::string, Shape>> shapes_;
+};
+
 // Nodes that become one: it stands where the last of them stood.
 struct Fusion {
   std::vector<const graph::Node*> nodes;
   graph::Node by;
   std::map<std::string, Tensor> constants = {};
 };
-Transformed fused(const graph::Model& model, std::vector<Fusion> fusions);
+
+// Fuses what `match` finds from each node of this type on.
+using Match = std::function<std::optional<Fusion>(const graph::Node& first, KnownShapes& shapes, graph::Names& names)>;
+Transformed fused(const graph::Model& model, const char* type, const Match& match);
 
 }  // namespace quasar::quant

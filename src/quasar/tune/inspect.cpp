@@ -11,6 +11,7 @@
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/stats/shapes.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -51,11 +52,13 @@ std::string scheme_for(const std::string& name, const quant::Target& target) {
 // What a target would do with a model under a configuration.
 class Fate {
  public:
-  Fate(const graph::Index& index, const std::string& target, const quant::NodeNames& names, const Json& words)
+  // `ranks`: shapes of values, where they are known.
+  Fate(const graph::Index& index, const stats::Statistics& ranks, const std::string& target, const quant::NodeNames& names,
+       const Json& words)
       : target_(quant::targets::table().make(target)),
         scheme_(words.is_null() ? scheme_for(target, *target_) : "configuration"),
         config_(names.resolved(quant::parse_config(words.is_null() ? quant::schemes::table().make(scheme_)->words() : words))),
-        placement_(quant::place(index, config_, *target_)),
+        placement_(quant::place(index, config_, *target_, ranks)),
         index_(index) {}
 
   const std::string& scheme() const { return scheme_; }
@@ -76,6 +79,13 @@ class Fate {
     return node.is("Gather") ? "a table of codes" : "scales of its input found at run time, weights as codes";
   }
 
+  // Whether a pair stands behind the node, or behind the sum that it runs as one with.
+  bool in_pairs(const graph::Node& node) const {
+    const std::string& value = node.outputs.front();
+    const auto sum = std::ranges::find(placement_.biased, value, [](const auto& pair) { return pair.second; });
+    return placement_.values.contains(sum == placement_.biased.end() ? value : sum->first);
+  }
+
   std::string role(const graph::Node& node, const ops::Roles& roles) const {
     const graph::Node* reader = quant::sole_reader(node.outputs.front(), index_);
     const ops::Roles* next = placement_.roles(reader);
@@ -84,7 +94,8 @@ class Fate {
     const std::string with = joined ? " with the " + reader->op_type + " behind it" : "";
     switch (roles.kind) {
       case ops::Kind::compute:
-        return (roles.weight ? "integer sums over weights" : "integer sums of two activations") + with;
+        return (roles.weight ? "integer sums over weights" : "integer sums of two activations") + with +
+               (joined || in_pairs(node) ? "" : ", written as floats");
       case ops::Kind::elementwise:
         return "with a scale of its own" + with;
       case ops::Kind::movement:
@@ -101,6 +112,13 @@ class Fate {
   quant::Placement placement_;
   const graph::Index& index_;
 };
+
+// Values' shapes, as far as they are known without running anything.
+stats::Statistics shapes_of(const graph::Model& model) {
+  stats::Statistics out;
+  for (const auto& [name, shape] : stats::known_shapes(model)) out[name].shape = shape;
+  return out;
+}
 
 // Nodes of the model as it came that clean-up left no node of that name for, and what became of them; `stands_for` gets the
 // other direction.
@@ -130,10 +148,11 @@ struct Graphs {
 void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, const Json& words) {
   const graph::Index index(graphs.model);
   const quant::NodeNames names(graphs.original, graphs.model);
+  const stats::Statistics shapes = shapes_of(graphs.model);
   std::map<std::string, Fate> fates;
   for (const auto& name : quant::targets::table().names()) {
     if (!words.is_null() && name != chosen) continue;
-    const auto& fate = fates.try_emplace(name, index, name, names, words).first->second;
+    const auto& fate = fates.try_emplace(name, index, shapes, name, names, words).first->second;
     facts["schemes"][name] = fate.scheme();
   }
   std::map<std::string, std::vector<std::string>> stands_for;

@@ -69,4 +69,10 @@ quant::Optimized LayerGrid::finished(const std::vector<int32_t>& codes) const {
   return {params, quant::codes_tensor(params.type, shape_, as_stored<int32_t>(layer_, codes))};
 }
 
+std::vector<double> bias_that_stays(const LinearLayer& layer, const Tensor* bias, const quant::NodePlan& plan) {
+  if (bias == nullptr) return std::vector<double>(layer.outputs, 0.0);
+  if (!plan.bias) return to_doubles(*bias);
+  return to_doubles(quant::dequantize(quant::quantize(*bias, plan.bias->params), plan.bias->params));
+}
+
 }  // namespace quasar::tune

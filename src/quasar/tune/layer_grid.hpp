@@ -46,4 +46,7 @@ class LayerGrid {
   std::vector<int32_t> zero_points_;  // [outputs, blocks]
 };
 
+// The layer's biases in the values that the quantized model will hold when they stay; zeros where it has none.
+std::vector<double> bias_that_stays(const LinearLayer& layer, const Tensor* bias, const quant::NodePlan& plan);
+
 }  // namespace quasar::tune

@@ -31,11 +31,12 @@ class LayerRounding {
         moments_(moments),
         context_(context),
         plan_(plan),
-        bias_(constant(layer.bias_input)),
-        grid_(layer, *constant(layer.weight_input), plan.weight->params) {
+        bias_(constant_of(layer, context.model, layer.bias_input)),
+        weights_(*constant_of(layer, context.model, layer.weight_input)),
+        grid_(layer, weights_, plan.weight->params) {
     if (bias_ != nullptr && plan.bias && context.settings.update_bias)
       role_ = sums_with_products() || !context.settings.bias_coordinate ? Bias::absorbs : Bias::coordinate;
-    if (role_ == Bias::stays) fixed_bias_ = bias_as_it_stays();
+    if (role_ == Bias::stays) fixed_bias_ = bias_that_stays(layer, bias_, plan);
   }
 
   LayerError solve() {
@@ -44,10 +45,8 @@ class LayerRounding {
     const Result before = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
       return quant::descend(problem, {.sweeps = 0, .threads = threads});
     });
-    double power = std::numeric_limits<double>::min();
-    for (const auto& problem : problems_) power += std::max(total(problem.power) - square_of_means(problem), 0.0);
-    const double alone = rounding_error(layer_, moments_, *constant(layer_.weight_input), plan_.weight->params,
-                                        role_ != Bias::stays, context_.threads);
+    const double power = std::max(variance_of_outputs(moments_), std::numeric_limits<double>::min());
+    const double alone = rounding_error(layer_, moments_, weights_, plan_.weight->params, role_ != Bias::stays, context_.threads);
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(
         problems_, [this](const quant::GramProblem& problem, size_t threads) { return context_.method.solve(problem, threads); });
@@ -63,19 +62,6 @@ class LayerRounding {
     std::vector<double> after, damped;
   };
 
-  const Tensor* constant(std::optional<size_t> input) const {
-    if (!input) return nullptr;
-    const graph::Node& node = *std::ranges::find(context_.model.nodes, layer_.node, &graph::Node::name);
-    return context_.model.initializer(node.inputs[*input]);
-  }
-
-  // In the values that the model will hold.
-  std::vector<double> bias_as_it_stays() const {
-    if (bias_ == nullptr) return std::vector<double>(layer_.outputs, 0.0);
-    if (!plan_.bias) return to_doubles(*bias_);
-    return to_doubles(quant::dequantize(quant::quantize(*bias_, plan_.bias->params), plan_.bias->params));
-  }
-
   template <class Solve>
   Result apply_to_all(const std::vector<quant::GramProblem>& problems, const Solve& solve) const {
     std::vector<quant::Solution> solutions(layer_.groups);
@@ -89,14 +75,6 @@ class LayerRounding {
       all.damped.insert(all.damped.end(), solution.damped.begin(), solution.damped.end());
     }
     return all;
-  }
-
-  // Σ (mean y)² where means are part of the problem: signal is what varies.
-  double square_of_means(const quant::GramProblem& problem) const {
-    if (!problem.bias) return 0;
-    double sum = 0;
-    for (size_t o = 0; o < problem.outputs; o++) sum += std::pow(problem.cross[(o + 1) * problem.inputs - 1], 2);
-    return sum;
   }
 
   // A few passes of coordinate descent at every scale tell which is best: for each output or block that has its own scale.
@@ -229,6 +207,7 @@ class LayerRounding {
   const LayerContext& context_;
   quant::NodePlan& plan_;
   const Tensor* bias_;
+  const Tensor& weights_;
   LayerGrid grid_;
   Bias role_ = Bias::stays;
   std::vector<double> fixed_bias_;            // that outputs contain and that stays; empty: another role

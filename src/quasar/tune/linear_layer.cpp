@@ -188,6 +188,11 @@ std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Mo
   return layer;
 }
 
+const Tensor* constant_of(const LinearLayer& layer, const graph::Model& model, std::optional<size_t> input) {
+  if (!input) return nullptr;
+  return model.initializer(std::ranges::find(model.nodes, layer.node, &graph::Node::name)->inputs[*input]);
+}
+
 std::vector<uint32_t> choose_positions(const LinearLayer& layer, const Shape& output, size_t most, uint64_t seed) {
   const size_t total = count_of(output) / layer.outputs;
   std::vector<uint32_t> out(std::min(total, most));

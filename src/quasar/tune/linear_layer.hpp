@@ -42,6 +42,9 @@ struct LinearLayer {
 // words.
 std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Model& model, std::string& why);
 
+// The constant that the layer reads at an input; nullptr: it has no such input, or it is not constant.
+const Tensor* constant_of(const LinearLayer& layer, const graph::Model& model, std::optional<size_t> input);
+
 // Weights as rows [outputs, inputs], and back into the layer's own order.
 template <class T>
 std::vector<T> as_rows(const LinearLayer& layer, std::span<const T> stored) {

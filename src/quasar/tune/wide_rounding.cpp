@@ -31,8 +31,8 @@ class WideRounding {
         input_(input),
         context_(context),
         plan_(plan),
-        bias_(constant(layer.bias_input)),
-        grid_(layer, *constant(layer.weight_input), plan.weight->params),
+        bias_(constant_of(layer, context.model, layer.bias_input)),
+        grid_(layer, *constant_of(layer, context.model, layer.weight_input), plan.weight->params),
         absorbs_(bias_ != nullptr && plan.bias && context.settings.update_bias),
         samples_(input.samples) {
     std::iota(samples_.begin(), samples_.end(), size_t{0});
@@ -41,7 +41,7 @@ class WideRounding {
 
   LayerError solve() {
     const std::vector<Target> wanted = residuals_of_nothing();
-    power_ = std::max(varying(wanted, absorbs_), std::numeric_limits<double>::min());
+    const double variance = std::max(varying(wanted, true), std::numeric_limits<double>::min());
     std::vector<int32_t> codes = nearest();
     std::vector<Target> residuals = wanted;
     subtract(codes, residuals);
@@ -52,23 +52,16 @@ class WideRounding {
     for (const size_t sample : samples_) {
       for (size_t i = 0; i < changes[sample].values.size(); i++) changes[sample].values[i] -= residuals[sample].values[i];
     }
-    const double variance = std::max(varying(wanted, true), std::numeric_limits<double>::min());
     const double alone = varying(changes, absorbs_) / variance;
     for (size_t group = 0; group < layer_.groups; group++) {
       for (size_t first = 0; first < layer_.inputs; first += input_.block) solve_block(group, first, diagonal, codes, residuals);
     }
     const double after = varying(residuals, absorbs_);
     if (after < before) keep(codes, residuals);
-    return {layer_.node, before / power_, std::min(before, after) / power_, alone};
+    return {layer_.node, before / variance, std::min(before, after) / variance, alone};
   }
 
  private:
-  const Tensor* constant(std::optional<size_t> input) const {
-    if (!input) return nullptr;
-    const graph::Node& node = *std::ranges::find(context_.model.nodes, layer_.node, &graph::Node::name);
-    return context_.model.initializer(node.inputs[*input]);
-  }
-
   void choose_positions() {
     const size_t rows = layer_.groups * layer_.inputs;
     const size_t each = std::min(most_values / rows, most_residuals / layer_.outputs / std::max<size_t>(samples_.size(), 1));
@@ -80,9 +73,7 @@ class WideRounding {
 
   // y, without the bias that stays.
   std::vector<Target> residuals_of_nothing() const {
-    std::vector<double> bias(layer_.outputs, 0.0);
-    if (bias_ != nullptr && !absorbs_)
-      bias = to_doubles(plan_.bias ? quant::dequantize(quant::quantize(*bias_, plan_.bias->params), plan_.bias->params) : *bias_);
+    const std::vector<double> bias = absorbs_ ? std::vector<double>(layer_.outputs, 0.0) : bias_that_stays(layer_, bias_, plan_);
     std::vector<Target> out(samples_.size());
     for (const size_t sample : samples_) {
       const Target& whole = input_.targets[sample];
@@ -277,8 +268,8 @@ class WideRounding {
   std::vector<size_t> samples_;
   std::vector<std::vector<uint32_t>> positions_;  // by sample
   size_t columns_ = 0;
-  double power_ = 0, diagonal_ = 0;  // Σ_j H_jj of a group, on average
-  std::vector<double> factors_;      // of block scales
+  double diagonal_ = 0;          // Σ_j H_jj of a group, on average
+  std::vector<double> factors_;  // of block scales
 };
 
 }  // namespace

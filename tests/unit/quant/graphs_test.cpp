@@ -268,6 +268,19 @@ TEST(Graphs, OptionalInputsLeftOut) {
   EXPECT_TRUE(is_quantized(out, "Conv_2") && is_quantized(out, "Clip_0"));
 }
 
+// ONNX Runtime 1.30 refuses them when no pair stands between.
+TEST(Graphs, ActivationsInARow) {
+  Builder b;
+  const auto conv = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto below = b.node("Clip", {conv, "", b.constant(Tensor::scalar(1.5F))});
+  const auto both = b.node("Clip", {below, b.constant(Tensor::scalar(-1.0F))});
+  const auto active = b.node("Relu", {b.conv(both, 4, 4, 1)});
+  const auto clipped = b.node("Clip", {active, "", b.constant(Tensor::scalar(0.5F))});
+  const graph::Model model = b.finish({b.conv(clipped, 4, 2, 1)});
+  const Outcome out = quantized_everywhere(model);
+  EXPECT_TRUE(is_quantized(out, "Conv_1") && is_quantized(out, "Clip_0"));
+}
+
 // Outputs at every stage: behind a layer, between a layer and its activation, behind the activation, twice read.
 TEST(Graphs, OutputsThatAreReadOn) {
   Builder b;

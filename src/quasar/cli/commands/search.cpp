@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* log_name = "auto_search.log";
+
 class Search final : public Command {
  public:
   void define(CLI::App& app) override {
@@ -44,11 +46,32 @@ class Search final : public Command {
       return exit_done;
     }
     catch_signals();
+    if (fs::exists(job.output_dir)) return search(job);
+    try {
+      return search(job);
+    } catch (const Error&) {
+      remove_if_bare(job.output_dir);
+      throw;
+    }
+  }
+
+ private:
+  // A folder that was made for a search which could not begin.
+  static void remove_if_bare(const fs::path& folder) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      const std::string name = entry.path().filename().string();
+      if (name != log_name && name != ".quasar-lock") return;
+    }
+    fs::remove_all(folder, ignored);
+  }
+
+  int search(const tune::Job& job) {
     Console console(quiet_, job.goals.objectives.front().metric);
     std::error_code code;
     fs::create_directories(job.output_dir, code);
     if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
-    console.log_to(job.output_dir / "auto_search.log");
+    console.log_to(job.output_dir / log_name);
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
     if (resume_ && !fs::exists(job.output_dir / job.storage) && job.storage.find("://") == std::string::npos)
@@ -61,7 +84,6 @@ class Search final : public Command {
     return exit_code(summary.status);
   }
 
- private:
   tune::Job read_job() const {
     Json words = config_.empty() ? Json::object() : tune::read_words(config_);
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");

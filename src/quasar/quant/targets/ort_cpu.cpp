@@ -65,6 +65,12 @@ class OrtCpu final : public Target {
     return end(grid.low) >= bounds.low && end(grid.high) <= bounds.high;
   }
 
+  // Where two of them follow a Conv without a pair between them, its fusion (1.30) makes two nodes of one name, and it refuses
+  // the model.
+  bool fuses(const graph::Node& producer, const graph::Node&) const override {
+    return !producer.is("Clip") && !producer.is("Relu");
+  }
+
   bool fuses_bias() const override { return true; }
 
   bool cheap_in_float(const graph::Node& node, const Config& config) const override {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "quasar/ops/constants.hpp"
+#include "quasar/quant/pattern.hpp"
 #include "quasar/quant/transform.hpp"
-#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
@@ -13,21 +13,19 @@ class BnToConv final : public Transform {
  public:
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     Transformed out{.model = model};
-    std::map<std::string, Shape> shapes;
+    KnownShapes shapes(model);
     graph::Names names(model);
     for (auto& node : out.model.nodes) {
       if (!node.is("BatchNormalization")) continue;
-      if (shapes.empty()) shapes = stats::known_shapes(model);
-      if (convert(node, shapes, out.model, names)) out.changes++;
+      if (convert(node, shapes.of(node.inputs[0]), out.model, names)) out.changes++;
     }
     if (out.changes > 0) graph::remove_unused(out.model);
     return out;
   }
 
  private:
-  static bool convert(graph::Node& node, const std::map<std::string, Shape>& shapes, graph::Model& model, graph::Names& names) {
-    const auto shape = shapes.find(node.inputs[0]);
-    if (shape == shapes.end() || shape->second.size() < 3 || node.outputs.size() > 1) return false;
+  static bool convert(graph::Node& node, const Shape* shape, graph::Model& model, graph::Names& names) {
+    if (shape == nullptr || shape->size() < 3 || node.outputs.size() > 1) return false;
     std::vector<std::vector<double>> parameters;  // γ, β, μ, σ²
     for (size_t input = 1; input < 5; input++) {
       const Tensor* values = ops::constant_input(node, input, model);
@@ -42,7 +40,7 @@ class BnToConv final : public Transform {
       bias.push_back(static_cast<float>(parameters[1][c] - parameters[2][c] * weight));
     }
     const auto channels = static_cast<int64_t>(weights.size());
-    Shape kernel(shape->second.size(), 1);
+    Shape kernel(shape->size(), 1);
     kernel[0] = channels;
     const std::string w = names.fresh(node.name + "_weight"), b = names.fresh(node.name + "_bias");
     model.initializers[w] = Tensor::of(kernel, weights);

@@ -2,13 +2,12 @@
 //   d = x − mean(x),  y = d / √(mean(d²) + ε) · γ + β,   means over all but batch and channels
 #include "quasar/quant/pattern.hpp"
 #include "quasar/quant/transform.hpp"
-#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
 
 // The nodes of one normalization, and what they hold.
-struct Match {
+struct Parts {
   std::vector<const graph::Node*> nodes;
   std::string input, output;
   float epsilon = 0;
@@ -17,13 +16,13 @@ struct Match {
 
 class Matching {
  public:
-  Matching(const graph::Index& index, const std::map<std::string, Shape>& shapes) : index_(index), shapes_(shapes) {}
+  Matching(const graph::Index& index, KnownShapes& shapes) : index_(index), shapes_(shapes) {}
 
   // `mean`: the first node of the pattern.
-  std::optional<Match> match(const graph::Node& mean) const {
-    const auto shape = shapes_.find(mean.inputs[0]);
+  std::optional<Parts> match(const graph::Node& mean) const {
+    const Shape* const shape = shapes_.of(mean.inputs[0]);
     if (!averages(mean, shape)) return std::nullopt;
-    const size_t rank = shape->second.size();
+    const size_t rank = shape->size();
     const graph::Node* difference = next_of(mean.outputs[0], "Sub", index_);
     if (difference == nullptr || difference->inputs != std::vector{mean.inputs[0], mean.outputs[0]}) return std::nullopt;
     const graph::Node* square = square_of(difference->outputs[0]);
@@ -42,9 +41,9 @@ class Matching {
     if (shifted == nullptr) return std::nullopt;
     const auto scale = per_channel(other(*scaled, quotient->outputs[0]), rank, index_.model());
     const auto shift = per_channel(other(*shifted, scaled->outputs[0]), rank, index_.model());
-    if (!scale || !shift || scale->size() != shift->size() || static_cast<int64_t>(scale->size()) != shape->second[1])
+    if (!scale || !shift || scale->size() != shift->size() || static_cast<int64_t>(scale->size()) != (*shape)[1])
       return std::nullopt;
-    return Match{{&mean, difference, square, variance, sum, root, quotient, scaled, shifted},
+    return Parts{{&mean, difference, square, variance, sum, root, quotient, scaled, shifted},
                  mean.inputs[0],
                  shifted->outputs[0],
                  *epsilon,
@@ -53,10 +52,10 @@ class Matching {
   }
 
  private:
-  bool averages(const graph::Node& node, std::map<std::string, Shape>::const_iterator shape) const {
-    if (!node.is("ReduceMean") || shape == shapes_.end() || node.integer("keepdims", 1) == 0) return false;
-    const auto axes = reduced_axes(node, index_.model(), shape->second.size());
-    return axes && are_spatial(*axes, shape->second.size());
+  bool averages(const graph::Node& node, const Shape* shape) const {
+    if (!node.is("ReduceMean") || shape == nullptr || node.integer("keepdims", 1) == 0) return false;
+    const auto axes = reduced_axes(node, index_.model(), shape->size());
+    return axes && are_spatial(*axes, shape->size());
   }
 
   const graph::Node* square_of(const std::string& value) const {
@@ -73,26 +72,21 @@ class Matching {
   }
 
   const graph::Index& index_;
-  const std::map<std::string, Shape>& shapes_;
+  KnownShapes& shapes_;
 };
 
 class FuseInstanceNorm final : public Transform {
  public:
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     const graph::Index index(model);
-    graph::Names names(model);
-    std::vector<Fusion> fusions;
-    std::map<std::string, Shape> shapes;
-    for (const auto& node : model.nodes) {
-      if (!node.is("ReduceMean")) continue;
-      if (shapes.empty()) shapes = stats::known_shapes(model);
-      if (const auto match = Matching(index, shapes).match(node)) fusions.push_back(fusion_of(*match, names));
-    }
-    return fused(model, std::move(fusions));
+    return fused(model, "ReduceMean", [&](const graph::Node& mean, KnownShapes& shapes, graph::Names& names) {
+      const auto parts = Matching(index, shapes).match(mean);
+      return parts ? std::optional(fusion_of(*parts, names)) : std::nullopt;
+    });
   }
 
  private:
-  static Fusion fusion_of(const Match& match, graph::Names& names) {
+  static Fusion fusion_of(const Parts& match, graph::Names& names) {
     const auto channels = static_cast<int64_t>(match.scale.size());
     const std::string scale = names.fresh(match.output + "_scale"), shift = names.fresh(match.output + "_shift");
     graph::Node node{.name = names.fresh(match.output + "_InstanceNormalization"),

@@ -3,14 +3,13 @@
 // short vectors would change.
 #include "quasar/quant/pattern.hpp"
 #include "quasar/quant/transform.hpp"
-#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
 
 constexpr float greatest_bound = 1e-10F;
 
-struct Match {
+struct Parts {
   std::vector<const graph::Node*> nodes;
   std::string input, output;
   int64_t axis = 0;
@@ -18,23 +17,23 @@ struct Match {
 
 class Matching {
  public:
-  Matching(const graph::Index& index, const std::map<std::string, Shape>& shapes) : index_(index), shapes_(shapes) {}
+  Matching(const graph::Index& index, KnownShapes& shapes) : index_(index), shapes_(shapes) {}
 
   // `norm`: ReduceL2.
-  std::optional<Match> match(const graph::Node& norm) const {
+  std::optional<Parts> match(const graph::Node& norm) const {
     const std::string& input = norm.inputs[0];
-    const auto shape = shapes_.find(input);
-    if (shape == shapes_.end() || norm.integer("keepdims", 1) == 0) return std::nullopt;
-    const auto axes = reduced_axes(norm, index_.model(), shape->second.size());
+    const Shape* const shape = shapes_.of(input);
+    if (shape == nullptr || norm.integer("keepdims", 1) == 0) return std::nullopt;
+    const auto axes = reduced_axes(norm, index_.model(), shape->size());
     if (!axes || axes->size() != 1) return std::nullopt;
-    Match out{.nodes = {&norm}, .input = input, .output = "", .axis = axes->front()};
+    Parts out{.nodes = {&norm}, .input = input, .output = "", .axis = axes->front()};
     std::string length = norm.outputs[0];
     if (const graph::Node* bound = bound_of(length)) {
       out.nodes.push_back(bound);
       length = bound->outputs[0];
     }
     if (const graph::Node* expand = next_of(length, "Expand", index_)) {
-      if (!is_shape_of(expand->inputs[1], input, shape->second)) return std::nullopt;
+      if (!is_shape_of(expand->inputs[1], input, *shape)) return std::nullopt;
       out.nodes.push_back(expand);
       length = expand->outputs[0];
     }
@@ -66,26 +65,21 @@ class Matching {
   }
 
   const graph::Index& index_;
-  const std::map<std::string, Shape>& shapes_;
+  KnownShapes& shapes_;
 };
 
 class FuseL2Norm final : public Transform {
  public:
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     const graph::Index index(model);
-    graph::Names names(model);
-    std::vector<Fusion> fusions;
-    std::map<std::string, Shape> shapes;
-    for (const auto& node : model.nodes) {
-      if (!node.is("ReduceL2")) continue;
-      if (shapes.empty()) shapes = stats::known_shapes(model);
-      if (const auto match = Matching(index, shapes).match(node)) fusions.push_back(fusion_of(*match, names));
-    }
-    return fused(model, std::move(fusions));
+    return fused(model, "ReduceL2", [&](const graph::Node& norm, KnownShapes& shapes, graph::Names& names) {
+      const auto parts = Matching(index, shapes).match(norm);
+      return parts ? std::optional(fusion_of(*parts, names)) : std::nullopt;
+    });
   }
 
  private:
-  static Fusion fusion_of(const Match& match, graph::Names& names) {
+  static Fusion fusion_of(const Parts& match, graph::Names& names) {
     graph::Node node{.name = names.fresh(match.output + "_LpNormalization"),
                      .op_type = "LpNormalization",
                      .domain = "",

@@ -1,7 +1,6 @@
 // ReduceMean over height and width becomes GlobalAveragePool, which has integer kernels; a Squeeze behind it where the axes go.
 #include "quasar/quant/pattern.hpp"
 #include "quasar/quant/transform.hpp"
-#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
@@ -10,14 +9,13 @@ class ReduceMeanToGlobalAveragePool final : public Transform {
  public:
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     Transformed out{.model = model};
-    std::map<std::string, Shape> shapes;
+    KnownShapes shapes(model);
     graph::Names names(model);
     out.model.nodes.clear();
     for (graph::Node node : model.nodes) {
-      if (node.is("ReduceMean") && shapes.empty()) shapes = stats::known_shapes(model);
-      const auto shape = node.is("ReduceMean") ? shapes.find(node.inputs[0]) : shapes.end();
-      const auto axes = shape == shapes.end() ? std::nullopt : reduced_axes(node, model, shape->second.size());
-      if (!axes || !are_spatial(*axes, shape->second.size())) {
+      const Shape* const shape = node.is("ReduceMean") ? shapes.of(node.inputs[0]) : nullptr;
+      const auto axes = shape == nullptr ? std::nullopt : reduced_axes(node, model, shape->size());
+      if (!axes || !are_spatial(*axes, shape->size())) {
         out.model.nodes.push_back(std::move(node));
         continue;
       }

@@ -2,8 +2,8 @@
 // their means, which is the same mean. 512 positions at most, as Quark has it.
 #include <algorithm>
 
+#include "quasar/quant/pattern.hpp"
 #include "quasar/quant/transform.hpp"
-#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
@@ -32,17 +32,16 @@ class SplitLargeKernelPool final : public Transform {
  public:
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     Transformed out{.model = model};
-    std::map<std::string, Shape> shapes;
+    KnownShapes shapes(model);
     graph::Names names(model);
     out.model.nodes.clear();
     for (graph::Node node : model.nodes) {
-      if (node.is("GlobalAveragePool") && shapes.empty()) shapes = stats::known_shapes(model);
-      const auto shape = node.is("GlobalAveragePool") ? shapes.find(node.inputs[0]) : shapes.end();
-      if (shape != shapes.end() && shape->second.size() == 4 && shape->second[2] * shape->second[3] > most_positions) {
-        if (const Window window = window_of(shape->second[2], shape->second[3]); window.height > 0) {
+      const Shape* const shape = node.is("GlobalAveragePool") ? shapes.of(node.inputs[0]) : nullptr;
+      if (shape != nullptr && shape->size() == 4 && (*shape)[2] * (*shape)[3] > most_positions) {
+        if (const Window window = window_of((*shape)[2], (*shape)[3]); window.height > 0) {
           split(node, window, names, out);
         } else {
-          out.notes.push_back("SplitLargeKernelPool: " + node.name + " stays, because " + to_string(shape->second) +
+          out.notes.push_back("SplitLargeKernelPool: " + node.name + " stays, because " + to_string(*shape) +
                               " is no product of windows of at most 512 positions");
         }
       }

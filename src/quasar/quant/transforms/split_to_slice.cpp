@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "quasar/ops/constants.hpp"
+#include "quasar/quant/pattern.hpp"
 #include "quasar/quant/transform.hpp"
-#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
@@ -30,14 +30,11 @@ class SplitToSlice final : public Transform {
  public:
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     Transformed out{.model = model};
-    std::map<std::string, Shape> shapes;
+    KnownShapes shapes(model);
     graph::Names names(model);
     out.model.nodes.clear();
     for (const auto& node : model.nodes) {
-      if (node.is("Split") && shapes.empty()) shapes = stats::known_shapes(model);
-      const auto shape = node.is("Split") ? shapes.find(node.inputs[0]) : shapes.end();
-      const auto sizes =
-          node.is("Split") ? sizes_of(node, model, shape == shapes.end() ? nullptr : &shape->second) : std::vector<int64_t>();
+      const auto sizes = node.is("Split") ? sizes_of(node, model, shapes.of(node.inputs[0])) : std::vector<int64_t>();
       if (sizes.empty()) {
         out.model.nodes.push_back(node);
       } else {

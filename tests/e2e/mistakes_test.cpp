@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "e2e/search_job.hpp"
+
+namespace quasar::e2e {
+namespace {
+
+struct Mistake {
+  std::string change;   // lines added to a good configuration
+  std::string message;  // what standard error must hold
+};
+
+TEST_F(Search, DryRunRunsNothing) {
+  const Ran ran = search(words(small_space, "expected_time_per_config: 0.5\n"), "--dry-run");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json facts = parse_json(ran.out, "stdout");
+  EXPECT_EQ(facts["space"]["points"], 16);
+  EXPECT_EQ(facts["space"]["invalid"], 0);
+  EXPECT_EQ(facts["space"]["plans"], 8);  // as the search finds: the other 8 are duplicates
+  EXPECT_EQ(facts["expected_s"], 4.0);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+// --dry-run finds what the search would stumble over.
+TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
+  const std::vector<Mistake> mistakes{
+      {"enqueue: [{activation: X}]\n", "activation"},
+      {"search_stop_condition: {patience: abc}\n", "patience"},
+      {"calibration_sampling_size: 100000\n", "100000"},
+  };
+  for (const auto& [change, message] : mistakes) {
+    const Ran ran = search(words(small_space, change), "--dry-run");
+    EXPECT_EQ(ran.code, 1) << change << ran.out;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(search(words("  exclude: [no_such_node]\n"), "--dry-run").code, 1);
+}
+
+TEST_F(Search, PathsOfTheCommandLineStartInTheWorkingDirectory) {
+  const fs::path here = folder.path() / "here", there = folder.path() / "there";
+  fs::create_directories(here);
+  fs::create_directories(there);
+  write_file(there / "search.yaml",
+             words(small_space, "n_trials: 1\nstudy_storage_db: sqlite:///mine.db\noutput_dir: results\n"));
+  fs::copy(digits("evaluation.npz"), here / "typed.npz");
+  const std::string begin =
+      "cd " + here.string() + " && " QUASAR_PROGRAM " search ../there/search.yaml --set eval_data_reader.path=typed.npz";
+  ASSERT_EQ(std::system((begin + " > /dev/null 2> " + (here / "err").string()).c_str()), 0) << read_file(here / "err");
+  EXPECT_TRUE(fs::exists(there / "results" / "result.json"));
+  EXPECT_TRUE(fs::exists(there / "mine.db"));
+  ASSERT_EQ(std::system((begin + " --set output_dir=typed --set study_storage_db=sqlite:///typed.db > /dev/null 2> " +
+                         (here / "err").string())
+                            .c_str()),
+            0)
+      << read_file(here / "err");
+  EXPECT_TRUE(fs::exists(here / "typed" / "result.json"));
+  EXPECT_TRUE(fs::exists(here / "typed.db"));
+}
+
+TEST_F(Search, MistakesGetOneClearMessage) {
+  const std::vector<Mistake> mistakes{
+      {"n_trails: 5\n", "did you mean 'n_trials'?; known: n_trials and "},
+      {"n_trials: many\n", "a whole number"},
+      {"search_metric: L3\n", "did you mean"},
+      {"search_metric: {name: topk, n: 3}\n", "unknown option 'n'"},
+      {"search_metric: mAP\n", "needs a decoder"},
+      {"decoder: yolov99\n", "unknown decoder 'yolov99'"},
+      {"direction: maximize\n", "L2 is better when lower"},
+      {"search_algo: Gird\n", "did you mean 'grid'?"},
+      {"search_algo: PartialFixed\n", "not yet supported"},
+      {"search_algo: GPS\nobjectives: [{metric: L2}, {metric: bytes}]\n", "takes one objective"},
+      {"objectives: [{metric: latencyy}]\n", "latency"},
+      {"objectives: [{metric: L2}, {metric: L2}]\n", "twice"},
+      {"constraints: [{metric: top1, max_dropp: 0.1}]\n", "max_drop"},
+      {"constraints: [{metric: bytes, max_drop: 0.1}]\n", "max: "},
+      {"constraints: [{metric: top1}]\n", "no bound"},
+      {"strategy: sigopt\n", "not yet supported"},
+      {"direction: up\n", "must be minimize or maximize"},
+      {"n_trials: 99999999999999999999\n", "a whole number"},
+      {"Search_Metric: cos\n", "given twice"},
+      {"pruner: halvin\n", "did you mean 'halving'?"},
+      {"pruner: {name: confidence, alpha: 2}\n", "alpha"},
+      {"target: tpu\n", "unknown target 'tpu'"},
+      {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},
+      {"preset: A8W9_SEARCH\n", "unknown preset"},
+      {"search_stop_condition: {find_n_candidates: 5}\n", "needs search_metric_tolerance"},
+      {"time_limit: 5\n", "it belongs into search_stop_condition"},
+      {"patiense: 5\n", "did you mean 'patience', which belongs into search_stop_condition?"},
+      {"search_stop_condition: {n_jobs: 5}\n", "'n_jobs' belongs to the top level"},
+      {"tolerable_loss: 0.01\n", "it belongs into accuracy_criterion"},
+      {"quant_granularity: Channel\n", "it belongs into search_space.activation_params or search_space.weight_params"},
+      {"weight: Int8Spec\n", "it belongs into search_space"},
+      {"search_devices: \"cuda:97\"\n", "this ONNX Runtime has cpu"},
+      {"search_devices: tpu\n", "must be cpu, or devices such as"},
+  };
+  for (const auto& [change, message] : mistakes) {
+    std::string text = words(small_space);
+    const std::string key = change.substr(0, change.find(':') + 1);
+    const size_t old = text.find("\n" + key);  // a key of the good configuration is replaced
+    if (old != std::string::npos) text.erase(old + 1, text.find('\n', old + 1) - old);
+    const Ran ran = search(text + change);
+    EXPECT_EQ(ran.code, 1) << change;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << change << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_FALSE(fs::exists(out / "auto_search.db")) << change;
+  }
+}
+
+TEST_F(Search, ASearchThatCannotBeginLeavesNoFolder) {
+  EXPECT_NE(search(words(small_space), "--model missing.onnx").code, 0);
+  EXPECT_FALSE(fs::exists(out));
+  fs::create_directories(out);
+  EXPECT_NE(search(words(small_space), "--model missing.onnx").code, 0);
+  EXPECT_TRUE(fs::exists(out)) << "the user's own folder";
+}
+
+TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
+  const std::vector<Mistake> mistakes{
+      {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n",
+       "did you mean 'activation_params'?"},
+      {"  activation: [Int9Spec]\n", "did you mean 'Int8Spec'?"},
+      {"  activation: [FP8E4M3Spec]\n", "8-bit floating point"},
+      {"  activation: [Int8Spec]\n  activation_params: {symmetric: [true]}\n", "only_if"},
+      {"  activation: [Int8Spec]\n  activation_params: {quant_granularity: [Channel], only_if: activation}\n",
+       "one scale per tensor"},
+      {"  weight: [Int8Spec]\n  weight_params: {calibration_method: [MinMx], only_if: weight}\n", "did you mean 'min_max'?"},
+      {"  exclude: [no_such_node]\n", "no_such_node"},
+      {"  activation: [Int8Spec]\n  search_metric: [L2]\n", "'search_metric' belongs to the top level"},
+  };
+  for (const auto& [space, message] : mistakes) {
+    const Ran ran = search(words(space));
+    EXPECT_NE(ran.err.find(message), std::string::npos) << space << ran.err;
+    EXPECT_NE(ran.code, 0) << space;
+    fs::remove_all(out);
+  }
+}
+
+}  // namespace
+}  // namespace quasar::e2e
