@@ -5,25 +5,10 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/data/memory.hpp"
 #include "quasar/eval/custom.hpp"
+#include "quasar/search/state_name.hpp"
 
 namespace quasar::python {
 namespace {
-
-const char* name_of(search::State state) {
-  switch (state) {
-    case search::State::running:
-      return "running";
-    case search::State::complete:
-      return "complete";
-    case search::State::pruned:
-      return "pruned";
-    case search::State::failed:
-      return "failed";
-    case search::State::waiting:
-      return "waiting";
-  }
-  return "";
-}
 
 py::object seconds_of(const std::optional<search::Time>& time) {
   if (!time) return py::none();
@@ -135,7 +120,7 @@ py::dict to_python(const search::Trial& trial) {
   py::dict out, params;
   for (const auto& [name, value] : trial.point.values()) params[py::str(name)] = to_python(value);
   out["number"] = trial.number;
-  out["state"] = name_of(trial.state);
+  out["state"] = search::name_of(trial.state);
   out["params"] = params;
   out["values"] = trial.values;
   out["intermediate"] = trial.intermediate;

@@ -130,7 +130,7 @@ py::dict inspect(const std::string& model, const std::string& target, const py::
   const Json data = to_json(calibration);
   const Json facts = unlocked([&] {
     Json out = tune::inspect({.model = model, .target = target});
-    if (!data.is_null()) out["examination"] = tune::examine(model, data);
+    if (!data.is_null()) out["examination"] = tune::examine({.model = model, .data = data, .target = target});
     return out;
   });
   return to_python(facts);

@@ -9,6 +9,17 @@ namespace quasar::e2e {
 namespace {
 namespace fs = std::filesystem;
 
+// Columns of the widest line; a character of several bytes is one.
+size_t widest(const std::string& text) {
+  size_t most = 0, width = 0;
+  for (const char c : text) {
+    if ((c & 0xc0) == 0x80) continue;
+    width = c == '\n' ? 0 : width + 1;
+    most = std::max(most, width);
+  }
+  return most;
+}
+
 // One search for all tests here.
 const fs::path& searched() {
   static const TemporaryFolder folder;
@@ -16,12 +27,7 @@ const fs::path& searched() {
     const Ran ran = run("search " + digits("search.yaml") + " --set plot_results=true --set n_trials=6 --output-dir " +
                         (folder.path() / "out").string());
     EXPECT_EQ(ran.code, 0) << ran.err;
-    size_t widest = 0, width = 0;
-    for (const char c : ran.out.substr(0, ran.out.find("trials executed"))) {
-      width = c == '\n' ? 0 : width + 1;
-      widest = std::max(widest, width);
-    }
-    EXPECT_LE(widest, 80U) << ran.out;
+    EXPECT_LE(widest(ran.out.substr(0, ran.out.find("trials executed"))), 80U) << ran.out;
     EXPECT_EQ(ran.err.find('\033'), std::string::npos) << "colours without a terminal";
     return folder.path() / "out";
   }();
@@ -46,12 +52,36 @@ TEST(Report, ResultTellsEveryOperator) {
     EXPECT_LT(layer["weight"]["range"][0].get<double>(), layer["weight"]["range"][1].get<double>());
 }
 
+TEST(Report, ShowsTheWorstSamplesAndWhichLayersHurt) {
+  const Json best = read_json(searched() / "result.json")["best"];
+  ASSERT_FALSE(best["flips"]["worst"].empty());
+  const std::string page = read_file(searched() / "report.html");
+  for (const auto& sample : best["flips"]["worst"]) {
+    EXPECT_TRUE(fs::exists(searched() / sample["picture"].get<std::string>()));
+    EXPECT_NE(page.find("\"" + sample["sample"].dump() + "\":\"data:image/jpeg;base64,"), std::string::npos);
+  }
+  EXPECT_EQ(read_file(searched() / "opt_history.html").find("data:image/jpeg"), std::string::npos);
+  for (const auto& layer : best["layers"]) EXPECT_TRUE(layer.contains("accumulated_noise")) << layer;
+}
+
+// Casts have no grid: there is nothing to draw, and no reason to fail.
+TEST(Report, OfAModelInHalves) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      run("search " + digits("search.yaml") +
+          " --set 'search_space={activation: [BFloat16Spec], weight: [BFloat16Spec]}' --set search_algo=Grid --output-dir " +
+          (folder.path() / "out").string());
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(fs::exists(folder.path() / "out/report.html"));
+}
+
 TEST(Report, RebuildsFromTheStudy) {
   const std::string before = read_file(searched() / "report.html");
   const fs::path again = searched() / "again.html";
   ASSERT_EQ(run("report " + searched().string() + " -o " + again.string()).code, 0);
   const auto trials = [](const std::string& page) { return page.substr(page.find("\"trials\":[")).substr(0, 400); };
   EXPECT_EQ(trials(read_file(again)), trials(before));
+  EXPECT_NE(read_file(again).find("data:image/jpeg;base64,"), std::string::npos);
 }
 
 TEST(Report, ComparesAndWritesMarkdownAndCsv) {
@@ -83,6 +113,17 @@ TEST(Report, InspectionMeasuresLayers) {
   }
   EXPECT_GE(examination["schemes"].size(), 4U);
   EXPECT_NE(read_file(page).find("examination"), std::string::npos);
+  const std::string text = run("inspect " + digits("digits.onnx") + " --calib " + digits("calibration.npz")).out;
+  const size_t begin = text.find("Layers, the most sensitive first"), end = text.find("\n- ");
+  ASSERT_NE(begin, std::string::npos) << text;
+  EXPECT_NE(text.find("Ranges of the worst layers"), std::string::npos) << text;
+  EXPECT_LE(widest(text.substr(begin, end - begin)), 80U) << text;
+}
+
+TEST(Report, InspectionFollowsTheConfiguration) {
+  const Ran ran = run("inspect --json " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --scheme XINT8");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(parse_json(ran.out, "stdout")["examination"]["schemes"][0]["key"], "shifts");
 }
 
 TEST(Completion, KnowsCommandsOptionsAndNames) {

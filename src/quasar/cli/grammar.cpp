@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "quasar/cli/lists.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/target.hpp"
@@ -12,17 +13,18 @@
 namespace quasar::cli {
 namespace {
 
+std::vector<std::string> kinds() {
+  std::vector<std::string> out;
+  for (const auto& list : lists()) out.push_back(list.kind);
+  return out;
+}
+
 const std::vector<std::string>& known_values(const std::string& name) {
   static const std::vector<std::string> none;
   static const std::map<std::string, std::vector<std::string>> all{
-      {"--preset", tune::presets::table().names()},
-      {"--scheme", quant::schemes::table().names()},
-      {"--target", quant::targets::table().names()},
-      {"--metric", eval::metrics::table().names()},
-      {"--format", report::writers::table().names()},
-      {"kind",
-       {"presets", "schemes", "samplers", "pruners", "strategies", "metrics", "evaluators", "ranges", "rounding", "transforms",
-        "readers", "targets", "stop", "storage"}},
+      {"--preset", tune::presets::table().names()},   {"--scheme", quant::schemes::table().names()},
+      {"--target", quant::targets::table().names()},  {"--metric", eval::metrics::table().names()},
+      {"--format", report::writers::table().names()}, {"kind", kinds()},
       {"shell", {"bash", "zsh", "fish", "man"}}};
   const auto found = all.find(name);
   return found == all.end() ? none : found->second;

@@ -4,12 +4,13 @@
 #include <numeric>
 
 #include "quasar/base/error.hpp"
+#include "quasar/data/picture.hpp"
 #include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 namespace {
 
-class Subset : public Dataset, public Truths {
+class Subset : public Dataset, public Truths, public Pictures {
  public:
   Subset(DatasetPtr all, std::vector<size_t> indices) : all_(std::move(all)), indices_(std::move(indices)) {}
   size_t size() const override { return indices_.size(); }
@@ -17,6 +18,7 @@ class Subset : public Dataset, public Truths {
   std::optional<int64_t> label(size_t index) const override { return all_->label(indices_.at(index)); }
   std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, indices_.at(index)); }
   std::optional<Tensor> target(size_t index) const override { return target_of(*all_, indices_.at(index)); }
+  std::optional<Picture> picture(size_t index) const override { return picture_of(*all_, indices_.at(index)); }
   std::string source() const override { return all_->source(); }
 
  private:

@@ -42,6 +42,7 @@ namespace jpeg {
 bool matches(const std::string& bytes);
 Size size_of(const std::string& bytes, const std::string& where);
 Image decode(const std::string& bytes, const std::string& where);
+std::string encode(const Image& image);  // a file's bytes, of good quality; throws Error when libjpeg refuses the picture
 }  // namespace jpeg
 namespace png {
 bool matches(const std::string& bytes);

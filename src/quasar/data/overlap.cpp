@@ -5,6 +5,7 @@
 #include <set>
 
 #include "quasar/base/hash.hpp"
+#include "quasar/data/picture.hpp"
 #include "quasar/data/truth.hpp"
 
 namespace quasar::data {
@@ -20,13 +21,14 @@ std::string content_of(const Sample& sample) {
 
 }  // namespace
 
-class WatchedDataset : public Dataset, public Truths {
+class WatchedDataset : public Dataset, public Truths, public Pictures {
  public:
   explicit WatchedDataset(DatasetPtr all) : all_(std::move(all)), state_(all_->size()), content_(all_->size()) {}
   size_t size() const override { return all_->size(); }
   std::optional<int64_t> label(size_t index) const override { return all_->label(index); }
   std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, index); }
   std::optional<Tensor> target(size_t index) const override { return target_of(*all_, index); }
+  std::optional<Picture> picture(size_t index) const override { return picture_of(*all_, index); }
   std::string source() const override { return all_->source(); }
 
   Sample at(size_t index) const override {

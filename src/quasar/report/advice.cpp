@@ -1,8 +1,11 @@
 #include "quasar/report/advice.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace quasar::report {
 namespace {
@@ -111,6 +114,32 @@ void on_evidence(const Json& contents, Json& out) {
         "good; `holdout_data_reader` gives an unbiased one.");
 }
 
+// The layers that cost most at the outputs when they alone are quantized, where that was measured.
+void on_layers(const Json& contents, Json& out) {
+  constexpr size_t most = 3, least = 6;
+  std::vector<std::pair<double, std::string>> errors;
+  double total = 0;
+  const Json layers = contents["result"].value(Pointer("/best/layers"), Json::array());
+  for (const auto& layer : layers) {
+    const Json error = layer.value("output_error", Json());
+    if (!error.is_number()) continue;
+    errors.emplace_back(error.get<double>(), layer["node"].get<std::string>());
+    total += errors.back().first * errors.back().first;
+  }
+  if (errors.size() < least || !(total > 0)) return;
+  std::ranges::stable_sort(errors, std::greater<>(), &std::pair<double, std::string>::first);
+  double worst = 0;
+  std::string names;
+  for (size_t i = 0; i < most; ++i) {
+    worst += errors[i].first * errors[i].first;
+    names += (i > 0 ? ", " : "") + errors[i].second;
+  }
+  if (worst < 0.5 * total) return;
+  out.push_back("Three layers bring " + number(100 * worst / total) + " % of the squared error, each quantized alone: " + names +
+                ". If more accuracy is needed, give them 16 bits (`specific_layer_config`), optimized rounding, or leave them in "
+                "float (`exclude`).");
+}
+
 void on_speed(const Json& contents, Json& out) {
   const Json& result = contents["result"];
   const double before = result.value(Pointer("/baseline/latency_ms/median"), 0.0);
@@ -126,7 +155,7 @@ void on_speed(const Json& contents, Json& out) {
 
 Json advice_on(const Json& contents) {
   Json out = Json::array();
-  for (const auto part : {on_outcome, on_warnings, on_trials, on_evidence, on_speed, on_convergence, on_parameters})
+  for (const auto part : {on_outcome, on_warnings, on_trials, on_evidence, on_layers, on_speed, on_convergence, on_parameters})
     part(contents, out);
   return out;
 }

@@ -8,28 +8,14 @@
 #include "quasar/eval/metric.hpp"
 #include "quasar/report/advice.hpp"
 #include "quasar/report/importance.hpp"
+#include "quasar/report/pictures.hpp"
 #include "quasar/report/sureness.hpp"
+#include "quasar/search/state_name.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
 namespace {
-
-const char* name_of(search::State state) {
-  switch (state) {
-    case search::State::complete:
-      return "complete";
-    case search::State::pruned:
-      return "pruned";
-    case search::State::failed:
-      return "failed";
-    case search::State::running:
-      return "running";
-    case search::State::waiting:
-      return "waiting";
-  }
-  return "";
-}
 
 // JSON has no infinities; a report shows them as unknown.
 Json finite(double value) {
@@ -37,7 +23,7 @@ Json finite(double value) {
 }
 
 Json trial_json(const search::Trial& trial, search::Time origin) {
-  Json out{{"number", trial.number}, {"state", trial.is_duplicate() ? "duplicate" : name_of(trial.state)}};
+  Json out{{"number", trial.number}, {"state", trial.is_duplicate() ? "duplicate" : search::name_of(trial.state)}};
   out["values"] = Json::array();
   for (const double value : trial.values) out["values"].push_back(finite(value));
   if (trial.values.empty() && !trial.intermediate.empty()) out["last"] = finite(trial.intermediate.rbegin()->second);
@@ -177,7 +163,9 @@ Json open_contents(const fs::path& output_dir) {
       words = study.user_attributes.value("job", Json::object());
     }
   }
-  return contents_of(result, trials, words);
+  Json contents = contents_of(result, trials, words);
+  contents["pictures"] = pictures_of(result, output_dir);
+  return contents;
 }
 
 }  // namespace quasar::report

@@ -90,10 +90,15 @@ Split split_at(const Samples& samples, size_t feature, const std::vector<Place>&
   return split;
 }
 
+bool is_missing_somewhere(const Samples& samples, const std::vector<size_t>& rows, size_t feature) {
+  return std::ranges::any_of(rows, [&](size_t row) { return samples.rows[row][feature] == samples.features[feature].absent(); });
+}
+
 // The split that lowers the sum of squares most; gain 0: none does.
 Split best_split(const Samples& samples, const std::vector<size_t>& rows) {
   Split best;
   for (size_t feature = 0; feature < samples.features.size(); ++feature) {
+    if (samples.features[feature].dependent && is_missing_somewhere(samples, rows, feature)) continue;
     const auto places = places_of(samples, rows, feature);
     double sum = 0, count = 0, left_sum = 0, left_count = 0;
     for (const auto& place : places) {

@@ -12,6 +12,10 @@ namespace quasar::report {
 struct Feature {
   size_t choices = 0;  // 0: numbers
   double missing = 0;
+  // Other columns tell where it is there: trees split by it only where all rows have it, so that what its being there brings
+  // counts for those others. `missing` is 0.
+  bool dependent = false;
+  double absent() const { return choices > 0 ? static_cast<double>(choices) : -1; }
 };
 
 constexpr size_t max_choices = 64;  // features have fewer

@@ -46,6 +46,40 @@ bool counts(const search::Trial& trial, size_t objective) {
   return trial.state == search::State::complete && objective < trial.values.size() && std::isfinite(trial.values[objective]);
 }
 
+size_t missing_in(const Table& table, size_t feature) {
+  return static_cast<size_t>(
+      std::ranges::count_if(table.rows, [&](const auto& row) { return row[feature] == table.features[feature].absent(); }));
+}
+
+// Whether the values of these columns tell in which rows another one is there.
+bool tell(const Table& table, const std::vector<size_t>& parents, size_t child) {
+  std::map<std::vector<double>, bool> there;
+  for (const auto& row : table.rows) {
+    std::vector<double> values;
+    for (const size_t parent : parents) values.push_back(row[parent]);
+    const bool has = row[child] != table.features[child].absent();
+    if (there.emplace(values, has).first->second != has) return false;
+  }
+  return true;
+}
+
+// Whether one or two columns of choices that are there more often tell where this one is.
+bool is_dependent(const Table& table, size_t child) {
+  const size_t missing = missing_in(table, child);
+  if (missing == 0) return false;
+  std::vector<size_t> parents;
+  for (size_t i = 0; i < table.features.size(); ++i) {
+    if (table.features[i].choices > 0 && missing_in(table, i) < missing) parents.push_back(i);
+  }
+  for (size_t i = 0; i < parents.size(); ++i) {
+    if (tell(table, {parents[i]}, child)) return true;
+    for (size_t j = 0; j < i; ++j) {
+      if (tell(table, {parents[i], parents[j]}, child)) return true;
+    }
+  }
+  return false;
+}
+
 // Parameters as columns; a value that a trial does not have is one more choice, and −1 where values are numbers.
 Table table_of(const std::vector<const search::Trial*>& trials, size_t objective) {
   std::map<std::string, search::DistributionPtr> parameters;
@@ -57,7 +91,7 @@ Table table_of(const std::vector<const search::Trial*>& trials, size_t objective
   table.rows.resize(trials.size());
   for (const auto& [name, distribution] : parameters) {
     const size_t choices = choices_of(*distribution);
-    const double inactive = choices > 0 ? static_cast<double>(choices) : -1;
+    const double inactive = Feature{choices}.absent();
     std::vector<double> column;
     for (const auto* trial : trials) {
       const Json* value = trial->point.find(name);
@@ -66,8 +100,13 @@ Table table_of(const std::vector<const search::Trial*>& trials, size_t objective
     if (choices >= max_choices || std::set<double>(column.begin(), column.end()).size() < 2) continue;
     table.names.push_back(name);
     const auto missing = static_cast<double>(std::count(column.begin(), column.end(), inactive));
-    table.features.push_back({choices, missing / static_cast<double>(column.size())});
+    table.features.push_back({.choices = choices, .missing = missing / static_cast<double>(column.size())});
     for (size_t i = 0; i < column.size(); ++i) table.rows[i].push_back(column[i]);
+  }
+  for (size_t i = 0; i < table.features.size(); ++i) {
+    if (!is_dependent(table, i)) continue;
+    table.features[i].dependent = true;
+    table.features[i].missing = 0;
   }
   for (const auto* trial : trials) table.values.push_back(trial->values[objective]);
   return table;

@@ -24,7 +24,8 @@ struct ImportanceOptions {
 };
 
 // Complete trials only; sorted, the greatest first. Parameters that were always the same are left out; empty when there are fewer
-// than four trials, or their values are all equal. "Not active" counts as one more value, as often as it occurred.
+// than four trials, or their values are all equal. What it brings that a parameter is there counts for the choices that decide it
+// (only_if); where no parameter does, "not there" is one more value, as often as it occurred.
 // Deterministic: the forest's seed is fixed.
 std::vector<Importance> importance_of(std::span<const search::Trial> trials, const ImportanceOptions& options = {});
 

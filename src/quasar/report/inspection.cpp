@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <vector>
 
 #include "quasar/base/version.hpp"
 #include "quasar/runtime/session.hpp"
@@ -52,19 +53,70 @@ Json inspection_of(const Json& facts) {
           {"facts", facts}};
 }
 
-std::string examination_table(const Json& examination) {
-  std::string out = "\nLayers, the most sensitive first (" + examination["samples"].dump() + " samples; " +
-                    examination["scheme"].get<std::string>() + "):\n  " + std::string(30, ' ') +
-                    "     alone   up to it     weights: tensor  channel\n";
-  for (const auto& layer : examination["layers"]) {
-    std::string name = layer["node"].get<std::string>();
-    if (name.size() > 28) name = "~" + name.substr(name.size() - 27);
-    const Json weight = layer.value("rounding_error", layer.value("weight_error", Json::object()));
-    out += "  " + name + std::string(30 - name.size(), ' ') + padded(cell(layer["output_error"]), 10) +
-           padded(cell(layer["accumulated"]), 11) + padded(cell(weight.value("tensor", Json())), 16) +
-           padded(cell(weight.value("channel", Json())), 9) + "\n";
+namespace {
+
+std::string name_in(const Json& layer, size_t width) {
+  std::string name = layer["node"].get<std::string>();
+  if (name.size() > width) name = "~" + name.substr(name.size() - width + 1);
+  return name + std::string(width + 2 - name.size(), ' ');
+}
+
+std::string line(const std::string& name, const std::vector<std::string>& cells) {
+  std::string out = "  " + name;
+  for (const auto& text : cells) out += padded(text, 9);
+  return out + "\n";
+}
+
+std::string percent(const Json& share) {
+  return share.is_number() ? cell(100 * share.get<double>()) : "-";
+}
+
+std::string interval(const Json& low, const Json& high) {
+  return cell(low) + " … " + cell(high);
+}
+
+// Columns, not bytes: "…" has three bytes.
+std::string wide(std::string text, size_t width) {
+  const auto columns = static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  return text + std::string(columns < width ? width - columns : 1, ' ');
+}
+
+std::string range_line(const std::string& name, const std::string& what, const Json& part) {
+  if (!part.is_object()) return "";
+  return "  " + name + wide(what, 9) + wide(interval(part["low"], part["high"]), 21) +
+         wide(interval(part["range"][0], part["range"][1]), 21) + cell(100 * part["clipped"].get<double>()) + "\n";
+}
+
+std::string ranges_table(const Json& ranges) {
+  std::string out;
+  for (const auto& layer : ranges) {
+    out += range_line(name_in(layer, 18), "input", layer.value("activation", Json()));
+    out += range_line(name_in(layer, 18), "weights", layer.value("weight", Json()));
   }
-  out += "\n";
+  if (out.empty()) return "";
+  return "\nRanges of the worst layers:\n  " + std::string(29, ' ') + wide("seen", 21) + wide("codes reach", 21) +
+         "clipped, %\n" + out;
+}
+
+}  // namespace
+
+std::string examination_table(const Json& examination) {
+  std::string out = "\nLayers, the most sensitive first (" + examination["samples"].dump() + " samples;\n" +
+                    examination["scheme"].get<std::string>() +
+                    ")\nalone, up to it: distance at the outputs with it, with all up to it quantized\n"
+                    "noise: of its result in the model that really runs, % of the signal's power\n"
+                    "tensor, channel: error of its result from weights with one scale, with several\n"
+                    "outliers: channels with weights over 8 times the median channel's\n" +
+                    line(std::string(24, ' '), {"alone", "up to it", "noise", "tensor", "channel", "outliers"});
+  for (const auto& layer : examination["layers"]) {
+    const Json weight = layer.value("rounding_error", layer.value("weight_error", Json::object()));
+    const size_t outliers = layer.value("outlier_channels", size_t{0});
+    out += line(name_in(layer, 22), {cell(layer.value("output_error", Json())), cell(layer.value("accumulated", Json())),
+                                     percent(layer.value("accumulated_noise", Json())), cell(weight.value("tensor", Json())),
+                                     cell(weight.value("channel", Json())), outliers > 0 ? std::to_string(outliers) : ""});
+    out.erase(out.find_last_not_of(" \n") + 1) += "\n";
+  }
+  out += ranges_table(examination["ranges"]) + "\n";
   for (const auto& advice : examination["advice"]) out += "- " + advice.get<std::string>() + "\n";
   return out;
 }

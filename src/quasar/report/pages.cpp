@@ -16,9 +16,11 @@ std::string page(const Json& contents, const char* view) {
 void write_pages(const tune::Job& job, const Json& contents) {
   write_file(job.output_dir / "report.html", page(contents, "report"));
   if (!job.plot_results) return;
-  write_file(job.output_dir / "opt_history.html", page(contents, "history"));
+  Json plots = contents;
+  plots.erase("pictures");
+  write_file(job.output_dir / "opt_history.html", page(plots, "history"));
   write_file(job.output_dir / "opt_history.svg", history_svg(contents));
-  write_file(job.output_dir / "param_importance.html", page(contents, "importance"));
+  write_file(job.output_dir / "param_importance.html", page(plots, "importance"));
   write_file(job.output_dir / "param_importance.svg", importance_svg(contents));
 }
 

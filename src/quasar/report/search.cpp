@@ -4,6 +4,7 @@
 #include "quasar/report/contents.hpp"
 #include "quasar/report/live.hpp"
 #include "quasar/report/pages.hpp"
+#include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
 
 namespace quasar::report {
@@ -34,7 +35,9 @@ Searched search(const tune::Job& job, tune::Monitor monitor) {
   Searched out{tune::search(job, monitor), {}};
   out.result = result_json(job, out.summary);
   write_file(job.output_dir / "result.json", out.result.dump(2) + "\n");
-  write_pages(job, contents_of(out.result, out.summary.trials, job.words));
+  Json contents = contents_of(out.result, out.summary.trials, job.words);
+  contents["pictures"] = pictures_of(out.result, job.output_dir);
+  write_pages(job, contents);
   tell(monitor.log, Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
   return out;
 }

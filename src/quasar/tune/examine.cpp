@@ -1,112 +1,138 @@
 #include "quasar/tune/examine.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <optional>
+#include <set>
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/equalization.hpp"
 #include "quasar/quant/weight_noise.hpp"
 #include "quasar/quant/weights.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/prepare.hpp"
-#include "quasar/tune/calibration.hpp"
+#include "quasar/tune/examine_advice.hpp"
+#include "quasar/tune/inspect.hpp"
+#include "quasar/tune/noise_along.hpp"
 #include "quasar/tune/portrait.hpp"
-#include "quasar/tune/rounding.hpp"
 #include "quasar/tune/unit_errors.hpp"
+#include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
 namespace {
 
 constexpr size_t most_samples = 16;
-constexpr const char* main_scheme = "u8s8_channel";
+constexpr double outlier = 8;  // times the median channel's greatest weight
 
-// What is compared, in words; the first is the scheme that the layers are measured under.
-struct Variant {
-  const char* name;
-  const char* scheme;
-  bool per_tensor;
+// A configuration that is compared with others.
+struct Compared {
+  std::string key, name;
+  quant::Config config;
 };
-constexpr Variant variants[]{{"uint8 activations, weights per channel", main_scheme, false},
-                             {"uint8 activations, weights per tensor", main_scheme, true},
-                             {"int8 symmetric activations, weights per channel", "a8w8_channel", false},
-                             {"16-bit activations, weights per tensor", "a16w8", false},
-                             {"power-of-two scales, weights per tensor (XINT8)", "xint8", false}};
 
-quant::Config config_of(const Variant& variant) {
-  Json words = quant::schemes::table().make(variant.scheme)->words();
-  if (variant.per_tensor) words["weight_params"]["quant_granularity"] = "Tensor";
-  return quant::parse_config(words);
+Json words_of(const std::string& scheme) {
+  return quant::schemes::table().make(scheme)->words();
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
+std::vector<Compared> usual_schemes(size_t pairs) {
+  Json tensor = words_of("u8s8_channel");
+  tensor["weight_params"]["quant_granularity"] = "Tensor";
+  std::vector<Compared> out{
+      {"channel", "uint8 activations, weights per channel", quant::parse_config(words_of("u8s8_channel"))},
+      {"tensor", "uint8 activations, weights per tensor", quant::parse_config(tensor)},
+      {"symmetric", "int8 symmetric activations, weights per channel", quant::parse_config(words_of("a8w8_channel"))},
+      {"wide", "16-bit activations, weights per tensor", quant::parse_config(words_of("a16w8"))},
+      {"shifts", "power-of-two scales, weights per tensor (XINT8)", quant::parse_config(words_of("xint8"))}};
+  if (pairs == 0) return out;
+  tensor["include_cle"] = true;
+  out.push_back({"equalized", "uint8 activations, weights per tensor, layers equalized", quant::parse_config(tensor)});
+  return out;
 }
 
-// Channels that set the scale for all others when weights have one scale.
-size_t outliers(const quant::QuantParams& channels) {
-  if (channels.scales.size() < 2) return 0;
+// The configuration that layers are measured under first, then the usual ones.
+std::vector<Compared> all_schemes(const ExamineOptions& options, size_t pairs) {
+  const Json words = options.words.is_null() ? words_of(usual_scheme(options.target)) : options.words;
+  Compared first{"given", "as configured", quant::parse_config(words)};
+  std::vector<Compared> out = usual_schemes(pairs);
+  const auto same = std::ranges::find_if(out, [&](const Compared& one) { return one.config == first.config; });
+  if (same != out.end()) {
+    std::rotate(out.begin(), same, same + 1);
+  } else {
+    out.insert(out.begin(), std::move(first));
+  }
+  return out;
+}
+
+size_t pairs_in(const graph::Model& model) {
+  size_t pairs = 0;
+  for (const auto& chain : quant::find_chains(model)) pairs += chain.links.size();
+  return pairs;
+}
+
+// How wide the channels' weights are beside each other.
+void add_widths(Json& layer, const quant::QuantParams& channels) {
+  if (channels.scales.size() < 2) return;
   std::vector<float> sorted = channels.scales;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
-  const float median = sorted[sorted.size() / 2];
-  return static_cast<size_t>(
-      std::count_if(channels.scales.begin(), channels.scales.end(), [&](float s) { return s > 8 * median; }));
-}
-
-void add_weights(Json& layer, const graph::Model& model, const graph::Node& node, const quant::Plan& plan) {
-  const auto planned = plan.nodes.find(node.name);
-  if (planned == plan.nodes.end() || !planned->second.weight) return;
-  const Tensor* weights = model.initializer(node.inputs[planned->second.weight->input]);
-  const quant::QuantParams& channels = planned->second.weight->params;
-  if (weights == nullptr || weights->type() != DataType::float32 || channels.axis < 0) return;
-  quant::Scheme one = config_of(variants[0]).weight;
-  one.granularity = quant::Granularity::tensor;
-  layer["weight_error"] = {{"tensor", quant::weight_noise(*weights, quant::weight_params(*weights, std::nullopt, one))},
-                           {"channel", quant::weight_noise(*weights, channels)}};
-  layer["outlier_channels"] = outliers(channels);
+  std::ranges::sort(sorted);
+  const double median = sorted[sorted.size() / 2];
+  layer["outlier_channels"] = std::ranges::count_if(sorted, [&](float s) { return s > outlier * median; });
+  layer["channels"] = sorted.size();
+  if (median > 0) layer["widest"] = sorted.back() / median;
 }
 
 class Examination {
  public:
-  Examination(const std::filesystem::path& path, const Json& data)
-      : model_(runtime::prepare(graph::load(path))),
-        all_(data::open(data, model_.inputs)),
+  explicit Examination(const ExamineOptions& options)
+      : original_(graph::load(options.model)),
+        model_(runtime::prepare(original_)),
+        all_(data::open(options.data, model_.inputs)),
         samples_(data::first(all_, std::min(most_samples, all_->size()))),
-        target_(quant::targets::table().make("generic")),
-        calibration_(model_, all_, needs(), {}),
+        target_name_(quant::targets::table().resolve(options.target.empty() ? "ort_cpu" : options.target)),
+        target_(quant::targets::table().make(target_name_)),
+        simulated_(quant::targets::table().make("generic")),
+        pairs_(pairs_in(model_)),
+        schemes_(all_schemes({options.model, options.data, target_name_, options.words}, pairs_)),
+        variants_(original_, model_, all_, needs()),
         rounder_(model_, samples_) {}
 
   Json result() {
-    Json out{{"samples", samples_->size()}, {"scheme", variants[0].name}, {"schemes", Json::array()}};
-    for (const Variant& variant : variants) {
-      if (const auto distance = whole(variant)) out["schemes"].push_back({{"name", variant.name}, {"distance", *distance}});
+    Json out{{"samples", samples_->size()}, {"scheme", schemes_.front().name}, {"schemes", Json::array()}};
+    for (const Compared& scheme : schemes_) {
+      if (const auto distance = whole(scheme.config))
+        out["schemes"].push_back({{"key", scheme.key}, {"name", scheme.name}, {"distance", *distance}});
     }
-    const quant::Config config = config_of(variants[0]);
-    const quant::Plan plan = quant::resolve(model_, calibration_.seen(config), config, *target_);
-    out["layers"] = layers(plan);
+    out["equalized_pairs"] = pairs_;
+    if (pairs_ == 0)
+      out["pairs_without_clip6"] = pairs_in(quant::transforms::table().make("clip6_to_relu")->rewrite(model_, {}).model);
+    const quant::Config& config = schemes_.front().config;
+    quant::Plan plan = variants_.plan(config, *simulated_);
+    variants_.improve(config, plan);
+    const NoiseAlong noise = real(out);
+    out["length"] = noise.length;
+    out["layers"] = layers(plan, noise);
     std::map<std::string, bool> runs;
     for (const auto& [name, planned] : plan.nodes) runs[name] = true;
     const Json none;
-    out["ranges"] = ranges_of({model_, plan, calibration_.seen(config), runs, none}, ranked(out["layers"]));
-    out["advice"] = advice(out);
+    out["ranges"] =
+        ranges_of({variants_.graph_of(config)->model, plan, variants_.seen(config), runs, none}, ranked(out["layers"]));
+    out["advice"] = advice_on_layers(out);
     return out;
   }
 
  private:
-  static CalibrationNeeds needs() {
+  CalibrationNeeds needs() const {
     CalibrationNeeds out;
-    for (const Variant& variant : variants) out.add(config_of(variant));
+    for (const Compared& scheme : schemes_) out.add(scheme.config);
     out.requests.histogram = true;
     return out;
   }
 
-  // The distance with everything quantized; nullopt: this model cannot be quantized so.
-  std::optional<double> whole(const Variant& variant) {
-    const quant::Config config = config_of(variant);
+  // The distance with everything quantized; nullopt: this model cannot be quantized so, or that cannot be simulated.
+  std::optional<double> whole(const quant::Config& config) {
     try {
-      const ToggledModel toggled(model_, quant::resolve(model_, calibration_.seen(config), config, *target_));
+      quant::Plan plan = variants_.plan(config, *simulated_);
+      variants_.improve(config, plan);
+      const ToggledModel toggled(variants_.graph_of(config)->model, plan);
       if (toggled.units().empty()) return std::nullopt;
       return with_all(toggled, *samples_);
     } catch (const Error&) {
@@ -114,90 +140,108 @@ class Examination {
     }
   }
 
-  // What rounding the weights of single layers costs at their own outputs, under a variant.
-  std::map<std::string, double> rounding_errors(const Variant& variant) {
-    const quant::Config config = config_of(variant);
-    return rounder_.sensitivities(quant::resolve(model_, calibration_.seen(config), config, *target_));
+  // The model that the target gets, beside the float model.
+  NoiseAlong real(Json& out) {
+    const quant::Config& config = schemes_.front().config;
+    quant::Plan plan = variants_.plan(config, *target_);
+    const graph::Model built = variants_.build(config, plan).model;
+    NoiseAlong noise = noise_along(variants_.graph_of(config)->model, built, plan, *samples_);
+    std::vector<std::string> nodes;
+    for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
+    const graph::Index written(built);
+    size_t quantized = 0;
+    for (const auto& [name, runs] : runtime::runs_quantized(built, nodes)) quantized += runs || written.node(name) == nullptr;
+    out["real"] = {{"target", target_name_},
+                   {"distance", noise.distance},
+                   {"quantized", quantized},
+                   {"float", nodes.size() - quantized + plan.skipped.size()}};
+    return noise;
   }
 
-  Json layers(const quant::Plan& plan) {
-    const ToggledModel toggled(model_, plan);
-    const auto by_channel = rounding_errors(variants[0]), by_tensor = rounding_errors(variants[1]);
-    const auto errors = alone(toggled, *samples_);
-    const auto sums = up_to_each(toggled, *samples_);
-    const graph::Index index(model_);
+  // What rounding the weights of single layers costs at their own outputs.
+  std::map<std::string, double> rounding_errors(const std::string& key) {
+    const auto scheme = std::ranges::find(schemes_, key, &Compared::key);
+    return rounder_.sensitivities(variants_.plan(scheme->config, *simulated_));
+  }
+
+  // Of each operator, what is known of it by itself.
+  std::map<std::string, Json> by_themselves(const quant::Plan& plan) {
+    std::map<std::string, Json> out;
+    try {
+      const ToggledModel toggled(variants_.graph_of(schemes_.front().config)->model, plan);
+      const auto errors = alone(toggled, *samples_);
+      const auto sums = up_to_each(toggled, *samples_);
+      for (size_t i = 0; i < errors.size(); ++i)
+        out[errors[i].unit.node] = {
+            {"output_error", errors[i].output_error}, {"accumulated", sums[i]}, {"noise_to_signal", errors[i].noise_to_signal}};
+    } catch (const Error&) {  // types that cannot be simulated: what the real model tells remains
+    }
+    return out;
+  }
+
+  Json layers(const quant::Plan& plan, const NoiseAlong& noise) {
+    const auto simulated = by_themselves(plan);
+    const auto by_channel = rounding_errors("channel"), by_tensor = rounding_errors("tensor");
+    const auto weights = variants_.plan(std::ranges::find(schemes_, "channel", &Compared::key)->config, *simulated_);
+    const graph::Index prepared(model_);
     Json out = Json::array();
-    for (size_t i = 0; i < errors.size(); ++i) {
-      Json layer{{"node", errors[i].unit.node},
-                 {"type", errors[i].unit.op_type},
-                 {"output_error", errors[i].output_error},
-                 {"accumulated", sums[i]},
-                 {"noise_to_signal", errors[i].noise_to_signal}};
-      if (const graph::Node* node = index.node(errors[i].unit.node)) add_weights(layer, model_, *node, plan);
-      if (by_channel.contains(errors[i].unit.node))
-        layer["rounding_error"] = {{"tensor", by_tensor.at(errors[i].unit.node)},
-                                   {"channel", by_channel.at(errors[i].unit.node)}};
-      layer["place"] = i;
+    for (const auto& node : variants_.graph_of(schemes_.front().config)->model.nodes) {
+      const auto known = simulated.find(node.name);
+      const bool alone = simulated.empty() && (plan.nodes.contains(node.name) || plan.skipped.contains(node.name));
+      if (known == simulated.end() && !alone) continue;
+      Json layer{{"node", node.name}, {"type", node.op_type}};
+      if (known != simulated.end()) layer.update(known->second);
+      if (const auto found = noise.nodes.find(node.name); found != noise.nodes.end()) layer["accumulated_noise"] = found->second;
+      if (const graph::Node* same = prepared.node(node.name)) add_weights(layer, *same, weights);
+      if (by_channel.contains(node.name) && by_tensor.contains(node.name))
+        layer["rounding_error"] = {{"tensor", by_tensor.at(node.name)}, {"channel", by_channel.at(node.name)}};
+      layer["place"] = out.size();
       out.push_back(std::move(layer));
     }
-    std::stable_sort(out.begin(), out.end(), [](const Json& a, const Json& b) {
-      return a["output_error"].get<double>() > b["output_error"].get<double>();
-    });
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Json& a, const Json& b) { return a.value("output_error", 0.0) > b.value("output_error", 0.0); });
     return out;
+  }
+
+  // `plan`: with weights per channel.
+  void add_weights(Json& layer, const graph::Node& node, const quant::Plan& plan) const {
+    const auto planned = plan.nodes.find(node.name);
+    if (planned == plan.nodes.end() || !planned->second.weight) return;
+    const Tensor* weights = model_.initializer(node.inputs[planned->second.weight->input]);
+    const quant::QuantParams& channels = planned->second.weight->params;
+    if (weights == nullptr || weights->type() != DataType::float32 || channels.axis < 0) return;
+    const auto tensor = std::ranges::find(schemes_, "tensor", &Compared::key);
+    layer["weight_error"] = {
+        {"tensor", quant::weight_noise(*weights, quant::weight_params(*weights, std::nullopt, tensor->config.weight))},
+        {"channel", quant::weight_noise(*weights, channels)}};
+    add_widths(layer, channels);
   }
 
   // In the words of portrait.hpp.
   static Json ranked(const Json& layers) {
     Json out = Json::array();
     for (const auto& layer : layers) {
-      Json entry{{"node", layer["node"]}, {"sensitivity", layer["output_error"]}};
+      Json entry{{"node", layer["node"]}, {"sensitivity", layer.value("output_error", 0.0)}};
       if (layer.contains("weight_error")) entry["weight"] = "";
       out.push_back(std::move(entry));
     }
     return out;
   }
 
-  static Json advice(const Json& facts) {
-    Json out = Json::array();
-    std::string schemes;
-    for (const auto& scheme : facts["schemes"])
-      schemes += (schemes.empty() ? "" : "; ") + scheme["name"].get<std::string>() + " " + number(scheme["distance"]);
-    out.push_back("With everything quantized the outputs move by (distance, mean over samples): " + schemes + ".");
-    const Json& layers = facts["layers"];
-    double total = 0, worst = 0;
-    std::string names;
-    for (size_t i = 0; i < layers.size(); ++i) {
-      const double squared = std::pow(layers[i]["output_error"].get<double>(), 2);
-      total += squared;
-      if (i >= 3) continue;
-      worst += squared;
-      names += (i > 0 ? ", " : "") + layers[i]["node"].get<std::string>();
-    }
-    if (layers.size() > 6 && worst > 0.5 * total)
-      out.push_back("Three layers bring " + number(100 * worst / total) + " % of the squared error: " + names +
-                    ". Leaving them in float, or giving them 16 bits, helps most.");
-    std::string spread;
-    for (const auto& layer : layers) {
-      if (layer.value("outlier_channels", 0) == 0) continue;
-      spread += (spread.empty() ? "" : ", ") + layer["node"].get<std::string>();
-    }
-    if (!spread.empty())
-      out.push_back("Some channels have weights over 8 times as wide as the median channel's: " + spread +
-                    ". One scale per tensor is coarse there; use one per channel, or equalize the layers.");
-    return out;
-  }
-
-  graph::Model model_;
+  graph::Model original_, model_;
   data::DatasetPtr all_, samples_;
-  std::unique_ptr<quant::Target> target_;
-  Calibration calibration_;
+  std::string target_name_;
+  std::unique_ptr<quant::Target> target_, simulated_;
+  size_t pairs_;
+  std::vector<Compared> schemes_;
+  Variants variants_;
   Rounder rounder_;
 };
 
 }  // namespace
 
-Json examine(const std::filesystem::path& model, const Json& data) {
-  return Examination(model, data).result();
+Json examine(const ExamineOptions& options) {
+  return Examination(options).result();
 }
 
 }  // namespace quasar::tune

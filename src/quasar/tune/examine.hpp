@@ -2,23 +2,38 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "quasar/base/json.hpp"
 
 namespace quasar::tune {
 
-// `data`: as data::open takes it; at most 16 samples are used. Quantization is simulated (toggled_model.hpp), so no target's
-// kernels matter.
-//   {samples, scheme, schemes: [{name, distance}], layers: [{node, type, output_error, accumulated, noise_to_signal,
-//    rounding_error: {tensor, channel}, weight_error: {tensor, channel}, outlier_channels}], ranges, advice: [text]}
+struct ExamineOptions {
+  std::filesystem::path model;
+  Json data;                // as data::open takes it; at most 16 samples are measured on
+  std::string target = {};  // that the quantized model is made for; "": ort_cpu
+  Json words = {};          // the configuration that layers are measured under; null: the scheme that suits the target
+};
+
+// Layers by themselves are simulated (toggled_model.hpp), whatever the target's kernels; `real` and accumulated_noise are of the
+// quantized model that ONNX Runtime runs.
+//   {samples, scheme, schemes: [{name, distance}], length, equalized_pairs, real: {target, distance, quantized, float},
+//    layers: [{node, type, output_error, accumulated, noise_to_signal, accumulated_noise, rounding_error: {tensor, channel},
+//    weight_error: {tensor, channel}, outlier_channels, channels, widest}], ranges, advice: [text]}
 //   distance, output_error  mean of ‖float − quantized‖₂ at the model's outputs: of everything, of this layer alone
-//   accumulated             the same with all layers up to this one quantized
-//   noise_to_signal         of the layer's own result, everything before it in float
+//   length                  mean of ‖float‖₂ there
+//   accumulated             the distance with all layers up to this one quantized
+//   noise_to_signal         Σ‖y − ŷ‖² / Σ‖y‖² of the layer's own result, everything before it in float
+//   accumulated_noise       the same in the real quantized model, everything before it quantized too
 //   rounding_error          of the layer's own result when only its weights are rounded, over its variance (Gram matrices; layers
 //                           that rounding could optimize), with one scale and with one per channel
 //   weight_error            of the weights themselves, over their mean square
-//   outlier_channels        channels whose greatest weight is over 8 times the median channel's
-// Layers are sorted by output_error, the greatest first. Throws Error for a model or data that cannot be used.
-Json examine(const std::filesystem::path& model, const Json& data);
+//   outlier_channels        of `channels` those whose greatest weight is over 8 times the median channel's; `widest`: how many
+//                           times the greatest is
+//   equalized_pairs         pairs of layers that cross-layer equalization applies to; where there are none, pairs_without_clip6:
+//                           how many there were if every Clip(0, 6) were a Relu
+// What is not known of a layer is left out. Layers are sorted by output_error, the greatest first. Throws Error for a model,
+// data or a configuration that cannot be used.
+Json examine(const ExamineOptions& options);
 
 }  // namespace quasar::tune

@@ -5,6 +5,10 @@
 #include <map>
 #include <numeric>
 
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/data/picture.hpp"
+
 namespace quasar::tune {
 namespace {
 
@@ -38,9 +42,10 @@ Json classes_json(const std::map<int64_t, Count>& classes, bool labelled) {
 
 // Samples in the order in which a reader wants to see them.
 std::vector<size_t> worst_first(const eval::Score& reference, const eval::Score& best) {
-  std::vector<size_t> order(best.answers.size());
+  std::vector<size_t> order(best.per_sample.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto changed = [&](size_t i) { return reference.answers[i] != best.answers[i]; };
+  const bool answered = !best.answers.empty();
+  const auto changed = [&](size_t i) { return answered && reference.answers[i] != best.answers[i]; };
   const auto moved = [&](size_t i) { return std::abs(best.per_sample[i] - reference.per_sample[i]); };
   const size_t count = std::min<size_t>(20, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](size_t a, size_t b) {
@@ -51,12 +56,38 @@ std::vector<size_t> worst_first(const eval::Score& reference, const eval::Score&
   return order;
 }
 
+Json worst_json(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
+  Json out = Json::array();
+  for (const size_t i : worst_first(reference, best)) {
+    Json entry{{"sample", i}};
+    if (!best.answers.empty()) entry.update(Json{{"float", reference.answers[i]}, {"best", best.answers[i]}});
+    entry["value"] = best.per_sample[i];
+    if (const auto label = samples.label(i)) entry["label"] = *label;
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+constexpr const char* picture_folder = "worst_samples";
+
+// Pictures of an earlier search in the same folder.
+void remove_pictures(const std::filesystem::path& folder) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("sample_") && name.ends_with(".jpg")) std::filesystem::remove(entry.path(), code);
+  }
+}
+
 }  // namespace
 
 Json flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
-  const size_t count = best.answers.size();
-  if (count == 0 || reference.answers.size() != count || best.per_sample.size() != count || reference.per_sample.size() != count)
-    return nullptr;
+  const size_t count = best.per_sample.size();
+  if (count == 0 || reference.per_sample.size() != count) return nullptr;
+  if (best.answers.size() != count || reference.answers.size() != count) {
+    if (!best.answers.empty() || !reference.answers.empty()) return nullptr;
+    return {{"samples", count}, {"worst", worst_json(samples, reference, best)}};
+  }
   const bool labelled = samples.label(0).has_value();
   Count all;
   std::map<int64_t, Count> classes;
@@ -72,13 +103,33 @@ Json flips_of(const data::Dataset& samples, const eval::Score& reference, const 
   }
   Json out = to_json(all, labelled);
   out["classes"] = classes_json(classes, labelled);
-  out["worst"] = Json::array();
-  for (const size_t i : worst_first(reference, best)) {
-    Json entry{{"sample", i}, {"float", reference.answers[i]}, {"best", best.answers[i]}, {"value", best.per_sample[i]}};
-    if (const auto label = samples.label(i)) entry["label"] = *label;
-    out["worst"].push_back(std::move(entry));
-  }
+  out["worst"] = worst_json(samples, reference, best);
   return out;
+}
+
+void add_pictures(Json& flips, const data::Dataset& samples, const std::filesystem::path& output_dir) {
+  constexpr size_t most_pixels = 128;
+  const std::filesystem::path folder = output_dir / picture_folder;
+  remove_pictures(folder);
+  if (!flips.is_object()) return;
+  for (auto& entry : flips["worst"]) {
+    const auto sample = entry["sample"].get<size_t>();
+    std::string bytes, file;
+    try {
+      const auto picture = data::picture_of(samples, sample);
+      if (!picture) return;  // nor have the others one
+      bytes = data::thumbnail(picture->image, most_pixels);
+      file = picture->file;
+    } catch (const Error&) {  // it is gone since it was scored: the report goes without
+      continue;
+    }
+    std::error_code code;
+    std::filesystem::create_directories(folder, code);
+    const std::string name = "sample_" + std::to_string(sample) + ".jpg";
+    write_file(folder / name, bytes);
+    entry["picture"] = std::string(picture_folder) + "/" + name;
+    if (!file.empty()) entry["file"] = file;
+  }
 }
 
 }  // namespace quasar::tune

@@ -1,6 +1,8 @@
 // Which predictions a quantized model changed.
 #pragma once
 
+#include <filesystem>
+
 #include "quasar/base/json.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/eval/evaluate.hpp"
@@ -8,10 +10,16 @@
 namespace quasar::tune {
 
 // {samples, changed, gained, lost, classes: [{class, samples, changed, gained, lost}], worst: [{sample, label, float, best,
-// value}]}, from the float model's and the quantized one's score of the same metric; null where either has no answers.
+// value}]}, from the float model's and the quantized one's score of the same metric; null where the metric has no values per
+// sample. {samples, worst: [{sample, label, value}]} where the models' outputs are no classes.
 //   gained, lost   predictions that became right and wrong; left out without labels
 //   class          the label; without labels what the float model says. The 50 classes that change most
 //   worst          the 20 samples whose prediction changed and whose value moved most; then those whose value moved most
 Json flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best);
+
+// Writes the worst samples that can be seen (picture.hpp) as worst_samples/sample_N.jpg into the output folder, at most 128
+// pixels wide and high, in the place of those that are there, and adds `picture` (the file's name from there) and `file` (where
+// the sample was read from) to them. Throws Error when they cannot be written.
+void add_pictures(Json& flips, const data::Dataset& samples, const std::filesystem::path& output_dir);
 
 }  // namespace quasar::tune

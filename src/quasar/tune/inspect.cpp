@@ -45,10 +45,6 @@ std::string own_words(const graph::Node& node, const quant::Config& config) {
   return out;
 }
 
-std::string scheme_for(const std::string& name, const quant::Target& target) {
-  return target.shifts() ? "xint8" : name == usual_target ? "u8s8_channel" : "a8w8";
-}
-
 // What a target would do with a model under a configuration.
 class Fate {
  public:
@@ -56,7 +52,7 @@ class Fate {
   Fate(const graph::Index& index, const stats::Statistics& ranks, const std::string& target, const quant::NodeNames& names,
        const Json& words)
       : target_(quant::targets::table().make(target)),
-        scheme_(words.is_null() ? scheme_for(target, *target_) : "configuration"),
+        scheme_(words.is_null() ? usual_scheme(target) : "configuration"),
         config_(names.resolved(quant::parse_config(words.is_null() ? quant::schemes::table().make(scheme_)->words() : words))),
         placement_(quant::place(index, config_, *target_, ranks)),
         index_(index) {}
@@ -181,6 +177,11 @@ Json check(const graph::Model& model, const std::string& target) {
 }
 
 }  // namespace
+
+std::string usual_scheme(const std::string& target) {
+  const std::string name = quant::targets::table().resolve(target);
+  return quant::targets::table().make(name)->shifts() ? "xint8" : name == usual_target ? "u8s8_channel" : "a8w8";
+}
 
 Json inspect(const InspectOptions& options) {
   const std::string chosen = options.target.empty() ? usual_target : quant::targets::table().resolve(options.target);

@@ -23,4 +23,7 @@ struct InspectOptions {
 // `nodes`. Throws Error for a model that cannot be treated, and for a configuration that is wrong for it.
 Json inspect(const InspectOptions& options);
 
+// The scheme that suits a target.
+std::string usual_scheme(const std::string& target);
+
 }  // namespace quasar::tune

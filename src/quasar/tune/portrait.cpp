@@ -45,6 +45,7 @@ std::pair<double, double> expressed(const quant::QuantParams& params) {
 
 Json distribution(const stats::Histogram& histogram, const quant::QuantParams& params) {
   constexpr size_t bins = 80;
+  if (quant::is_half(params.type)) return nullptr;  // no grid: nothing is clipped
   const double low = histogram.range().low, high = histogram.range().high;
   if (histogram.total() == 0 || !(high > low)) return nullptr;
   const auto [least, greatest] = expressed(params);

@@ -20,8 +20,8 @@ struct Sitter {
   const Json& rounding;                     // a trial's "rounding" (to_json of a RoundingReport), or null
 };
 
-// [{node, type, runs: "integer" | "float", activation: "uint8", weight: "int8 per channel", weight_error, error: {before, after},
-// why}] of the operators that could be quantized, in graph order; what is not known is left out.
+// [{node, type, runs: "integer" | "float", activation: "uint8", weight: "int8 per channel", weight_error, error: {before, after,
+// alone}, why}] of the operators that could be quantized, in graph order; what is not known is left out.
 //   weight_error: mean squared error of the nearest codes over the weights' mean square, where rounding was not optimized
 Json layers_of(const Sitter& sitter);
 

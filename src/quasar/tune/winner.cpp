@@ -8,6 +8,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/flips.hpp"
+#include "quasar/tune/layer_errors.hpp"
 #include "quasar/tune/portrait.hpp"
 #include "quasar/tune/setting.hpp"
 
@@ -26,13 +27,26 @@ runtime::Latency latency_of(const Laboratory& lab, const graph::Model& model, co
   }
 }
 
-// null: this process did not score the trial, or its outputs are no classes.
-Json flips(const Laboratory& lab, int64_t trial, const data::Dataset& samples) {
-  const auto scores = lab.book.by_sample(trial);
+// The winner's scores with values per sample; an earlier process may have scored it.
+eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph::Model& model, const std::stop_token& stop) {
+  if (auto scores = lab.book.by_sample(winner.trial.number)) return *std::move(scores);
+  const auto known = winner.metrics.find(lab.job.metrics.front());
+  if (stop.stop_requested() || (known != winner.metrics.end() && !known->second.per_sample.empty())) return winner.metrics;
+  return lab.evaluator.score(model, cores(), lab.devices.first());
+}
+
+// By the first metric that has values per sample; null when none has.
+Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
   const eval::Scores& reference = lab.evaluator.reference();
-  const std::string& metric = lab.job.metrics.front();
-  if (!scores || !scores->contains(metric) || !reference.contains(metric)) return nullptr;
-  return flips_of(samples, reference.at(metric), scores->at(metric));
+  for (const auto& metric : lab.job.metrics) {
+    if (!scores.contains(metric) || !reference.contains(metric)) continue;
+    Json found = flips_of(samples, reference.at(metric), scores.at(metric));
+    if (found.is_null()) continue;
+    found["metric"] = metric;
+    add_pictures(found, samples, lab.job.output_dir);
+    return found;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -63,8 +77,12 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   const auto graph = lab.variants.graph_of(winner.config);
   const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
   winner.layers = layers_of(sitter);
+  if (!stop.stop_requested()) {
+    const CancelScope scope(stop);
+    add_errors(winner.layers, {graph->model, plan, model}, *samples.evaluation);
+  }
   winner.ranges = ranges_of(sitter, winner.layers);
-  winner.flips = flips(lab, trial.number, *samples.evaluation);
+  winner.flips = flips(lab, by_sample(lab, winner, model, stop), *samples.evaluation);
   winner.evidence = {{"against_float", against_float(lab.book, lab.evaluator.reference(), winner)},
                      {"rivals", rivals_of(lab.book, lab.job, winner)}};
   Json params = Json::object();

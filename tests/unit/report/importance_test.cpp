@@ -53,22 +53,45 @@ TEST(Importance, OfNumbersFollowsTheirRange) {
   EXPECT_GT(found.front().share, 0.95);  // 1/12 against 4/45/100
 }
 
-// A parameter matters by being there: its own value does not.
-TEST(Importance, CountsWhetherAParameterIsThere) {
+// Of 40 trials half have the parameter `rate`, with y = 1 + effect · rate; the others have y = 2. `parent`: it depends on `on`.
+std::vector<search::Trial> half_with_rate(double effect, bool parent) {
   std::vector<search::Trial> trials;
-  const search::Distribution on = search::Categorical{{"yes", "no"}};
-  const search::Distribution rate = search::Real{.low = 0, .high = 1};
+  const search::Distribution on = search::Categorical{{"yes", "no"}}, rate = search::Real{.low = 0, .high = 1};
+  const search::Distribution other = search::Categorical{{"p", "q"}};
   for (int i = 0; i < 40; ++i) {
     const double x = (i % 20) / 20.0;
-    if (i < 20) {
-      trials.push_back(complete_trial(i, {{"on", "yes"}, {"rate", x}}, {on, rate}, 1));
-    } else {
-      trials.push_back(complete_trial(i, {{"on", "no"}}, {on}, 2));
+    search::Point point{{"other", i % 3 == 0 ? "p" : "q"}};
+    std::vector<search::Distribution> distributions{other};
+    if (parent) {
+      point.set("on", i < 20 ? "yes" : "no");
+      distributions.push_back(on);
     }
+    if (i < 20) {
+      point.set("rate", x);
+      distributions.push_back(rate);
+    }
+    trials.push_back(complete_trial(i, point, distributions, i < 20 ? 1 + effect * x : 2));
   }
-  const auto found = importance_of(trials);
-  ASSERT_EQ(found.size(), 2U);  // either explains it: trees choose the first
-  EXPECT_GT(share_of(found, "on") + share_of(found, "rate"), 0.99);
+  return trials;
+}
+
+TEST(Importance, OfBeingThereIsTheParents) {
+  const auto found = importance_of(half_with_rate(0, true));
+  EXPECT_EQ(found.front().name, "on");
+  EXPECT_GT(found.front().share, 0.99);
+  EXPECT_LT(share_of(found, "rate"), 0.01);
+}
+
+TEST(Importance, OfAConditionalParameterIsWhatItsValueBrings) {
+  const auto found = importance_of(half_with_rate(2, true));  // 1 … 3 where it is there, 2 on the average
+  EXPECT_EQ(found.front().name, "rate");
+  EXPECT_LT(share_of(found, "on"), 0.1);
+}
+
+TEST(Importance, CountsWhetherAParameterIsThereWhereNothingElseTells) {
+  const auto found = importance_of(half_with_rate(0, false));
+  EXPECT_EQ(found.front().name, "rate");
+  EXPECT_GT(found.front().share, 0.99);
 }
 
 TEST(Importance, IsUnknownWhereNothingVaries) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/data/picture.hpp"
+
 namespace quasar::tune {
 namespace {
 
@@ -50,7 +54,47 @@ TEST(Flips, WithoutLabelsClassesAreTheFloatModels) {
 }
 
 TEST(Flips, AreUnknownWithoutAnswers) {
-  EXPECT_TRUE(flips_of(Labels({}), score({}, {0, 0}), score({}, {0, 0})).is_null());
+  EXPECT_TRUE(flips_of(Labels({}), score({}, {}), score({}, {})).is_null());
+  EXPECT_TRUE(flips_of(Labels({}), score({1, 2}, {0, 0}), score({}, {0, 0})).is_null());
+}
+
+TEST(Flips, WithoutClassesShowWhatMovedMost) {
+  const Json flips = flips_of(Labels({}), score({}, {0, 0, 0, 0}), score({}, {0.1, 0.4, 0.3, 0.2}));
+  EXPECT_FALSE(flips.contains("changed"));
+  EXPECT_EQ(flips["samples"], 4);
+  ASSERT_EQ(flips["worst"].size(), 4U);
+  EXPECT_EQ(flips["worst"][0]["sample"], 1);
+  EXPECT_EQ(flips["worst"][0]["value"], 0.4);
+  EXPECT_FALSE(flips["worst"][0].contains("float"));
+}
+
+// Gray squares, but for those that are gone.
+class Squares final : public data::Dataset, public data::Pictures {
+ public:
+  size_t size() const override { return 4; }
+  data::Sample at(size_t) const override { return {}; }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+  std::string source() const override { return "test"; }
+  std::optional<data::Picture> picture(size_t index) const override {
+    if (index == 1) throw Error("gone");
+    return data::Picture{{300, 300, 1, std::vector<uint8_t>(300 * 300, 90)}, "<" + std::to_string(index) + ">.png"};
+  }
+};
+
+TEST(Flips, ArePicturedAsSmallFiles) {
+  const TemporaryFolder folder;
+  const auto pictures = folder.path() / "worst_samples";
+  std::filesystem::create_directory(pictures);
+  write_file(pictures / "sample_9.jpg", "of an earlier search");
+  write_file(pictures / "mine.jpg", "the user's");
+  Json flips{{"worst", {{{"sample", 1}}, {{"sample", 3}}}}};
+  add_pictures(flips, Squares(), folder.path());
+  EXPECT_FALSE(flips["worst"][0].contains("picture"));
+  EXPECT_EQ(flips["worst"][1]["picture"], "worst_samples/sample_3.jpg");
+  EXPECT_EQ(flips["worst"][1]["file"], "<3>.png");
+  EXPECT_EQ(data::size_of(pictures / "sample_3.jpg"), (data::Size{128, 128}));
+  EXPECT_FALSE(std::filesystem::exists(pictures / "sample_9.jpg"));
+  EXPECT_TRUE(std::filesystem::exists(pictures / "mine.jpg"));
 }
 
 }  // namespace

@@ -35,8 +35,13 @@ class Inspect final : public Command {
   }
 
   int run() override {
-    Json facts = tune::inspect({.model = model_, .target = target_, .words = configuration()});
-    if (!calibration_.empty()) facts["examination"] = tune::examine(model_, data_argument(calibration_));
+    const Json words = configuration();
+    Json facts = tune::inspect({.model = model_, .target = target_, .words = words});
+    if (!calibration_.empty() && facts.contains("rules"))
+      throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
+    if (!calibration_.empty())
+      facts["examination"] =
+          tune::examine({.model = model_, .data = data_argument(calibration_), .target = target_, .words = words});
     if (!page_.empty()) {
       const Json contents = report::inspection_of(facts);
       write_file(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));

@@ -2,67 +2,10 @@
 #include <iostream>
 
 #include "quasar/cli/command.hpp"
-#include "quasar/data/reader.hpp"
-#include "quasar/eval/custom.hpp"
-#include "quasar/eval/decoder.hpp"
-#include "quasar/quant/config.hpp"
-#include "quasar/quant/range.hpp"
-#include "quasar/quant/rounding.hpp"
-#include "quasar/quant/target.hpp"
-#include "quasar/search/pruner.hpp"
-#include "quasar/search/sampler.hpp"
-#include "quasar/search/stop.hpp"
-#include "quasar/search/storage.hpp"
-#include "quasar/tune/job.hpp"
-#include "quasar/tune/preset.hpp"
-#include "quasar/tune/strategy.hpp"
+#include "quasar/cli/lists.hpp"
 
 namespace quasar::cli::commands {
 namespace {
-
-template <class T>
-Json described(const Table<T>& table) {
-  Json list = Json::array();
-  for (const auto& [name, entry] : table.items()) {
-    Json item{{"name", name}, {"help", entry.help}, {"aliases", entry.aliases}, {"options", Json::array()}};
-    for (const auto& option : entry.options) {
-      item["options"].push_back({{"name", option.name}, {"default", option.fallback}, {"help", option.help}});
-    }
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
-// The keys of a configuration file.
-Json described_keys() {
-  Json list = Json::array();
-  for (const auto& key : tune::job_keys())
-    list.push_back({{"name", key.name}, {"help", key.help}, {"aliases", key.aliases}, {"options", Json::array()}});
-  return list;
-}
-
-using Describe = Json (*)();
-
-const std::vector<std::pair<std::string, Describe>>& kinds() {
-  static const std::vector<std::pair<std::string, Describe>> all{
-      {"keys", described_keys},
-      {"presets", [] { return described(tune::presets::table()); }},
-      {"schemes", [] { return described(quant::schemes::table()); }},
-      {"samplers", [] { return described(search::samplers::table()); }},
-      {"pruners", [] { return described(search::pruners::table()); }},
-      {"strategies", [] { return described(tune::strategies::table()); }},
-      {"metrics", [] { return described(eval::metrics::table()); }},
-      {"decoders", [] { return described(eval::decoders::table()); }},
-      {"evaluators", [] { return described(eval::evaluators::table()); }},
-      {"ranges", [] { return described(quant::ranges::table()); }},
-      {"rounding", [] { return described(quant::rounding::table()); }},
-      {"transforms", [] { return described(quant::transforms::table()); }},
-      {"readers", [] { return described(data::readers::table()); }},
-      {"targets", [] { return described(quant::targets::table()); }},
-      {"stop", [] { return described(search::stop::table()); }},
-      {"storage", [] { return described(search::storage::table()); }}};
-  return all;
-}
 
 void print(const Json& list) {
   for (const auto& item : list) {
@@ -74,22 +17,19 @@ void print(const Json& list) {
   }
 }
 
-class List final : public Command {
+class Listing final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option(
-           "kind", kind_,
-           "keys (of a configuration), presets, schemes, samplers, pruners, strategies, metrics, decoders, evaluators, ranges, "
-           "rounding, transforms, readers, targets, "
-           "stop or storage")
-        ->required();
+    std::vector<std::string> names;
+    for (const auto& list : lists()) names.push_back(list.kind);
+    app.add_option("kind", kind_, "what to list: " + joined(names) + " (keys are those of a configuration)")->required();
     app.add_flag("--json", json_, "as JSON");
     app.footer("Example: quasar list presets");
   }
 
   int run() override {
     std::vector<std::string> names;
-    for (const auto& [name, describe] : kinds()) {
+    for (const auto& [name, describe] : lists()) {
       names.push_back(name);
       if (normalized(name) != normalized(kind_)) continue;
       if (json_) {
@@ -110,7 +50,7 @@ class List final : public Command {
 }  // namespace
 
 Entry<Command> list() {
-  return {"Names what can be chosen, with options and defaults.", make_as<List, Command>};
+  return {"Names what can be chosen, with options and defaults.", make_as<Listing, Command>};
 }
 
 }  // namespace quasar::cli::commands

@@ -9,6 +9,7 @@
 #include "quasar/data/image.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
+#include "quasar/data/picture.hpp"
 #include "quasar/data/pixels.hpp"
 #include "quasar/data/reader.hpp"
 #include "quasar/data/truth.hpp"
@@ -50,7 +51,7 @@ class Kept {
   size_t used_ = 0;
 };
 
-class ImagesDataset : public Labelled, public Truths {
+class ImagesDataset : public Labelled, public Truths, public Pictures {
  public:
   ImagesDataset(Files files, Framing framing, Pixels pixels, int64_t label_offset)
       : Labelled(files.labels),
@@ -63,16 +64,9 @@ class ImagesDataset : public Labelled, public Truths {
   size_t size() const override { return files_.names.size(); }
   std::string source() const override { return "'" + files_.folder.string() + "'"; }
 
-  Sample at(size_t index) const override {
-    const std::string where = "'" + path(index).string() + "'";
-    std::shared_ptr<const Image> image = kept_.find(index);
-    if (image == nullptr) {
-      const Image decoded = decode(path(index));
-      image = std::make_shared<const Image>(framing_.apply(pixels_.is_gray() ? gray(decoded) : decoded, where));
-      kept_.keep(index, image);
-    }
-    return {pixels_.tensor(*image, where)};
-  }
+  Sample at(size_t index) const override { return {pixels_.tensor(*framed(index), "'" + path(index).string() + "'")}; }
+
+  std::optional<Picture> picture(size_t index) const override { return Picture{*framed(index), files_.names.at(index)}; }
 
   // Moved as the picture was; what the model does not see is cut off, and boxes of which nothing is left are left out.
   std::optional<Boxes> boxes(size_t index) const override {
@@ -99,6 +93,17 @@ class ImagesDataset : public Labelled, public Truths {
   void check() const { pixels_.check(frame(0).out, "'" + path(0).string() + "'"); }
 
  private:
+  // The picture as the model sees it, in bytes.
+  std::shared_ptr<const Image> framed(size_t index) const {
+    std::shared_ptr<const Image> image = kept_.find(index);
+    if (image != nullptr) return image;
+    const Image decoded = decode(path(index));
+    image = std::make_shared<const Image>(
+        framing_.apply(pixels_.is_gray() ? gray(decoded) : decoded, "'" + path(index).string() + "'"));
+    kept_.keep(index, image);
+    return image;
+  }
+
   fs::path path(size_t index) const { return files_.folder / files_.names.at(index); }
   Frame frame(size_t index) const { return framing_.of(size_of(path(index)), "'" + path(index).string() + "'"); }
 

@@ -1,24 +1,55 @@
-// Which predictions the best model changed.
+// Which predictions the best model changed, and what the samples look like whose answers moved most.
 'use strict';
+const pictureOf = (one) => {
+  const text = at(search.pictures, String(one.sample));
+  return typeof text === 'string' && /^data:image\/jpeg;base64,[A-Za-z0-9+/=]+$/.test(text) ? text : undefined;
+};
+
+// What the two models say of a sample, in words.
+function said(one) {
+  const known = isNumber(one.label) ? `label ${one.label}` : '';
+  if (!isNumber(one.float)) return known;
+  const answers = one.best === one.float ? `both say ${one.float}` : `float says ${one.float}, best says ${one.best}`;
+  return known ? `${known}: ${answers}` : answers;
+}
+
+function shot(one, name) {
+  const picture = element('img', { src: pictureOf(one), alt: `sample ${one.sample}: ${said(one)}`, loading: 'lazy' });
+  const blocks = () => { if (picture.naturalWidth && picture.naturalWidth < 64) picture.classList.add('blocks'); };
+  picture.addEventListener('load', blocks);
+  blocks();
+  const changed = isNumber(one.float) && one.best !== one.float, tone = !changed || !isNumber(one.label) ? '' : one.label === one.best ? 'good' : one.label === one.float ? 'bad' : 'warn';
+  const change = isNumber(one.float) ? (one.best === one.float ? `both ${one.float}` : `${one.float} → ${one.best}`) : number(one.value, 3);
+  return element('li', { title: one.file || `sample ${one.sample}` }, picture, element('span', { class: 'big ' + tone }, change),
+    element('small', {}, `sample ${one.sample}` + (isNumber(one.label) ? ` · label ${one.label}` : ''), element('br'), `${name} ${number(one.value, 3)}`));
+}
+
+function classTable(flips, labelled) {
+  const classes = (flips.classes || []).filter((one) => one.changed > 0);
+  if (!classes.length) return null;
+  const columns = [{ title: labelled ? 'class (label)' : 'class (float)', value: (one) => one.class }, { title: 'samples', value: (one) => one.samples }, { title: 'changed', value: (one) => one.changed }, { title: 'share', value: (one) => one.changed / one.samples, show: (one) => percent(one.changed / one.samples) }];
+  if (labelled) columns.push({ title: 'became wrong', value: (one) => one.lost }, { title: 'became right', value: (one) => one.gained });
+  return element('div', {}, element('h3', {}, 'By class'), table(columns, classes, { sort: { column: 2, down: true }, limit: 50, tall: classes.length > 12 }));
+}
+
+function worstTable(worst, name) {
+  const columns = [{ title: 'sample', value: (one) => one.sample }];
+  if (worst.some((one) => isNumber(one.label))) columns.push({ title: 'label', value: (one) => one.label });
+  if (worst.some((one) => isNumber(one.float))) columns.push({ title: 'float says', value: (one) => one.float }, { title: 'best says', value: (one) => one.best, show: (one) => element('span', { class: one.best === one.float ? '' : one.best === one.label ? 'good' : 'bad' }, String(one.best)) });
+  columns.push({ title: name, value: (one) => one.value, show: (one) => number(one.value) });
+  if (worst.some((one) => one.file)) columns.push({ title: 'file', text: 'text wrap', value: (one) => one.file || '' });
+  return element('div', {}, element('h3', {}, 'Samples that differ most'), table(columns, worst, { limit: 50, tall: worst.length > 12 }));
+}
+
 sections.push({ id: 'flips', title: 'Changed predictions', build: () => {
   const flips = at(search.result, 'best', 'flips');
   if (!flips) return null;
-  const { samples, changed, gained, lost } = flips, labelled = isNumber(gained);
-  const parts = [element('p', { class: 'note' }, `${changed} of ${samples} predictions differ from the float model's (${percent(changed / samples, 2)})` + (labelled ? `: ${lost} became wrong, ${gained} became right.` : '.'))];
-  const classes = (flips.classes || []).filter((one) => one.changed > 0);
-  const side = [];
-  if (classes.length) {
-    const columns = [{ title: labelled ? 'class (label)' : 'class (float)', value: (one) => one.class }, { title: 'samples', value: (one) => one.samples }, { title: 'changed', value: (one) => one.changed }, { title: 'share', value: (one) => one.changed / one.samples, show: (one) => percent(one.changed / one.samples) }];
-    if (labelled) columns.push({ title: 'became wrong', value: (one) => one.lost }, { title: 'became right', value: (one) => one.gained });
-    side.push(element('div', {}, element('h3', {}, 'By class'), table(columns, classes, { sort: { column: 2, down: true }, limit: 50, tall: classes.length > 12 })));
-  }
-  if ((flips.worst || []).length) {
-    const name = objectiveOf(search).name, columns = [{ title: 'sample', value: (one) => one.sample }];
-    if (flips.worst.some((one) => isNumber(one.label))) columns.push({ title: 'label', value: (one) => one.label });
-    if (flips.worst.some((one) => isNumber(one.float))) columns.push({ title: 'float says', value: (one) => one.float }, { title: 'best says', value: (one) => one.best, show: (one) => element('span', { class: one.best === one.float ? '' : 'bad' }, String(one.best)) });
-    columns.push({ title: name, value: (one) => one.value, show: (one) => number(one.value) });
-    side.push(element('div', {}, element('h3', {}, 'Samples that differ most'), table(columns, flips.worst, { limit: 50, tall: flips.worst.length > 12 })));
-  }
-  parts.push(element('div', { class: 'pair' }, side));
+  const { samples, changed, gained, lost } = flips, labelled = isNumber(gained), worst = flips.worst || [];
+  const name = flips.metric || objectiveOf(search).name, shown = worst.filter(pictureOf);
+  const parts = [element('p', { class: 'note' }, isNumber(changed)
+    ? `${changed} of ${samples} predictions differ from the float model's (${percent(changed / samples, 2)})` + (labelled ? `: ${lost} became wrong, ${gained} became right.` : '.')
+    : `The samples whose ${name} moved most, of ${samples}. The model's outputs are no classes, so no predictions are compared.`)];
+  if (shown.length) parts.push(element('ul', { class: 'gallery', 'aria-label': 'Pictures of the samples that differ most' }, shown.map((one) => shot(one, name))));
+  parts.push(element('div', { class: 'pair' }, classTable(flips, labelled), worst.length ? worstTable(worst, name) : null));
   return parts;
 } });

@@ -58,7 +58,15 @@ watcher = new IntersectionObserver((entries) => {
 plots.forEach((plot) => watcher.observe(plot.box));
 dark.addEventListener('change', () => { if (!saved.get('quasar-theme')) theme(dark.matches ? 'dark' : 'light'); });
 let resizing;
-addEventListener('resize', () => { clearTimeout(resizing); resizing = setTimeout(() => plots.forEach((plot) => plot.drawn && plot.drawn.resize()), 120); });
+const sizes = new ResizeObserver(() => { clearTimeout(resizing); resizing = setTimeout(() => plots.forEach((plot) => { if (plot.drawn && plot.drawn.getWidth() !== plot.box.clientWidth) draw(plot); }), 120); });
+sizes.observe(document.getElementById('main'));
+// On paper: everything drawn, in light colours, in the width of a sheet, and able to shrink with it.
 let before;
-addEventListener('beforeprint', () => { before = root.dataset.theme; theme('light'); drawAll(false); });
-addEventListener('afterprint', () => theme(before));
+addEventListener('beforeprint', () => {
+  before = root.dataset.theme;
+  document.getElementById('main').style.width = '760px';
+  theme('light');
+  drawAll(false);
+  for (const { box } of plots) for (const svg of box.querySelectorAll('svg')) svg.setAttribute('viewBox', `0 0 ${box.clientWidth} ${box.clientHeight}`);
+});
+addEventListener('afterprint', () => { document.getElementById('main').style.width = ''; theme(before); });

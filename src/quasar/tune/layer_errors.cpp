@@ -1,0 +1,52 @@
+#include "quasar/tune/layer_errors.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/tune/noise_along.hpp"
+#include "quasar/tune/unit_errors.hpp"
+
+namespace quasar::tune {
+namespace {
+
+data::DatasetPtr few(const data::Dataset& samples, size_t count) {
+  const data::DatasetPtr all(data::DatasetPtr(), &samples);  // does not own
+  return data::first(all, count);
+}
+
+std::map<std::string, double> alone_at_outputs(const Finished& finished, const data::Dataset& samples) {
+  constexpr size_t most = 16, share = 4;  // a run of the switched model costs about two of the float model's
+  std::map<std::string, double> out;
+  if (finished.plan.rounding.method != "nearest") return out;
+  const ToggledModel toggled(finished.model, finished.plan);
+  const size_t units = toggled.units().size();
+  if (units == 0) return out;
+  const size_t count = std::clamp<size_t>(samples.size() / (share * units), 1, most);
+  for (const auto& one : alone(toggled, *few(samples, count))) out[one.unit.node] = one.output_error;
+  return out;
+}
+
+void set(Json& layers, const char* key, const std::map<std::string, double>& values) {
+  for (auto& layer : layers) {
+    const auto found = values.find(layer["node"].get<std::string>());
+    if (found != values.end()) layer[key] = found->second;
+  }
+}
+
+}  // namespace
+
+void add_errors(Json& layers, const Finished& finished, const data::Dataset& samples) {
+  constexpr size_t looked_at = 8;
+  if (samples.size() == 0) return;
+  try {
+    set(layers, "accumulated_noise",
+        noise_along(finished.model, finished.quantized, finished.plan, *few(samples, looked_at)).nodes);
+    set(layers, "output_error", alone_at_outputs(finished, samples));
+  } catch (const Cancelled&) {
+  } catch (const Error&) {  // a type that cannot be simulated, a value that cannot be looked at
+  }
+}
+
+}  // namespace quasar::tune
