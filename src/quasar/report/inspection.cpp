@@ -83,8 +83,8 @@ std::string wide(std::string text, size_t width) {
 
 std::string range_line(const std::string& name, const std::string& what, const Json& part) {
   if (!part.is_object()) return "";
-  return "  " + name + wide(what, 9) + wide(interval(part["low"], part["high"]), 21) +
-         wide(interval(part["range"][0], part["range"][1]), 21) + cell(100 * part["clipped"].get<double>()) + "\n";
+  return "  " + name + wide(what, 9) + wide(interval(part["low"], part["high"]), 20) +
+         wide(interval(part["range"][0], part["range"][1]), 20) + cell(100 * part["clipped"].get<double>()) + " %\n";
 }
 
 std::string ranges_table(const Json& ranges) {
@@ -94,8 +94,8 @@ std::string ranges_table(const Json& ranges) {
     out += range_line(name_in(layer, 18), "weights", layer.value("weight", Json()));
   }
   if (out.empty()) return "";
-  return "\nRanges of the worst layers:\n  " + std::string(29, ' ') + wide("seen", 21) + wide("codes reach", 21) +
-         "clipped, %\n" + out;
+  return "\nRanges of the worst layers:\n  " + std::string(29, ' ') + wide("seen", 20) + wide("codes reach", 20) + "clipped\n" +
+         out;
 }
 
 }  // namespace
