@@ -1,6 +1,7 @@
 // Accuracy-driven tuning, as a user runs it.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 
 #include "e2e/program.hpp"
@@ -74,6 +75,25 @@ TEST_F(Repair, ResumingRepeatsNothing) {
   for (const auto& step : result["tuning"]["steps"]) numbers.insert(step["trial"].get<int>());
   EXPECT_EQ(result["trials"]["requested"].get<size_t>(), numbers.size());
   EXPECT_EQ(result["tuning"]["float"].size(), 1u);
+}
+
+// Where the target computes in 16 bits, a layer has them before it goes back to float.
+TEST_F(Repair, SixteenBitsComeBeforeFloat) {
+  ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--set target=generic").code, 0);
+  const Json given_up = result()["tuning"]["float"];
+  ASSERT_FALSE(given_up.empty());
+  for (const auto& node : given_up) EXPECT_EQ(node["type"], "A16W8") << given_up;
+  EXPECT_NE(read_file(out / "best_config.yaml").find("Int16Spec"), std::string::npos);
+}
+
+TEST_F(Repair, ATimeoutEndsItInTime) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2", "--set tuning_criterion.timeout=1");
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(result()["reason"].get<std::string>().find("time_limit of 1"), std::string::npos) << result()["reason"];
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  EXPECT_LT(seconds, 10);  // machines under test are busy
 }
 
 TEST_F(Repair, ARelativeGoalOfADistanceIsExplained) {

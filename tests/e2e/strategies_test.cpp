@@ -96,6 +96,95 @@ TEST_F(Strategies, QuantLevelChoosesTheStrategy) {
   EXPECT_EQ(result("level")["tuning"]["strategy"], "conservative");
 }
 
+// A Conv network: what can be quantized at run time is the classifier.
+TEST_F(Strategies, DynamicQuantizesWhatCanBeAtRunTime) {
+  for (const std::string name : {"repair", "basic", "exhaustive"}) {
+    const Ran ran = search(name, goal("0.001") + "approach: dynamic\n");
+    ASSERT_EQ(ran.code, 0) << name << ": " << ran.err;
+    EXPECT_EQ(result(name)["best"]["operators"]["quantized"], 1) << name;
+    EXPECT_NE(read_file(out(name) / "best_config.yaml").find("Dynamic"), std::string::npos) << name;
+  }
+  const Ran npu = search("mse", goal("0.001") + "approach: dynamic\ntarget: xint8\n");
+  EXPECT_EQ(npu.code, 1);
+  EXPECT_NE(npu.err.find("approach"), std::string::npos) << npu.err;
+}
+
+// auto: static first; what does not meet the goal so is tried at run time before anything goes back to float.
+TEST_F(Strategies, AutoTriesDynamicAfterStatic) {
+  const std::string only =
+      "op_type_dict: {Conv: {activation: {dtype: [fp32]}}, Softmax: {activation: {dtype: [fp32]}}, "
+      "GlobalAveragePool: {activation: {dtype: [fp32]}}, Add: {activation: {dtype: [fp32]}}, Gemm: {activation: {algorithm: "
+      "[minmax]}, weight: {granularity: [per_channel]}}}\n";
+  ASSERT_EQ(search("basic", goal("0.00006") +
+                                "approach: auto\nrecipes: {first_conv_or_matmul_quantization: true, "
+                                "last_conv_or_matmul_quantization: true, pre_post_process_quantization: true}\n" +
+                                only)
+                .code,
+            0);
+  const Json result = this->result("basic");
+  const Json& steps = result["tuning"]["steps"];
+  EXPECT_EQ(steps.front()["step"], "default configuration");
+  EXPECT_GT(steps.front()["value"], 0.00006) << "static is not enough";
+  EXPECT_EQ(steps.back()["step"], "dynamic for what can");
+  EXPECT_LE(steps.back()["value"], 0.00006);
+  EXPECT_EQ(result["best"]["params"]["node classifier"]["activation"], "DynamicSpec");
+
+  ASSERT_EQ(search("repair", goal("0.1") + "approach: auto\n").code, 0);
+  EXPECT_EQ(this->result("repair")["best"]["params"]["node classifier"], "quantized");
+}
+
+TEST_F(Strategies, SigoptLooksForTheLowestLatencyThatKeepsTheAccuracy) {
+  const std::string kwargs =
+      "strategy_kwargs: {sigopt_api_token: my-own-secret, sigopt_project_id: p, sigopt_experiment_name: e}";
+  const Ran ran = search("sigopt", goal("0.0013") + "tuning_criterion: {timeout: 300, max_trials: 14, " + kwargs + "}\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = this->result("sigopt");
+  EXPECT_EQ(result["trials"]["requested"], 14);
+  EXPECT_LE(result["best"]["metrics"]["L2"]["value"], 0.0013);
+  EXPECT_NE(result["warnings"].dump().find("no hosted service"), std::string::npos);
+  EXPECT_NE(read_file(out("sigopt") / "auto_search.log").find("no hosted service"), std::string::npos);
+  for (const auto& entry : fs::recursive_directory_iterator(out("sigopt"))) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_EQ(read_file(entry.path()).find("my-own-secret"), std::string::npos) << entry.path();
+  }
+  EXPECT_EQ((ran.out + ran.err).find("my-own-secret"), std::string::npos);
+  const Ran other = search("basic", goal("0.1") + "tuning_criterion: {" + kwargs + "}\n");
+  EXPECT_EQ(other.code, 1) << "keys without effect";
+  EXPECT_EQ((other.out + other.err).find("my-own-secret"), std::string::npos);
+}
+
+// L2 alone would be met at once; cos may bound it, or both count together.
+TEST_F(Strategies, SeveralMetricsAreOneCriterion) {
+  ASSERT_EQ(search("mse", goal("0.1") + "constraints: [{metric: L1, max: 0.0025}]\n").code, 0);
+  Json result = this->result("mse");
+  EXPECT_LE(result["best"]["metrics"]["L1"]["value"], 0.0025);
+  EXPECT_GT(result["trials"]["requested"], 1);
+  EXPECT_EQ(result["status"], "ok");
+
+  const std::string both = "accuracy_criterion: {criterion: absolute, tolerable_loss: 0.0018, metrics: {L1: 1, L2: 3}}\n";
+  ASSERT_EQ(search("repair", both).code, 0);
+  result = this->result("repair");
+  const auto value = [&](const char* metric) { return result["best"]["metrics"][metric]["value"].get<double>(); };
+  EXPECT_LE((value("L1") + 3 * value("L2")) / 4, 0.0018);
+  EXPECT_EQ(result["tuning"]["goal"]["metrics"], (Json{{"L1", 1.0}, {"L2", 3.0}}));
+
+  const std::string missed = "accuracy_criterion: {criterion: absolute, tolerable_loss: 0, metrics: [L1, L2]}\n";
+  EXPECT_EQ(search("conservative", missed + "tuning_criterion: {max_trials: 3}\n").code, 2);
+  EXPECT_TRUE(fs::exists(out("conservative") / "best.onnx"));
+}
+
+TEST_F(Strategies, FallBackTo16BitFloatsBeforeFloat) {
+  const Ran ran =
+      search("mse", goal("0.0011") +
+                        "op_name_dict: {'.*': {activation: {dtype: [uint8, fp16, fp32], algorithm: [minmax]}, weight: "
+                        "{granularity: [per_channel]}}}\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json given_up = result("mse")["tuning"]["float"];
+  ASSERT_FALSE(given_up.empty());
+  for (const auto& node : given_up) EXPECT_EQ(node["type"], "float16");
+  EXPECT_NE(read_file(out("mse") / "best_config.yaml").find("Float16"), std::string::npos);
+}
+
 TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"tuning_criterion: {}\n", "accuracy_criterion"},
@@ -105,6 +194,8 @@ TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
       {goal("0.1") + "tuning_criterion: {objective: size}\n", "objective"},
       {goal("0.1") + "tuning_criterion: {strategy_kwargs: {confidence_batches: 3}}\n", "mse_v2"},
       {goal("0.1") + "tuning_criterion: {strategy_kwarg: {}}\n", "strategy_kwargs"},
+      {goal("0.1") + "approach: sometimes\n", "dynamic"},
+      {"accuracy_criterion: {metrics: {top7: 1}}\n", "top7"},
       {goal("0.1") + "op_name_dict: {zzz: {weight: {dtype: [int8]}}}\n", "zzz"}};
   for (const auto& [more, message] : cases) {
     const Ran ran = search("basic", more);

@@ -20,9 +20,7 @@ Sequence::Sequence(RunOptions options, Study& study, const Space& space, StopCon
       study_(study),
       space_(space),
       conditions_(std::move(conditions)),
-      objective_(std::move(objective)) {
-  options_.begin = std::chrono::steady_clock::now();
-}
+      objective_(std::move(objective)) {}
 
 Trial Sequence::evaluate(const Point& point) {
   return evaluate(std::span<const Point>(&point, 1)).front();

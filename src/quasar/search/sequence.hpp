@@ -16,7 +16,7 @@ struct SequenceOver {
 // Study, space and objective outlive the sequence. Not thread-safe; trials of one call run in parallel.
 class Sequence {
  public:
-  // Time limits count from here. `options.first` must be empty.
+  // `options.first` must be empty.
   Sequence(RunOptions options, Study& study, const Space& space, StopConditions conditions, Objective objective);
 
   // The finished trial at this point. A point that the study has tried is recalled and costs nothing: a strategy that is resumed

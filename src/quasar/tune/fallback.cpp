@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "quasar/tune/precision.hpp"
-
 namespace quasar::tune {
 namespace {
 
@@ -46,27 +44,55 @@ std::vector<TuneConfig> by_op_type(const TuningSpace& space, size_t most) {
   return out;
 }
 
-TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::vector<std::string>& nodes) {
+std::vector<TuneConfig> with_dynamic(const TuneConfig& config, const TuningSpace& space) {
+  std::vector<TuneConfig> out;
+  size_t ways = 0;
+  for (const auto& node : space.nodes) ways = std::max(ways, node.dynamic.size());
+  for (size_t way = 0; way < ways; way++) {
+    TuneConfig changed = config;
+    for (const auto& node : space.nodes) {
+      if (!node.dynamic.empty()) changed.nodes[node.name] = node.dynamic[std::min(way, node.dynamic.size() - 1)];
+    }
+    out.push_back(std::move(changed));
+  }
+  return out;
+}
+
+namespace {
+
+bool may_be(const TunedNode& node, const std::string& type) {
+  return std::find(node.floats.begin(), node.floats.end(), type) != node.floats.end();
+}
+
+bool is_quantized(const TunedNode& node, const TuneConfig& config) {
+  const auto set = config.nodes.find(node.name);
+  if (set == config.nodes.end()) return !node.all_options().empty();
+  return !set->second.is_string() || set->second == quantized;
+}
+
+}  // namespace
+
+TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::vector<std::string>& nodes,
+                      const std::string& type) {
   for (const auto& node : space.nodes) {
-    if (node.may_fall_back && std::find(nodes.begin(), nodes.end(), node.name) != nodes.end()) config.nodes[node.name] = in_float;
+    if (may_be(node, type) && std::find(nodes.begin(), nodes.end(), node.name) != nodes.end()) config.nodes[node.name] = type;
   }
   return config;
 }
 
-std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space) {
+std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type) {
   std::vector<std::string> names;
   for (const auto& node : space.nodes) {
-    const auto set = config.nodes.find(node.name);
-    const bool off = node.options.empty() || (set != config.nodes.end() && set->second == in_float);
-    if (!off && node.may_fall_back) names.push_back(node.name);
+    if (is_quantized(node, config) && may_be(node, type)) names.push_back(node.name);
   }
   return names;
 }
 
-void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups) {
+void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups, const std::string& type) {
   for (const auto& group : groups) {
-    config = with_float(std::move(config), tuner.space(), group);
-    if (quantized_nodes(config, tuner.space()).empty()) return;  // nothing would be quantized
+    config = with_float(std::move(config), tuner.space(), group, type);
+    const bool something = std::ranges::any_of(tuner.space().nodes, [&](const auto& node) { return is_quantized(node, config); });
+    if (!something) return;
     tuner.evaluate(config);
   }
 }

@@ -1,6 +1,7 @@
 // The ways in which tuning strategies give precision up: operators return to float one after another.
 #pragma once
 
+#include "quasar/tune/precision.hpp"
 #include "quasar/tune/tuner.hpp"
 
 namespace quasar::tune {
@@ -9,14 +10,19 @@ namespace quasar::tune {
 // default; at most `most` of them.
 std::vector<TuneConfig> by_op_type(const TuningSpace& space, size_t most);
 
-// The configuration with these nodes in float (those that may be).
-TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::vector<std::string>& nodes);
+// Approach auto: the ranges of whatever can found at run time, once for each way to do that; {} where nothing can.
+std::vector<TuneConfig> with_dynamic(const TuneConfig& config, const TuningSpace& space);
 
-// Nodes that are quantized in `config` and may fall back, in topological order.
-std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space);
+// The configuration with these nodes in this float type (those that may be).
+TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::vector<std::string>& nodes,
+                      const std::string& type = in_float);
 
-// Adds one group of nodes after another, a trial each.
-void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups);
+// Nodes that are quantized in `config` and may fall back to this float type, in topological order.
+std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type = in_float);
+
+// Adds one group of nodes after another, a trial each, as long as something stays quantized.
+void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups,
+                const std::string& type = in_float);
 
 // The nodes from a ranking that says how much each one's quantization costs, the most expensive first.
 std::vector<std::string> ranked(std::vector<std::pair<std::string, double>> costs);

@@ -153,6 +153,24 @@ std::vector<double> excesses(const Goals& goals, const Measures& measures, const
   return out;
 }
 
+Measures measures_of(const eval::Scores& scores) {
+  Measures out;
+  for (const auto& [name, score] : scores) out[name] = score.value;
+  return out;
+}
+
+Measures measures_of(const Goals& goals, const search::Trial& trial) {
+  Measures out;
+  if (trial.state != search::State::complete) return out;
+  const Json recorded = trial.user_attributes.value("metrics", Json::object());
+  for (const auto& [name, value] : recorded.items()) {
+    if (value.is_number()) out[name] = value.get<double>();
+  }
+  for (size_t i = 0; i < goals.objectives.size() && i < trial.values.size(); ++i)
+    out[goals.objectives[i].metric] = trial.values[i];  // infinite values are no numbers in JSON
+  return out;
+}
+
 Json to_json(const Goals& goals) {
   Json out{{"objectives", Json::array()}, {"constraints", Json::array()}};
   for (const auto& [metric, direction] : goals.objectives) {

@@ -66,6 +66,12 @@ std::vector<double> values_of(const Goals& goals, const Measures& measures);
 // One number per constraint, at most 0 where it is kept: by how much the bound is exceeded. `reference`: of the float model.
 std::vector<double> excesses(const Goals& goals, const Measures& measures, const eval::Scores& reference);
 
+// The values of scores by name.
+Measures measures_of(const eval::Scores& scores);
+
+// What a finished trial recorded; empty for one that failed or was given up.
+Measures measures_of(const Goals& goals, const search::Trial& trial);
+
 // The goals in words for messages and the study: {"objectives": […], "constraints": […]}.
 Json to_json(const Goals& goals);
 

@@ -8,43 +8,10 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/loss.hpp"
 
 namespace quasar::tune {
 namespace {
-
-constexpr double smallest = 1e-12;
-
-std::vector<double> probabilities(std::span<const float> values) {
-  std::vector<double> out(values.begin(), values.end());
-  double sum = 0;
-  bool already = true;
-  for (const double value : out) {
-    already = already && value >= 0;
-    sum += value;
-  }
-  if (already && std::abs(sum - 1) < 1e-3) return out;
-  const double top = *std::max_element(out.begin(), out.end());
-  sum = 0;
-  for (double& value : out) sum += value = std::exp(value - top);
-  for (double& value : out) value /= sum;
-  return out;
-}
-
-double loss_of(const std::string& loss, const Tensor& reference, const Tensor& output, std::optional<int64_t> label) {
-  const auto f = reference.as<float>(), y = output.as<float>();
-  double sum = 0;
-  if (loss == "mse") {
-    for (size_t i = 0; i < f.size(); i++) sum += (y[i] - f[i]) * static_cast<double>(y[i] - f[i]);
-    return sum / static_cast<double>(std::max<size_t>(f.size(), 1));
-  }
-  const std::vector<double> q = probabilities(y);
-  if (loss == "cross_entropy") return -std::log(std::max(q.at(static_cast<size_t>(*label)), smallest));
-  const std::vector<double> p = probabilities(f);
-  for (size_t i = 0; i < p.size(); i++) {
-    if (p[i] > 0) sum += p[i] * std::log(p[i] / std::max(q[i], smallest));
-  }
-  return sum;
-}
 
 double rms(std::span<const float> values) {
   double sum = 0;
@@ -63,10 +30,9 @@ Tensor moved(const Tensor& weights, double step, uint64_t seed) {
 
 std::map<std::string, double> average_traces(const graph::Model& model, const std::vector<std::string>& weights,
                                              const data::Dataset& samples, const TraceOptions& options) {
-  if (options.loss != "mse" && options.loss != "kl" && options.loss != "cross_entropy")
-    throw Error("unknown loss '" + options.loss + "'; known: cross_entropy, kl, mse");
-  for (size_t i = 0; options.loss == "cross_entropy" && i < samples.size(); i++) {
-    if (!samples.label(i)) throw Error("loss cross_entropy needs labels, and " + samples.source() + " has none");
+  const auto loss = losses::table().make(options.loss);
+  for (size_t i = 0; loss->needs_labels() && i < samples.size(); i++) {
+    if (!samples.label(i)) throw Error("loss " + options.loss + " needs labels, and " + samples.source() + " has none");
   }
   graph::Model open = model;  // the weights become inputs
   std::vector<Tensor> usual;
@@ -86,7 +52,7 @@ std::map<std::string, double> average_traces(const graph::Model& model, const st
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(weights.size()));
   parallel_for(samples.size(), options.threads, [&](size_t i) {
     const Tensor reference = run(i, usual);
-    const double here = loss_of(options.loss, reference, reference, samples.label(i));
+    const double here = loss->of(reference, reference, samples.label(i));
     std::vector<Tensor> values = usual;
     for (size_t l = 0; l < weights.size(); l++) {
       const double step = options.step * rms(usual[l].as<float>());
@@ -95,7 +61,7 @@ std::map<std::string, double> average_traces(const graph::Model& model, const st
         double sum = -2 * here;
         for (const double direction : {step, -step}) {
           values[l] = moved(usual[l], direction, seed_of(seed_of(options.seed, l), p));
-          sum += loss_of(options.loss, reference, run(i, values), samples.label(i));
+          sum += loss->of(run(i, values), reference, samples.label(i));
         }
         by_sample[i][l] += sum / (step * step) / static_cast<double>(options.probes);
       }
@@ -109,6 +75,15 @@ std::map<std::string, double> average_traces(const graph::Model& model, const st
     traces[weights[l]] = sum / static_cast<double>(samples.size()) / static_cast<double>(std::max<size_t>(usual[l].count(), 1));
   }
   return traces;
+}
+
+double perturbation(const Tensor& weights, const quant::ConstantPlan& plan) {
+  const quant::QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
+  const Tensor back = quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize(weights, params), params);
+  double sum = 0;
+  const auto w = weights.as<float>(), q = back.as<float>();
+  for (size_t i = 0; i < w.size(); i++) sum += (w[i] - q[i]) * static_cast<double>(w[i] - q[i]);
+  return sum;
 }
 
 }  // namespace quasar::tune

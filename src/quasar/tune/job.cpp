@@ -79,7 +79,27 @@ void read_places(Job& job, const Options& keys) {
   job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : half_of_memory();
 }
 
+// Without what must not be written anywhere.
+Json without_secrets(const Json& words) {
+  if (!words.is_object() && !words.is_array()) return words;
+  Json out = words.is_object() ? Json::object() : Json::array();
+  for (const auto& [name, value] : words.items()) {
+    if (words.is_array()) {
+      out.push_back(without_secrets(value));
+    } else if (normalized(name) != normalized(secret_keyword)) {
+      out[name] = without_secrets(value);
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+bool criterion_is_constraint(const Job& job) {
+  if (!job.criterion) return false;
+  const auto& parts = job.criterion->parts;
+  return parts.size() > 1 || parts.front().metric != job.goals.objectives.front().metric;
+}
 
 Job parse_job(const Json& given, const fs::path& base) {
   if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
@@ -105,6 +125,7 @@ Job parse_job(const Json& given, const fs::path& base) {
   read_goals(job, keys, *strategy);
   read_search_keys(job, keys);
   apply_tuning_keys(job, keys);
+  job.words = without_secrets(job.words);
   read_places(job, keys);
   return job;
 }

@@ -51,6 +51,10 @@ struct Job {
   std::vector<std::string> warnings;  // what the user should know before the search starts
 };
 
+// Whether the criterion is a constraint of the study and not simply a bound on its objective: the objective is a cost, or the
+// criterion is about several metrics or another one.
+bool criterion_is_constraint(const Job& job);
+
 // The specification of every key: name, default, meaning. `quasar list`, help and messages follow from it.
 const std::vector<OptionSpec>& job_keys();
 

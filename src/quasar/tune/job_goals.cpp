@@ -24,7 +24,9 @@ std::shared_ptr<const eval::CustomEvaluator> evaluator_of(const Options& keys) {
 
 // search_evaluator decides; the metrics that the user names as well are reported.
 std::vector<std::string> metric_names(const Options& keys, const std::vector<eval::OwnMetric>& own) {
-  const Json given = keys.has("search_metric") ? keys.json("search_metric") : Json("L2");
+  const bool criterion = !keys.given("search_metric") && keys.has("accuracy_criterion");
+  const auto judged = criterion ? metrics_of_criterion(keys.json("accuracy_criterion"), own) : std::vector<std::string>();
+  const Json given = keys.has("search_metric") ? keys.json("search_metric") : judged.empty() ? Json("L2") : Json(judged);
   Json list = given.is_array() ? given : Json::array({given});
   if (keys.has("search_evaluator")) {
     if (!keys.given("search_metric")) list = Json::array();
@@ -60,13 +62,19 @@ void check_direction(const Options& keys, const std::string& metric, const std::
   }
 }
 
-void read_criterion(Job& job, const Options& keys) {
+// Metrics that the criterion names are scored too.
+// `metric`: the first of search_metric, which the criterion is about where the objective is a cost; "": none is given.
+void read_criterion(Job& job, const Options& keys, const std::string& metric) {
   const std::string& objective = job.goals.objectives.front().metric;
   if (keys.has("accuracy_criterion")) {
-    if (job.goals.objectives.size() > 1 || is_cost(objective) || !job.goals.constraints.empty())
-      throw Error("accuracy_criterion is for one metric; with 'objectives' or 'constraints' write {metric: …, max_drop: …}");
-    const std::string& metric = job.metrics.front();
-    job.criterion = parse_criterion(keys.json("accuracy_criterion"), metric, direction_of(metric, own_metrics(job)));
+    if (job.goals.objectives.size() > 1)
+      throw Error("accuracy_criterion goes with one objective; with several write constraints: [{metric: …, max_drop: …}]");
+    const Json& words = keys.json("accuracy_criterion");
+    const std::string& judged = !is_cost(objective) ? objective : metric.empty() ? job.metrics.front() : metric;
+    job.criterion = parse_criterion(words, judged, job.goals.own);
+    for (const auto& part : job.criterion->parts) {
+      if (std::ranges::find(job.metrics, part.metric) == job.metrics.end()) job.metrics.push_back(part.metric);
+    }
   }
   job.tolerance = keys.json("search_metric_tolerance");
   if (job.tolerance.is_null()) return;
@@ -85,10 +93,12 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   job.evaluator = evaluator_of(keys);
   const auto own = own_metrics(job);
   const std::vector<std::string> metrics = plain ? metric_names(keys, own) : std::vector<std::string>();
-  job.goals = parse_goals(keys.json("objectives"), keys.json("constraints"), metrics, own);
+  const Json objectives = several ? keys.json("objectives") : strategy.objectives();
+  job.goals = parse_goals(objectives, keys.json("constraints"), metrics, own);
   if (!several) check_direction(keys, metrics.front(), own);
   job.metrics = scored(job.goals, metrics);
   if (job.metrics.empty()) job.metrics = {"L2"};
+  read_criterion(job, keys, metrics.empty() ? "" : metrics.front());
   job.decoder = keys.json("decoder");
   if (!job.decoder.is_null()) eval::make_decoder(job.decoder);  // checks it
   for (const auto& metric : job.metrics) {
@@ -99,7 +109,6 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   for (const auto& metric : strategy.metrics()) {
     if (std::ranges::find(job.metrics, metric) == job.metrics.end()) job.metrics.push_back(metric);
   }
-  read_criterion(job, keys);
 }
 
 }  // namespace quasar::tune

@@ -71,7 +71,8 @@ std::vector<OptionSpec> own_keys() {
        .help = "a trial not worse than float by more than this is a candidate"},
       {.name = "accuracy_criterion",
        .fallback = nullptr,
-       .help = "{criterion: relative | absolute, tolerable_loss: 0.01, higher_is_better}: how much may be lost"},
+       .help = "{criterion: relative | absolute, tolerable_loss: 0.01, higher_is_better, metrics: {top1: 2, F1: 1}}: how much "
+               "may be lost"},
       {.name = "search_stop_condition",
        .fallback = Json::object(),
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
@@ -139,9 +140,10 @@ const std::vector<std::pair<std::string, std::string>>& nested_keys() {
     for (const auto& name : search::stop::table().names()) {
       if (find_key(name) == nullptr) keys.emplace_back(name, "search_stop_condition");
     }
-    add("accuracy_criterion", {"criterion", "tolerable_loss", "higher_is_better"});
+    add("accuracy_criterion", {"criterion", "tolerable_loss", "higher_is_better", "metrics"});
     add("tuning_criterion", {"timeout", "max_trials", "strategy_kwargs"});
-    add("tuning_criterion.strategy_kwargs", {"confidence_batches", "hawq_v2_loss"});
+    add("tuning_criterion.strategy_kwargs",
+        {"confidence_batches", "hawq_v2_loss", secret_keyword, "sigopt_project_id", "sigopt_experiment_name"});
     add("split", {"calibration", "evaluation", "holdout"});
     add("advanced_fastft_params", {"sampler_algo"});
     add("search_space.activation_params or search_space.weight_params",

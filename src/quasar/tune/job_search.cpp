@@ -14,9 +14,8 @@
 namespace quasar::tune {
 namespace {
 
-// What the sampler and the strategy of this name will be in a later version.
+// What the sampler of this name will be in a later version.
 const std::vector<std::string> later_samplers{"PartialFixed"};
-const std::vector<std::string> later_strategies{"sigopt"};
 
 }  // namespace
 
@@ -82,7 +81,7 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
       throw Error("search_spaces must be a list of search spaces, not " + several.dump());
     for (const Json& space : several) job.spaces.push_back(space);
   } else {
-    job.spaces.push_back(keys.has("search_space") ? keys.json("search_space") : strategy.default_space(job.target));
+    job.spaces.push_back(keys.has("search_space") ? keys.json("search_space") : strategy.default_space(job));
   }
   if (job.spaces[0].is_null())
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
@@ -107,7 +106,7 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
   if (!tuning.strategy.empty()) name = tuning.strategy;
   if (keys.flag("two_stage_search")) name = "two_stage";
   if (keys.has("strategy")) name = keys.text("strategy");
-  return strategies::table().resolve(name, later_strategies);
+  return strategies::table().resolve(name);
 }
 
 // Without fine-tuning there is one stage only.
@@ -127,10 +126,16 @@ void apply_tuning_keys(Job& job, const Options& keys) {
     throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
                 job.strategy + " has a space of its own");
   }
-  if (job.tuning.weight_only && !job.spaces.front().empty())
-    throw Error(
-        "approach: weight_only is for tuning strategies (basic, auto ...); in a search space write scheme: [RTN_G32ASYM, "
-        "GPTQ_G32ASYM, ...]");
+  if (job.tuning.approach != Approach::static_ranges && (keys.has("search_space") || keys.has("search_spaces"))) {
+    throw Error("approach: " + keys.text("approach") +
+                " is for strategies that make their own space (repair, basic, auto ...); in a search space write " +
+                (job.tuning.approach == Approach::weight_only ? "scheme: [RTN_G32ASYM, GPTQ_G32ASYM, ...]"
+                                                              : "activation: [DynamicSpec]"));
+  }
+  if (job.strategy == "sigopt")
+    job.warnings.push_back(
+        "strategy sigopt uses no hosted service: a Gaussian process here takes its place (accuracy as constraint, latency as "
+        "objective), nothing is sent anywhere, and the sigopt_* keys have no effect");
   if (!keys.has("tuning_criterion")) return;
   const Json kwargs = keys.json("tuning_criterion").value("strategy_kwargs", Json::object());
   for (const auto& [name, value] : kwargs.items()) {

@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::string_view prefix = "node ";
 
+bool is_half(const Json& precision) {
+  return precision == float16 || precision == bfloat16;
+}
+
 }  // namespace
 
 std::string precision_of(const std::string& node) {
@@ -30,11 +34,6 @@ std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::T
   return names;
 }
 
-Json with_precisions(Json search_space, std::span<const std::string> nodes) {
-  for (const auto& node : nodes) search_space[precision_of(node)] = {quantized, in_float};
-  return search_space;
-}
-
 Json config_words(const search::Space& space, const search::Point& point) {
   const Json decoded = space.decode(point);
   Json words = Json::object(), exclude = Json::array();
@@ -46,6 +45,9 @@ Json config_words(const search::Space& space, const search::Point& point) {
       exclude.push_back(key.substr(prefix.size()));
     } else if (value.is_object()) {
       own[value.dump()].push_back(key.substr(prefix.size()));
+    } else if (is_half(value)) {
+      const Json rule{{"spec", value == float16 ? "Float16Spec" : "BFloat16Spec"}};
+      own[rule.dump()].push_back(key.substr(prefix.size()));
     }
   }
   for (const auto& [option, nodes] : own) {
@@ -73,9 +75,25 @@ search::Point changed(const search::Space& space, const search::Point& point,
 std::vector<std::string> float_nodes(const search::Point& point) {
   std::vector<std::string> nodes;
   for (const auto& [name, value] : point.values()) {
-    if (name.starts_with(prefix) && value == in_float) nodes.push_back(name.substr(prefix.size()));
+    if (name.starts_with(prefix) && (value == in_float || is_half(value))) nodes.push_back(name.substr(prefix.size()));
   }
   return nodes;
+}
+
+Json precision_at(const search::Point& point, const std::string& node) {
+  const Json* found = point.find(precision_of(node));
+  return found == nullptr ? Json() : *found;
+}
+
+double given_up(const search::Point& point) {
+  double sum = 0;
+  for (const auto& [name, value] : point.values()) {
+    if (!name.starts_with(prefix)) continue;
+    if (value == in_float) sum += 1;
+    if (is_half(value)) sum += 0.5;
+    if (value.is_object() && value.value("activation", std::string()).ends_with("Int16Spec")) sum += 0.25;
+  }
+  return sum;
 }
 
 }  // namespace quasar::tune

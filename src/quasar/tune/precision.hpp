@@ -1,4 +1,5 @@
-// The precision of single operators as parameters of a search: "node conv1" is "quantized" or "float32".
+// The precision of single operators as parameters of a search: "node conv1" is "quantized", an option of its own (a rule of
+// specific_layer_config), "float16", "bfloat16" or "float32".
 #pragma once
 
 #include <span>
@@ -12,6 +13,8 @@ namespace quasar::tune {
 
 inline constexpr const char* quantized = "quantized";
 inline constexpr const char* in_float = "float32";
+inline constexpr const char* float16 = "float16";
+inline constexpr const char* bfloat16 = "bfloat16";
 
 std::string precision_of(const std::string& node);  // the parameter's name
 
@@ -19,17 +22,21 @@ std::string precision_of(const std::string& node);  // the parameter's name
 // on goes with its producer.
 std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target);
 
-// The space with one such parameter for each node.
-Json with_precisions(Json search_space, std::span<const std::string> nodes);
-
-// A point in the words of quant::parse_config: precisions become elements of `exclude`.
+// A point in the words of quant::parse_config: precisions become elements of `exclude` and rules of specific_layer_config.
 Json config_words(const search::Space& space, const search::Point& point);
 
 // The point with these parameters changed; what depends on them takes its first choice.
 search::Point changed(const search::Space& space, const search::Point& point,
                       std::span<const std::pair<std::string, Json>> changes);
 
-// The nodes that the point leaves in float.
+// The nodes that the point leaves in a float type.
 std::vector<std::string> float_nodes(const search::Point& point);
+
+// In which type or with which option the point has a node; null where it says nothing of it.
+Json precision_at(const search::Point& point, const std::string& node);
+
+// What the point gives up, in operators: 1 for float32, 1/2 for 16-bit floats, 1/4 for 16-bit integers. 0: everything is in 8
+// bits or fewer.
+double given_up(const search::Point& point);
 
 }  // namespace quasar::tune

@@ -55,8 +55,7 @@ eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
 
 // Throws Error when the float model's own values make the job's goal impossible.
 Measured measure_float(const Job& job, const Setting& setting, const eval::Evaluator& evaluator) {
-  const std::string& metric = job.metrics.front();
-  if (job.criterion) check_reachable(*job.criterion, metric, evaluator.reference().at(metric).value);
+  if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
   return {.metrics = evaluator.reference(),
           .holdout = {},
           .bytes = fs::file_size(job.model),
@@ -76,7 +75,8 @@ Json metric_of(const Goals& goals) {
 
 // A resumed study must be about the same model and goal, otherwise its values cannot be compared.
 void bind(search::Study& study, const Job& job) {
-  const Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
+  Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
+  if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
   for (const auto& [key, value] : goal.items()) {
     const Json& known = study.user_attributes();
     if (!known.contains(key)) {
@@ -90,10 +90,9 @@ void bind(search::Study& study, const Job& job) {
 
 // A resumed study may have another tolerance.
 void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
-  const std::string& objective = job.goals.objectives.front().metric;
-  if (is_cost(objective) || !job.goals.constraints.empty()) return;
-  const double reference = evaluator.reference().at(objective).value;
-  study.reconsider([&](const search::Trial& trial) { return is_good_enough(job, trial.values.front(), reference); });
+  study.reconsider([&](const search::Trial& trial) {
+    return trial.violation() <= 0 && is_good_enough(job, measures_of(job.goals, trial), evaluator.reference());
+  });
 }
 
 search::Study study_of(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
@@ -145,6 +144,7 @@ void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
 
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
+  const std::stop_token limit = current_cancellation();
   const Folder folder(job.output_dir);
   Stopwatch phase;
   const Setting setting = prepare(job);
@@ -176,7 +176,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(lab, *best, setting.samples, monitor.stop);
+  if (best != nullptr) summary.best = measure_winner(lab, *best, setting.samples, limit);
   measure_holdout(summary, lab, setting.samples, monitor.stop);
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);

@@ -7,7 +7,7 @@
 
 namespace quasar::tune {
 
-Json Strategy::default_space(const std::string& /*target*/) const {
+Json Strategy::default_space(const Job& /*job*/) const {
   return nullptr;
 }
 

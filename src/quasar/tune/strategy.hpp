@@ -33,8 +33,10 @@ struct Finding : search::RunResult {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // What it searches when the user gives no space; null: a space is required.
-  virtual Json default_space(const std::string& target) const;
+  // What it searches when the user gives no space; null: a space is required. `target` and `tuning` of the job are read already.
+  virtual Json default_space(const Job& job) const;
+  // What it optimizes when the user gives no objectives, in their words; null: the first of search_metric.
+  virtual Json objectives() const { return nullptr; }
   // Metrics that it needs besides the user's.
   virtual std::vector<std::string> metrics() const { return {}; }
   // A search space of the job with what the strategy varies besides.

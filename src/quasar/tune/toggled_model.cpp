@@ -69,6 +69,7 @@ class Instrumented {
   std::string add_copy(graph::Node node, const quant::NodePlan& plan) {
     const std::string name = node.name;
     for (const auto& [input, tensor] : plan.replaced) node.inputs.at(input) = add_constant(tensor);
+    if (plan.form == quant::Form::dynamic && !node.is("Gather")) node.inputs.front() = add_dynamic_pair(node.inputs.front());
     for (auto& input : node.inputs) {
       if (plan.form != quant::Form::pairs) break;  // it reads float values
       if (const auto other = replaced_.find(input); other != replaced_.end()) {
@@ -112,6 +113,16 @@ class Instrumented {
     return add_node("Mul", {clipped, scale});
   }
 
+  // The value in uint8 and back, with the range that it has in this run.
+  std::string add_dynamic_pair(const std::string& value) {
+    const auto known = dynamic_.find(value);
+    if (known != dynamic_.end()) return known->second;
+    const std::string codes = add_node("DynamicQuantizeLinear", {value});
+    const std::string scale = names_.fresh("toggled_scale"), zero_point = names_.fresh("toggled_zero_point");
+    out_.nodes.back().outputs = {codes, scale, zero_point};
+    return dynamic_[value] = add_node("DequantizeLinear", {codes, scale, zero_point});
+  }
+
   std::string add_sum(const std::string& value) {
     std::string sum = add_node("ReduceSumSquare", {value});
     out_.nodes.back().set({"keepdims", int64_t{0}});
@@ -143,8 +154,8 @@ class Instrumented {
   const quant::Plan& plan_;
   graph::Names names_;
   graph::Model out_;
-  std::map<std::string, std::string> pairs_, replaced_;  // value -> what stands for it in the copies
-  std::map<std::string, std::string> exact_;             // value -> what its producer writes now
+  std::map<std::string, std::string> pairs_, replaced_, dynamic_;  // value -> what stands for it in the copies
+  std::map<std::string, std::string> exact_;                       // value -> what its producer writes now
 };
 
 }  // namespace

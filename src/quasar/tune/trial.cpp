@@ -44,12 +44,12 @@ graph::ExternalData external(const quant::Config& config) {
   return config.external_data ? graph::ExternalData::always : graph::ExternalData::when_needed;
 }
 
-bool is_good_enough(const Job& job, double value, double reference) {
-  if (job.criterion) return meets(*job.criterion, value, goal_of(*job.criterion, reference));
+bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference) {
+  if (job.criterion) return excess_of(*job.criterion, values, measures_of(reference)) <= 0;
   if (job.tolerance.is_null()) return false;
-  const bool maximize = job.goals.objectives.front().direction == search::Direction::maximize;
-  const double loss = maximize ? reference - value : value - reference;
-  return loss <= job.tolerance.get<double>();
+  const auto& [metric, direction] = job.goals.objectives.front();
+  const double value = values.at(metric), was = reference.at(metric).value;
+  return (direction == search::Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
 }
 
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
@@ -151,12 +151,13 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const Goals& goals = lab.job.goals;
   const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
-  outcome.constraints = excesses(goals, measures, lab.evaluator.reference());
+  const eval::Scores& reference = lab.evaluator.reference();
+  outcome.constraints = excesses(goals, measures, reference);
+  if (criterion_is_constraint(lab.job))
+    outcome.constraints.push_back(excess_of(*lab.job.criterion, measures, measures_of(reference)));
   outcome.user_attributes["metrics"] = measures;
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
-  const auto& reference = lab.evaluator.reference();
-  const auto was = reference.find(goals.objectives.front().metric);
-  outcome.candidate = feasible && was != reference.end() && is_good_enough(lab.job, outcome.values.front(), was->second.value);
+  outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);
   if (feasible) keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
   if (outcome.candidate && lab.job.keep_models == "candidates") graph::save(candidate, file_of(lab, trial), external(config));
   return outcome;

@@ -60,8 +60,8 @@ void recall_best(const Laboratory& lab, const search::Trial& trial);
 // carried out, Cancelled when the search is stopped.
 search::Outcome try_point(const Laboratory& lab, search::Job& trial);
 
-// Whether a value of the objective is good enough for the user: by accuracy_criterion, or not worse than the float model's by
-// more than search_metric_tolerance.
-bool is_good_enough(const Job& job, double value, double reference);
+// Whether these values are good enough for the user: by accuracy_criterion, or the objective's not worse than the float model's
+// by more than search_metric_tolerance. Constraints are another matter.
+bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference);
 
 }  // namespace quasar::tune

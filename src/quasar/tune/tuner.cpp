@@ -1,7 +1,9 @@
 #include "quasar/tune/tuner.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
@@ -34,6 +36,7 @@ Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string
                  .stop = bench.stop,
                  .begin = bench.begin},
                 bench.study, bench.space, policy_of(bench.job), bench.objective),
+      baseline_(measures_of(bench.lab->evaluator.reference())),
       stage_(stage) {}
 
 search::Point Tuner::point_of(const TuneConfig& config) const {
@@ -69,18 +72,19 @@ std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
 void Tuner::note(const search::Trial& trial) {
   if (!best_ || better(trial, *best_)) best_ = trial;
   if (trial.is_candidate()) {
-    const auto floats = [](const search::Trial& t) { return float_nodes(t.point).size(); };
-    if (!met_ || floats(trial) < floats(*met_) || (floats(trial) == floats(*met_) && better(trial, *met_))) met_ = trial;
+    const double gives = given_up(trial.point), gave = met_ ? given_up(met_->point) : HUGE_VAL;
+    if (!met_ || gives < gave || (gives == gave && better(trial, *met_))) met_ = trial;
   }
+  const double lost = loss(trial);
   steps_.push_back({{"step", step_},
                     {"trial", trial.number},
                     {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
+                    {"loss", std::isfinite(lost) ? Json(lost) : Json()},
                     {"float", float_nodes(trial.point).size()}});
 }
 
-bool Tuner::better(const search::Trial& a, const search::Trial& b) const {
-  if (a.values.empty() || b.values.empty()) return !a.values.empty();
-  return search::better(a.values.front(), b.values.front(), bench_.job.criterion->direction);
+double Tuner::loss(const search::Trial& trial) const {
+  return loss_of(*bench_.job.criterion, measures_of(bench_.job.goals, trial), baseline_);
 }
 
 size_t Tuner::left() const {
@@ -94,6 +98,7 @@ void Tuner::tell(const std::string& step) {
 }
 
 ToggledModel Tuner::toggled(const TuneConfig& config) const {
+  instrumented_++;
   return {graph_for(config), plan_for(config)};
 }
 
@@ -126,17 +131,20 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     static_cast<search::RunResult&>(finding) = sequence_.finished("the accuracy criterion is met");
   } catch (const search::SequenceOver& over) {
     static_cast<search::RunResult&>(finding) = over.result;
+  } catch (const Cancelled&) {
+    static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, policy_of(bench_.job));
   }
   if (met_) finding.winner = met_->number;
-  Json given_up = Json::array();
+  Json left = Json::array();
   if (met_) {
-    for (const auto& node : float_nodes(met_->point)) given_up.push_back({{"node", node}});
+    for (const auto& node : float_nodes(met_->point)) left.push_back({{"node", node}, {"type", precision_at(met_->point, node)}});
   }
-  finding.story = {{"strategy", stage_}, {"steps", steps_}, {"float", given_up}, {"ignored", space_.ignored}};
+  finding.story = {{"strategy", stage_},        {"goal", to_json(*bench_.job.criterion)}, {"steps", steps_}, {"float", left},
+                   {"ignored", space_.ignored}, {"instrumented_models", instrumented_}};
   return finding;
 }
 
-Json TuningStrategy::default_space(const std::string& /*target*/) const {
+Json TuningStrategy::default_space(const Job& /*job*/) const {
   return Json::object();
 }
 
@@ -156,9 +164,9 @@ Json TuningStrategy::space_of(const Job& job, const Json& /*search_space*/, cons
 
 std::vector<Json> TuningStrategy::also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const {
   std::vector<Json> configurations;
-  if (job.tuning.weight_only) return configurations;  // nothing is observed
+  if (job.tuning.approach == Approach::weight_only) return configurations;  // nothing is observed
   for (const auto& node : tuning_space(job.tuning, model, target).nodes) {
-    for (const auto& option : node.options) {
+    for (const auto& option : node.all_options()) {
       if (std::find(configurations.begin(), configurations.end(), option) == configurations.end())
         configurations.push_back(option);
     }
@@ -195,11 +203,20 @@ Finding sampled(const Workbench& bench, const std::string& strategy, const std::
   for (const auto& trial : bench.study.trials()) {
     if (!trial.is_candidate() || trial.values.empty()) continue;
     const bool first = !finding.winner;
-    if (first || search::better(trial.values.front(), bench.study.at(*finding.winner).values.front(), job.criterion->direction))
+    const auto direction = bench.study.directions().front();
+    if (first || search::better(trial.values.front(), bench.study.at(*finding.winner).values.front(), direction))
       finding.winner = trial.number;
   }
-  finding.story = {{"strategy", strategy}, {"sampler", sampler}};
+  finding.story = {{"strategy", strategy}, {"sampler", sampler}, {"goal", to_json(*job.criterion)}};
   return finding;
+}
+
+search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions) {
+  const auto seconds = time_limit_of(conditions);
+  if (!bench.stop.stop_requested() && seconds) return sequence.finished("time_limit of " + Json(*seconds).dump() + " s reached");
+  search::RunResult result = sequence.finished("interrupted");
+  result.end = search::RunResult::End::interrupted;
+  return result;
 }
 
 }  // namespace quasar::tune

@@ -16,7 +16,7 @@ namespace quasar::tune {
 
 // Differences to the default configuration.
 struct TuneConfig {
-  std::map<std::string, Json> nodes;          // by name: one of the node's options, or "float32"
+  std::map<std::string, Json> nodes;          // by name: one of the node's options, or one of its float types
   std::map<std::string, Json> settings = {};  // other parameters of the space: recipes, SmoothAlpha …
 
   std::vector<std::string> in_float() const;
@@ -39,8 +39,10 @@ class Tuner {
   std::vector<search::Trial> explore(std::span<const TuneConfig> configs);
   search::Trial explore(const TuneConfig& config);
 
-  // Of the metric that the criterion is about: a is better than b; a failed trial is worse than any.
-  bool better(const search::Trial& a, const search::Trial& b) const;
+  // What the trial loses, as the criterion counts it (loss_of); infinite for one that failed.
+  double loss(const search::Trial& trial) const;
+  // a loses less than b.
+  bool better(const search::Trial& a, const search::Trial& b) const { return loss(a) < loss(b); }
 
   // The best so far, and whether the goal is met by some trial.
   const std::optional<search::Trial>& best() const { return best_; }
@@ -68,15 +70,17 @@ class Tuner {
   const Workbench& bench_;
   const TuningSpace& space_;
   search::Sequence sequence_;
-  std::optional<search::Trial> best_, met_;  // met: with the fewest operators in float
+  Measures baseline_;
+  std::optional<search::Trial> best_, met_;  // met: with the least given up
   std::string stage_, step_;
   Json steps_ = Json::array();
+  mutable size_t instrumented_ = 0;  // models made by toggled()
 };
 
 // The base of the strategies that tune operators.
 class TuningStrategy : public Strategy {
  public:
-  Json default_space(const std::string& target) const override;
+  Json default_space(const Job& job) const override;
   void check(const Job& job, const Spaces& spaces) const override;
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override;
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
@@ -98,7 +102,11 @@ class NextStrategy : public TuningStrategy {
   void traverse(Tuner& tuner) const final;
 };
 
-// A sampler's way through the options, without fallback, to the first success (timeout 0) or the end of the budget.
+// A sampler's way through the space, to the first success (timeout 0) or the end of the budget. Its winner is the candidate with
+// the best objective.
 Finding sampled(const Workbench& bench, const std::string& strategy, const std::string& sampler);
+
+// How a strategy ends that was cut short by Cancelled: by the time limit of these conditions, or by the user.
+search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions);
 
 }  // namespace quasar::tune

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quasar/tune/loss.hpp"
+
 namespace quasar::tune {
 namespace {
 
@@ -19,11 +21,10 @@ const std::vector<OptionSpec>& kwargs_specs() {
       {.name = "confidence_batches", .fallback = 2, .help = "batches of 8 samples that score an operator (mse_v2)", .low = 1},
       {.name = "hawq_v2_loss",
        .fallback = nullptr,
-       .help = "loss whose curvature counts (hawq_v2)",
-       .choices = {"mse", "cross_entropy", "kl"}},
-      {.name = "sigopt_api_token", .fallback = nullptr, .help = "accepted, never stored"},
-      {.name = "sigopt_project_id", .fallback = nullptr, .help = "accepted"},
-      {.name = "sigopt_experiment_name", .fallback = "nc-tune", .help = "accepted"}};
+       .help = "loss whose curvature counts (hawq_v2): mse, kl, cross_entropy; from Python also a function"},
+      {.name = secret_keyword, .fallback = nullptr, .help = "accepted, never stored or logged: no hosted service is used"},
+      {.name = "sigopt_project_id", .fallback = nullptr, .help = "accepted, without effect"},
+      {.name = "sigopt_experiment_name", .fallback = "nc-tune", .help = "accepted, without effect"}};
   return all;
 }
 
@@ -78,6 +79,12 @@ std::string strategy_of_level(const Json& level, const Json& named) {
   throw Error("quant_level is " + level.dump() + ", but must be 0, 1 or auto");
 }
 
+Approach approach_of(const std::string& name) {
+  if (name == "dynamic") return Approach::dynamic;
+  if (name == "auto") return Approach::both;
+  return name == "weight_only" ? Approach::weight_only : Approach::static_ranges;
+}
+
 }  // namespace
 
 const std::vector<std::string>& tuned_recipes() {
@@ -99,8 +106,9 @@ std::vector<OptionSpec> tuning_key_specs() {
       {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"},
       {.name = "approach",
        .fallback = "static",
-       .help = "static; weight_only: a tuning strategy starts with RTN_G32ASYM, GPTQ_G32ASYM …, activations stay in float",
-       .choices = {"static", "weight_only", "dynamic", "auto"}}};
+       .help = "static; dynamic: ranges of activations at run time; auto: static, then dynamic for what can; weight_only: "
+               "RTN_G32ASYM, GPTQ_G32ASYM …, activations stay in float",
+       .choices = {"static", "dynamic", "auto", "weight_only"}}};
 }
 
 TuningKeys parse_tuning_keys(const Options& keys) {
@@ -118,7 +126,11 @@ TuningKeys parse_tuning_keys(const Options& keys) {
     const Json given = criterion.json("strategy_kwargs");
     if (!given.is_object() && !given.is_null()) throw Error("strategy_kwargs must be a mapping, not " + given.dump());
     out.kwargs = Options(kwargs_specs(), given.is_null() ? Json::object() : given, "strategy_kwargs").all();
-    out.kwargs.erase("sigopt_api_token");
+    out.kwargs.erase(secret_keyword);
+    if (Json& loss = out.kwargs["hawq_v2_loss"]; !loss.is_null()) {
+      if (!loss.is_string()) throw Error("strategy_kwargs.hawq_v2_loss is " + loss.dump() + ", but must be the name of a loss");
+      loss = losses::table().resolve(loss.get<std::string>());
+    }
     if (!named.is_null()) out.strategy = named.get<std::string>();
   }
   if (keys.has("quant_level")) out.strategy = strategy_of_level(keys.json("quant_level"), named);
@@ -128,11 +140,9 @@ TuningKeys parse_tuning_keys(const Options& keys) {
     if (!place->is_object()) throw Error(std::string(key) + " must be a mapping, not " + place->dump());
   }
   if (keys.has("recipes")) read_recipes(out, keys.json("recipes"));
-  const std::string approach = keys.text("approach");
-  if (approach == "dynamic" || approach == "auto")
-    throw Error("approach is " + approach + ", which is not yet supported; this version has static and weight_only");
-  out.weight_only = approach == "weight_only";
-  if (out.weight_only && (keys.has("op_type_dict") || keys.has("op_name_dict") || !out.smooth_alphas.empty()))
+  out.approach = approach_of(keys.text("approach"));
+  if (out.approach == Approach::weight_only &&
+      (keys.has("op_type_dict") || keys.has("op_name_dict") || !out.smooth_alphas.empty()))
     throw Error(
         "approach: weight_only leaves activations in float: op_type_dict, op_name_dict and smooth_quant would have no effect");
   for (const char* key : {"tuning_criterion", "quant_level", "op_type_dict", "op_name_dict"})

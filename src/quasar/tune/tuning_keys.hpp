@@ -10,6 +10,14 @@
 
 namespace quasar::tune {
 
+// Which activations are quantized, and when their ranges are found.
+enum class Approach {
+  static_ranges,  // observed on the calibration samples
+  dynamic,        // at run time
+  both,           // "auto": static, then dynamic for what can
+  weight_only     // not at all
+};
+
 struct TuningKeys {
   double timeout = 0;                   // seconds; 0: stop at the first success
   int64_t max_trials = 100;             // of tuning_criterion
@@ -19,14 +27,17 @@ struct TuningKeys {
   Json op_names = Json::object();       // op_name_dict
   std::map<std::string, bool> recipes;  // those that the user fixed
   std::vector<Json> smooth_alphas;      // to try, in order; empty: no SmoothQuant
-  bool weight_only = false;             // approach: weight_only
-  bool given = false;                   // whether any of these keys is
+  Approach approach = Approach::static_ranges;
+  bool given = false;  // whether any of these keys is
 };
 
 // Their specifications, for the job's table of keys.
 std::vector<OptionSpec> tuning_key_specs();
 
-// Throws Error for unknown keys and values. A hosted service's token is dropped here and appears nowhere.
+// In strategy_kwargs, the token of a hosted service, which is accepted and never kept.
+inline constexpr const char* secret_keyword = "sigopt_api_token";
+
+// Throws Error for unknown keys and values. The secret is dropped here and appears nowhere.
 TuningKeys parse_tuning_keys(const Options& keys);
 
 // The recipes that a strategy tunes where the user has not fixed them.

@@ -1,134 +1,25 @@
 #include "quasar/tune/tuning_space.hpp"
 
 #include <algorithm>
-#include <array>
 #include <regex>
 #include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/tune/capability_words.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
 
-// The seed's words and ours.
-struct Word {
-  const char* theirs;
-  const char* ours;
-};
-constexpr std::array<Word, 5> types = {
-    {{"int8", "Int8Spec"}, {"uint8", "UInt8Spec"}, {"int16", "Int16Spec"}, {"uint16", "UInt16Spec"}, {"xint8", "XInt8Spec"}}};
-constexpr std::array<Word, 4> methods = {
-    {{"minmax", "MinMax"}, {"kl", "Entropy"}, {"percentile", "Percentile"}, {"mse", "MinMSE"}}};
-constexpr const char* fp32 = "fp32";
-
-template <size_t N>
-std::string ours(const std::array<Word, N>& words, const std::string& theirs) {
-  for (const auto& word : words) {
-    if (theirs == word.theirs) return word.ours;
-  }
-  throw Error("no word for " + theirs);
-}
-
-Json rule_of(const Json& item) {
-  const Json &activation = item["activation"], &weight = item["weight"];
-  const auto side = [](const Json& words) {
-    return std::pair{Json(ours(types, words["dtype"].get<std::string>())),
-                     Json{{"symmetric", words["scheme"] == "sym"},
-                          {"calibration_method", ours(methods, words["algorithm"].get<std::string>())}}};
-  };
-  auto [activation_type, activation_params] = side(activation);
-  auto [weight_type, weight_params] = side(weight);
-  weight_params["quant_granularity"] = weight["granularity"] == "per_channel" ? "Channel" : "Tensor";
-  if (activation_type == "XInt8Spec") {  // symmetric, per tensor: nothing to choose but the method
-    activation_params.erase("symmetric");
-    weight_params = Json{{"calibration_method", weight_params["calibration_method"]}};
-  }
-  return {{"activation", activation_type},
-          {"activation_params", activation_params},
-          {"weight", weight_type},
-          {"weight_params", weight_params}};
-}
-
-constexpr std::array<std::pair<const char*, const char*>, 7> nesting = {{{"activation", "scheme"},
-                                                                         {"activation", "algorithm"},
-                                                                         {"activation", "granularity"},
-                                                                         {"activation", "dtype"},
-                                                                         {"weight", "dtype"},
-                                                                         {"weight", "scheme"},
-                                                                         {"weight", "algorithm"}}};
-
-// Every combination of a capability's items; granularity of weights varies fastest.
-std::vector<Json> combinations(const Json& capability) {
-  std::vector<Json> out{Json{{"activation", Json::object()}, {"weight", Json::object()}}};
-  const auto extend = [&](const char* side, const char* item) {
-    std::vector<Json> longer;
-    for (const auto& start : out) {
-      for (const auto& choice : capability[side][item]) {
-        if (choice == fp32) continue;
-        longer.push_back(start);
-        longer.back()[side][item] = choice;
-      }
-    }
-    out = std::move(longer);
-  };
-  for (const auto& [side, item] : nesting) extend(side, item);
-  extend("weight", "granularity");
-  return out;
-}
-
-class Narrowing {
- public:
-  explicit Narrowing(std::vector<std::string>& ignored) : ignored_(ignored) {}
-
-  // Only what both have stays; what the target lacks is ignored and told.
-  void narrow(Json& capability, const Json& wish, const std::string& who) {
-    if (!wish.is_object()) throw Error(who + " must be a mapping of weight and activation, not " + wish.dump());
-    for (const auto& [side, items] : wish.items()) {
-      if (!capability.contains(side)) throw Error("unknown key '" + who + "." + side + "'; known: activation, weight");
-      if (!items.is_object()) throw Error(who + "." + side + " must be a mapping, not " + items.dump());
-      for (const auto& [item, choices] : items.items()) {
-        if (!capability[side].contains(item))
-          throw Error("unknown key '" + who + "." + side + "." + item + "'; known: algorithm, dtype, granularity, scheme");
-        keep(capability[side][item], choices, who + "." + side + "." + item);
-      }
-    }
-  }
-
- private:
-  void keep(Json& known, const Json& wished, const std::string& where) {
-    Json kept = Json::array();
-    for (const auto& choice : wished.is_array() ? wished : Json::array({wished})) {
-      if (choice == fp32 || std::find(known.begin(), known.end(), choice) != known.end()) {
-        kept.push_back(choice);
-      } else {
-        const std::string text = where + ": the target has no " + choice.dump() + " (it has " + known.dump() + "); ignored";
-        if (std::find(ignored_.begin(), ignored_.end(), text) == ignored_.end()) ignored_.push_back(text);
-      }
-    }
-    if (!kept.empty()) known = kept;
-  }
-
-  std::vector<std::string>& ignored_;
-};
-
-bool holds_only(const Json& list, const char* word) {
-  return std::all_of(list.begin(), list.end(), [&](const Json& choice) { return choice == word; });
-}
-
 bool holds(const Json& list, const char* word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// In Intel Neural Compressor's order.
-const std::vector<std::string> weight_only_schemes{"RTN_G32ASYM", "GPTQ_G32ASYM", "GPTQ_G32ASYM_DISABLE_LAST_MATMUL",
-                                                   "GPTQ_G128ASYM", "AWQ_G32ASYM"};
-
 // Matrix products with constant weights: 4 bits as the scheme says, or float.
 TuningSpace weight_only_space(const graph::Model& model) {
-  TuningSpace space{.base = Json::object(), .nodes = {}, .ignored = {}, .schemes = weight_only_schemes};
+  TuningSpace space{.base = Json::object(), .nodes = {}, .ignored = {}, .schemes = weight_only_schemes()};
   for (const auto& node : model.nodes) {
     if (quant::has_weights_for(quant::Form::weights_only, node, model))
       space.nodes.push_back({.name = node.name, .op_type = node.op_type, .options = {space.base}});
@@ -138,56 +29,148 @@ TuningSpace weight_only_space(const graph::Model& model) {
   return space;
 }
 
-}  // namespace
+// Types in which the target runs operators, float32 among them.
+std::vector<std::string> float_types_of(const quant::Target& target) {
+  std::vector<std::string> out;
+  for (const auto& [word, name] : float_words()) {
+    std::string why;
+    quant::Config config;
+    config.activation.type = config.weight.type = name == std::string(bfloat16) ? DataType::bfloat16 : DataType::float16;
+    graph::Node conv;
+    conv.op_type = "Conv";
+    if (name == std::string(in_float) || target.runs(conv, {}, config, why)) out.emplace_back(word);
+  }
+  return out;
+}
 
-TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {
-  if (keys.weight_only) return weight_only_space(model);
-  TuningSpace space;
-  Narrowing narrowing(space.ignored);
-  const graph::Index index(model);
-  space.base = rule_of(combinations(target.capability("Conv")).front());
-  std::set<std::string> types_here;
-  std::map<std::string, size_t> matches;
-  for (const auto& [pattern, wish] : keys.op_names.items()) matches[pattern] = 0;
-  for (const auto& name : tunable_nodes(model, target)) {
-    const graph::Node& node = *index.node(name);
-    types_here.insert(node.op_type);
-    Json capability = target.capability(node.op_type);
+class Building {
+ public:
+  Building(const TuningKeys& keys, const graph::Model& model, const quant::Target& target)
+      : keys_(keys),
+        model_(model),
+        target_(target),
+        narrowing_(space_.ignored),
+        quiet_(unheard_),
+        floats_(float_types_of(target)) {
+    for (const auto& [pattern, wish] : keys.op_names.items()) matches_[pattern] = 0;
+    for (auto& name : tunable_nodes(model, target)) static_.insert(std::move(name));
+  }
+
+  TuningSpace run() {
+    const bool only_dynamic = keys_.approach == Approach::dynamic;
+    space_.base = only_dynamic ? dynamic_rule(combinations(dynamic_capability()).front())
+                               : static_rule(combinations(target_.capability("Conv")).front());
+    for (const auto& node : model_.nodes) {
+      const bool dynamic = keys_.approach != Approach::static_ranges && can_be_dynamic(node, model_, target_);
+      const bool fixed = !only_dynamic && static_.contains(node.name);
+      if (fixed || dynamic) add(node, fixed, dynamic);
+    }
+    check();
+    return std::move(space_);
+  }
+
+ private:
+  void add(const graph::Node& node, bool fixed, bool dynamic) {
+    TunedNode tuned{.name = node.name, .op_type = node.op_type, .options = {}};
+    Json capability = fixed ? target_.capability(node.op_type) : dynamic_capability(), other = dynamic_capability();
     bool named = false;  // fp32 is a choice unless a dictionary gives types without it
     const auto apply_wish = [&](const Json& wish, const std::string& who) {
-      narrowing.narrow(capability, wish, who);
+      narrowing_.narrow(capability, wish, floats_, who);
+      if (fixed && dynamic) quiet_.narrow(other, wish, floats_, who);
       named = named || (wish.contains("activation") && wish["activation"].contains("dtype"));
     };
-    if (keys.op_types.contains(node.op_type)) apply_wish(keys.op_types[node.op_type], "op_type_dict." + node.op_type);
-    for (const auto& [pattern, wish] : keys.op_names.items()) {
-      try {
-        if (!std::regex_match(name, std::regex(pattern))) continue;
-      } catch (const std::regex_error& e) {
-        throw Error("op_name_dict: '" + pattern + "' is no regular expression: " + e.what());
-      }
-      matches[pattern]++;
-      apply_wish(wish, "op_name_dict." + pattern);
+    if (keys_.op_types.contains(node.op_type)) apply_wish(keys_.op_types[node.op_type], "op_type_dict." + node.op_type);
+    for (const auto& [pattern, wish] : keys_.op_names.items()) {
+      if (matched(node.name, pattern)) apply_wish(wish, "op_name_dict." + pattern);
     }
-    TunedNode tuned{.name = name,
-                    .op_type = node.op_type,
-                    .options = {},
-                    .may_fall_back = !named || holds(capability["activation"]["dtype"], fp32)};
-    if (!holds_only(capability["activation"]["dtype"], fp32) && !holds_only(capability["weight"]["dtype"], fp32)) {
-      for (const auto& item : combinations(capability)) tuned.options.push_back(rule_of(item));
+    for (const auto& item : combinations(capability)) tuned.options.push_back(fixed ? static_rule(item) : dynamic_rule(item));
+    if (fixed && dynamic) {
+      for (const auto& item : combinations(other)) tuned.dynamic.push_back(dynamic_rule(item));
     }
-    space.nodes.push_back(std::move(tuned));
+    if (named) tuned.floats = floats_in(capability["activation"]["dtype"]);
+    types_.insert(node.op_type);
+    space_.nodes.push_back(std::move(tuned));
   }
-  for (const auto& [pattern, count] : matches) {
-    if (count == 0) throw Error("op_name_dict: '" + pattern + "' matches no operator that could be quantized");
+
+  static std::vector<std::string> floats_in(const Json& dtypes) {
+    std::vector<std::string> out;
+    for (const auto& [word, name] : float_words()) {
+      if (holds(dtypes, word)) out.emplace_back(name);
+    }
+    return out;
   }
-  for (const auto& [type, wish] : keys.op_types.items()) {
-    if (!types_here.contains(type))
-      space.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored");
+
+  bool matched(const std::string& name, const std::string& pattern) {
+    try {
+      if (!std::regex_match(name, std::regex(pattern))) return false;
+    } catch (const std::regex_error& e) {
+      throw Error("op_name_dict: '" + pattern + "' is no regular expression: " + e.what());
+    }
+    matches_[pattern]++;
+    return true;
   }
-  const bool nothing =
-      std::all_of(space.nodes.begin(), space.nodes.end(), [](const TunedNode& node) { return node.options.empty(); });
-  if (nothing) throw Error("the tuning space is empty: nothing in this model may be quantized");
-  return space;
+
+  void check() {
+    for (const auto& [pattern, count] : matches_) {
+      if (count == 0) throw Error("op_name_dict: '" + pattern + "' matches no operator that could be quantized");
+    }
+    for (const auto& [type, wish] : keys_.op_types.items()) {
+      if (!types_.contains(type))
+        space_.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored");
+    }
+    const bool something = std::ranges::any_of(space_.nodes, [](const auto& node) { return !node.all_options().empty(); });
+    if (something) return;
+    throw Error(
+        keys_.approach == Approach::dynamic
+            ? "approach: dynamic quantizes MatMul, Gemm, LSTM and Gather with constants, and this model has none that the "
+              "target runs so"
+            : "the tuning space is empty: nothing in this model may be quantized");
+  }
+
+  const TuningKeys& keys_;
+  const graph::Model& model_;
+  const quant::Target& target_;
+  TuningSpace space_;
+  Narrowing narrowing_;
+  std::vector<std::string> unheard_;
+  Narrowing quiet_;
+  const std::vector<std::string> floats_;  // in the words of dictionaries
+  std::set<std::string> static_, types_;
+  std::map<std::string, size_t> matches_;
+};
+
+}  // namespace
+
+std::vector<Json> TunedNode::all_options() const {
+  std::vector<Json> all = options;
+  all.insert(all.end(), dynamic.begin(), dynamic.end());
+  return all;
+}
+
+std::vector<std::string> TuningSpace::floats() const {
+  std::vector<std::string> out;
+  for (const auto& [word, name] : float_words()) {
+    const auto has = [&, type = std::string(name)](const TunedNode& node) {
+      return !node.all_options().empty() && std::ranges::find(node.floats, type) != node.floats.end();
+    };
+    if (std::ranges::any_of(nodes, has)) out.emplace_back(name);
+  }
+  return out;
+}
+
+bool can_be_dynamic(const graph::Node& node, const graph::Model& model, const quant::Target& target) {
+  return !target.shifts() && quant::has_weights_for(quant::Form::dynamic, node, model);
+}
+
+const std::vector<std::string>& weight_only_schemes() {
+  static const std::vector<std::string> all{"RTN_G32ASYM", "GPTQ_G32ASYM", "GPTQ_G32ASYM_DISABLE_LAST_MATMUL", "GPTQ_G128ASYM",
+                                            "AWQ_G32ASYM"};
+  return all;
+}
+
+TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {
+  if (keys.approach == Approach::weight_only) return weight_only_space(model);
+  return Building(keys, model, target).run();
 }
 
 Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall_back) {
@@ -213,8 +196,11 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
   }
   for (const auto& node : space.nodes) {
     Json choices = Json::array();
-    for (const auto& option : node.options) choices.push_back(option == space.base ? Json(quantized) : option);
-    if (node.options.empty() || (fall_back && node.may_fall_back)) choices.push_back(in_float);
+    for (const auto& option : node.all_options()) choices.push_back(option == space.base ? Json(quantized) : option);
+    if (fall_back) {
+      for (const auto& type : node.floats) choices.push_back(type);
+    }
+    if (choices.empty()) choices.push_back(node.floats.empty() ? in_float : node.floats.front());
     words[precision_of(node.name)] = choices;
   }
   return words;

@@ -14,8 +14,12 @@ namespace quasar::tune {
 // One operator that is tuned.
 struct TunedNode {
   std::string name, op_type;
-  std::vector<Json> options;  // the first is the default; each as quant::parse_config takes a rule of specific_layer_config
-  bool may_fall_back = true;  // false: the user's dictionaries leave fp32 out
+  // The first is the default; each as quant::parse_config takes a rule of specific_layer_config.
+  std::vector<Json> options;
+  std::vector<Json> dynamic = {};                 // approach auto: options with ranges at run time, beside those
+  std::vector<std::string> floats = {"float32"};  // types in which it may be left, in the order in which they are tried
+
+  std::vector<Json> all_options() const;  // both kinds
 };
 
 struct TuningSpace {
@@ -23,13 +27,22 @@ struct TuningSpace {
   std::vector<TunedNode> nodes;           // in topological order
   std::vector<std::string> ignored;       // what of the dictionaries the target lacks, in words
   std::vector<std::string> schemes = {};  // approach weight_only: the named configurations, tried first
+
+  // The types in which some operator may be left, in the order in which they are tried.
+  std::vector<std::string> floats() const;
 };
 
 // Throws Error for a malformed dictionary, an expression that matches no operator, and when nothing is left to quantize.
 TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, const quant::Target& target);
 
 // As a search space: a parameter "node <name>" each, whose choices are "quantized" (the default option), the other options, and
-// "float32" with `fall_back`; the recipes that the user has not fixed; SmoothQuant's alphas.
+// with `fall_back` its float types; the recipes that the user has not fixed; SmoothQuant's alphas.
 Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall_back);
+
+// Whether the target runs this node with ranges of its inputs found at run time.
+bool can_be_dynamic(const graph::Node& node, const graph::Model& model, const quant::Target& target);
+
+// The named configurations of approach weight_only, in Intel Neural Compressor's order.
+const std::vector<std::string>& weight_only_schemes();
 
 }  // namespace quasar::tune

@@ -16,7 +16,7 @@ namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
 
-// Of an interrupted search, within half a second.
+// Of a search that was interrupted or whose time is up, within half a second.
 runtime::Latency latency_of(const Laboratory& lab, const graph::Model& model, const std::stop_token& stop) {
   const auto measured = [&](double seconds) { return runtime::latency(model, lab.samples, 50, seconds, lab.devices.first()); };
   try {

@@ -5,49 +5,65 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
-#include "quasar/tune/goals.hpp"
 
 namespace quasar::tune {
 namespace {
 
 AccuracyCriterion parsed(const Json& words, const std::string& metric) {
-  return parse_criterion(words, metric, direction_of(metric, {}));
+  return parse_criterion(words, metric);
+}
+
+bool meets(const AccuracyCriterion& criterion, double value, double baseline) {
+  const std::string& metric = criterion.parts.front().metric;
+  return excess_of(criterion, {{metric, value}}, {{metric, baseline}}) <= 0;
 }
 
 TEST(Accuracy, RelativeLossIsAShareOfTheBaseline) {
   const auto criterion = parsed({{"tolerable_loss", 0.02}}, "top1");
-  EXPECT_DOUBLE_EQ(goal_of(criterion, 0.5), 0.49);
-  EXPECT_TRUE(meets(criterion, 0.49, goal_of(criterion, 0.5)));
-  EXPECT_FALSE(meets(criterion, 0.4899, goal_of(criterion, 0.5)));
+  EXPECT_NEAR(loss_of(criterion, {{"top1", 0.49}}, {{"top1", 0.5}}), 0.02, 1e-12);
+  EXPECT_TRUE(meets(criterion, 0.49, 0.5));
+  EXPECT_FALSE(meets(criterion, 0.4899, 0.5));
 }
 
 TEST(Accuracy, AbsoluteLossIsInTheMetricsUnit) {
   const auto criterion = parsed({{"criterion", "absolute"}, {"tolerable_loss", 0.005}}, "top1");
-  EXPECT_DOUBLE_EQ(goal_of(criterion, 0.485), 0.48);
-  EXPECT_TRUE(meets(criterion, 0.48, goal_of(criterion, 0.485)));
+  EXPECT_TRUE(meets(criterion, 0.48, 0.485));
+  EXPECT_FALSE(meets(criterion, 0.4799, 0.485));
 }
 
 TEST(Accuracy, LowerIsBetterForDistances) {
   const auto criterion = parsed({{"criterion", "absolute"}, {"tolerable_loss", 0.1}}, "L2");
-  EXPECT_DOUBLE_EQ(goal_of(criterion, 0), 0.1);
-  EXPECT_TRUE(meets(criterion, 0.05, 0.1));
-  EXPECT_FALSE(meets(criterion, 0.11, 0.1));
+  EXPECT_TRUE(meets(criterion, 0.1, 0));
+  EXPECT_TRUE(meets(criterion, 0.05, 0));
+  EXPECT_FALSE(meets(criterion, 0.11, 0));
 }
 
 TEST(Accuracy, ExactTiesWithZeroToleranceAreMet) {
   for (const double baseline : {0.3, 0.0, -2.5, 1e-300, 0.1 + 0.2}) {
     for (const char* kind : {"relative", "absolute"}) {
       const auto criterion = parsed({{"criterion", kind}, {"tolerable_loss", 0}}, "top1");
-      EXPECT_TRUE(meets(criterion, baseline, goal_of(criterion, baseline))) << baseline << " " << kind;
+      EXPECT_TRUE(meets(criterion, baseline, baseline)) << baseline << " " << kind;
+      EXPECT_FALSE(meets(criterion, baseline - 0.01, baseline)) << baseline << " " << kind;
     }
   }
+  // Means of the same values in another order.
+  EXPECT_TRUE(meets(parsed({{"tolerable_loss", 0}}, "top1"), 0.1 + 0.2, 0.3));
+  EXPECT_TRUE(meets(parsed({{"tolerable_loss", 0}}, "top1"), 0.3, 0.1 + 0.2));
 }
 
 TEST(Accuracy, ANegativeBaselineIsNoTrap) {
-  AccuracyCriterion criterion{.tolerable_loss = 0.1};
-  EXPECT_DOUBLE_EQ(goal_of(criterion, -10), -11);
-  EXPECT_TRUE(meets(criterion, -10, goal_of(criterion, -10)));
-  EXPECT_FALSE(meets(criterion, -12, goal_of(criterion, -10)));
+  const AccuracyCriterion criterion{.parts = {{"sqnr"}}, .tolerable_loss = 0.1};
+  EXPECT_TRUE(meets(criterion, -10, -10));
+  EXPECT_TRUE(meets(criterion, -11, -10));
+  EXPECT_FALSE(meets(criterion, -12, -10));
+}
+
+TEST(Accuracy, ABaselineOfZeroIsMetByZeroAndBetter) {
+  const auto criterion = parsed({{"tolerable_loss", 0.01}}, "top1");
+  EXPECT_TRUE(meets(criterion, 0, 0));
+  EXPECT_TRUE(meets(criterion, 0.2, 0));
+  const auto distance = AccuracyCriterion{.parts = {{"L2", search::Direction::minimize}}, .relative = true};
+  EXPECT_FALSE(meets(distance, 1e-9, 0));
 }
 
 TEST(Accuracy, AContradictedDirectionIsAnError) {
@@ -57,10 +73,9 @@ TEST(Accuracy, AContradictedDirectionIsAnError) {
 }
 
 TEST(Accuracy, WhatNothingCouldMeetIsAnError) {
-  const auto relative = parsed(Json::object(), "L2");
-  EXPECT_THROW(check_reachable(relative, "L2", 0), Error);
-  EXPECT_NO_THROW(check_reachable(parsed({{"criterion", "absolute"}}, "L2"), "L2", 0));
-  EXPECT_THROW(check_reachable(parsed(Json::object(), "psnr"), "psnr", HUGE_VAL), Error);
+  EXPECT_THROW(check_reachable(parsed(Json::object(), "L2"), {{"L2", 0}}), Error);
+  EXPECT_NO_THROW(check_reachable(parsed({{"criterion", "absolute"}}, "L2"), {{"L2", 0}}));
+  EXPECT_THROW(check_reachable(parsed(Json::object(), "psnr"), {{"psnr", HUGE_VAL}}), Error);
 }
 
 TEST(Accuracy, UnknownKeysNameTheNearest) {
@@ -72,6 +87,26 @@ TEST(Accuracy, UnknownKeysNameTheNearest) {
   }
   EXPECT_THROW(parsed({{"tolerable_loss", -1}}, "top1"), Error);
   EXPECT_THROW(parsed({{"criterion", "both"}}, "top1"), Error);
+}
+
+// Losses and gains are shares of each metric's own baseline, and outweigh each other by weight, whatever their directions.
+TEST(Accuracy, SeveralMetricsCountTogether) {
+  const auto criterion = parsed({{"metrics", {{"top1", 3}, {"mse", 1}}}, {"tolerable_loss", 0.02}}, "L2");
+  const Measures baseline{{"top1", 0.5}, {"mse", 4}};
+  EXPECT_NEAR(loss_of(criterion, {{"top1", 0.49}, {"mse", 4.4}}, baseline), (3 * 0.02 + 0.1) / 4, 1e-12);
+  EXPECT_LE(excess_of(criterion, {{"top1", 0.49}, {"mse", 4.08}}, baseline), 0);
+  EXPECT_GT(excess_of(criterion, {{"top1", 0.49}, {"mse", 4.1}}, baseline), 0);
+  EXPECT_LE(excess_of(criterion, {{"top1", 0.48}, {"mse", 3.84}}, baseline), 0) << "a gain makes up for a loss";
+  EXPECT_GT(excess_of(criterion, {{"top1", 0.5}}, baseline), 0) << "a value that is missing is no success";
+  EXPECT_EQ(metrics_of_criterion({{"metrics", {"top1", "cos"}}}), (std::vector<std::string>{"top1", "cos"}));
+}
+
+TEST(Accuracy, MistakesInSeveralMetricsAreTold) {
+  for (const Json& metrics : {Json{{"top1", 0}}, Json{{"top1", "much"}}, Json{{"topp1", 1}}, Json{{"latency", 1}}, Json::object(),
+                              Json::array(), Json(3), Json{"top1", "Top1"}}) {
+    EXPECT_THROW(parsed({{"metrics", metrics}}, "top1"), Error) << metrics;
+  }
+  EXPECT_THROW(parsed({{"metrics", {"top1", "L2"}}, {"higher_is_better", true}}, "top1"), Error);
 }
 
 }  // namespace

@@ -43,8 +43,56 @@ TEST(TuningSpace, WeightOnlyHoldsTheNamedConfigurations) {
   EXPECT_EQ(words.at("scheme").front(), "RTN_G32ASYM");
   EXPECT_FALSE(words.contains("last_conv_or_matmul_quantization"));
   EXPECT_EQ(words.at(precision_of("classifier")), (Json{quantized, in_float}));
-  EXPECT_THROW(space_of({{"approach", "dynamic"}}), Error);
   EXPECT_THROW(space_of({{"approach", "weight_only"}, {"op_type_dict", {{"Conv", Json::object()}}}}), Error);
+}
+
+TEST(TuningSpace, DynamicIsForProductsAndTables) {
+  const TuningSpace space = space_of({{"approach", "dynamic"}});
+  ASSERT_EQ(space.nodes.size(), 1u);
+  EXPECT_EQ(space.nodes.front().name, "classifier");
+  EXPECT_EQ(space.base["activation"], "DynamicSpec");
+  EXPECT_EQ(space.nodes.front().options.size(), 2u);  // per channel, per tensor
+  const auto npu = quant::targets::table().make("xint8");
+  const auto keys = parse_tuning_keys(Options(tuning_key_specs(), {{"approach", "dynamic"}}, "configuration"));
+  EXPECT_THROW(tuning_space(keys, digits(), *npu), Error) << "NPUs have no ranges at run time";
+}
+
+TEST(TuningSpace, AutoHoldsStaticOptionsFirst) {
+  const TuningSpace space = space_of({{"approach", "auto"}});
+  EXPECT_EQ(space.base, space_of(Json::object()).base);
+  EXPECT_EQ(node(space, "classifier").options.size(), 6u);
+  EXPECT_EQ(node(space, "classifier").dynamic.size(), 2u);
+  EXPECT_TRUE(node(space, "stem/conv").dynamic.empty());
+  const Json choices = search_space_of(space, {}, true).at(precision_of("classifier"));
+  EXPECT_EQ(choices.front(), quantized);
+  EXPECT_EQ(choices.back(), in_float);
+  EXPECT_EQ(choices.size(), 9u);
+  const auto tried = with_dynamic({}, space);
+  ASSERT_EQ(tried.size(), 2u);
+  EXPECT_EQ(tried.front().nodes.size(), 1u);
+  EXPECT_EQ(tried.front().nodes.at("classifier")["activation"], "DynamicSpec");
+}
+
+// What only moves values goes with its producer, and what has no integer kernel is not tuned at all.
+TEST(TuningSpace, PassThroughOperatorsAreNotTuned) {
+  for (const auto& tuned : space_of(Json::object()).nodes) {
+    for (const char* type : {"Relu", "Clip", "Flatten", "Reshape", "Transpose", "MaxPool", "Identity"})
+      EXPECT_NE(tuned.op_type, type) << tuned.name;
+  }
+}
+
+TEST(TuningSpace, FloatTypesThatAreNamedAreTriedInTheirOrder) {
+  const TuningSpace space =
+      space_of({{"op_type_dict", {{"Conv", {{"activation", {{"dtype", {"uint8", "fp32", "bf16", "fp16"}}}}}}}}});
+  EXPECT_EQ(node(space, "stem/conv").floats, (std::vector<std::string>{"bfloat16", "float16", "float32"}));
+  EXPECT_EQ(space.floats(), (std::vector<std::string>{"bfloat16", "float16", "float32"}));
+  EXPECT_EQ(node(space, "stem/conv").options.size(), 6u);
+  EXPECT_TRUE(space.ignored.empty());
+  const Json choices = search_space_of(space, {}, true).at(precision_of("stem/conv"));
+  EXPECT_EQ(std::count(choices.begin(), choices.end(), Json("bfloat16")), 1);
+  const TuneConfig config = with_float({}, space, {"stem/conv", "classifier"}, bfloat16);
+  EXPECT_EQ(config.nodes.size(), 1u) << "the classifier may only be left in float32";
+  EXPECT_EQ(quantized_nodes(config, space, bfloat16).size() + 1, quantized_nodes({}, space, bfloat16).size());
 }
 
 TEST(TuningSpace, DictionariesNarrowIt) {
@@ -57,8 +105,8 @@ TEST(TuningSpace, DictionariesNarrowIt) {
 
 TEST(TuningSpace, TypesWithoutFp32MayNotFallBack) {
   const TuningSpace space = space_of({{"op_type_dict", {{"Conv", {{"activation", {{"dtype", {"uint8"}}}}}}}}});
-  EXPECT_FALSE(node(space, "stem/conv").may_fall_back);
-  EXPECT_TRUE(node(space, "classifier").may_fall_back);
+  EXPECT_TRUE(node(space, "stem/conv").floats.empty());
+  EXPECT_EQ(node(space, "classifier").floats, std::vector<std::string>{in_float});
   const Json words = search_space_of(space, {}, true);
   const Json& choices = words.at(precision_of("stem/conv"));
   EXPECT_EQ(std::count(choices.begin(), choices.end(), Json(in_float)), 0);
@@ -93,6 +141,16 @@ TEST(TuningSpace, SecretsAreNotKept) {
   const TuningKeys keys = parse_tuning_keys(Options(
       tuning_key_specs(), {{"tuning_criterion", {{"strategy_kwargs", {{"sigopt_api_token", "secret"}}}}}}, "configuration"));
   EXPECT_EQ(keys.kwargs.dump().find("secret"), std::string::npos);
+}
+
+// Keyed by name: the order in which costs are known does not matter (they were once written under their neighbours' names).
+TEST(Fallback, RanksByNameWhateverTheOrder) {
+  std::vector<std::pair<std::string, double>> costs{{"a", 0.1}, {"b", 3}, {"c", -1}, {"d", 2}, {"e", 0}};
+  const std::vector<std::string> expected{"b", "d", "a", "e", "c"};
+  std::sort(costs.begin(), costs.end());
+  do {
+    EXPECT_EQ(ranked(costs), expected);
+  } while (std::next_permutation(costs.begin(), costs.end()));
 }
 
 TEST(Fallback, OptionsByTypeAreTheProductWithoutTheDefault) {

@@ -3,8 +3,9 @@
 // accumulated in the order of what each single one brought.
 //
 // Unlike there, the stages share the budget: options take at most a third of the trials, and where there are more operators than
-// trials left, the single fallback takes the most sensitive ones, so that the accumulated stage is always reached. Fallback
-// starts from the best configuration without fallback.
+// half of the trials left, the single fallback takes the most sensitive ones, so that the accumulated stage is always reached;
+// what was not tried alone comes last there, so that neither ends before budget or operators do. Fallback starts from the best
+// configuration without fallback.
 #include "quasar/tune/blocks.hpp"
 #include "quasar/tune/fallback.hpp"
 #include "quasar/tune/unit_errors.hpp"
@@ -28,7 +29,7 @@ class Basic final : public TuningStrategy {
    public:
     explicit Course(Tuner& tuner) : tuner_(tuner), keys_(tuner.bench().job.tuning) {
       for (const auto& recipe : tuned_recipes()) {
-        if (!keys_.weight_only && !keys_.recipes.contains(recipe)) open_recipes_.push_back(recipe);
+        if (keys_.approach != Approach::weight_only && !keys_.recipes.contains(recipe)) open_recipes_.push_back(recipe);
       }
     }
 
@@ -42,12 +43,13 @@ class Basic final : public TuningStrategy {
         tuner_.tell("all recipes");
         tuner_.evaluate(all);
       }
-      if (keys_.weight_only) return;  // an operator has no other options
+      if (keys_.approach == Approach::weight_only) return;  // an operator has no other options
       const Json alpha = best_.settings.contains("SmoothAlpha") ? best_.settings["SmoothAlpha"] : Json();
       for (TuneConfig& config : by_op_type(tuner_.space(), tuner_.left() / 3)) {
         if (!alpha.is_null()) config.settings["SmoothAlpha"] = alpha;
         attempt("options by operator type", config);
       }
+      for (const TuneConfig& config : with_dynamic(best_, tuner_.space())) attempt("dynamic for what can", config);
       for (const auto& recipe : open_recipes_) {
         TuneConfig one = best_;
         one.settings[recipe] = false;
@@ -57,34 +59,44 @@ class Basic final : public TuningStrategy {
     }
 
     void fall_back() {
+      for (const auto& type : tuner_.space().floats()) fall_back_to(type);
+    }
+
+   private:
+    void fall_back_to(const std::string& type) {
+      const auto words = [&](const char* what) { return what + (type == in_float ? std::string() : " to " + type); };
       const auto& model = tuner_.graph_for(best_);
-      const std::vector<std::string> nodes = quantized_nodes(best_, tuner_.space());
+      const std::vector<std::string> nodes = quantized_nodes(best_, tuner_.space(), type);
       auto blocks = blocks_of(model, {nodes.begin(), nodes.end()});
       std::reverse(blocks.begin(), blocks.end());  // from the outputs
       if (blocks.size() > 1 && blocks.size() < nodes.size() && blocks.size() <= tuner_.left() / 3) {
-        tuner_.tell("fallback by blocks");
-        accumulate(tuner_, best_, blocks);
+        tuner_.tell(words("fallback by blocks"));
+        accumulate(tuner_, best_, blocks, type);
       }
-      tuner_.tell("fallback of single operators");
-      std::vector<std::string> chosen(nodes.rbegin(), nodes.rend());  // bottom up
+      tuner_.tell(words("fallback of single operators"));
+      std::vector<std::string> chosen(nodes.rbegin(), nodes.rend()), rest;  // bottom up
       const size_t most = tuner_.left() / 2;
-      if (chosen.size() > most) chosen = most_sensitive(most);
+      if (chosen.size() > most) {
+        rest = by_sensitivity(nodes);
+        chosen.assign(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
+        rest.erase(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
+      }
       std::vector<std::pair<std::string, double>> gains;
       for (const auto& node : chosen) {
-        const search::Trial trial = tuner_.evaluate(with_float(best_, tuner_.space(), {node}));
-        gains.emplace_back(node, gain_of(trial));
+        const search::Trial trial = tuner_.evaluate(with_float(best_, tuner_.space(), {node}, type));
+        gains.emplace_back(node, -tuner_.loss(trial));
       }
-      tuner_.tell("accumulated fallback");
+      tuner_.tell(words("accumulated fallback"));
       std::vector<std::vector<std::string>> groups;
       for (const auto& node : ranked(gains)) groups.push_back({node});
       if (groups.size() > 1) {  // the first alone has been tried
         groups[1].push_back(groups[0][0]);
         groups.erase(groups.begin());
       }
-      accumulate(tuner_, best_, groups);
+      for (const auto& node : rest) groups.push_back({node});
+      accumulate(tuner_, best_, groups, type);
     }
 
-   private:
     void attempt(const std::string& step, const TuneConfig& config) {
       tuner_.tell(step);
       const search::Trial trial = tuner_.evaluate(config);
@@ -93,19 +105,13 @@ class Basic final : public TuningStrategy {
       best_ = config;
     }
 
-    double gain_of(const search::Trial& trial) const {
-      if (trial.values.empty()) return -HUGE_VAL;
-      const bool maximize = tuner_.bench().job.criterion->direction == search::Direction::maximize;
-      return maximize ? trial.values.front() : -trial.values.front();
-    }
-
-    std::vector<std::string> most_sensitive(size_t most) const {
+    // The most sensitive first; what no error is known of comes last.
+    std::vector<std::string> by_sensitivity(const std::vector<std::string>& nodes) const {
+      std::map<std::string, double> errors;
+      for (const auto& error : alone(tuner_.toggled(best_), *tuner_.samples(8))) errors[error.unit.node] = error.output_error;
       std::vector<std::pair<std::string, double>> costs;
-      for (const auto& error : alone(tuner_.toggled(best_), *tuner_.samples(8)))
-        costs.emplace_back(error.unit.node, error.output_error);
-      std::vector<std::string> names = ranked(costs);
-      names.resize(std::min(most, names.size()));
-      return names;
+      for (const auto& node : nodes) costs.emplace_back(node, errors.contains(node) ? errors.at(node) : -1);
+      return ranked(costs);
     }
 
     Tuner& tuner_;

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "quasar/tune/fallback.hpp"
-#include "quasar/tune/precision.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -13,15 +12,23 @@ class Conservative final : public TuningStrategy {
     const TuningSpace& space = tuner.space();
     TuneConfig config;
     for (const auto& node : space.nodes) {
-      if (node.may_fall_back) config.nodes[node.name] = in_float;
+      if (!node.floats.empty()) config.nodes[node.name] = node.floats.back();
     }
     for (const auto& type : types_of(space)) {
       tuner.tell("quantize every " + type);
       TuneConfig next = config;
       for (const auto& node : space.nodes) {
-        if (node.op_type == type && !node.options.empty()) next.nodes.erase(node.name);
+        if (node.op_type == type && !node.all_options().empty()) next.nodes.erase(node.name);
       }
-      if (tuner.explore(next).is_candidate()) config = std::move(next);
+      if (tuner.explore(next).is_candidate()) {
+        config = std::move(next);
+        continue;
+      }
+      for (TuneConfig& other : with_dynamic(type, next, space)) {
+        if (!tuner.explore(other).is_candidate()) continue;
+        config = std::move(other);
+        break;
+      }
     }
   }
 
@@ -29,6 +36,15 @@ class Conservative final : public TuningStrategy {
   std::string name() const override { return "conservative"; }
 
  private:
+  // Approach auto: what of this type can, with ranges found at run time.
+  static std::vector<TuneConfig> with_dynamic(const std::string& type, const TuneConfig& config, const TuningSpace& space) {
+    TuningSpace only = space;
+    for (auto& node : only.nodes) {
+      if (node.op_type != type) node.dynamic.clear();
+    }
+    return tune::with_dynamic(config, only);
+  }
+
   // Those that carry the work first, the others as they appear.
   static std::vector<std::string> types_of(const TuningSpace& space) {
     std::vector<std::string> types;

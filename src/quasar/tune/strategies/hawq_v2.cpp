@@ -2,27 +2,19 @@
 // quantization error. Layers without weights come last.
 #include "quasar/tune/fallback.hpp"
 #include "quasar/tune/hessian_trace.hpp"
+#include "quasar/tune/loss.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
 
 constexpr size_t trace_samples = 8;
 
-double perturbation(const Tensor& weights, const quant::ConstantPlan& plan) {
-  const quant::QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
-  const Tensor back = quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize(weights, params), params);
-  double sum = 0;
-  const auto w = weights.as<float>(), q = back.as<float>();
-  for (size_t i = 0; i < w.size(); i++) sum += (w[i] - q[i]) * static_cast<double>(w[i] - q[i]);
-  return sum;
-}
-
 class HawqV2 final : public TuningStrategy {
  public:
   void check(const Job& job, const Spaces& spaces) const override {
     TuningStrategy::check(job, spaces);
     if (job.tuning.kwargs.value("hawq_v2_loss", Json()).is_null()) {
-      throw Error("strategy hawq_v2 needs tuning_criterion.strategy_kwargs.hawq_v2_loss: cross_entropy, kl or mse");
+      throw Error("strategy hawq_v2 needs tuning_criterion.strategy_kwargs.hawq_v2_loss: " + joined(losses::table().names()));
     }
   }
 
@@ -43,7 +35,7 @@ class HawqV2 final : public TuningStrategy {
         model, names, *tuner.samples(trace_samples),
         {.loss = tuner.bench().job.tuning.kwargs.at("hawq_v2_loss").get<std::string>(), .seed = tuner.bench().job.seed});
     std::vector<std::pair<std::string, double>> costs;
-    for (const auto& node : quantized_nodes({}, tuner.space())) {
+    for (const auto& node : all_quantized(tuner.space())) {
       const auto found = weights.find(node);
       const double cost = found == weights.end()
                               ? -1
@@ -51,14 +43,25 @@ class HawqV2 final : public TuningStrategy {
                                     perturbation(*model.initializer(found->second), *plan.nodes.at(node).weight);
       costs.emplace_back(node, cost);
     }
-    tuner.tell("fallback by Hessian trace");
     std::vector<std::vector<std::string>> groups;
     for (const auto& node : ranked(costs)) groups.push_back({node});
-    accumulate(tuner, {}, groups);
+    for (const auto& type : tuner.space().floats()) {
+      tuner.tell("fallback by Hessian trace" + (type == in_float ? std::string() : " to " + type));
+      accumulate(tuner, {}, groups, type);
+    }
   }
 
  protected:
   std::string name() const override { return "hawq_v2"; }
+
+ private:
+  static std::vector<std::string> all_quantized(const TuningSpace& space) {
+    std::vector<std::string> names;
+    for (const auto& node : space.nodes) {
+      if (!node.all_options().empty()) names.push_back(node.name);
+    }
+    return names;
+  }
 };
 
 }  // namespace

@@ -22,13 +22,21 @@ class Mse final : public TuningStrategy {
       trial = other;
       best = config;
     }
+    for (const TuneConfig& config : with_dynamic(best, tuner.space())) {
+      const search::Trial other = tuner.evaluate(config);
+      if (!tuner.better(other, trial)) continue;
+      trial = other;
+      best = config;
+    }
     std::vector<std::pair<std::string, double>> costs;
     for (const auto& error : alone(tuner.toggled(best), *tuner.samples(ranking_samples)))
       costs.emplace_back(error.unit.node, error.noise_to_signal);
-    tuner.tell("fallback by mean squared error");
     std::vector<std::vector<std::string>> groups;
     for (const auto& node : ranked(costs)) groups.push_back({node});
-    accumulate(tuner, best, groups);
+    for (const auto& type : tuner.space().floats()) {
+      tuner.tell("fallback by mean squared error" + (type == in_float ? std::string() : " to " + type));
+      accumulate(tuner, best, groups, type);
+    }
   }
 
  protected:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "quasar/tune/fallback.hpp"
-#include "quasar/tune/precision.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune::strategies {
@@ -25,19 +24,28 @@ class MseV2 final : public TuningStrategy {
       trial = tried;
       config = other;
     }
+    for (const TuneConfig& other : with_dynamic(config, tuner.space())) {
+      const search::Trial tried = tuner.evaluate(other);
+      if (!tuner.better(tried, trial)) continue;
+      trial = tried;
+      config = other;
+    }
     const auto batches = tuner.bench().job.tuning.kwargs.value("confidence_batches", int64_t{2});
+    // One float type: the first that operators may be left in is what the others would be tried after.
+    const auto types = tuner.space().floats();
+    const std::string type = types.empty() ? in_float : types.back();
     const data::DatasetPtr samples = tuner.samples(batch * static_cast<size_t>(batches));
     const ToggledModel model = tuner.toggled(config);
     std::vector<bool> on(model.units().size(), true), free(on.size());
     for (size_t u = 0; u < on.size(); u++) {
-      const auto nodes = quantized_nodes(config, tuner.space());
+      const auto nodes = quantized_nodes(config, tuner.space(), type);
       free[u] = std::find(nodes.begin(), nodes.end(), model.units()[u].node) != nodes.end();
     }
     const TuneConfig start = config;
     const auto current = [&] {
       TuneConfig now = start;
       for (size_t u = 0; u < on.size(); u++) {
-        if (!on[u]) now.nodes[model.units()[u].node] = in_float;
+        if (!on[u]) now.nodes[model.units()[u].node] = type;
       }
       return now;
     };

@@ -1,15 +1,16 @@
 // Reaches an accuracy goal with the least given up. First what costs nothing at run time is tried, one choice of the space after
 // another (channels, ranges, equalization, rounding …), and kept where it brings the outputs nearer to the float model's. If that
-// is not enough, operators go back to float: one instrumented model ranks them by the error that each causes alone, weighted by
-// the work that it does; the shortest sufficient piece of the ranking is found by doubling and bisection, O(log n) trials; at the
-// end every operator that may return to integers does.
+// is not enough, operators climb: to ranges at run time, 16 bits where the target computes in them, float at last. One
+// instrumented model ranks them by the error that each causes alone, weighted by the work that it does; the shortest sufficient
+// piece of the ranking is found by doubling and bisection, O(log n) trials; at the end every operator that may come down again
+// does.
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/search/sequence.hpp"
+#include "quasar/base/cancellation.hpp"
 #include "quasar/tune/precision.hpp"
-#include "quasar/tune/strategy.hpp"
-#include "quasar/tune/trial.hpp"
+#include "quasar/tune/repair_space.hpp"
+#include "quasar/tune/tuner.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune::strategies {
@@ -28,11 +29,13 @@ class Repairing {
  public:
   explicit Repairing(const Workbench& bench)
       : bench_(bench),
+        rungs_(rungs_of(bench.job, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
         sequence_({.seed = bench.job.seed,
                    .n_jobs = static_cast<size_t>(bench.job.n_jobs),
                    .stage = "repair",
                    .listener = bench.listener,
-                   .stop = bench.stop},
+                   .stop = bench.stop,
+                   .begin = bench.begin},
                   bench.study, bench.space, conditions_of(bench.job, default_trials), bench.objective) {}
 
   Finding run() {
@@ -41,9 +44,15 @@ class Repairing {
       static_cast<search::RunResult&>(finding) = sequence_.finished(traverse());
     } catch (const search::SequenceOver& over) {
       static_cast<search::RunResult&>(finding) = over.result;
+    } catch (const Cancelled&) {
+      static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, conditions_of(bench_.job, default_trials));
     }
     if (met_) finding.winner = met_->number;
-    finding.story = {{"strategy", "repair"}, {"steps", steps_}, {"float", given_up()}, {"sensitivity", sensitivity()}};
+    finding.story = {{"strategy", "repair"},
+                     {"goal", to_json(*bench_.job.criterion)},
+                     {"steps", steps_},
+                     {"float", given_up()},
+                     {"sensitivity", sensitivity()}};
     return finding;
   }
 
@@ -52,8 +61,9 @@ class Repairing {
     for (const Point& point : first_points(bench_.job, bench_.space))
       note(sequence_.evaluate(point), "default configuration", {});
     if (!met_) repair();
-    if (!met_) fall_back();
-    if (met_) take_back();
+    if (!met_) rank();
+    for (size_t r = 0; r < rungs_.size() && !met_; r++) climb(rungs_[r]);
+    if (met_) come_down();
     return met_ ? "the accuracy criterion is met" : "nothing in the space meets the accuracy criterion";
   }
 
@@ -61,7 +71,7 @@ class Repairing {
   void note(const Trial& trial, const std::string& step, const Changes& changes) {
     const bool better = !current_ || guide(trial) < guide(*current_);
     if (better) current_ = trial;
-    if (trial.is_candidate() && (!met_ || float_nodes(trial.point).size() < float_nodes(met_->point).size())) met_ = trial;
+    if (trial.is_candidate() && (!met_ || tune::given_up(trial.point) < tune::given_up(met_->point))) met_ = trial;
     Json words = Json::object();
     for (const auto& [name, value] : changes) words[name] = value;
     steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", better}, {"value", value_of(trial)}});
@@ -90,16 +100,26 @@ class Repairing {
     return categorical == nullptr ? std::vector<Json>() : categorical->choices;
   }
 
+  // What the node is when nothing of it is given up.
+  Json cheapest(const std::string& node) const { return choices_of(*bench_.space.find(precision_of(node))).front(); }
+
   // By the squared error that each operator causes alone at the model's outputs, which add up where errors are independent, per
-  // share of the work.
+  // share of the work. Operators whose error is not known come last.
   void rank() {
     const Laboratory& lab = *bench_.lab;
-    const quant::Config config = quant::parse_config(words_of(bench_.space, current_->point));
+    repaired_ = current_->point;
+    const quant::Config config = quant::parse_config(words_of(bench_.space, repaired_));
     quant::Plan plan = plan_of(lab, config);
     lab.variants.improve(config, plan);
     const auto graph = lab.variants.graph_of(config);
     units_ =
         alone(ToggledModel(graph->model, plan), *data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size())));
+    std::erase_if(units_, [&](const UnitError& unit) { return !rungs_.back().nodes.contains(unit.unit.node); });
+    for (const auto& node : graph->model.nodes) {
+      const bool known = std::ranges::any_of(units_, [&](const UnitError& unit) { return unit.unit.node == node.name; });
+      if (!known && rungs_.back().nodes.contains(node.name) && plan.nodes.contains(node.name))
+        units_.push_back({.unit = {.node = node.name, .op_type = node.op_type}});
+    }
     double work = 0;
     for (const auto& unit : units_) work += unit.work;
     const double share = static_cast<double>(units_.size()) / std::max(work, 1.0);
@@ -107,50 +127,67 @@ class Repairing {
     std::stable_sort(units_.begin(), units_.end(), [&](const auto& a, const auto& b) { return gain(a) > gain(b); });
   }
 
-  // The first k of the ranking in float, on top of the best repairs.
-  Point with_float(size_t k) const {
+  // The first k of these operators on this rung, on top of the best repairs.
+  bool try_on(const Rung& rung, const std::vector<std::string>& nodes, size_t k) {
     Changes changes;
-    for (size_t i = 0; i < units_.size(); i++)
-      changes.emplace_back(precision_of(units_[i].unit.node), i < k ? in_float : quantized);
-    return changed(bench_.space, repaired_, changes);
-  }
-
-  bool try_float(size_t k) {
-    const Trial trial = sequence_.evaluate(with_float(k));
-    note(trial, "fall back", {{"operators", k}});
+    for (size_t i = 0; i < k; i++) changes.emplace_back(precision_of(nodes[i]), rung.choice);
+    const Trial trial = sequence_.evaluate(changed(bench_.space, repaired_, changes));
+    note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
     return trial.is_candidate();
   }
 
-  void fall_back() {
-    rank();
-    repaired_ = current_->point;
-    if (units_.size() < 2) return;
-    const size_t most = units_.size() - 1;  // with all of them nothing would be quantized
-    size_t low = 0, high = 1;               // low fails
-    while (!try_float(high)) {
-      if (high == most) return;
+  // The fewest operators of the ranking that suffice on this rung, if any number does.
+  void climb(const Rung& rung) {
+    std::vector<std::string> nodes;
+    for (const auto& unit : units_) {
+      if (rung.nodes.contains(unit.unit.node)) nodes.push_back(unit.unit.node);
+    }
+    const bool last = rung.choice == in_float;
+    if (last && nodes.size() == units_.size() && !nodes.empty()) nodes.pop_back();  // with all of them nothing would be quantized
+    if (nodes.empty()) return;
+    if (!last && !try_on(rung, nodes, nodes.size())) return;
+    size_t low = 0, high = 1;  // low fails
+    while (!try_on(rung, nodes, high)) {
+      if (high == nodes.size()) return;
       low = high;
-      high = std::min(most, 2 * high);
+      high = std::min(nodes.size(), 2 * high);
     }
     while (high - low > 1) {
       const size_t middle = (low + high) / 2;
-      (try_float(middle) ? high : low) = middle;
+      (try_on(rung, nodes, middle) ? high : low) = middle;
     }
   }
 
-  // Returns operators to integers in halves, quarters … and one by one, the least sensitive first.
-  void take_back() {
-    std::vector<std::string> left = in_order_of_harm(float_nodes(met_->point));
-    for (size_t size = left.size() / 2; size > 0; size = size == 1 ? 0 : (size + 1) / 2) {
+  // From the rung on which they are, to 8 bits, and those that cannot, to the cheapest rung that they can be on.
+  void come_down() {
+    come_down_to([this](const std::string& node) { return cheapest(node); }, 0);
+    for (size_t r = 0; r + 1 < rungs_.size(); r++) {
+      const auto choice = [&](const std::string& node) { return rungs_[r].nodes.contains(node) ? rungs_[r].choice : Json(); };
+      come_down_to(choice, r + 1);
+    }
+  }
+
+  // Operators on rung `from` or above, in halves, quarters … and one by one, the least sensitive first. `to` gives null for one
+  // that cannot be there.
+  void come_down_to(const std::function<Json(const std::string&)>& to, size_t from) {
+    std::vector<std::string> left;
+    for (const auto& [name, value] : met_->point.values()) {
+      const auto rung = std::ranges::find(rungs_, value, &Rung::choice) - rungs_.begin();
+      if (!name.starts_with(precision_of("")) || rung < static_cast<ptrdiff_t>(from) || rung == std::ssize(rungs_)) continue;
+      const std::string node = name.substr(precision_of("").size());
+      if (!to(node).is_null() && to(node) != value) left.push_back(node);
+    }
+    left = in_order_of_harm(std::move(left));
+    for (size_t size = std::max<size_t>(left.size() / 2, left.empty() ? 0 : 1); size > 0; size = size == 1 ? 0 : (size + 1) / 2) {
       for (size_t end = left.size(); end > 0;) {
         const size_t begin = end > size ? end - size : 0;
         Changes changes;
-        for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), quantized);
+        for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), to(left[i]));
         const Trial trial = sequence_.evaluate(changed(bench_.space, met_->point, changes));
         note(trial, "take back", changes);
         if (trial.is_candidate()) {
           left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
-        } else if (end - begin == 1) {
+        } else if (end - begin == 1 && from == 0) {
           without_[left[begin]] = value_of(trial);
         }
         end = begin;
@@ -167,17 +204,22 @@ class Repairing {
     return nodes;
   }
 
-  // Operators in float in the end: what each costs in integers, and the score without it.
+  // Operators above 8 bits in the end: on which rung, what each costs in 8 bits, and the score without it.
   Json given_up() const {
     Json out = Json::array();
     if (!met_) return out;
-    for (const auto& node : float_nodes(met_->point)) {
-      Json entry{{"node", node}, {"quantized_gives", nullptr}};
-      if (const auto found = without_.find(node); found != without_.end()) entry["quantized_gives"] = found->second;
-      for (const auto& error : units_) {
-        if (error.unit.node == node) entry["output_error"] = error.output_error;
+    for (const auto& rung : rungs_) {
+      for (const auto& [name, value] : met_->point.values()) {
+        if (!name.starts_with(precision_of("")) || value != rung.choice) continue;
+        const std::string node = name.substr(precision_of("").size());
+        if (value == cheapest(node)) continue;
+        Json entry{{"node", node}, {"type", rung.name}, {"quantized_gives", nullptr}};
+        if (const auto found = without_.find(node); found != without_.end()) entry["quantized_gives"] = found->second;
+        for (const auto& error : units_) {
+          if (error.unit.node == node) entry["output_error"] = error.output_error;
+        }
+        out.push_back(entry);
       }
-      out.push_back(entry);
     }
     return out;
   }
@@ -194,52 +236,34 @@ class Repairing {
     return out;
   }
 
-  static double guide(const Trial& trial) {
-    if (trial.state != search::State::complete || !trial.user_attributes.contains("metrics")) return HUGE_VAL;
-    return trial.user_attributes["metrics"].value(guide_metric, HUGE_VAL);
+  double guide(const Trial& trial) const {
+    const Measures measures = measures_of(bench_.job.goals, trial);
+    const auto found = measures.find(guide_metric);
+    return found == measures.end() ? HUGE_VAL : found->second;
   }
 
   static Json value_of(const Trial& trial) { return trial.values.empty() ? Json() : Json(trial.values.front()); }
 
   const Workbench& bench_;
+  const std::vector<Rung> rungs_;
   search::Sequence sequence_;
-  std::optional<Trial> current_, met_;  // nearest to the float model; the goal met with the fewest operators in float
+  std::optional<Trial> current_, met_;  // nearest to the float model; the goal met with the least given up
   Point repaired_;
   std::vector<UnitError> units_;  // the most harmful first
   std::map<std::string, Json> without_;
   Json steps_ = Json::array();
 };
 
-// What may be mended without giving anything up, in the order in which it is tried: what helps most first.
-Json repairs_for(const std::string& target) {
-  const bool powers_of_two = target == "xint8";
-  const Json ranges = {"MinMax", "MinMSE", "Percentile", "Entropy"};
-  Json weight{{"only_if", "weight"}}, activation{{"only_if", "activation"}, {"calibration_method", ranges}};
-  if (powers_of_two) {
-    weight["calibration_method"] = {"MinMSE", "MinMax"};
-    return {{"weight", {"XInt8Spec"}},        {"activation", {"XInt8Spec"}},  {"algorithms", {nullptr, "adaquant"}},
-            {"FitPowerOfTwo", {false, true}}, {"include_cle", {false, true}}, {"weight_params", weight},
-            {"activation_params", activation}};
-  }
-  weight.update({{"symmetric", {true}}, {"quant_granularity", {"Channel"}}, {"calibration_method", {"MinMax", "MinMSE"}}});
-  activation["symmetric"] = {false};
-  return {{"weight", {"Int8Spec"}},
-          {"activation", {"UInt8Spec"}},
-          {"algorithms", {nullptr, "adaquant"}},
-          {"weight_params", weight},
-          {"activation_params", activation}};
-}
-
 class Repair final : public Strategy {
  public:
-  Json default_space(const std::string& target) const override { return repairs_for(target); }
+  Json default_space(const Job& job) const override { return repairs_for(job); }
   void check(const Job& job, const Spaces& spaces) const override {
     if (!job.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
     conditions_of(job);
   }
-  Json space_of(const Job&, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
-    return with_precisions(search_space, tunable_nodes(model, target));
+  Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
+    return with_rungs(job, search_space, model, target);
   }
   std::vector<std::string> metrics() const override { return {guide_metric}; }
   Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
@@ -248,7 +272,7 @@ class Repair final : public Strategy {
 }  // namespace
 
 Entry<Strategy> repair() {
-  return {"Reaches an accuracy goal with the least given up: repairs first, then the fewest operators in float.",
+  return {"Reaches an accuracy goal with the least given up: repairs first, then the fewest operators in 16 bits or float.",
           make_as<Repair, Strategy>};
 }
 
