@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup developer-setup build test demo install format lint asan tsan clean
+.PHONY: help setup developer-setup build test demo site install format lint asan tsan clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -10,7 +10,7 @@ help:            ## this list
 setup:           ## the Debian packages, ONNX Runtime and ECharts that are missing
 	@scripts/setup.sh
 
-developer-setup: ## setup, and clang-format, clang-tidy and chromium
+developer-setup: ## setup, and clang-format, clang-tidy, chromium and mkdocs
 	@scripts/setup.sh --developer
 
 # CMake is run once per preset; from then on Ninja runs it when a CMake file changes.
@@ -33,6 +33,9 @@ test: build/release/build.ninja | setup    ## everything: unit, contract, struct
 asan tsan: %: build/%/build.ninja | setup   ## the tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizers
 	cmake --build --preset $@
 	ctest --preset $@
+
+site: build      ## the documentation as pages, in build/site (needs developer-setup)
+	@scripts/site.py build/quasar build/release build/site
 
 install: build   ## make install PREFIX=/usr/local: program, library, headers, CMake package
 	cmake --install build/release --prefix $(PREFIX)

@@ -66,3 +66,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/quasar-config.cmake.in $
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/quasar-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/quasar-config.cmake ${PROJECT_BINARY_DIR}/quasar-config-version.cmake DESTINATION ${package_folder})
+
+# For the site's reference (scripts/site.py).
+string(REPLACE ";" "\n" public_headers "${QUASAR_PUBLIC_HEADERS}")
+file(WRITE ${PROJECT_BINARY_DIR}/public_headers.txt "${public_headers}\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Brings in what a build needs and the machine lacks: Debian packages (packages.txt), ONNX Runtime (onnxruntime.sh) and Apache ECharts
 # (echarts.sh).
-# usage: scripts/setup.sh [--developer]       --developer: clang-format, clang-tidy and chromium too
+# usage: scripts/setup.sh [--developer]       --developer: clang-format, clang-tidy, chromium and mkdocs too
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 developer=${1:-}

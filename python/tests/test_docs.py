@@ -5,21 +5,30 @@ import shutil
 import unittest
 from pathlib import Path
 
+import numpy
 import quasar
 from digits import DIGITS, ROOT, Case
 
 
 class Documents(Case):
-    def test_python_md(self):
+    def run_blocks(self, document, names):
         for name, file in [("model.onnx", "digits.onnx"), ("calibration.npz", "calibration.npz"), ("evaluation.npz", "evaluation.npz")]:
             shutil.copy(DIGITS / file, name)
-        text = (ROOT / "docs" / "python.md").read_text()
-        blocks = [(text[: match.start()].count("\n") + 2, match[1]) for match in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S)]
-        self.assertGreater(len(blocks), 5)
-        names = {"__name__": "docs"}
+        text = (ROOT / document).read_text()
+        blocks = [(text[: match.start()].count("\n") + 2, match[1]) for match in re.finditer(r"^```python[^\n]*\n(.*?)^```", text, re.M | re.S)]
         for line, block in blocks:
-            exec(compile("\n" * (line - 1) + block, "docs/python.md", "exec"), names)
+            exec(compile("\n" * (line - 1) + block, document, "exec"), names)
+        return len(blocks)
+
+    def test_python_md(self):
+        self.assertGreater(self.run_blocks("docs/python.md", {"__name__": "docs"}), 5)
         self.assertTrue(Path("out/best.onnx").exists())
+
+    def test_readme(self):
+        evaluation = numpy.load(DIGITS / "evaluation.npz")
+        names = {"quasar": quasar, "images": numpy.load(DIGITS / "calibration.npz")["image"], "more_images": evaluation["image"], "labels": evaluation["label"]}
+        self.assertEqual(self.run_blocks("README.md", names), 1)
+        self.assertEqual(names["found"].status, "ok")
 
     def test_everything_public_is_described(self):
         for name in quasar.__all__:

@@ -1,14 +1,19 @@
-"""Runs the blocks of a document that are marked for it, in their order, in one folder, as a reader would.
-
-A block is marked by its first line:
+"""Runs the blocks of a document, in their order, in one folder, as a reader would. What a block is stands behind its language:
     ```sh run                what stands there is typed into a shell; it must end with 0
     ```sh run exit=2         ... with 2
     ```yaml file=NAME        becomes the file NAME
+    ```yaml search           is a search's configuration, or a part of one: laid over the demo's, it passes `quasar search --dry-run`
+    ```yaml search=space     ... a part of its search_space
     ```python run            is run by Python; needs the package quasar
-`needs=shared` at a block, or as <!-- needs: shared --> anywhere in the document for all of its blocks: passed over without the
-shared data. In the folder: the demo's model.onnx, calibration.npz, evaluation.npz, holdout.npz and search.yaml; with the shared data
-also fastestdet.onnx, mobilenet.onnx and photos (a folder of 100 photographs).
-usage: snippets.py QUASAR SOURCE_FOLDER DOCUMENT      exit 77: nothing could be run
+    ```cpp same=FILE         stands word for word in that file of the repository, which a test builds and runs
+    ```python run-by=TEST    runs in that test
+    ```sh not-run: REASON    cannot run here
+    ```text                  is output, a formula or a drawing
+All else is an error: a block that nobody runs goes stale. `needs=shared` at a block, or as <!-- needs: shared --> anywhere in the
+document for all of its blocks: passed over without the shared data. In the folder: the demo's model.onnx, calibration.npz,
+evaluation.npz, holdout.npz and search.yaml, the folder examples, and score.py; with the shared data also fastestdet.onnx, mobilenet.onnx
+and photos (a folder of 100 photographs).
+usage: snippets.py QUASAR SOURCE_FOLDER DOCUMENT
 """
 import os
 import pathlib
@@ -18,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 
-block = re.compile(r"^```(sh run|python run|yaml file=\S+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.M | re.S)
+KINDS = re.compile(r"(?P<kind>run-by|run|file|search|same|not-run)\b(?:[=:] ?(?P<value>\S+))?")
 
 
 def fill(folder, source):
@@ -27,6 +33,9 @@ def fill(folder, source):
     for name in ("calibration.npz", "evaluation.npz", "holdout.npz"):
         shutil.copy(digits / name, folder)
     shutil.copy(digits / "digits.onnx", folder / "model.onnx")
+    shutil.copy(digits / "search.yaml", folder / "demo.yaml")
+    shutil.copytree(source / "examples", folder / "examples")
+    (folder / "score.py").write_text("print(0.5)\n")
     if not (data / "imagenet").is_dir():
         return False
     os.symlink((data / "models/fastestdet.onnx").resolve(), folder / "fastestdet.onnx")
@@ -42,31 +51,75 @@ def has_package():
     return subprocess.run([sys.executable, "-c", "import quasar"], capture_output=True).returncode == 0
 
 
+def configuration(content, part):
+    """A block laid over the demo's configuration: a key of the block takes the place of the demo's, samples those of the demo's samples."""
+    if "model_input:" in content:
+        return content
+    demo = {"model_input": "model.onnx", "calib_data_reader": "{reader: npz, path: calibration.npz, labels: label}",
+            "eval_data_reader": "{reader: npz, path: evaluation.npz, labels: label}", "search_metric": "L2",
+            "search_space": "{activation: [UInt8Spec], weight: [Int8Spec], weight_params: {quant_granularity: [Tensor, Channel], only_if: weight}}"}
+    if part == "space":
+        content = "search_space:\n  activation: [UInt8Spec]\n  weight: [Int8Spec]\n" + re.sub(r"^(?=.)", "  ", content, flags=re.M)
+        content = content.replace("adaquant_params: {", "adaquant_params: {only_if: algorithms, ")
+    given = set(re.findall(r"^(\w+):", content, re.M))
+    if "data_reader" in given:
+        given |= {"calib_data_reader", "eval_data_reader"}
+    return content + "".join(f"{key}: {value}\n" for key, value in demo.items() if key not in given)
+
+
+class Runner:
+    def __init__(self, program, source, document, folder):
+        self.program, self.source, self.document, self.folder = program, source, document, folder
+        self.shared, self.package = fill(folder, source), has_package()
+        self.ran, self.skipped, self.checked = 0, 0, 0
+
+    def shell(self, command, wanted=0):
+        environment = {**os.environ, "PATH": f"{self.program.parent}:{os.environ['PATH']}"}
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
+        self.ran += 1
+        if done.returncode == wanted:
+            return ""
+        return f"ended with {done.returncode}, not {wanted}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+    def block(self, language, marks, content, everywhere):
+        """-> what is wrong with it"""
+        known = KINDS.match(marks.strip())
+        if language == "text":
+            return ""
+        if not known:
+            return f"nobody runs this block: '{language}{marks}' says neither run nor why not (tests/docs/snippets.py)"
+        kind, value = known["kind"], known["value"]
+        self.checked += 1
+        if kind == "not-run":
+            return "" if value else "not-run needs a reason"
+        if kind == "run-by":
+            return "" if value == "python.package" else f"there is no test {value}"
+        if kind == "same":
+            return "" if content.strip() in (self.source / value).read_text() else f"is not what {value} says"
+        if ("needs=shared" in marks or everywhere) and not self.shared or language == "python" and not self.package:
+            self.skipped += 1
+            return ""
+        if kind == "file":
+            (self.folder / value).write_text(content)
+            return ""
+        if kind == "search":
+            (self.folder / "block.yaml").write_text(configuration(content, value))
+            return self.shell(["quasar", "search", "block.yaml", "--dry-run", "--output-dir", "never"])
+        wanted = int((re.search(r"exit=(\d+)", marks) or [0, 0])[1])
+        return self.shell(["bash", "-eu", "-c", content] if language == "sh" else [sys.executable, "-c", content], wanted)
+
+
 def main(program, source, document):
-    text, ran, skipped = document.read_text(), 0, 0
+    text = document.read_text()
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        shared, package = fill(folder, source), has_package()
-        everywhere = "needs=shared" if "<!-- needs: shared -->" in text else ""
-        environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-        for match in block.finditer(text):
-            kind, more, content = match[1], match[2] + everywhere, match[3]
-            where = f"{document.name}:{text[:match.start()].count(chr(10)) + 1}"
-            if ("needs=shared" in more and not shared) or (kind.startswith("python") and not package):
-                skipped += 1
-                continue
-            if kind.startswith("yaml"):
-                (folder / kind.split("=", 1)[1]).write_text(content)
-                continue
-            command = ["bash", "-eu", "-c", content] if kind.startswith("sh") else [sys.executable, "-c", content]
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-            wanted = int((re.search(r"exit=(\d+)", more) or [0, 0])[1])
-            if done.returncode != wanted:
-                print(f"{where}: ended with {done.returncode}, not {wanted}:\n{content}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        runner = Runner(program, source, document, pathlib.Path(name))
+        for match in BLOCK.finditer(text):
+            wrong = runner.block(match[1], match[2], match[3], "<!-- needs: shared -->" in text)
+            if wrong:
+                print(f"{document.name}:{text[:match.start()].count(chr(10)) + 1}: {wrong}\n{match[3]}")
                 return 1
-            ran += 1
-    print(f"{document.name}: {ran} blocks ran, {skipped} were passed over")
-    return 0 if ran else 77
+    print(f"{document.name}: {runner.ran} blocks ran, {runner.skipped} were passed over, {runner.checked} have their mark")
+    return 77 if runner.skipped and not runner.ran else 0
 
 
 if __name__ == "__main__":

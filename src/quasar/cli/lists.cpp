@@ -26,7 +26,11 @@ Json described(const Table<T>& table) {
   for (const auto& [name, entry] : table.items()) {
     Json item{{"name", name}, {"help", entry.help}, {"aliases", entry.aliases}, {"options", Json::array()}};
     for (const auto& option : entry.options) {
-      item["options"].push_back({{"name", option.name}, {"default", option.fallback}, {"help", option.help}});
+      Json one{{"name", option.name}, {"default", option.fallback}, {"help", option.help}};
+      if (!option.choices.empty()) one["choices"] = option.choices;
+      if (option.low) one["low"] = *option.low;
+      if (option.high) one["high"] = *option.high;
+      item["options"].push_back(std::move(one));
     }
     list.push_back(std::move(item));
   }
@@ -41,26 +45,36 @@ Json described_keys() {
   return list;
 }
 
+Json described_lists() {
+  Json out = Json::array();
+  for (const auto& list : lists())
+    out.push_back({{"name", list.kind}, {"help", list.help}, {"aliases", Json::array()}, {"options", Json::array()}});
+  return out;
+}
+
 }  // namespace
 
 const std::vector<List>& lists() {
-  static const std::vector<List> all{{"keys", described_keys},
-                                     {"presets", [] { return described(tune::presets::table()); }},
-                                     {"schemes", [] { return described(quant::schemes::table()); }},
-                                     {"samplers", [] { return described(search::samplers::table()); }},
-                                     {"pruners", [] { return described(search::pruners::table()); }},
-                                     {"strategies", [] { return described(tune::strategies::table()); }},
-                                     {"metrics", [] { return described(eval::metrics::table()); }},
-                                     {"decoders", [] { return described(eval::decoders::table()); }},
-                                     {"evaluators", [] { return described(eval::evaluators::table()); }},
-                                     {"ranges", [] { return described(quant::ranges::table()); }},
-                                     {"rounding", [] { return described(quant::rounding::table()); }},
-                                     {"transforms", [] { return described(quant::transforms::table()); }},
-                                     {"readers", [] { return described(data::readers::table()); }},
-                                     {"targets", [] { return described(quant::targets::table()); }},
-                                     {"stop", [] { return described(search::stop::table()); }},
-                                     {"storage", [] { return described(search::storage::table()); }},
-                                     {"formats", [] { return described(report::writers::table()); }}};
+  static const std::vector<List> all{
+      {"lists", "what can be listed", described_lists},
+      {"keys", "keys of a configuration file", described_keys},
+      {"presets", "named searches", [] { return described(tune::presets::table()); }},
+      {"schemes", "named configurations", [] { return described(quant::schemes::table()); }},
+      {"samplers", "who chooses what is tried next (search_algo)", [] { return described(search::samplers::table()); }},
+      {"pruners", "who gives trials up early (pruner)", [] { return described(search::pruners::table()); }},
+      {"strategies", "who decides the order of a whole search (strategy)", [] { return described(tune::strategies::table()); }},
+      {"metrics", "how candidates are scored (search_metric)", [] { return described(eval::metrics::table()); }},
+      {"decoders", "what makes detections of a detector's outputs (decoder)", [] { return described(eval::decoders::table()); }},
+      {"evaluators", "how a score of the user's own is asked for (search_evaluator)",
+       [] { return described(eval::evaluators::table()); }},
+      {"ranges", "calibration methods: from statistics to a range", [] { return described(quant::ranges::table()); }},
+      {"rounding", "how weights become codes (algorithms)", [] { return described(quant::rounding::table()); }},
+      {"transforms", "rewrites of the float graph before it is quantized", [] { return described(quant::transforms::table()); }},
+      {"readers", "how samples are read", [] { return described(data::readers::table()); }},
+      {"targets", "what the model must run on (target)", [] { return described(quant::targets::table()); }},
+      {"stop", "conditions that end a search (search_stop_condition)", [] { return described(search::stop::table()); }},
+      {"storage", "where a study is kept (study_storage_db)", [] { return described(search::storage::table()); }},
+      {"formats", "forms of a report (quasar report --format)", [] { return described(report::writers::table()); }}};
   return all;
 }
 

@@ -10,7 +10,8 @@ namespace quasar::cli {
 
 struct List {
   std::string kind;    // "samplers"
-  Json (*describe)();  // [{name, help, aliases, options: [{name, default, help}]}]
+  std::string help;    // what they are
+  Json (*describe)();  // [{name, help, aliases, options: [{name, default, help, choices, low, high}]}]
 };
 
 const std::vector<List>& lists();

@@ -29,7 +29,7 @@ class Listing final : public Command {
 
   int run() override {
     std::vector<std::string> names;
-    for (const auto& [name, describe] : lists()) {
+    for (const auto& [name, help, describe] : lists()) {
       names.push_back(name);
       if (normalized(name) != normalized(kind_)) continue;
       if (json_) {
