@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Size of report.html, and what writing it during a search costs.
+# Size of report.html, what writing it during a search costs, and how long a browser takes to show it.
 # usage: bench/report.sh QUASAR SOURCE_FOLDER [TRIALS...]
 set -euo pipefail
 quasar=$1 source=$2
@@ -28,4 +28,21 @@ for trials; do
   seconds=$(python3 -c "import json; print(json.load(open('$folder/$trials/result.json'))['seconds'])")
   spent=$(sed -n 's/.*report.html was written during the search in \([0-9.e-]*\) s.*/\1/p' "$folder/$trials/auto_search.log" | tail -1)
   echo "$trials trials: report.html $(stat -c %s "$folder/$trials/report.html") bytes, gzip $(gzip -9c "$folder/$trials/report.html" | wc -c); search $seconds s, of which writing the report $spent s"
+done
+# How long the browser takes from opening the file until the page stands, and until all its plots are drawn too (it draws them when they
+# come into view): median of 5, where there is a browser.
+browser=$(command -v chromium || command -v google-chrome || true)
+[[ -n $browser ]] || exit 0
+for trials; do
+  page="$folder/$trials/timed.html"
+  python3 - "$folder/$trials/report.html" "$page" << 'PYTHON'
+import sys
+probe = b"<script>{ const built = performance.now(); drawAll(false); document.title = `stands ${Math.round(built)} drawn ${Math.round(performance.now())}`; }</script>"
+head, _, tail = open(sys.argv[1], "rb").read().rpartition(b"</body>")
+open(sys.argv[2], "wb").write(head + probe + b"</body>" + tail)
+PYTHON
+  for _ in 1 2 3 4 5; do
+    "$browser" --headless=new --no-sandbox --disable-gpu --user-data-dir="$folder/profile" --window-size=1280,1000 --dump-dom "file://$page" 2> /dev/null |
+      grep -ao '<title>stands [0-9]* drawn [0-9]*' | tr -dc '0-9 \n'
+  done | sort -n | sed -n "3s/^ *\([0-9]*\) *\([0-9]*\).*/$trials trials: the page stands after \1 ms, all plots are drawn after \2 ms/p"
 done

@@ -1,5 +1,6 @@
 // Runs inside a report: draws every plot, sorts every table, and writes what it found where --dump-dom shows it.
 addEventListener('error', (event) => findings.errors.push(String(event.message)));
+for (const picture of document.querySelectorAll('.gallery img')) picture.loading = 'eager';
 const findings = { errors: [], plots: 0, empty: [], tables: 0, unsorted: [], sections: [] };
 const numbers = (table, column) => [...table.tBodies[0].rows].map((row) => parseFloat(row.cells[column].textContent)).filter((x) => !isNaN(x));
 setTimeout(() => {
@@ -19,6 +20,9 @@ setTimeout(() => {
       const sorted = (list, sign) => list.every((x, i) => i === 0 || sign * (x - list[i - 1]) >= 0);
       if (once.length > 1 && !((sorted(once, 1) && sorted(twice, -1)) || (sorted(once, -1) && sorted(twice, 1)))) findings.unsorted.push(table.textContent.slice(0, 40));
     }
+    findings.pictures = [...document.querySelectorAll('.gallery img')].map((picture) => picture.naturalWidth);
+    findings.reachable = [...document.querySelectorAll('nav a, button, input, [tabindex="0"]')].filter((one) => one.tabIndex >= 0).length;  // by keyboard
+    findings.unnamed = [...document.querySelectorAll('img:not([alt]), button:empty:not([aria-label])')].length;
     findings.sections = [...document.querySelectorAll('main > [id]')].map((section) => section.id);
     findings.wide = document.documentElement.scrollWidth > innerWidth + 1;
     findings.broken = Boolean(window.broken);

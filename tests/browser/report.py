@@ -47,6 +47,8 @@ def check(what, found, sections, plots):
     assert set(sections) <= set(found["sections"]), (what, set(sections) - set(found["sections"]))
     assert found["plots"] >= plots, (what, found["plots"])
     assert not found["broken"], (what, "text from the model was run")
+    assert all(found["pictures"]), (what, "a picture that is none", found["pictures"])
+    assert found["reachable"] >= len(found["sections"]) + 1 and not found["unnamed"], (what, "by keyboard or ear", found["reachable"], found["unnamed"])
 
 
 def text(path):
@@ -66,6 +68,11 @@ def spoil(folder):
         layer["node"] = layer["why"] = EVIL + layer["node"]
     for layer in result["best"].get("ranges", []):
         layer["node"] = EVIL + layer["node"]
+    for sample in result["best"]["flips"]["worst"]:
+        sample["file"] = EVIL
+    result["best"]["flips"]["metric"] = EVIL
+    result["best"]["flips"]["worst"][0]["picture"] = '"><script>window.broken = true</script>'
+    (folder / "worst_samples" / f"sample_{result['best']['flips']['worst'][1]['sample']}.jpg").write_text(EVIL)
     (folder / "result.json").write_text(json.dumps(result))
     with sqlite3.connect(folder / "auto_search.db") as database:
         database.execute("update trial_params set param_name = ? where param_name = 'weight_params_quant_granularity'", (EVIL,))
@@ -77,13 +84,17 @@ with tempfile.TemporaryDirectory() as scratch:
     run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "b", "--quiet", "--set",
         "search_space.weight_params.quant_granularity=[Channel]")
     page = text(folder / "a/report.html")
-    parts = ["summary", "scores", "history", "importance", "slices", "parallel", "layers", "ranges", "trials", "reproduce", "time"]
+    parts = ["summary", "scores", "history", "importance", "slices", "parallel", "layers", "ranges", "flips", "trials", "reproduce", "time"]
     for width in (1280, 500):
-        check(f"report at {width}", findings(page, folder, width), parts, 8)
+        found = findings(page, folder, width)
+        check(f"report at {width}", found, parts, 8)
+        assert len(found["pictures"]) == 20, found["pictures"]
     check("history alone", findings(text(folder / "a/opt_history.html"), folder, 900), ["history"], 1)
     check("importance alone", findings(text(folder / "a/param_importance.html"), folder, 900), ["importance"], 1)
     run("report", folder / "a", folder / "b")
     check("comparison", findings(text(folder / "a/comparison.html"), folder, 1280), ["compare-summary", "compare-history", "compare-layers"], 1)
+    run("inspect", source / "examples/digits/digits.onnx", "--calib", source / "examples/digits/calibration.npz", "--html", folder / "model.html")
+    check("inspection", findings(text(folder / "model.html"), folder, 1280), ["model", "verdicts", "layers", "ranges", "nodes"], 8)
     spoil(folder / "a")
     run("report", folder / "a")
     check("hostile names", findings(text(folder / "a/report.html"), folder, 1280), parts, 8)

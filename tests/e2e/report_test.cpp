@@ -144,5 +144,18 @@ TEST(Completion, KnowsCommandsOptionsAndNames) {
   EXPECT_EQ(read_file(out), "ranges\n--dry-run\n");
 }
 
+TEST(Completion, TellsSwitchesFromOptionsWithValues) {
+  const std::string fish = run("completion fish").out, man = run("completion man").out;
+  EXPECT_NE(fish.find("-l preset"), std::string::npos);
+  const auto line_with = [&](const std::string& text) {
+    const size_t at = fish.find(text), begin = fish.rfind('\n', at) + 1;
+    return fish.substr(begin, fish.find('\n', at) - begin);
+  };
+  EXPECT_EQ(line_with("-l dry-run").find(" -r"), std::string::npos) << line_with("-l dry-run");
+  EXPECT_NE(line_with("-l output-dir").find(" -r"), std::string::npos) << line_with("-l output-dir");
+  EXPECT_EQ(man.find("\\-\\-dry\\-run\\fR \\fIvalue"), std::string::npos);
+  EXPECT_NE(man.find("\\-\\-output\\-dir\\fR \\fIvalue"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace quasar::e2e

@@ -6,8 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <sstream>
 
 #include "quasar/base/error.hpp"
 #include "quasar/cli/progress.hpp"
@@ -37,8 +39,11 @@ std::string in_words(const search::Trial& trial, const std::string& objective) {
         return value + fmt::format(", the same model as trial {}", trial.user_attributes["duplicate_of"].dump());
       return value + (trial.is_candidate() ? ", a candidate" : "");
     }
-    case search::State::failed:
-      return "failed: " + trial.user_attributes.value("error", std::string("no reason known"));
+    case search::State::failed: {
+      std::string why = trial.user_attributes.value("error", std::string("no reason known"));
+      std::ranges::replace(why, '\n', ' ');
+      return "failed: " + why;
+    }
     case search::State::pruned:
       return "pruned " + trial.user_attributes.value("pruned", std::string()) +
              (trial.values.empty() ? "" : fmt::format(", {} {:.6g}", objective, trial.values.front()));
@@ -135,7 +140,8 @@ Log Console::log() {
 }
 
 void Console::note(const std::string& text) {
-  impl_->file->info("{}", text);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) impl_->file->info("{}", line);
 }
 
 search::Listener Console::listener() {

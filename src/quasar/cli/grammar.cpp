@@ -34,7 +34,7 @@ Argument argument_of(const CLI::Option& option) {
   Argument argument{.flags = {},
                     .name = option.get_name(true),
                     .help = option.get_description(),
-                    .takes_value = option.get_type_size() > 0,
+                    .takes_value = option.get_items_expected_max() > 0,
                     .values = {}};
   for (const auto& name : option.get_snames()) argument.flags.push_back("-" + name);
   for (const auto& name : option.get_lnames()) argument.flags.push_back("--" + name);

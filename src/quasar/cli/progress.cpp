@@ -38,6 +38,11 @@ bool wants_colour(int descriptor) {
 }
 
 void ProgressLine::hear(const search::Event& event) {
+  if (event.counts.finished() < counts_.finished()) {  // a new stage, whose trials cost something else
+    executed_ = heard_ = 0;
+    cost_ = 0;
+    watch_ = Stopwatch();
+  }
   counts_ = event.counts;
   total_ = event.total;
   if (event.best != nullptr && !event.best->values.empty()) best_ = event.best->values.front();

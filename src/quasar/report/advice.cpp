@@ -114,6 +114,23 @@ void on_evidence(const Json& contents, Json& out) {
         "good; `holdout_data_reader` gives an unbiased one.");
 }
 
+// The layers whose own results err most with optimized weights.
+void on_rounded_layers(const Json& layers, Json& out) {
+  constexpr size_t most = 3, least = 6;
+  std::vector<std::pair<double, std::string>> errors;
+  for (const auto& layer : layers) {
+    const Json after = layer.value(Pointer("/error/after"), Json());
+    if (after.is_number()) errors.emplace_back(after.get<double>(), layer["node"].get<std::string>());
+  }
+  if (errors.size() < least) return;
+  std::ranges::stable_sort(errors, std::greater<>(), &std::pair<double, std::string>::first);
+  std::string names;
+  for (size_t i = 0; i < most; ++i)
+    names += (i > 0 ? ", " : "") + errors[i].second + " (" + number(100 * errors[i].first) + " % of its variance)";
+  out.push_back("The layers whose own results err most after rounding was optimized: " + names +
+                ". If more accuracy is needed, give them 16 bits (`specific_layer_config`) or leave them in float (`exclude`).");
+}
+
 // The layers that cost most at the outputs when they alone are quantized, where that was measured.
 void on_layers(const Json& contents, Json& out) {
   constexpr size_t most = 3, least = 6;
@@ -126,6 +143,7 @@ void on_layers(const Json& contents, Json& out) {
     errors.emplace_back(error.get<double>(), layer["node"].get<std::string>());
     total += errors.back().first * errors.back().first;
   }
+  if (errors.empty()) return on_rounded_layers(layers, out);
   if (errors.size() < least || !(total > 0)) return;
   std::ranges::stable_sort(errors, std::greater<>(), &std::pair<double, std::string>::first);
   double worst = 0;

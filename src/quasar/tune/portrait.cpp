@@ -71,6 +71,7 @@ Json distribution(const stats::Histogram& histogram, const quant::QuantParams& p
 // How much a layer loses: what is known best of it.
 double loss_of(const Json& layer) {
   if (layer.contains("sensitivity")) return layer["sensitivity"];
+  if (layer.contains("output_error")) return layer["output_error"];
   if (layer.contains("error")) return layer["error"].value("after", 0.0);
   return layer.contains("weight_error") && layer["weight_error"].is_number() ? layer["weight_error"].get<double>() : 0;
 }

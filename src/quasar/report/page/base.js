@@ -20,6 +20,9 @@ function escaped(text) {
   return String(text).replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c]);
 }
 
+// A sentence in which `words` between backticks are code.
+const withCode = (text) => text.split('`').map((part, i) => (i % 2 ? element('code', {}, part) : part));
+
 const isNumber = (x) => typeof x === 'number' && isFinite(x);
 const at = (value, ...path) => path.reduce((inner, key) => (inner === undefined || inner === null ? undefined : inner[key]), value);
 

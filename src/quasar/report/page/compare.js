@@ -17,7 +17,7 @@ sections.push({ id: 'compare-summary', title: 'Side by side', wide: true, build:
   row('operators in float', (result, best) => at(best, 'operators', 'float'), (x) => String(x ?? '–'));
   row('trials executed', (result) => at(result, 'trials', 'executed'), (x) => String(x ?? '–'));
   row('time', (result) => result.seconds, seconds);
-  const columns = [{ title: '', value: (one) => one.what }, ...data.searches.map((contents, i) => ({ title: nameOf(contents, i), value: (one) => one.values[i], show: (one) => one.show(one.values[i]) }))];
+  const columns = [{ title: 'what', value: (one) => one.what }, ...data.searches.map((contents, i) => ({ title: nameOf(contents, i), value: (one) => one.values[i], show: (one) => one.show(one.values[i]) }))];
   columns.push({ title: 'difference', value: (one) => one.values[1] - one.values[0], show: (one) => (one.values.every(isNumber) && one.values[0] !== one.values[1] ? (one.values[1] > one.values[0] ? '+' : '−') + one.show(Math.abs(one.values[1] - one.values[0])) : '') });
   return [element('h1', {}, data.searches.map(nameOf).join(' and ')), element('section', {}, table(columns, rows))];
 } });

@@ -10,7 +10,7 @@ sections.push({ id: 'model', title: 'Model', wide: true, build: () => {
       ...(examined ? examined.schemes.slice(0, 4).map((scheme) => card(scheme.name, number(scheme.distance, 3), 'distance at the outputs')) : []))];
 } });
 
-sections.push({ id: 'verdicts', title: 'In words', build: () => (search.facts && search.advice.length ? [element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, text)))] : null) });
+sections.push({ id: 'verdicts', title: 'In words', build: () => (search.facts && search.advice.length ? [element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, withCode(text))))] : null) });
 
 sections.push({ id: 'nodes', title: 'Operators', build: () => {
   const nodes = at(search, 'facts', 'nodes');

@@ -7,12 +7,15 @@ function layersOf(contents) {
   return layers.map((layer) => (alone.has(layer.node) && !isNumber(layer.output_error) ? { ...layer, output_error: alone.get(layer.node) } : layer));
 }
 
-// Names without the parts that most of them share, as people tell layers apart.
+// Names without the parts that many of them share, as far as they still tell layers of a type apart.
 function briefNames(layers) {
   const parts = (layer) => layer.node.split('/').filter((part) => part), count = new Map();
   for (const layer of layers) for (const part of new Set(parts(layer))) count.set(part, (count.get(part) || 0) + 1);
-  const telling = (layer) => parts(layer).filter((part) => count.get(part) <= Math.max(1, layers.length / 4)).join('/');
-  return new Map(layers.map((layer) => [layer.node, telling(layer) || layer.node]));
+  for (const share of [0.25, 0.5, 0.75, 0.99]) {
+    const brief = new Map(layers.map((layer) => [layer.node, parts(layer).filter((part) => count.get(part) <= Math.max(1, share * layers.length)).join('/')]));
+    if (new Set(layers.map((layer) => `${layer.type} ${brief.get(layer.node)}`)).size === layers.length && ![...brief.values()].includes('')) return brief;
+  }
+  return new Map(layers.map((layer) => [layer.node, layer.node]));
 }
 
 // What an operator runs in, and its colour: the bits of its weights, float where it stays in float.
@@ -64,7 +67,7 @@ sections.push({ id: 'layers', title: 'Layers', build: () => {
   else if (layers.some((layer) => isNumber(layer.sensitivity))) columns.push({ title: 'alone', value: (layer) => layer.sensitivity, show: (layer) => number(layer.sensitivity, 3), help: 'Relative output error when only this layer is quantized' });
   if (layers.some((layer) => layer.error)) columns.push({ title: 'nearest', value: (layer) => at(layer, 'error', 'before'), show: (layer) => number(at(layer, 'error', 'before'), 3), help: 'Relative output error with nearest rounding' }, { title: 'as quantized', value: (layer) => at(layer, 'error', 'after'), show: (layer) => number(at(layer, 'error', 'after'), 3) });
   if (layers.some((layer) => isNumber(layer.accumulated))) columns.push({ title: 'up to here', value: (layer) => layer.accumulated, show: (layer) => number(layer.accumulated, 3), help: 'Distance at the outputs with all layers up to this one quantized' });
-  if (layers.some((layer) => isNumber(layer.accumulated_noise))) columns.push({ title: 'noise', value: (layer) => layer.accumulated_noise, show: (layer) => percent(layer.accumulated_noise, 2), help: 'Of the layer\'s result in the quantized model as ONNX Runtime runs it: ‖y − ŷ‖² / ‖y‖²' });
+  if (layers.some((layer) => isNumber(layer.accumulated_noise))) columns.push({ title: 'noise', value: (layer) => layer.accumulated_noise, show: (layer) => (isNumber(layer.accumulated_noise) ? number(100 * layer.accumulated_noise, 2) + ' %' : '–'), help: 'Of the layer\'s result in the quantized model as ONNX Runtime runs it: ‖y − ŷ‖² / ‖y‖²' });
   if (layers.some((layer) => isNumber(layer.weight_per_tensor))) columns.push({ title: 'weights per tensor', value: (layer) => layer.weight_per_tensor, show: (layer) => number(layer.weight_per_tensor, 3), help: 'Rounding error of the weights with one scale' });
   if (layers.some((layer) => layer.outlier_channels > 0)) columns.push({ title: 'outlier channels', value: (layer) => layer.outlier_channels, show: (layer) => (layer.outlier_channels ? `${layer.outlier_channels} of ${layer.channels}` : ''), help: 'Channels whose weights are over 8 times as wide as the median channel\'s' });
   if (layers.some((layer) => isNumber(layer.weight_error))) columns.push({ title: 'weight error', value: (layer) => layer.weight_error, show: (layer) => number(layer.weight_error, 3), help: 'Mean squared rounding error of the weights over their mean square' });

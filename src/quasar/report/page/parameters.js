@@ -19,7 +19,7 @@ const short = (text, length = 22) => (text.length > length ? text.slice(0, lengt
 sections.push({ id: 'importance', title: 'What mattered', build: () => {
   if (!search.importance.length) return null;
   const items = [...search.importance].slice(0, 20).reverse();
-  return [element('p', { class: 'note' }, `The part of the variation of ${objectiveOf(search).name} that each parameter alone explains (functional analysis of variance on a random forest).`),
+  return [element('p', { class: 'note' }, `The part of the variation of ${objectiveOf(search).name} that each parameter alone explains, from ${distinct().length} complete trials (functional analysis of variance on a random forest).`),
     figure('Parameter importance', 48 + 26 * items.length, () => ({
       grid: { left: 8, right: 60, top: 6, bottom: 6, containLabel: true }, xAxis: { type: 'value', axisLabel: { show: false }, splitLine: { show: false } },
       yAxis: { type: 'category', data: items.map((item) => pretty(item.name)), axisTick: { show: false }, axisLabel: { formatter: (name) => short(name, matchMedia('(max-width: 640px)').matches ? 22 : 48) } },

@@ -16,7 +16,7 @@ function histogramOption(part) {
 }
 
 function histogramFigure(what, part) {
-  const [low, high] = part.range, clipped = isNumber(part.clipped) && part.clipped > 0 ? ` · ${percent(part.clipped, 3)} clipped` : '';
+  const [low, high] = part.range, clipped = isNumber(part.clipped) && part.clipped > 0 ? ` · ${part.clipped < 1e-5 ? '< 0.001 %' : percent(part.clipped, 3)} clipped` : '';
   const node = figure('', 130, () => histogramOption(part));
   node.dataset.plot = 'histogram';
   node.prepend(element('figcaption', {}, what + ' ', element('small', {}, `${part.type} · ${number(low, 3)} … ${number(high, 3)}${clipped}`)));

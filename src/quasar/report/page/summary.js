@@ -88,6 +88,5 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
 
 sections.push({ id: 'next', title: 'What to do next', build: () => {
   if (!search.advice.length) return null;
-  const code = (text) => text.split('`').map((part, i) => (i % 2 ? element('code', {}, part) : part));
-  return element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, code(text))));
+  return element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, withCode(text))));
 } });
