@@ -208,8 +208,8 @@ struct Evaluator::Impl {
   }
 
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
-                              const runtime::Device& device) const {
-    auto scores = metrics.empty() ? Scores() : built_in(candidate, threads, referee, device);
+                              const runtime::Device& device, std::span<const size_t> wanted) const {
+    auto scores = metrics.empty() ? Scores() : built_in(candidate, threads, referee, device, wanted);
     if (!scores || !custom) return scores;
     const auto run = [&] { return run_all(runtime::Session(candidate, {.device = device}), threads); };
     add_own(*scores, Subject(candidate, surroundings, {}, run));
@@ -217,7 +217,8 @@ struct Evaluator::Impl {
   }
 
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
-                                 const runtime::Device& device) const {
+                                 const runtime::Device& device, std::span<const size_t> wanted) const {
+    const std::span<const size_t> raced_in = wanted.empty() ? std::span<const size_t>(order) : wanted;
     const runtime::Session session(candidate, {.device = device});
     Ledger ledger(metrics, count);
     std::vector<int32_t> found(count);
@@ -225,12 +226,12 @@ struct Evaluator::Impl {
     for (size_t done = 0; done < count;) {
       const size_t block = referee ? next_block(done, count) : count;
       parallel_for(block, threads, [&](size_t k) {
-        const size_t i = referee ? order[done + k] : k;
+        const size_t i = referee ? raced_in[done + k] : k;
         found[i] = score_sample(session, i, ledger);
       });
       done += block;
       if (!referee) continue;
-      while (raced.size() < done) raced.push_back(ledger.value(order[raced.size()]));
+      while (raced.size() < done) raced.push_back(ledger.value(raced_in[raced.size()]));
       if (!referee(raced) && done < count) return std::nullopt;
     }
     Scores scores = ledger.scores();
@@ -277,12 +278,12 @@ const Scores& Evaluator::reference() const {
 }
 
 Scores Evaluator::score(const graph::Model& candidate, size_t threads, const runtime::Device& device) const {
-  return *impl_->score(candidate, threads, {}, device);
+  return *impl_->score(candidate, threads, {}, device, {});
 }
 
 std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t threads, const Referee& referee,
-                                      const runtime::Device& device) const {
-  return impl_->score(candidate, threads, referee, device);
+                                      const runtime::Device& device, std::span<const size_t> order) const {
+  return impl_->score(candidate, threads, referee, device, order);
 }
 
 }  // namespace quasar::eval

@@ -68,10 +68,10 @@ class Evaluator {
   // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it.
   Scores score(const graph::Model& candidate, size_t threads = 1, const runtime::Device& device = {}) const;
 
-  // The same in blocks of growing size, on a permutation of the samples that is the same for every candidate; nullopt when the
-  // referee has seen enough before the end. The scores are those of score(), bit by bit.
+  // The same in blocks of growing size; nullopt when the referee has seen enough before the end. The scores are those of score(),
+  // bit by bit. `order`: of all samples; empty: a permutation that is the same for every candidate.
   std::optional<Scores> race(const graph::Model& candidate, size_t threads, const Referee& referee,
-                             const runtime::Device& device = {}) const;
+                             const runtime::Device& device = {}, std::span<const size_t> order = {}) const;
 
  private:
   struct Impl;

@@ -68,7 +68,9 @@ Json repairs_for(const Job& job) {
   activation["symmetric"] = {false};
   return {{"weight", {"Int8Spec"}},
           {"activation", {"UInt8Spec"}},
+          {"BiasCorrection", {false, true}},  // a tenth of the time of rounding
           {"algorithms", {nullptr, "adaquant"}},
+          {"adaquant_params", {{"only_if", {{"algorithms", "adaquant"}}}, {"refine_activations", {false, true}}}},
           {"weight_params", weight},
           {"activation_params", activation}};
 }

@@ -167,9 +167,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
   const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  const auto rejection = EarlyRejection::of(job, evaluator);
   const Laboratory lab{
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
-      quiet, devices,       racer.get()};
+      quiet, devices,       racer.get(),     rejection.get()};
   const Finding result = run_strategy(lab, setting, study, monitor, begin);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();

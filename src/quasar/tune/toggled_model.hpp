@@ -6,7 +6,9 @@
 //   y = unit(x),  ŷ = Q(unit(Q(x), Q(w))),  v = where(switch, ŷ, y)
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,7 @@ class ToggledModel {
  public:
   // Units in topological order. Throws Error with ONNX Runtime's message when the model does not run.
   ToggledModel(const graph::Model& model, const quant::Plan& plan);
+  ~ToggledModel();
 
   const std::vector<Unit>& units() const { return units_; }
 
@@ -45,11 +48,14 @@ class ToggledModel {
   std::vector<Local> locals(const data::Sample& sample, const std::vector<bool>& on) const;
 
  private:
-  std::vector<Tensor> run(const data::Sample& sample, const std::vector<bool>& on, const std::vector<std::string>& names) const;
+  struct Locals;
 
   std::vector<Unit> units_;
-  std::vector<std::string> outputs_, locals_;  // names of graph outputs; three per unit
+  std::vector<std::string> outputs_;  // names of graph outputs
   std::unique_ptr<runtime::Session> session_;
+  std::function<std::unique_ptr<Locals>()> make_locals_;  // a session of its own, when somebody looks at them
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<Locals> locals_;
 };
 
 }  // namespace quasar::tune

@@ -105,14 +105,21 @@ std::filesystem::path file_of(const Laboratory& lab, const search::Job& trial) {
 
 // How a trial that was given up stood.
 struct Fallen {
-  double value;
-  size_t samples;
+  std::optional<double> value;  // nullopt: the samples so far are no fair selection
+  size_t samples = 0;
 };
 
 // nullopt and the standing: the pruner gave the trial up.
 std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen,
                                   const runtime::Device& device) {
   const size_t threads = threads_of(lab.job);
+  if (lab.rejection != nullptr && lab.rejection->watches()) {
+    const auto referee = [&](std::span<const double> values) {
+      fallen = {std::nullopt, values.size()};
+      return values.size() == lab.evaluator.samples() || !lab.rejection->out_of_reach(values);
+    };
+    return lab.evaluator.race(candidate, threads, referee, device, lab.rejection->order());
+  }
   if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads, device);
   const auto referee = [&](std::span<const double> values) {
     fallen = {search::mean_of(values), values.size()};
@@ -131,7 +138,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
   const double build_s = watch.seconds();
   if (lab.job.keep_models == "all") graph::save(candidate, file_of(lab, trial), external(config));
-  Fallen fallen{};
+  Fallen fallen;
   const auto loan = lab.devices.take();
   const auto scores = score(lab, trial, candidate, fallen, loan.device());
   search::Outcome outcome{.user_attributes = {{"config", quant::to_json(config)},
@@ -143,9 +150,10 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   if (!rounding.layers.empty()) outcome.user_attributes["rounding"] = to_json(rounding);
   if (!scores) {
     outcome.pruned = true;
-    outcome.values = {fallen.value};
-    outcome.user_attributes[search::attribute::pruned] =
-        "after " + std::to_string(fallen.samples) + " of " + std::to_string(lab.evaluator.samples()) + " samples";
+    if (fallen.value) outcome.values = {*fallen.value};
+    outcome.user_attributes[search::attribute::pruned] = "after " + std::to_string(fallen.samples) + " of " +
+                                                         std::to_string(lab.evaluator.samples()) + " samples" +
+                                                         (fallen.value ? "" : ": the accuracy criterion is out of reach");
     return outcome;
   }
   const Goals& goals = lab.job.goals;

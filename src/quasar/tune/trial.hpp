@@ -6,6 +6,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/tune/early_rejection.hpp"
 #include "quasar/tune/job.hpp"
 #include "quasar/tune/quiet.hpp"
 #include "quasar/tune/score_book.hpp"
@@ -24,8 +25,9 @@ struct Laboratory {
   ScoreBook& book;
   const data::Dataset& samples;  // that costs are measured on
   Quiet& quiet;
-  runtime::DeviceRing& devices;    // that candidates are scored and timed on
-  search::Racer* racer = nullptr;  // nullptr: every trial is scored on all samples
+  runtime::DeviceRing& devices;         // that candidates are scored and timed on
+  search::Racer* racer = nullptr;       // nullptr: every trial is scored on all samples
+  EarlyRejection* rejection = nullptr;  // the same, unless it watches; nullptr: it never does
 };
 
 // What goals ask of a model: its scores, and its costs as far as they are needed. Latency is measured while no other trial

@@ -62,7 +62,8 @@ class Repairing {
       note(sequence_.evaluate(point), "default configuration", {});
     if (!met_) repair();
     if (!met_) rank();
-    for (size_t r = 0; r < rungs_.size() && !met_; r++) climb(rungs_[r]);
+    const Watching watching(bench_.lab->rejection, values_of(*current_));
+    for (size_t r = 0; r < rungs_.size() && !met_; r++) climb(rungs_[r], r + 1 == rungs_.size());
     if (met_) come_down();
     return met_ ? "the accuracy criterion is met" : "nothing in the space meets the accuracy criterion";
   }
@@ -131,21 +132,23 @@ class Repairing {
   bool try_on(const Rung& rung, const std::vector<std::string>& nodes, size_t k) {
     Changes changes;
     for (size_t i = 0; i < k; i++) changes.emplace_back(precision_of(nodes[i]), rung.choice);
+    // What comes out in the end is scored in full, met or not.
+    if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(k == most_);
     const Trial trial = sequence_.evaluate(changed(bench_.space, repaired_, changes));
     note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
     return trial.is_candidate();
   }
 
   // The fewest operators of the ranking that suffice on this rung, if any number does.
-  void climb(const Rung& rung) {
+  void climb(const Rung& rung, bool last) {
     std::vector<std::string> nodes;
     for (const auto& unit : units_) {
       if (rung.nodes.contains(unit.unit.node)) nodes.push_back(unit.unit.node);
     }
-    const bool last = rung.choice == in_float;
     if (last && nodes.size() == units_.size() && !nodes.empty()) nodes.pop_back();  // with all of them nothing would be quantized
     if (nodes.empty()) return;
     if (!last && !try_on(rung, nodes, nodes.size())) return;
+    most_ = last ? nodes.size() : 0;
     size_t low = 0, high = 1;  // low fails
     while (!try_on(rung, nodes, high)) {
       if (high == nodes.size()) return;
@@ -158,8 +161,9 @@ class Repairing {
     }
   }
 
-  // From the rung on which they are, to 8 bits, and those that cannot, to the cheapest rung that they can be on.
+  // From the rung on which they are to 8 bits, and those that cannot, to the cheapest rung that they can be on.
   void come_down() {
+    if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(false);
     come_down_to([this](const std::string& node) { return cheapest(node); }, 0);
     for (size_t r = 0; r + 1 < rungs_.size(); r++) {
       const auto choice = [&](const std::string& node) { return rungs_[r].nodes.contains(node) ? rungs_[r].choice : Json(); };
@@ -242,6 +246,12 @@ class Repairing {
     return found == measures.end() ? HUGE_VAL : found->second;
   }
 
+  // Of every sample; empty where they are not known.
+  std::vector<double> values_of(const Trial& trial) const {
+    const auto scores = bench_.lab->book.by_sample(trial.number);
+    return scores ? scores->at(bench_.job.metrics.front()).per_sample : std::vector<double>();
+  }
+
   static Json value_of(const Trial& trial) { return trial.values.empty() ? Json() : Json(trial.values.front()); }
 
   const Workbench& bench_;
@@ -249,6 +259,7 @@ class Repairing {
   search::Sequence sequence_;
   std::optional<Trial> current_, met_;  // nearest to the float model; the goal met with the least given up
   Point repaired_;
+  size_t most_ = 0;               // operators on the last rung, beyond which there is nothing to try
   std::vector<UnitError> units_;  // the most harmful first
   std::map<std::string, Json> without_;
   Json steps_ = Json::array();
