@@ -50,7 +50,7 @@ TEST(EarlyRejection, WhatMeetsTheCriterionIsHardlyEverRejected) {
   EarlyRejection rejection(reference, eval::Direction::maximize, 1, 0.01, 0);
   size_t rejected = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    rejection.begin(changed(reference, 40, 5, 1000 + seed));  // an earlier model
+    rejection.begin(changed(reference, 40, 5, 1000 + seed));                         // an earlier model
     rejected += rejected_after(rejection, changed(reference, 12, 8, seed)) ? 1 : 0;  // 4 of 400: a tie
   }
   EXPECT_LE(rejected, 2u) << "1 in 1000 is allowed";
