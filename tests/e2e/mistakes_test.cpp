@@ -76,7 +76,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"constraints: [{metric: top1, max_dropp: 0.1}]\n", "max_drop"},
       {"constraints: [{metric: bytes, max_drop: 0.1}]\n", "max: "},
       {"constraints: [{metric: top1}]\n", "no bound"},
-      {"strategy: sigopt\n", "not yet supported"},
+      {"strategy: sigopt\n", "needs accuracy_criterion"},
       {"direction: up\n", "must be minimize or maximize"},
       {"n_trials: 99999999999999999999\n", "a whole number"},
       {"Search_Metric: cos\n", "given twice"},

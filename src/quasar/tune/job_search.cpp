@@ -132,7 +132,7 @@ void apply_tuning_keys(Job& job, const Options& keys) {
                 (job.tuning.approach == Approach::weight_only ? "scheme: [RTN_G32ASYM, GPTQ_G32ASYM, ...]"
                                                               : "activation: [DynamicSpec]"));
   }
-  if (job.strategy == "sigopt")
+  if (job.strategy == "sigopt" && job.criterion)
     job.warnings.push_back(
         "strategy sigopt uses no hosted service: a Gaussian process here takes its place (accuracy as constraint, latency as "
         "objective), nothing is sent anywhere, and the sigopt_* keys have no effect");
