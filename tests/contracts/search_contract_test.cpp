@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/run.hpp"
+#include "servers/postgresql.hpp"
 
 namespace quasar::search {
 namespace {
@@ -197,52 +199,63 @@ void end(Trial& trial) {
   trial.complete = *trial.start + std::chrono::microseconds(1234567);
 }
 
+void expect_everything_comes_back(const std::function<std::unique_ptr<Storage>()>& make, bool outlives_the_process) {
+  auto storage = make();
+  const StudyRecord other = storage->create("other", {Direction::minimize});
+  const StudyRecord study = storage->create("Ä 'study'", {Direction::maximize, Direction::minimize});
+  EXPECT_THROW(storage->create("other", {Direction::minimize}), Error);
+  storage->set_attribute(study.id, "config", {{"a", 1}});
+  storage->set_attribute(study.id, "config", {{"a", 2}});
+  std::vector<Trial> expected;
+  for (int64_t i = 0; i < 9; ++i) {
+    Trial trial = rich_trial(static_cast<uint64_t>(i));
+    storage->start(study.id, trial);
+    EXPECT_EQ(trial.number, i);
+    Trial elsewhere;
+    elsewhere.start = now();
+    storage->start(other.id, elsewhere);
+    EXPECT_EQ(elsewhere.number, i);
+    if (i % 3 == 0) {
+      storage->release(study.id, trial);
+      EXPECT_THROW(storage->release(study.id, trial), TrialChanged);  // it is not running
+      storage->resume(study.id, trial);
+      EXPECT_THROW(storage->resume(study.id, trial), TrialChanged);
+    }
+    if (i < 8) {
+      end(trial);
+      storage->finish(study.id, trial);
+      EXPECT_THROW(storage->finish(study.id, trial), TrialChanged);  // finished is finished
+    }
+    expected.push_back(trial);
+  }
+  if (outlives_the_process) storage = make();
+  const auto studies = storage->studies();
+  ASSERT_EQ(studies.size(), 2u);
+  EXPECT_EQ(studies[1].name, "Ä 'study'");
+  EXPECT_EQ(studies[1].directions, study.directions);
+  EXPECT_EQ(studies[1].user_attributes, (Json{{"config", {{"a", 2}}}}));
+  const auto trials = storage->trials(studies[1].id);
+  ASSERT_EQ(trials.size(), expected.size());
+  for (size_t i = 0; i < trials.size(); ++i) expect_equal(trials[i], expected[i]);
+}
+
 TEST(StorageContract, EverythingComesBack) {
   const TemporaryFolder folder;
   for (const auto& [name, entry] : storage::table().items()) {
+    if (name == "postgresql") continue;  // below
     SCOPED_TRACE(name);
-    const auto make = [&] {
-      return name == "memory" ? storage::table().make(name)
-                              : storage::table().make(name, {{"path", (folder.path() / "a study's.db").string()}});
+    const auto make = [&, kind = name] {
+      return kind == "memory" ? storage::table().make(kind)
+                              : storage::table().make(kind, {{"path", (folder.path() / "a study's.db").string()}});
     };
-    auto storage = make();
-    const StudyRecord other = storage->create("other", {Direction::minimize});
-    const StudyRecord study = storage->create("Ä 'study'", {Direction::maximize, Direction::minimize});
-    EXPECT_THROW(storage->create("other", {Direction::minimize}), Error);
-    storage->set_attribute(study.id, "config", {{"a", 1}});
-    storage->set_attribute(study.id, "config", {{"a", 2}});
-    std::vector<Trial> expected;
-    for (int64_t i = 0; i < 9; ++i) {
-      Trial trial = rich_trial(static_cast<uint64_t>(i));
-      storage->start(study.id, trial);
-      EXPECT_EQ(trial.number, i);
-      Trial elsewhere;
-      elsewhere.start = now();
-      storage->start(other.id, elsewhere);
-      EXPECT_EQ(elsewhere.number, i);
-      if (i % 3 == 0) {
-        storage->release(study.id, trial);
-        EXPECT_THROW(storage->finish(study.id, trial), Error);  // it is not running
-        storage->resume(study.id, trial);
-        EXPECT_THROW(storage->resume(study.id, trial), Error);
-      }
-      if (i < 8) {
-        end(trial);
-        storage->finish(study.id, trial);
-        EXPECT_THROW(storage->finish(study.id, trial), Error);  // finished is finished
-      }
-      expected.push_back(trial);
-    }
-    if (name != "memory") storage = make();
-    const auto studies = storage->studies();
-    ASSERT_EQ(studies.size(), 2u);
-    EXPECT_EQ(studies[1].name, "Ä 'study'");
-    EXPECT_EQ(studies[1].directions, study.directions);
-    EXPECT_EQ(studies[1].user_attributes, (Json{{"config", {{"a", 2}}}}));
-    const auto trials = storage->trials(studies[1].id);
-    ASSERT_EQ(trials.size(), expected.size());
-    for (size_t i = 0; i < trials.size(); ++i) expect_equal(trials[i], expected[i]);
+    expect_everything_comes_back(make, name != "memory");
   }
+}
+
+TEST(StorageContract, EverythingComesBackFromPostgresql) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  expect_everything_comes_back([&] { return open_storage(server->url()); }, true);
 }
 
 TEST(PrunerContract, NobodyIsGivenUpWithoutAReason) {

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 
 namespace quasar {
 namespace {
@@ -27,15 +28,13 @@ struct flock lock_of(short type, int64_t record) {
   return lock;
 }
 
-std::string this_process() {
-  std::array<char, 64> host{};
-  ::gethostname(host.data(), host.size() - 1);
+std::string holder() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   std::array<char, 32> time{};
   std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S UTC", &utc);
-  return "process " + std::to_string(::getpid()) + " on " + host.data() + " since " + time.data();
+  return process_name() + " since " + time.data();
 }
 
 void write_record(int file, int64_t record, const std::string& words) {
@@ -62,7 +61,7 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& what, c
   if (file_ < 0) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), Blame::world);
   struct flock lock = lock_of(F_WRLCK, record);
   if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) {
-    write_record(file_, record, this_process());
+    write_record(file_, record, holder());
     return;
   }
   const int code = errno;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -188,6 +189,12 @@ std::string to_string(const Exit& exit) {
   if (exit.timed_out) return "its time was up";
   if (exit.signal != 0) return "signal " + std::to_string(exit.signal) + " (" + strsignal(exit.signal) + ")";
   return "exit code " + std::to_string(exit.code);
+}
+
+std::string process_name() {
+  std::array<char, 64> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host.data();
 }
 
 }  // namespace quasar

@@ -61,4 +61,7 @@ class Process {
 // "exit code 3", "signal 11 (Segmentation fault)"
 std::string to_string(const Exit& exit);
 
+// This process, for people elsewhere: "process 4711 on host".
+std::string process_name();
+
 }  // namespace quasar

@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/report/advice.hpp"
 #include "quasar/report/importance.hpp"
@@ -111,23 +112,6 @@ std::string title_of(const Json& result) {
   return fs::path(model).filename().string();
 }
 
-// A configuration without what nobody should read in a report: tokens, and passwords in addresses of databases.
-Json without_secrets(const Json& words) {
-  if (words.is_structured()) {
-    Json out = words;
-    for (auto& [key, value] : out.items()) {
-      const bool secret = words.is_object() && (key.ends_with("token") || key.ends_with("password"));
-      value = secret ? Json("…") : without_secrets(value);
-    }
-    return out;
-  }
-  if (!words.is_string()) return words;
-  const std::string text = words.get<std::string>();
-  const size_t scheme = text.find("://"), end = text.rfind('@');
-  if (scheme == std::string::npos || end == std::string::npos || end < scheme) return words;
-  return text.substr(0, scheme + 3) + "…" + text.substr(end);
-}
-
 }  // namespace
 
 Json contents_of(const Json& result, std::span<const search::Trial> trials, const Json& words) {
@@ -153,9 +137,11 @@ Json open_contents(const fs::path& output_dir) {
   const Json result = parse_json(read_file(file), file.string());
   std::vector<search::Trial> trials;
   Json words = Json::object();
-  const fs::path database = output_dir / fs::path(result.value("study", std::string("auto_search.db")));
-  if (fs::exists(database)) {
-    const auto storage = search::open_storage(database.string());
+  const std::string place = result.value("study", std::string("auto_search.db"));
+  const bool elsewhere = place.find("://") != std::string::npos;
+  const std::string database = elsewhere ? place : (output_dir / place).string();
+  if (elsewhere || fs::is_regular_file(database)) {
+    const auto storage = search::open_storage(database);
     const auto studies = storage->studies();
     for (const auto& study : studies) {
       if (studies.size() > 1 && study.name != result.value("study_name", "AutoSearch")) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/parallel.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/report/sureness.hpp"
 #include "quasar/runtime/session.hpp"
@@ -109,7 +110,7 @@ Json header_json(const tune::Job& job) {
   }
   return {{"quasar", version()},          {"onnxruntime", runtime::version()},
           {"cpu", runtime::cpu_name()},   {"seed", job.seed},
-          {"objectives", objectives},     {"study", job.storage.find("://") == std::string::npos ? job.storage : ""},
+          {"objectives", objectives},     {"study", without_login(job.storage)},
           {"study_name", job.study_name}, {"environment", environment_json(job)}};
 }
 

@@ -3,11 +3,14 @@
 namespace quasar::search {
 
 Claims::Claims(std::span<const Trial> trials) {
-  for (const Trial& trial : trials) {
-    if (!trial.finished() || trial.is_duplicate()) continue;
-    const auto hash = trial.user_attributes.find(attribute::plan_hash);
-    if (hash != trial.user_attributes.end()) owners_.emplace(hash->get<std::string>(), trial.number);
-  }
+  for (const Trial& trial : trials) learn(trial);
+}
+
+void Claims::learn(const Trial& trial) {
+  if (trial.state == State::waiting) return give_up(trial.number);
+  if (trial.is_duplicate()) return;
+  const auto hash = trial.user_attributes.find(attribute::plan_hash);
+  if (hash != trial.user_attributes.end()) owners_.emplace(hash->get<std::string>(), trial.number);
 }
 
 std::optional<int64_t> Claims::claim(const std::string& hash, int64_t number) {

@@ -13,8 +13,11 @@ namespace quasar::search {
 // Not thread-safe.
 class Claims {
  public:
-  // Begins with what earlier runs of the study have finished; duplicates own nothing.
+  // Begins with what the study's trials have claimed; duplicates and trials that wait own nothing.
   explicit Claims(std::span<const Trial> trials);
+
+  // What another process says of its trial.
+  void learn(const Trial& trial);
 
   // nullopt: the hash now belongs to trial `number`; otherwise the trial that it belongs to.
   std::optional<int64_t> claim(const std::string& hash, int64_t number);

@@ -4,6 +4,7 @@
 #include <soci/soci.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,18 @@ namespace quasar::search::optuna {
 // All studies with directions and user attributes, in the order of their making.
 std::vector<StudyRecord> read_studies(soci::session& sql);
 
-// The study's trials by number, with everything that belongs to them.
+// The study's trials by number, with everything that belongs to them; only those with these ids where `ids` is given.
 std::vector<Trial> read_trials(soci::session& sql, int64_t study);
+std::vector<Trial> read_trials(soci::session& sql, int64_t study, const std::vector<int64_t>& ids);
+
+// What storage.hpp's Sharing::news() promises.
+News read_news(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known);
+
+// One text of a table of attributes ("study_user", "trial_system" …); nullopt: there is none.
+std::optional<std::string> read_attribute(soci::session& sql, const std::string& table, int64_t owner, const std::string& key);
+// Replaces it when it exists.
+void write_attribute(soci::session& sql, const std::string& table, int64_t owner, const std::string& key,
+                     const std::string& text);
 
 // Writes the parts of a trial. One object per connection: it remembers the texts of distributions, which are written many times.
 class TrialWriter {

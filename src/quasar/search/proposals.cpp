@@ -15,7 +15,9 @@ constexpr uint64_t most_asked_anew = 20;  // for a point whose result is not kno
 
 Proposals::Proposals(const RunOptions& options, const Study& study, const Space& space, Sampler& sampler)
     : options_(options), study_(study), space_(space), sampler_(sampler) {
-  for (const int64_t number : study.waiting(space, options.stage)) again_.push_back(number);
+  if (!study.is_shared()) {
+    for (const int64_t number : study.waiting(space, options.stage)) again_.push_back(number);
+  }
   for (const Point& point : options.first) {
     space.check(point);
     if (!tried(point) && std::ranges::find(first_, point) == first_.end()) first_.push_back(point);
@@ -23,17 +25,28 @@ Proposals::Proposals(const RunOptions& options, const Study& study, const Space&
 }
 
 std::optional<int64_t> Proposals::again() {
+  if (study_.is_shared()) {  // at any time, another process may leave or lose a trial, or take one
+    const auto waiting = study_.waiting(space_, options_.stage);
+    return waiting.empty() ? std::nullopt : std::optional(waiting.front());
+  }
   if (again_.empty()) return std::nullopt;
   const int64_t number = again_.front();
   again_.pop_front();
   return number;
 }
 
+void Proposals::give_back() {
+  if (given_) first_.push_front(*given_);
+  given_.reset();
+}
+
 std::optional<Point> Proposals::next() {
-  if (!first_.empty()) {
-    const Point out = first_.front();
+  given_.reset();
+  while (!first_.empty()) {
+    given_ = first_.front();
     first_.pop_front();
-    return out;
+    if (!study_.is_shared() || !has_somebody(*given_)) return given_;
+    given_.reset();
   }
   const uint64_t number = study_.trials().empty() ? 0 : static_cast<uint64_t>(study_.trials().back().number) + 1;
   std::optional<Point> known;
@@ -55,6 +68,11 @@ bool Proposals::tried(const Point& point) const {
   return std::ranges::any_of(study_.trials(), [&](const Trial& t) {
     return (t.finished() || std::ranges::find(again_, t.number) != again_.end()) && t.point == point;
   });
+}
+
+// In this process or another one; what waits is tried again by itself.
+bool Proposals::has_somebody(const Point& point) const {
+  return std::ranges::any_of(study_.trials(), [&](const Trial& t) { return t.point == point; });
 }
 
 // Some trial of the study, running ones too, has the point's result already.

@@ -20,11 +20,15 @@ class Proposals {
   // The number of a trial to resume, each once; these come first. nullopt: no more of them.
   std::optional<int64_t> again();
 
+  // The point that next() gave last was not tried: it comes again.
+  void give_back();
+
   // A new point; nullopt: the space is exhausted. Throws Error when no possible point is found.
   std::optional<Point> next();
 
  private:
   bool tried(const Point& point) const;
+  bool has_somebody(const Point& point) const;
   bool is_known(const Point& point);
   std::optional<Point> sampled(Rng& rng);
   std::span<const Trial> history();
@@ -35,6 +39,7 @@ class Proposals {
   Sampler& sampler_;
   std::deque<int64_t> again_;
   std::deque<Point> first_;
+  std::optional<Point> given_;  // the last of first_ that next() gave
   std::vector<Trial> together_;
   std::set<std::string> known_;  // likenesses of the first looked_at_ trials
   size_t looked_at_ = 0;

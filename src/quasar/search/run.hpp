@@ -59,6 +59,7 @@ struct Event {
   const Trial* best;              // of this study so far; nullptr: none
   const Counts& counts;           // of this stage
   std::optional<uint64_t> total;  // finished trials that the stage will have at most: from n_trials and the size of the space
+  bool elsewhere = false;         // another process of a shared study ran it; only its end is heard
 };
 using Listener = std::function<void(const Event&)>;
 
@@ -85,6 +86,9 @@ struct RunResult {
   Counts counts;       // of this stage
 };
 
+// In a shared study other processes run the same stage at the same time, and each ends when it has nothing left to do: what
+// others run is waited for when the space is exhausted, so that all of them see the same trials at the end of a stage.
+//
 // With n_jobs = 1 the study is the same every time but for times. A failing trial is recorded and the search goes on; an error of
 // the storage ends it. Conditions are not copied: they outlive the run.
 RunResult run(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,

@@ -1,15 +1,35 @@
 #include "quasar/search/storage.hpp"
 
-#include "quasar/base/error.hpp"
+#include "quasar/base/secrets.hpp"
 
 namespace quasar::search {
+namespace {
+
+// Optuna's users write the driver too: "postgresql+psycopg2://…".
+bool is_postgresql(const std::string& url) {
+  const std::string scheme = url.substr(0, url.find("://"));
+  return scheme == "postgresql" || scheme == "postgres" || scheme.starts_with("postgresql+");
+}
+
+}  // namespace
+
+std::string dead_worker(int64_t deaths) {
+  return "the worker that ran it died" + (deaths > 1 ? ", " + std::to_string(deaths) + " times in a row" : std::string()) +
+         ": its heartbeat stopped (max_retry)";
+}
 
 std::unique_ptr<Storage> open_storage(const std::string& url) {
   if (url == "memory") return storage::table().make("memory");
   const size_t scheme = url.find("://");
   if (scheme == std::string::npos) return storage::table().make("sqlite", {{"path", url}});
   if (url.rfind("sqlite:///", 0) == 0) return storage::table().make("sqlite", {{"path", url.substr(10)}});
-  throw Error("the study storage '" + url + "' is not supported; write a path or sqlite:///path");
+  if (is_postgresql(url)) return storage::table().make("postgresql", {{"url", "postgresql" + url.substr(scheme)}});
+  throw Error("the study storage '" + without_password(url) +
+              "' is not supported; write a path, sqlite:///path or postgresql://user@host:port/database");
+}
+
+bool is_shared_storage(const std::string& url) {
+  return url.find("://") != std::string::npos && is_postgresql(url);
 }
 
 }  // namespace quasar::search

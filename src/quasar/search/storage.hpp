@@ -1,10 +1,13 @@
 // Where studies are kept: one file each in storage/.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/search/trial.hpp"
 
@@ -26,8 +29,67 @@ class Hold {
   Hold& operator=(const Hold&) = delete;
 };
 
-// Every call is atomic and durable when it returns, and may come from any thread. Throws Error, naming the file, when the store
-// is locked, unreadable or not a study database.
+// The storage was lost in the middle of a Turn: what the turn did has not happened, and may be tried again.
+class ConnectionLost : public Error {
+ public:
+  explicit ConnectionLost(const std::string& what) : Error(what, Blame::world) {}
+};
+
+// The trial is not in the state that the call needs: another process has ended it, or has it now.
+class TrialChanged : public Error {
+ public:
+  explicit TrialChanged(const std::string& what) : Error(what, Blame::world) {}
+};
+
+// A system attribute: how often a trial's worker died. What the trial says when that was too often.
+inline constexpr const char* retries_attribute = "retries";
+std::string dead_worker(int64_t deaths);
+
+// A system attribute: who runs, or ran, the trial of a shared study.
+inline constexpr const char* worker_attribute = "worker";
+
+// The right to decide what a study tries next, in the hands of one thread of one process at a time. What is written meanwhile
+// becomes visible to others at commit(), all at once; without commit() nothing has happened.
+class Turn {
+ public:
+  Turn() = default;
+  virtual ~Turn() = default;
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  virtual void commit() = 0;
+};
+
+// What others did to a study since one looked.
+struct News {
+  std::vector<Trial> trials;                   // new ones, and those whose state is another now, with everything; by number
+  std::map<int64_t, std::string> plan_hashes;  // id -> what a trial that is running as before has claimed
+};
+
+// What several processes need that work on one study at the same time. Times of different machines are never compared.
+class Sharing {
+ public:
+  virtual ~Sharing() = default;
+
+  // Waits until nobody else has it. Trials are started, resumed and claimed within a turn.
+  virtual std::unique_ptr<Turn> turn(int64_t study) = 0;
+
+  // The trials whose id is greater than `after`, and what became of `known` (id -> the state it was seen in).
+  virtual News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) = 0;
+
+  virtual void note(const Trial& trial, const std::string& key, const Json& value) = 0;  // a user attribute, at once
+  virtual Json attribute(int64_t study, const std::string& key) = 0;                     // a study's; null: none
+
+  // Heartbeats, as Optuna's: whoever runs these trials lives. Those of running trials, as they were last written (id -> text).
+  virtual void beat(std::span<const int64_t> trials) = 0;
+  virtual std::map<int64_t, std::string> beats(int64_t study) = 0;
+
+  // A trial whose last heartbeat is still this one becomes waiting; failed when that has happened `max_retry` times before.
+  // false: it has another heartbeat, or is not running any more.
+  virtual bool bury(int64_t trial, const std::string& heartbeat, int64_t max_retry) = 0;
+};
+
+// Every call is atomic and durable when it returns, and may come from any thread. Throws Error, naming the file or server, when
+// the store is locked, unreadable or not a study database; and TrialChanged.
 //
 // A trial is running from start() to finish(). release() makes it wait instead, as if it had been enqueued: its parameters stay,
 // and resume() lets it run again under the same number.
@@ -38,17 +100,27 @@ class Storage {
   virtual StudyRecord create(const std::string& name, const std::vector<Direction>& directions) = 0;  // Error: the name exists
   virtual void set_attribute(int64_t study, const std::string& key, const Json& value) = 0;           // a study's user attribute
   virtual std::vector<Trial> trials(int64_t study) = 0;                                               // by number
-  virtual void start(int64_t study, Trial& trial) = 0;          // stores it as it is and gives it its id and number
-  virtual void finish(int64_t study, const Trial& trial) = 0;   // state, values, intermediate values, attributes, end
-  virtual void release(int64_t study, const Trial& trial) = 0;  // running -> waiting. Error: it is not running
-  virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start. Error: it is not waiting
+  virtual void start(int64_t study, Trial& trial) = 0;  // stores it as it is and gives it its id and number
+  // State, values, intermediate values, attributes, end. TrialChanged: it is finished. What waits, because its process was taken
+  // for dead, is finished all the same: a result is a result.
+  virtual void finish(int64_t study, const Trial& trial) = 0;
+  virtual void release(int64_t study, const Trial& trial) = 0;  // running -> waiting. TrialChanged: it is not running
+  virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start. TrialChanged: not waiting
 
   // Whoever holds a study is the only one who changes it. Throws Error, which names the holder, when somebody else does.
+  // Of a shared storage: whoever holds a study leads its search.
   virtual std::unique_ptr<Hold> hold(const StudyRecord& study) = 0;
+
+  // nullptr: one process at a time has a study.
+  virtual Sharing* sharing() { return nullptr; }
 };
 
-// From a URL or a path: "sqlite:///relative.db", "sqlite:////absolute.db", "some/file.db", "memory". Throws Error for others.
+// From a URL or a path: "sqlite:///relative.db", "sqlite:////absolute.db", "some/file.db", "memory",
+// "postgresql://user@host:port/database". Throws Error for others.
 std::unique_ptr<Storage> open_storage(const std::string& url);
+
+// Whether several processes may work on one study in the storage of this URL at the same time.
+bool is_shared_storage(const std::string& url);
 
 }  // namespace quasar::search
 

@@ -3,18 +3,37 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 
 namespace quasar::search {
+Study::Study(Storage& storage, const StudyOptions& options)
+    : storage_(storage),
+      sharing_(storage.sharing()),
+      worker_(options.worker),
+      pulse_(options.pulse),
+      process_(sharing_ == nullptr ? "" : process_name()) {
+  if (worker_ && sharing_ == nullptr)
+    throw Error("a worker needs a storage that several processes share: postgresql://user@host:port/database");
+  open(options);
+  if (!worker_) hold_ = storage.hold(record_);
+  announce("running");
+  trials_ = storage.trials(record_.id);
+  for (size_t i = 0; i < trials_.size(); ++i) {
+    keep(i);
+    compare(i);
+    if (trials_[i].state == State::running && sharing_ == nullptr) release(trials_[i].number);
+  }
+}
 
-Study::Study(Storage& storage, const StudyOptions& options) : storage_(storage) {
-  const auto known = storage.studies();
+void Study::open(const StudyOptions& options) {
+  const auto known = storage_.studies();
   const auto found = std::find_if(known.begin(), known.end(), [&](const StudyRecord& r) { return r.name == options.name; });
   if (found == known.end()) {
-    record_ = storage.create(options.name, options.directions);
-    hold_ = storage.hold(record_);
+    if (worker_) throw Error("there is no study '" + options.name + "' to work on");
+    record_ = storage_.create(options.name, options.directions);
     return;
   }
-  if (!options.resume) {
+  if (!options.resume && !worker_) {
     throw Error("the study '" + options.name +
                 "' exists already; continue it with --resume (load_study_if_exists: true), or choose another "
                 "output_dir or study_name");
@@ -23,17 +42,76 @@ Study::Study(Storage& storage, const StudyOptions& options) : storage_(storage) 
     throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
   }
   record_ = *found;
-  hold_ = storage.hold(record_);
-  trials_ = storage.trials(record_.id);
-  for (size_t i = 0; i < trials_.size(); ++i) {
-    compare(i);
-    if (trials_[i].state == State::running) release(trials_[i].number);
-  }
+}
+
+void Study::announce(const std::string& state, const std::string& reason) {
+  if (is_shared() && !worker_) set_attribute(search_attribute, {{"state", state}, {"reason", reason}});
+}
+
+std::optional<std::string> Study::ended() const {
+  if (!worker_) return std::nullopt;
+  const Json said = sharing_->attribute(record_.id, search_attribute);
+  if (!said.is_object() || said.value("state", "") != "ended") return std::nullopt;
+  return said.value("reason", "");
 }
 
 void Study::set_attribute(const std::string& key, const Json& value) {
   storage_.set_attribute(record_.id, key, value);
   record_.user_attributes[key] = value;
+}
+
+std::unique_ptr<Turn> Study::turn() {
+  return sharing_ == nullptr ? nullptr : sharing_->turn(record_.id);
+}
+
+std::vector<Change> Study::refresh() {
+  std::vector<Change> changes;
+  if (sharing_ == nullptr) return changes;
+  std::map<int64_t, State> known;
+  std::map<int64_t, int64_t> numbers;  // by id
+  for (const int64_t number : unfinished_) {
+    const Trial& trial = at(number);
+    known[trial.id] = trial.state;
+    numbers[trial.id] = number;
+  }
+  News news = sharing_->news(record_.id, trials_.empty() ? -1 : trials_.back().id, known);
+  for (const auto& [id, hash] : news.plan_hashes) {
+    Trial& trial = trials_[position(numbers.at(id))];
+    if (trial.user_attributes.contains(attribute::plan_hash)) continue;
+    trial.user_attributes[attribute::plan_hash] = hash;
+    changes.push_back({trial.number, trial.state});
+  }
+  for (Trial& trial : news.trials) take_over(std::move(trial), changes);
+  return changes;
+}
+
+void Study::take_over(Trial trial, std::vector<Change>& changes) {
+  const int64_t number = trial.number;
+  if (trials_.empty() || number > trials_.back().number) {
+    trials_.push_back(std::move(trial));
+    changes.push_back({number, std::nullopt});
+    keep(trials_.size() - 1);
+    return compare(trials_.size() - 1);
+  }
+  const size_t place = position(number);
+  changes.push_back({number, trials_[place].state});
+  mine_.erase(number);
+  trials_[place] = std::move(trial);
+  keep(place);
+  compare(place);
+}
+
+void Study::note_claim(int64_t number, const std::string& hash) {
+  if (sharing_ != nullptr) sharing_->note(at(number), attribute::plan_hash, hash);
+}
+
+void Study::keep(size_t position) {
+  const Trial& trial = trials_[position];
+  if (trial.finished()) {
+    unfinished_.erase(trial.number);
+  } else {
+    unfinished_.insert(trial.number);
+  }
 }
 
 void Study::check(const Space& space) const {
@@ -61,7 +139,8 @@ std::vector<int64_t> Study::waiting(const Space& space, const std::string& stage
     return space.has(trial.point);
   };
   std::vector<int64_t> out;
-  for (const Trial& trial : trials_) {
+  for (const int64_t number : unfinished_) {
+    const Trial& trial = at(number);
     const bool mine = trial.user_attributes.value(attribute::stage, std::string()) == stage;
     if (mine && trial.state == State::waiting && lies_inside(trial)) out.push_back(trial.number);
   }
@@ -86,26 +165,66 @@ const Trial& Study::start(const Space& space, const Point& point, const Json& us
     if (parameter == nullptr) throw Error("the point has '" + name + "', which is not in the search space");
     trial.distributions.push_back(parameter->in_study());
   }
+  if (is_shared()) trial.system_attributes[worker_attribute] = process_;
   storage_.start(record_.id, trial);
   trials_.push_back(std::move(trial));
+  keep(trials_.size() - 1);
+  mine_.insert(trials_.back().number);
+  begun_id_ = trials_.back().id;
   return trials_.back();
 }
 
 const Trial& Study::finish(Trial trial) {
   if (!trial.complete) trial.complete = now();
   const size_t mine = position(trial.number);
-  storage_.finish(record_.id, trial);
+  try {
+    storage_.finish(record_.id, trial);
+  } catch (const TrialChanged&) {
+    if (sharing_ == nullptr) throw;
+    return as_others_left_it(trial.number);
+  }
   trials_[mine] = std::move(trial);
+  keep(mine);
   compare(mine);
   return trials_[mine];
 }
 
 const Trial& Study::release(int64_t number) {
   Trial& trial = trials_[position(number)];
-  storage_.release(record_.id, trial);
+  try {
+    storage_.release(record_.id, trial);
+  } catch (const TrialChanged&) {
+    if (sharing_ == nullptr) throw;
+    return as_others_left_it(number);
+  }
   trial.state = State::waiting;
   trial.start.reset();
+  mine_.erase(number);
   return trial;
+}
+
+void Study::undo(int64_t number) {
+  const size_t place = position(number);
+  mine_.erase(number);
+  if (trials_[place].id == begun_id_ && place + 1 == trials_.size()) {
+    unfinished_.erase(number);
+    trials_.pop_back();
+  } else {
+    trials_[place].state = State::waiting;
+    trials_[place].start.reset();
+  }
+}
+
+// Others took this process for dead, and the trial over.
+const Trial& Study::as_others_left_it(int64_t number) {
+  const Trial& trial = at(number);
+  News news = sharing_->news(record_.id, trials_.back().id, {{trial.id, trial.state}});
+  std::vector<Change> changes;
+  for (Trial& one : news.trials) {
+    if (one.number == number) take_over(std::move(one), changes);
+  }
+  mine_.erase(number);
+  return at(number);
 }
 
 const Trial& Study::resume(int64_t number) {
@@ -113,7 +232,9 @@ const Trial& Study::resume(int64_t number) {
   Trial begun = trial;
   begun.start = now();
   begun.state = State::running;
+  if (is_shared()) begun.system_attributes[worker_attribute] = process_;
   storage_.resume(record_.id, begun);
+  mine_.insert(number);
   return trial = std::move(begun);
 }
 

@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "quasar/search/pulse_options.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search {
@@ -16,14 +18,29 @@ struct StudyOptions {
   std::string name = "AutoSearch";
   std::vector<Direction> directions = {Direction::minimize};
   bool resume = false;  // an existing study is continued; otherwise it is an error
+  bool worker = false;  // joins a shared study that another process leads, and never makes one
+  PulseOptions pulse = {};
+};
+
+// A user attribute of a shared study: {state, reason}, see Study::announce().
+inline constexpr const char* search_attribute = "search";
+
+// What another process did to a trial.
+struct Change {
+  int64_t number;
+  std::optional<State> before;  // nullopt: the trial is new
 };
 
 // Not thread-safe; `storage` must outlive it.
+//
+// In a storage that is shared(), several processes have the study at a time: each sees what the others did by refresh(), and
+// starts trials within a turn().
 class Study {
  public:
-  // Creates the study, or continues it, and holds it to its own end. Trials that were running when their process died wait to be
-  // tried again. Throws Error when it exists and resume is off, when its directions are others, and, naming the holder, when
-  // another process holds it.
+  // Creates the study, or continues it, and holds it to its own end; a worker holds nothing. Trials that were running when their
+  // process died wait to be tried again; in a shared study heartbeats tell (pulse.hpp). Throws Error when it exists and resume is
+  // off, when it does not and this is a worker, when its directions are others, and, naming the holder, when another process
+  // holds it.
   Study(Storage& storage, const StudyOptions& options);
 
   const std::string& name() const { return record_.name; }
@@ -32,6 +49,31 @@ class Study {
   std::span<const Trial> trials() const { return trials_; }
 
   void set_attribute(const std::string& key, const Json& value);
+
+  bool is_shared() const { return sharing_ != nullptr; }
+  bool is_worker() const { return worker_; }
+  Sharing* sharing() const { return sharing_; }  // nullptr unless shared
+  const PulseOptions& pulse() const { return pulse_; }
+  int64_t id() const { return record_.id; }
+
+  // What the leader of a shared study says to its workers: "running", or "ended" and why. A worker hears whether it has ended.
+  void announce(const std::string& state, const std::string& reason = "");
+  std::optional<std::string> ended() const;
+
+  // nullptr unless shared. Throws ConnectionLost.
+  std::unique_ptr<Turn> turn();
+
+  // The turn in which this trial was started or resumed was lost.
+  void undo(int64_t number);
+
+  // Takes over what other processes did; nothing unless shared. Trials that they run are running here too.
+  std::vector<Change> refresh();
+
+  // In a turn: says for others that this process's trial has claimed `hash`.
+  void note_claim(int64_t number, const std::string& hash);
+
+  // The trial is this process's: it runs it, or ran it.
+  bool is_mine(int64_t number) const { return mine_.contains(number); }
 
   // Throws Error when a finished trial used one of the space's parameters with other choices or bounds: such a study cannot be
   // continued with this space.
@@ -46,7 +88,8 @@ class Study {
   // Ask: a new running trial at this point. The reference holds until the next start().
   const Trial& start(const Space& space, const Point& point, const Json& user_attributes = Json::object());
 
-  // Tell: replaces the trial of this number, which now has its final state; the end is now unless it is set.
+  // Tell: replaces the trial of this number, which now has its final state; the end is now unless it is set. A trial of a shared
+  // study that another process has ended meanwhile stays as that left it.
   const Trial& finish(Trial trial);
 
   // A running trial ended from outside: it waits as it was when it began. And runs again from now on, under its number.
@@ -63,11 +106,22 @@ class Study {
  private:
   size_t position(int64_t number) const;
   void compare(size_t position);  // with the best so far
+  void open(const StudyOptions& options);
+  void keep(size_t position);  // among the unfinished ones, as long as it is one
+  const Trial& as_others_left_it(int64_t number);
+  void take_over(Trial trial, std::vector<Change>& changes);
 
   Storage& storage_;
+  Sharing* sharing_;
+  bool worker_;
+  PulseOptions pulse_;
+  std::string process_;  // this one, for others
   StudyRecord record_;
   std::unique_ptr<Hold> hold_;
   std::vector<Trial> trials_;
+  std::set<int64_t> unfinished_;  // numbers
+  std::set<int64_t> mine_;
+  int64_t begun_id_ = -1;  // of the trial that was started last
   std::optional<size_t> best_;
 };
 

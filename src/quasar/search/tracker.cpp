@@ -12,6 +12,12 @@ void Tracker::finish(const Trial& trial) {
   add(trial);
 }
 
+void Tracker::see(std::optional<State> before, const Trial& trial) {
+  const bool mine = trial.user_attributes.value(attribute::stage, std::string()) == stage_;
+  if (mine && before == State::running) --progress_.counts.running;
+  add(trial);
+}
+
 Progress Tracker::progress(double seconds) const {
   Progress out = progress_;
   out.seconds = seconds;

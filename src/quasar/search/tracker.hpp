@@ -17,6 +17,8 @@ class Tracker {
 
   void start() { ++progress_.counts.running; }
   void finish(const Trial& trial);
+  // Another process's trial, which was in state `before` until now; nullopt: it is new.
+  void see(std::optional<State> before, const Trial& trial);
 
   const Counts& counts() const { return progress_.counts; }
   Progress progress(double seconds) const;

@@ -61,6 +61,7 @@ void read_search_keys(Job& job, const Options& keys) {
   job.seed = static_cast<uint64_t>(keys.integer("seed"));
   job.expected_seconds = keys.real("expected_time_per_config");
   job.trial_time_limit = keys.real("trial_time_limit");
+  job.trial_memory_limit = static_cast<size_t>(keys.integer("trial_memory_limit"));
   for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
   if (!keys.has("warm_start")) return;
   if (!keys.json("warm_start").is_string())
@@ -71,9 +72,7 @@ void read_search_keys(Job& job, const Options& keys) {
 void read_places(Job& job, const Options& keys) {
   job.output_dir = from(job.base, keys.text("output_dir"));
   job.temp_dir = keys.text("temp_dir").empty() ? job.output_dir / "tmp" : from(job.base, keys.text("temp_dir"));
-  job.study_name = keys.text("study_name");
-  job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
-  job.load_if_exists = keys.flag("load_study_if_exists");
+  read_storage_keys(job, keys);
   job.keep_models = keys.text("keep_models");
   job.plot_results = keys.flag("plot_results");
   job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : half_of_memory();

@@ -9,6 +9,7 @@
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/runtime/device.hpp"
+#include "quasar/search/pulse_options.hpp"
 #include "quasar/tune/accuracy.hpp"
 #include "quasar/tune/goals.hpp"
 #include "quasar/tune/tuning_keys.hpp"
@@ -40,10 +41,12 @@ struct Job {
   int64_t n_jobs = 1;
   std::vector<runtime::Device> devices = {runtime::Device()};  // that candidates are scored on, in turn
   uint64_t seed = 0;
-  double expected_seconds = 0;  // expected_time_per_config; 0: not given
-  double trial_time_limit = 0;  // seconds; 0: none
+  double expected_seconds = 0;    // expected_time_per_config; 0: not given
+  double trial_time_limit = 0;    // seconds; 0: none
+  size_t trial_memory_limit = 0;  // bytes; 0: none
   std::filesystem::path output_dir, temp_dir;
   std::string study_name, storage;
+  search::PulseOptions pulse;  // of a storage that several processes share
   bool load_if_exists = false;
   std::string keep_models;
   bool plot_results = false;

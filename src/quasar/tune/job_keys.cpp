@@ -96,9 +96,6 @@ std::vector<OptionSpec> own_keys() {
        .help = "for float outputs beyond the memory limit (default output_dir/tmp)",
        .aliases = {"search_cache_dir"}},
       {.name = "memory_limit", .fallback = 0, .help = "bytes (default: half of the machine's)", .low = 0},
-      {.name = "study_name", .fallback = "AutoSearch", .help = "name of the study in its database"},
-      {.name = "study_storage_db", .fallback = "auto_search.db", .help = "file in output_dir, or sqlite:///path"},
-      {.name = "load_study_if_exists", .fallback = false, .help = "continue a study that exists"},
       {.name = "enqueue",
        .fallback = Json::array(),
        .help = "configurations tried first; what they leave out is the first choice"},
@@ -106,6 +103,10 @@ std::vector<OptionSpec> own_keys() {
       {.name = "plot_results", .fallback = false, .help = "the report's plots as files of their own, .html and .svg"},
       {.name = "expected_time_per_config", .fallback = 0.0, .help = "seconds, for the estimate of --dry-run", .low = 0},
       {.name = "trial_time_limit", .fallback = 0.0, .help = "seconds; a trial past it fails (0: none)", .low = 0},
+      {.name = "trial_memory_limit",
+       .fallback = 0,
+       .help = "bytes that one trial may take; a trial that needs more fails (0: none)",
+       .low = 0},
   };
 }
 
@@ -165,6 +166,7 @@ const std::vector<std::pair<std::string, std::string>>& nested_keys() {
 const std::vector<OptionSpec>& job_keys() {
   static const std::vector<OptionSpec> all = [] {
     std::vector<OptionSpec> keys = own_keys();
+    for (auto& key : storage_key_specs()) keys.push_back(std::move(key));
     for (auto& key : tuning_key_specs()) keys.push_back(std::move(key));
     return keys;
   }();
@@ -189,12 +191,6 @@ bool is_later_key(const std::string& name) {
 }
 
 }  // namespace
-
-std::string sqlite_from(const fs::path& folder, const std::string& storage) {
-  const std::string scheme = "sqlite:///";
-  if (!storage.starts_with(scheme)) return storage;
-  return scheme + fs::absolute(folder / storage.substr(scheme.size())).lexically_normal().string();
-}
 
 void refuse_later_keys(Json& words) {
   const Json given = words;

@@ -16,6 +16,10 @@ void check_places(const Json& words);
 // The opposite: for a key of the mapping `place` that is one of the top level and not among `known`.
 void check_nested(const std::string& place, const Json& words, const std::vector<std::string>& known);
 
+// Where a study is kept, and how processes share it: the keys, and what they say.
+std::vector<OptionSpec> storage_key_specs();
+void read_storage_keys(Job& job, const Options& keys);
+
 // A relative sqlite:/// URL with its path from `folder`; other storages as they are.
 std::string sqlite_from(const std::filesystem::path& folder, const std::string& storage);
 

@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/secrets.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -28,18 +29,19 @@ struct Found {
 };
 
 Found chosen(const std::string& place, const std::string& name, const std::vector<Found>& all) {
-  if (all.empty()) throw Error(place + " holds no study");
+  if (all.empty()) throw Error(without_password(place) + " holds no study");
   std::vector<Found> matching;
   std::vector<std::string> names, described;
   for (const auto& found : all) {
     names.push_back(found.record.name);
-    described.push_back("'" + found.record.name + "' in " + found.database);
+    described.push_back("'" + found.record.name + "' in " + without_password(found.database));
     if (name.empty() || found.record.name == name) matching.push_back(found);
   }
   if (matching.size() == 1) return matching.front();
   if (matching.empty())
-    throw Error("there is no study '" + name + "' in " + place + "; there are " + joined(described) + did_you_mean(name, names));
-  throw Error(place + " holds several studies: " + joined(described) + "; name the database file" +
+    throw Error("there is no study '" + name + "' in " + without_password(place) + "; there are " + joined(described) +
+                did_you_mean(name, names));
+  throw Error(without_password(place) + " holds several studies: " + joined(described) + "; name the database file" +
               (name.empty() ? " and the study (study_name)" : ""));
 }
 
@@ -51,7 +53,7 @@ PastStudy past_study(const std::string& place, const std::string& name, const st
     for (const auto& record : search::open_storage(database)->studies()) all.push_back({database, record});
   }
   const Found found = chosen(place, name.empty() && all.size() > 1 ? preferred : name, all);
-  return {found.record, search::open_storage(found.database)->trials(found.record.id), found.database};
+  return {found.record, search::open_storage(found.database)->trials(found.record.id), without_password(found.database)};
 }
 
 Json words_of_trial(const std::string& place, const std::string& study, int64_t number) {

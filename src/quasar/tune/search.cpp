@@ -5,13 +5,11 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
-#include "quasar/base/file.hpp"
 #include "quasar/base/file_lock.hpp"
-#include "quasar/base/hash.hpp"
-#include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/evidence.hpp"
+#include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/winner.hpp"
 
@@ -43,16 +41,6 @@ class Folder {
   FileLock lock_;
 };
 
-Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
-  const RounderOptions rounding{
-      .memory_limit = job.memory_limit, .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)), .log = log};
-  return {setting.original, setting.model, setting.samples.calibration, setting.spaces.needs, {.rounding = rounding, .log = log}};
-}
-
-eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
-  return {setting.model, setting.samples.evaluation, evaluator_options(job, false)};
-}
-
 // Throws Error when the float model's own values make the job's goal impossible.
 Measured measure_float(const Job& job, const Setting& setting, const eval::Evaluator& evaluator) {
   if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
@@ -60,65 +48,6 @@ Measured measure_float(const Job& job, const Setting& setting, const eval::Evalu
           .holdout = {},
           .bytes = fs::file_size(job.model),
           .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
-}
-
-std::string storage_url(const Job& job) {
-  if (job.storage.find("://") != std::string::npos || job.storage == "memory") return job.storage;
-  return (job.output_dir / job.storage).string();
-}
-
-// What a study's values mean: the metric's name, or all goals where there are more.
-Json metric_of(const Goals& goals) {
-  if (goals.objectives.size() == 1 && goals.constraints.empty()) return goals.objectives.front().metric;
-  return to_json(goals);
-}
-
-// A resumed study must be about the same model and goal, otherwise its values cannot be compared.
-void bind(search::Study& study, const Job& job) {
-  Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
-  if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
-  for (const auto& [key, value] : goal.items()) {
-    const Json& known = study.user_attributes();
-    if (!known.contains(key)) {
-      study.set_attribute(key, value);
-    } else if (known.at(key) != value) {
-      throw Error("the study in " + job.output_dir.string() + " was made with another " + key + "; use another output_dir");
-    }
-  }
-  study.set_attribute("job", job.words);
-}
-
-// A resumed study may have another tolerance.
-void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
-  study.reconsider([&](const search::Trial& trial) {
-    return trial.violation() <= 0 && is_good_enough(job, measures_of(job.goals, trial), evaluator.reference());
-  });
-}
-
-search::Study study_of(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
-  search::Study study(storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists});
-  bind(study, job);
-  reconsider_candidates(study, job, evaluator);
-  return study;
-}
-
-Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
-                     Deadline::Clock::time_point begin) {
-  try {
-    if (study.best() != nullptr) recall_best(lab, *study.best());
-  } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
-  }
-  return setting.strategy->run({.lab = &lab,
-                                .job = lab.job,
-                                .spaces = setting.spaces,
-                                .space = setting.spaces.each.front(),
-                                .study = study,
-                                .objective = [&lab](search::Job& trial) { return try_point(lab, trial); },
-                                .listener = monitor.listener,
-                                .stop = monitor.stop,
-                                .samples = setting.samples.calibration,
-                                .earlier = setting.earlier,
-                                .begin = begin});
 }
 
 Status status_of(const Job& job, const Summary& summary, const search::RunResult& result) {
@@ -162,7 +91,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
 
   phase = {};
   const auto storage = search::open_storage(storage_url(job));
-  search::Study study = study_of(job, *storage, evaluator);
+  search::Study study = lead_study(job, *storage, evaluator);
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
@@ -172,6 +101,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
       quiet, devices,       racer.get(),     rejection.get()};
   const Finding result = run_strategy(lab, setting, study, monitor, begin);
+  study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : result.reason);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 

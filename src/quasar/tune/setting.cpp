@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "quasar/base/secrets.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/device.hpp"
@@ -75,7 +76,7 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
   if (job.warm_start.empty()) return;
   const Json facts = warm_start_facts(setting);
   tell(log, Level::info,
-       "warm start: " + facts["inside"].dump() + " trials of " + job.warm_start + " teach the sampler, " +
+       "warm start: " + facts["inside"].dump() + " trials of " + without_password(job.warm_start) + " teach the sampler, " +
            facts["outside"].dump() + " lie outside the space");
 }
 

@@ -1,9 +1,11 @@
 #include "quasar/tune/trial.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
+#include "quasar/base/memory_cap.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/load.hpp"
@@ -188,8 +190,15 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const double limit = lab.job.trial_time_limit;
   const Deadline deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
   const CancelScope scope(deadline.token());
+  const MemoryCap cap(lab.job.trial_memory_limit);
   try {
     return run_trial(lab, trial);
+  } catch (const std::bad_alloc&) {
+    const size_t most = lab.job.trial_memory_limit;
+    throw Error(
+        "out of memory" +
+            (most == 0 ? std::string() : ": the trial needs more than trial_memory_limit (" + std::to_string(most) + " bytes)"),
+        Blame::world);
   } catch (const eval::EvaluatorFailed& failed) {
     if (failed.kind.empty()) throw;
     throw search::TrialFailed(failed.what(), {{failed.kind, failed.details}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/past_study.hpp"
 
@@ -39,8 +40,8 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
   const Json metric = past.record.user_attributes.value("metric", Json());
   const std::string& mine = job.goals.objectives.front().metric;
   if (metric.is_string() && metric != mine)
-    throw Error("warm_start: the study in " + job.warm_start + " was about " + metric.dump() + ", but this search is about " +
-                mine);
+    throw Error("warm_start: the study in " + without_password(job.warm_start) + " was about " + metric.dump() +
+                ", but this search is about " + mine);
   std::vector<search::Trial> trials = std::move(past.trials);
   std::erase_if(trials, [&](const auto& trial) {
     return trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != job.goals.objectives.size();

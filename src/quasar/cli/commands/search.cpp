@@ -5,14 +5,15 @@
 #include <iostream>
 
 #include "quasar/base/version.hpp"
-#include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
+#include "quasar/cli/job_arguments.hpp"
+#include "quasar/cli/shift.hpp"
 #include "quasar/cli/signals.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/report/search.hpp"
 #include "quasar/runtime/session.hpp"
-#include "quasar/tune/preset.hpp"
+#include "quasar/search/storage.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -24,14 +25,7 @@ constexpr const char* log_name = "auto_search.log";
 class Search final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("config", config_, "a .yaml or .json file; command-line options win over it");
-    app.add_option("--model", model_, "the float ONNX model");
-    app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help);
-    app.add_option("--eval", evaluation_, "evaluation samples, likewise");
-    app.add_option("--holdout", holdout_, "hold-out samples, likewise");
-    app.add_option("--preset", preset_, "a named search; see `quasar list presets`");
-    app.add_option("--set", settings_, "KEY=VALUE replaces one key, for example n_trials=50 or search_space.exclude='[conv1]'");
-    app.add_option("--output-dir", output_dir_, "where results go (default ./quasar_out)");
+    arguments_.define(app);
     app.add_flag("--resume", resume_, "continue the study in the output folder");
     app.add_flag("--dry-run", dry_run_, "check everything, say what would be done, and stop");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
@@ -39,7 +33,14 @@ class Search final : public Command {
   }
 
   int run() override {
-    const tune::Job job = read_job();
+    const tune::Job job = arguments_.read([&](Json& words) {
+      if (resume_) words["load_study_if_exists"] = true;
+    });
+    if (rank() > 0) {
+      if (dry_run_) return exit_done;
+      require_shared(job);
+      return run_shift(job, {.quiet = true});
+    }
     report::refuse_to_overwrite(job);
     if (dry_run_) {
       std::cout << tune::dry_run(job).dump(2) << "\n";
@@ -66,6 +67,14 @@ class Search final : public Command {
     fs::remove_all(folder, ignored);
   }
 
+  // Of processes that were started together, the first leads and the others work for it.
+  static void require_shared(const tune::Job& job) {
+    if (search::is_shared_storage(job.storage)) return;
+    throw Error("this is process " + std::to_string(rank()) +
+                " of a search that mpirun or srun started several times: they need a storage that all share, "
+                "storage: postgresql://user@host:port/database");
+  }
+
   int search(const tune::Job& job) {
     Console console(quiet_, job.goals.objectives.front().metric);
     std::error_code code;
@@ -82,23 +91,6 @@ class Search final : public Command {
     console.note(report::result_table(job, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
     show(job, summary);
     return exit_code(summary.status);
-  }
-
-  tune::Job read_job() const {
-    Json words = config_.empty() ? Json::object() : tune::read_words(config_);
-    if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
-    if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
-    words = tune::canonical_keys(words);
-    if (!model_.empty()) words["model_input"] = fs::absolute(model_).string();
-    if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_);
-    if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_);
-    if (!holdout_.empty()) words["holdout_data_reader"] = data_argument(holdout_);
-    if (!preset_.empty()) words["preset"] = preset_;
-    if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
-    if (resume_) words["load_study_if_exists"] = true;
-    words = tune::with_preset(words);  // so that --set reaches into what the preset says
-    apply_settings(words, settings_);
-    return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());
   }
 
   static void show(const tune::Job& job, const tune::Summary& summary) {
@@ -133,8 +125,7 @@ class Search final : public Command {
     return exit_done;
   }
 
-  std::string config_, model_, calibration_, evaluation_, holdout_, preset_, output_dir_;
-  std::vector<std::string> settings_;
+  JobArguments arguments_;
   bool resume_ = false, dry_run_ = false, quiet_ = false;
 };
 

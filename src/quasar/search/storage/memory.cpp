@@ -1,4 +1,5 @@
-// Studies that end with the process: for tests, and for those who want no file.
+// Studies that end with the process: for tests, and for those who want no file. Shared, it lets several studies of one process
+// work on one as processes do on a server.
 #include <map>
 #include <mutex>
 #include <set>
@@ -9,8 +10,10 @@
 namespace quasar::search::storage {
 namespace {
 
-class Memory final : public Storage {
+class Memory final : public Storage, public Sharing {
  public:
+  explicit Memory(const Options& options) : shared_(options.flag("shared")) {}
+
   std::vector<StudyRecord> studies() override {
     const std::scoped_lock lock(mutex_);
     std::vector<StudyRecord> out;
@@ -40,31 +43,93 @@ class Memory final : public Storage {
   void start(int64_t study, Trial& trial) override {
     const std::scoped_lock lock(mutex_);
     auto& trials = of(study).trials;
-    trial.number = trial.id = static_cast<int64_t>(trials.size());
+    trial.number = static_cast<int64_t>(trials.size());
+    trial.id = static_cast<int64_t>(places_.size());
+    places_.emplace_back(study, trial.number);
     trials.push_back(trial);
+    ++beats_[trial.id];
   }
 
-  void finish(int64_t study, const Trial& trial) override {
+  void finish(int64_t, const Trial& trial) override {
     const std::scoped_lock lock(mutex_);
-    Trial& mine = of(study).trials.at(static_cast<size_t>(trial.number));
-    if (mine.state != State::running) throw Error("trial " + std::to_string(trial.number) + " is finished already, or waits");
+    Trial& mine = at(trial.id);
+    if (mine.finished()) throw TrialChanged("trial " + std::to_string(trial.number) + " is finished already");
     mine = trial;
   }
 
-  void release(int64_t study, const Trial& trial) override {
-    Trial& mine = change(study, trial, State::running, State::waiting);
-    mine.start.reset();
+  void release(int64_t, const Trial& trial) override {
+    const std::scoped_lock lock(mutex_);
+    change(trial, State::running, State::waiting).start.reset();
   }
 
-  void resume(int64_t study, const Trial& trial) override {
-    Trial& mine = change(study, trial, State::waiting, State::running);
-    mine.start = trial.start;
+  void resume(int64_t, const Trial& trial) override {
+    const std::scoped_lock lock(mutex_);
+    change(trial, State::waiting, State::running) = trial;
+    ++beats_[trial.id];
   }
 
   std::unique_ptr<Hold> hold(const StudyRecord& study) override {
     const std::scoped_lock lock(mutex_);
     if (!held_->insert(study.id)) throw Error("the study '" + study.name + "' is in use by this process already");
     return std::make_unique<Held>(held_, study.id);
+  }
+
+  Sharing* sharing() override { return shared_ ? this : nullptr; }
+
+  std::unique_ptr<Turn> turn(int64_t) override { return std::make_unique<MyTurn>(turns_); }
+
+  News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
+    const std::scoped_lock lock(mutex_);
+    News out;
+    for (const Trial& trial : of(study).trials) {
+      const auto before = known.find(trial.id);
+      if (before == known.end() ? trial.id > after : before->second != trial.state) {
+        out.trials.push_back(trial);
+      } else if (before != known.end() && trial.state == State::running && trial.user_attributes.contains(attribute::plan_hash)) {
+        out.plan_hashes[trial.id] = trial.user_attributes[attribute::plan_hash].get<std::string>();
+      }
+    }
+    return out;
+  }
+
+  void note(const Trial& trial, const std::string& key, const Json& value) override {
+    const std::scoped_lock lock(mutex_);
+    at(trial.id).user_attributes[key] = value;
+  }
+
+  Json attribute(int64_t study, const std::string& key) override {
+    const std::scoped_lock lock(mutex_);
+    return of(study).record.user_attributes.value(key, Json());
+  }
+
+  void beat(std::span<const int64_t> trials) override {
+    const std::scoped_lock lock(mutex_);
+    for (const int64_t id : trials) ++beats_[id];
+  }
+
+  std::map<int64_t, std::string> beats(int64_t study) override {
+    const std::scoped_lock lock(mutex_);
+    std::map<int64_t, std::string> out;
+    for (const Trial& trial : of(study).trials) {
+      if (trial.state == State::running) out[trial.id] = std::to_string(beats_[trial.id]);
+    }
+    return out;
+  }
+
+  bool bury(int64_t id, const std::string& heartbeat, int64_t max_retry) override {
+    const std::scoped_lock lock(mutex_);
+    Trial& trial = at(id);
+    if (trial.state != State::running || std::to_string(beats_[id]) != heartbeat) return false;
+    const int64_t deaths = trial.system_attributes.value(retries_attribute, int64_t{0}) + 1;
+    trial.system_attributes[retries_attribute] = deaths;
+    trial.state = deaths <= max_retry ? State::waiting : State::failed;
+    if (trial.state == State::failed) {
+      trial.user_attributes[attribute::error] = dead_worker(deaths);
+      trial.complete = now();
+    } else {
+      trial.start.reset();
+    }
+    return true;
   }
 
  private:
@@ -94,10 +159,18 @@ class Memory final : public Storage {
     int64_t study_;
   };
 
-  Trial& change(int64_t study, const Trial& trial, State from, State to) {
-    const std::scoped_lock lock(mutex_);
-    Trial& mine = of(study).trials.at(static_cast<size_t>(trial.number));
-    if (mine.state != from) throw Error("trial " + std::to_string(trial.number) + " has another state");
+  // Nothing is lost in memory, so that commit() has nothing to do.
+  struct MyTurn final : Turn {
+    explicit MyTurn(std::mutex& turns) : lock_(turns) {}
+    void commit() override {}
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  Trial& change(const Trial& trial, State from, State to) {
+    Trial& mine = at(trial.id);
+    if (mine.state != from) throw TrialChanged("trial " + std::to_string(trial.number) + " has another state");
     mine.state = to;
     return mine;
   }
@@ -108,16 +181,25 @@ class Memory final : public Storage {
   };
 
   Kept& of(int64_t study) { return kept_.at(static_cast<size_t>(study)); }
+  Trial& at(int64_t id) {
+    const auto& [study, number] = places_.at(static_cast<size_t>(id));
+    return of(study).trials.at(static_cast<size_t>(number));
+  }
 
-  std::mutex mutex_;
+  bool shared_;
+  std::mutex mutex_, turns_;
   std::vector<Kept> kept_;
+  std::vector<std::pair<int64_t, int64_t>> places_;  // id -> study and number
+  std::map<int64_t, int64_t> beats_;                 // id -> how often
   std::shared_ptr<HeldStudies> held_ = std::make_shared<HeldStudies>();
 };
 
 }  // namespace
 
 Entry<Storage> memory() {
-  return {.help = "In memory only; lost at the end.", .make = make_as<Memory, Storage>};
+  return {.help = "In memory only; lost at the end.",
+          .make = make_as<Memory, Storage>,
+          .options = {{.name = "shared", .fallback = false, .help = "several studies of this process may have one"}}};
 }
 
 }  // namespace quasar::search::storage

@@ -1,0 +1,96 @@
+// How the throughput of a shared search grows with the number of its workers: a synthetic objective that sleeps, so that a
+// hundred workers fit on one machine, on a PostgreSQL server of its own.
+//
+// usage: bench_workers [SECONDS_PER_TRIAL] [SECONDS_PER_POINT] [SAMPLER] [WORKERS...]
+// Prints one row per number of workers: trials per second, the share of the ideal (workers / seconds per trial), what one trial
+// costs beyond its own time, and how long a turn waits.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/search/run.hpp"
+#include "servers/postgresql.hpp"
+
+using namespace quasar;
+
+namespace {
+
+search::Space space() {
+  Json params{{"only_if", "a"}};
+  for (int i = 0; i < 9; ++i) params["x" + std::to_string(i)] = {{"type", "float"}, {"low", -5.0}, {"high", 5.0}};
+  return search::Space::parse({{"a", {1}}, {"p", params}});
+}
+
+// A worker's life: trials until the time is over.
+void work(const std::string& url, const std::string& name, double trial_s, double life_s, const std::string& sampler,
+          bool worker) {
+  const auto storage = search::open_storage(url);
+  search::Study study(*storage, {.name = name, .resume = true, .worker = worker});
+  const auto conditions = search::stop_conditions({{"time_limit", life_s}});
+  const auto made = search::samplers::table().make(sampler);
+  search::run({.seed = static_cast<uint64_t>(getpid())}, study, space(), *made, conditions,
+              [&](search::Job& job) -> search::Outcome {
+                if (const auto other = job.claim(std::to_string(job.seed()))) return {.duplicate_of = other};
+                std::this_thread::sleep_for(std::chrono::duration<double>(trial_s));
+                double sum = 0;
+                for (const auto& [key, value] : job.point().values()) sum += key == "a" ? 0 : std::pow(value.get<double>(), 2);
+                return {.values = {sum}, .user_attributes = {{"config", {{"activation", "UInt8Spec"}, {"weight", "Int8Spec"}}}}};
+              });
+}
+
+void measure(servers::Postgresql& server, int workers, double trial_s, double life_s, const std::string& sampler) {
+  const std::string name = std::to_string(workers) + " workers";
+  const auto storage = search::open_storage(server.url());
+  { const search::Study made(*storage, {.name = name}); }
+  const Stopwatch watch;
+  std::vector<pid_t> children;
+  for (int i = 0; i < workers; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        work(server.url(), name, trial_s, life_s, sampler, i > 0);
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "worker %d: %s\n", i, e.what());
+        _exit(1);
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  size_t finished = 0;
+  for (const auto& record : storage->studies()) {
+    if (record.name != name) continue;
+    for (const auto& trial : storage->trials(record.id)) finished += trial.finished();
+  }
+  const double rate = static_cast<double>(finished) / life_s, ideal = workers / trial_s;
+  std::printf("| %d | %zu | %.1f | %.0f %% | %.1f |\n", workers, finished, rate, 100 * rate / ideal,
+              1000 * (workers / rate - trial_s));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double trial_s = argc > 1 ? std::atof(argv[1]) : 1, life_s = argc > 2 ? std::atof(argv[2]) : 15;
+  const std::string sampler = argc > 3 ? argv[3] : "random";
+  std::vector<int> counts;
+  for (int i = 4; i < argc; ++i) counts.push_back(std::atoi(argv[i]));
+  if (counts.empty()) counts = {1, 2, 5, 10, 20, 50, 100};
+  const auto server = servers::Postgresql::start();
+  if (!server) {
+    std::fprintf(stderr, "bench_workers: no PostgreSQL server can be started here (Debian's package postgresql)\n");
+    return 77;
+  }
+  std::printf(
+      "| workers | trials in %.0f s | trials/s | of the ideal | ms beyond its own, per trial |\n| --- | --- | --- | --- | --- "
+      "|\n",
+      life_s);
+  for (const int workers : counts) measure(*server, workers, trial_s, life_s, sampler);
+  return 0;
+}

@@ -1,0 +1,42 @@
+#include <CLI/CLI.hpp>
+
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/job_arguments.hpp"
+#include "quasar/cli/shift.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+
+class Worker final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    arguments_.define(app);
+    app.add_option("--storage", storage_, "postgresql://user@host:port/database, as the search has it");
+    app.add_option("--study", study_, "name of the search's study (default AutoSearch)");
+    app.add_option("--wait", patience_, "seconds to wait for the search to begin (default 600)");
+    app.add_flag("--quiet", quiet_, "only warnings and the result");
+    app.footer("Example: quasar worker --storage postgresql://me@server/quasar --study NAME search.yaml");
+  }
+
+  int run() override {
+    tune::Job job = arguments_.read([&](Json& words) {
+      if (!storage_.empty()) words["study_storage_db"] = storage_;
+      if (!study_.empty()) words["study_name"] = study_;
+    });
+    return run_shift(std::move(job), {.patience = patience_, .quiet = quiet_, .keeps_files = arguments_.has_output_dir()});
+  }
+
+ private:
+  JobArguments arguments_;
+  std::string storage_, study_;
+  double patience_ = 600;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+Entry<Command> worker() {
+  return {"Runs trials of a search that another process leads, through a shared storage.", make_as<Worker, Command>};
+}
+
+}  // namespace quasar::cli::commands

@@ -1,0 +1,40 @@
+#include "quasar/cli/job_arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "quasar/cli/arguments.hpp"
+#include "quasar/tune/preset.hpp"
+
+namespace quasar::cli {
+namespace fs = std::filesystem;
+
+void JobArguments::define(CLI::App& app) {
+  app.add_option("config", config_, "a .yaml or .json file; command-line options win over it");
+  app.add_option("--model", model_, "the float ONNX model");
+  app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help);
+  app.add_option("--eval", evaluation_, "evaluation samples, likewise");
+  app.add_option("--holdout", holdout_, "hold-out samples, likewise");
+  app.add_option("--preset", preset_, "a named search; see `quasar list presets`");
+  app.add_option("--set", settings_, "KEY=VALUE replaces one key, for example n_trials=50 or search_space.exclude='[conv1]'");
+  app.add_option("--output-dir", output_dir_, "where results go (default ./quasar_out)");
+}
+
+tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
+  Json words = config_.empty() ? Json::object() : tune::read_words(config_);
+  if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
+  if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
+  words = tune::canonical_keys(words);
+  if (!model_.empty()) words["model_input"] = fs::absolute(model_).string();
+  if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_);
+  if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_);
+  if (!holdout_.empty()) words["holdout_data_reader"] = data_argument(holdout_);
+  if (!preset_.empty()) words["preset"] = preset_;
+  if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
+  amend(words);
+  words = tune::with_preset(words);  // so that --set reaches into what the preset says
+  apply_settings(words, settings_);
+  return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());
+}
+
+}  // namespace quasar::cli

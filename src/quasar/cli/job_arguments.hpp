@@ -1,0 +1,31 @@
+// The arguments that say what a search is about, for all commands that take part in one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quasar/tune/job.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace quasar::cli {
+
+class JobArguments {
+ public:
+  // CONFIG, --model, --calib, --eval, --holdout, --preset, --set, --output-dir.
+  void define(CLI::App& app);
+
+  // The job that they say; `amend` puts in what else the command line says, before --set is applied. Throws Error.
+  tune::Job read(const std::function<void(Json&)>& amend) const;
+
+  bool has_output_dir() const { return !output_dir_.empty(); }
+
+ private:
+  std::string config_, model_, calibration_, evaluation_, holdout_, preset_, output_dir_;
+  std::vector<std::string> settings_;
+};
+
+}  // namespace quasar::cli

@@ -1,0 +1,53 @@
+#include "quasar/cli/shift.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/base/version.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/console.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/tune/worker.hpp"
+
+namespace quasar::cli {
+namespace fs = std::filesystem;
+
+int run_shift(tune::Job job, const ShiftOptions& options) {
+  catch_signals();
+  Console console(options.quiet, job.goals.objectives.front().metric);
+  std::optional<TemporaryFolder> scratch;
+  if (options.keeps_files) {
+    fs::create_directories(job.output_dir);
+    console.log_to(job.output_dir / "worker.log");
+  } else {
+    scratch.emplace();
+    if (job.keep_models != "best")
+      console.log()(Level::warning, "this worker keeps no models: keep_models needs --output-dir here");
+    job.keep_models = "best";
+    job.output_dir = scratch->path();
+    if (job.words.value("temp_dir", std::string()).empty()) job.temp_dir = scratch->path() / "tmp";
+  }
+  console.note("worker started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + process_name() +
+               "; study " + job.study_name + " in " + without_password(job.storage));
+  const tune::Shift shift =
+      tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()}, options.patience);
+  console.close_progress();
+  std::cout << shift.executed << " trials executed here (" << shift.failed << " failed), " << shift.duplicates << " duplicates, "
+            << shift.seconds << " s; " << shift.reason << "\n";
+  return shift.interrupted ? exit_interrupted : exit_done;
+}
+
+int64_t rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* text = std::getenv(name)) return std::strtoll(text, nullptr, 10);
+  }
+  return 0;
+}
+
+}  // namespace quasar::cli

@@ -1,0 +1,20 @@
+// What a process does that works for a search which another one leads.
+#pragma once
+
+#include "quasar/tune/job.hpp"
+
+namespace quasar::cli {
+
+struct ShiftOptions {
+  double patience = 600;     // seconds to wait for the search to begin
+  bool quiet = false;        // only warnings and the result
+  bool keeps_files = false;  // the job's output_dir is this worker's: a log, and the models that keep_models asks for
+};
+
+// Runs trials to the end of the search. -> exit code.
+int run_shift(tune::Job job, const ShiftOptions& options);
+
+// Which process this is of those that mpirun or srun started together (Open MPI, PMIx, Slurm); 0: the first, or the only one.
+int64_t rank();
+
+}  // namespace quasar::cli

@@ -1,0 +1,215 @@
+#include "quasar/search/loop.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace quasar::search {
+
+Loop::Loop(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
+           const Objective& objective)
+    : options_(options),
+      study_(study),
+      space_(space),
+      conditions_(conditions),
+      objective_(objective),
+      stop_(options.stop, deadline_of(conditions, begin_)),
+      claims_(study.trials()),
+      proposals_(options, study, space, sampler),
+      tracker_(study.trials(), options.stage, study.directions().front()) {
+  sampler.check(space);
+  check_objectives(sampler, study_.directions());
+  study_.check(space);
+  for (const auto& condition : conditions_) {
+    if (const auto limit = condition->limit()) total_ = std::min(*limit, total_.value_or(*limit));
+  }
+  if (const auto size = space.valid()) total_ = std::min(*size, total_.value_or(*size));
+}
+
+RunResult Loop::run() {
+  if (study_.is_shared()) pulse_.emplace(study_, [this](const std::string& why) { end_by_leader(why); });
+  if (options_.n_jobs <= 1) {
+    work();
+  } else {
+    std::vector<std::jthread> workers;
+    for (size_t i = 0; i < options_.n_jobs; ++i) workers.emplace_back([this] { work(); });
+  }
+  if (failure_) std::rethrow_exception(failure_);
+  give_up_waiting();
+  pulse_.reset();
+  return result();
+}
+
+std::optional<Deadline::Clock::time_point> Loop::deadline_of(const StopConditions& conditions,
+                                                             Deadline::Clock::time_point begin) {
+  std::optional<Deadline::Clock::time_point> earliest;
+  for (const auto& condition : conditions) {
+    if (const auto seconds = condition->deadline()) {
+      const auto moment = Deadline::after(*seconds, begin);
+      earliest = std::min(moment, earliest.value_or(moment));
+    }
+  }
+  return earliest;
+}
+
+double Loop::seconds() const {
+  return std::chrono::duration<double>(Deadline::Clock::now() - begin_).count();
+}
+
+void Loop::work() {
+  try {
+    while (auto job = ask()) tell(attempt(*job));
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    stop_.stop();
+    changed_.notify_all();
+  }
+}
+
+std::unique_ptr<Loop::MyJob> Loop::ask() {
+  std::unique_lock lock(mutex_);
+  while (!stop_.token().stop_requested() && !end_) {
+    const uint64_t before = version_;
+    if (auto job = take_turn()) return job;
+    if (end_) break;
+    if (study_.is_shared()) {  // others change the study too, and nobody but the storage tells
+      const std::chrono::duration<double> pause(std::clamp(study_.pulse().interval / 10, 0.02, 1.0));
+      while (version_ == before && !stop_.token().stop_requested() && !end_) {
+        changed_.wait_for(lock, pause);
+        hear_from_others();
+      }
+    } else {
+      changed_.wait(lock);  // enough is running, unless some of it turns out to be duplicates
+    }
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Loop::MyJob> Loop::take_turn() {
+  hear_from_others();  // the most of it before anybody has to wait
+  std::optional<int64_t> begun;
+  try {
+    const auto turn = study_.turn();
+    refresh();
+    begun = decide();
+    if (turn) turn->commit();
+  } catch (const ConnectionLost&) {  // turn() waits until the storage is back
+    if (begun) study_.undo(*begun);
+    proposals_.give_back();
+    end_.reset();
+    ++version_;
+    return nullptr;
+  }
+  settle_others();
+  if (!begun) return nullptr;
+  tracker_.start();
+  const Trial& trial = study_.at(*begun);
+  if (pulse_) pulse_->begin(trial.id);
+  hear(Event::Kind::started, trial);
+  return std::make_unique<MyJob>(*this, trial);
+}
+
+std::optional<int64_t> Loop::decide() {
+  const Progress now = tracker_.progress(seconds());
+  Progress settled = now;
+  settled.counts.running = 0;
+  if (const auto reason = met(settled)) {
+    end(RunResult::End::condition, *reason);
+    return std::nullopt;
+  }
+  // What another process left was counted when it began.
+  if (study_.is_shared()) {
+    if (const auto number = proposals_.again()) return study_.resume(*number).number;
+  }
+  if (met(now)) return std::nullopt;
+  return start();
+}
+
+std::optional<int64_t> Loop::start() {
+  if (const auto number = proposals_.again()) return study_.resume(*number).number;
+  const auto point = proposals_.next();
+  if (!point) {
+    // What runs elsewhere may still come back to be run here.
+    if (!study_.is_shared() || tracker_.counts().running == 0)
+      end(RunResult::End::exhausted, "every point of the search space was tried");
+    return std::nullopt;
+  }
+  Json attributes = Json::object();
+  if (!options_.stage.empty()) attributes[attribute::stage] = options_.stage;
+  return study_.start(space_, *point, attributes).number;
+}
+
+void Loop::end(RunResult::End how, const std::string& why) {
+  end_ = {how, why};
+  changed_.notify_all();
+}
+
+void Loop::end_by_leader(const std::string& why) {
+  const std::scoped_lock lock(mutex_);
+  end(RunResult::End::condition, "the search has ended: " + why);
+  stop_.stop();
+}
+
+std::optional<int64_t> Loop::claim(const std::string& hash, int64_t number) {
+  const std::scoped_lock lock(mutex_);
+  for (;;) {
+    try {
+      hear_from_others();
+      const auto turn = study_.turn();
+      refresh();
+      const auto owner = claims_.claim(hash, number);
+      if (!owner) study_.note_claim(number, hash);
+      if (turn) turn->commit();
+      settle_others();
+      return owner;
+    } catch (const ConnectionLost&) {
+      claims_.give_up(number);
+    }
+  }
+}
+
+void Loop::refresh() {
+  for (const Change& change : study_.refresh()) {
+    const Trial& trial = study_.at(change.number);
+    tracker_.see(change.before, trial);
+    claims_.learn(trial);
+    if (trial.finished()) ended_elsewhere_.push_back(trial.number);
+    ++version_;
+  }
+}
+
+void Loop::hear_from_others() {
+  if (!study_.is_shared()) return;
+  try {
+    refresh();
+  } catch (const ConnectionLost&) {  // the next turn waits for it
+  }
+  settle_others();
+}
+
+void Loop::settle_others() {
+  for (const int64_t number : std::exchange(ended_elsewhere_, {})) {
+    const Trial original = study_.at(number);
+    hear(Event::Kind::finished, original, true);
+    settle_duplicates(original);
+  }
+}
+
+void Loop::give_up_waiting() {
+  const std::scoped_lock lock(mutex_);
+  for (auto& [number, duplicates] : std::exchange(waiting_, {})) {
+    for (Trial& duplicate : duplicates) {
+      duplicate.state = State::waiting;
+      settle(std::move(duplicate));
+    }
+  }
+}
+
+std::optional<std::string> Loop::met(const Progress& progress) const {
+  for (const auto& condition : conditions_) {
+    if (auto reason = condition->met(progress)) return reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace quasar::search

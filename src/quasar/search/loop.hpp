@@ -1,0 +1,105 @@
+// The loop of run(): who asks, who tries, who tells, with one thread or several, alone or among other processes.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "quasar/base/deadline.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/search/claims.hpp"
+#include "quasar/search/proposals.hpp"
+#include "quasar/search/pulse.hpp"
+#include "quasar/search/run.hpp"
+#include "quasar/search/tracker.hpp"
+
+namespace quasar::search {
+
+class Loop {
+ public:
+  // As run(); all of it outlives the loop.
+  Loop(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
+       const Objective& objective);
+
+  RunResult run();
+
+ private:
+  // One trial in the hands of its objective.
+  class MyJob final : public Job {
+   public:
+    MyJob(Loop& loop, Trial trial) : loop_(loop), trial_(std::move(trial)) {}
+    const Point& point() const override { return trial_.point; }
+    int64_t number() const override { return trial_.number; }
+    uint64_t seed() const override { return seed_of(loop_.options_.seed, static_cast<uint64_t>(trial_.number)); }
+    std::stop_token stop() const override { return loop_.stop_.token(); }
+
+    std::optional<int64_t> claim(const std::string& hash) override {
+      trial_.user_attributes[attribute::plan_hash] = hash;
+      return loop_.claim(hash, trial_.number);
+    }
+    void report(int64_t step, double value) override { trial_.intermediate[step] = value; }
+
+    const Trial& trial() const { return trial_; }
+
+   private:
+    Loop& loop_;
+    Trial trial_;
+  };
+
+  static std::optional<Deadline::Clock::time_point> deadline_of(const StopConditions& conditions,
+                                                                Deadline::Clock::time_point begin);
+  double seconds() const;
+  void work();
+  std::unique_ptr<MyJob> ask();
+  // The next trial; nullptr: the run has ended, or enough is running. In a shared study nobody else decides meanwhile.
+  std::unique_ptr<MyJob> take_turn();
+  // Number of the trial that runs from now on.
+  std::optional<int64_t> decide();
+  std::optional<int64_t> start();
+  void end(RunResult::End how, const std::string& why);
+  void end_by_leader(const std::string& why);
+  std::optional<int64_t> claim(const std::string& hash, int64_t number);
+  // What other processes did, taken into the books; their listeners and duplicates come afterwards, outside of any turn.
+  void refresh();
+  void hear_from_others();
+  void settle_others();
+  // Duplicates of what another process has not finished: they wait in the study for whoever continues it.
+  void give_up_waiting();
+  std::optional<std::string> met(const Progress& progress) const;
+  // The trial's end; without the lock, this is where the time goes.
+  Trial attempt(MyJob& job);
+  Trial finished(const MyJob& job, const Outcome& outcome) const;
+  // Records the trial, or keeps a duplicate until the trial that it repeats has ended.
+  void tell(Trial trial);
+  void settle(Trial trial);
+  void settle_duplicates(const Trial& original);
+  // The result of the original under the duplicate's own number, point and stage.
+  static Trial copied(Trial duplicate, const Trial& original);
+  void hear(Event::Kind kind, const Trial& trial, bool elsewhere = false);
+  RunResult result() const;
+
+  const RunOptions& options_;
+  Study& study_;
+  const Space& space_;
+  const StopConditions& conditions_;
+  const Objective& objective_;
+  const Deadline::Clock::time_point begin_ = options_.begin;
+  Deadline stop_;
+
+  std::mutex mutex_;  // guards everything below but the pulse, the study and the sampler
+  Claims claims_;
+  Proposals proposals_;
+  Tracker tracker_;
+  std::map<int64_t, std::vector<Trial>> waiting_;  // duplicates of trials that are still running
+  std::optional<std::pair<RunResult::End, std::string>> end_;
+  std::optional<uint64_t> total_;
+  std::exception_ptr failure_;
+  bool cut_ = false;                      // some trial was interrupted
+  std::vector<int64_t> ended_elsewhere_;  // trials of other processes, not yet heard of
+  uint64_t version_ = 0;                  // counts changes that a decision may depend on
+  std::condition_variable changed_;       // a trial ended, or the run
+  std::optional<Pulse> pulse_;            // of a shared study; the last member: it ends first
+};
+
+}  // namespace quasar::search

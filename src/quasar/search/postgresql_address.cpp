@@ -1,0 +1,62 @@
+#include "quasar/search/postgresql_address.hpp"
+
+#include <libpq-fe.h>
+
+#include <map>
+#include <memory>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/base/secrets.hpp"
+
+namespace quasar::search {
+namespace {
+
+std::map<std::string, std::string> parsed(const std::string& url) {
+  char* why = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), &why), &PQconninfoFree);
+  const std::unique_ptr<char, decltype(&PQfreemem)> message(why, &PQfreemem);
+  if (!options) {
+    // libpq's message may quote what it did not understand, the password too.
+    throw Error(
+        "the study storage '" + without_password(url) +
+        "' is no address that PostgreSQL understands; write postgresql://user@host:port/database (characters such as @ : / "
+        "in a password as %40 %3A %2F)");
+  }
+  std::map<std::string, std::string> out;
+  for (const auto* option = options.get(); option->keyword != nullptr; ++option) {
+    if (option->val != nullptr) out[option->keyword] = option->val;
+  }
+  return out;
+}
+
+std::string quoted(const std::string& value) {
+  std::string out = "'";
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+PostgresqlAddress postgresql_address(const std::string& url) {
+  auto options = parsed(url);
+  PostgresqlAddress out;
+  const auto part = [&](const char* key) { return options.contains(key) ? options.at(key) : std::string(); };
+  out.shown = "postgresql://" + part("host") + (part("port").empty() ? "" : ":" + part("port")) + "/" + part("dbname");
+  options["application_name"] = process_name();
+  // A host that is gone is noticed within a minute, on both sides, instead of within hours.
+  for (const auto& [key, value] : std::map<std::string, std::string>{{"connect_timeout", "10"},
+                                                                     {"keepalives_idle", "20"},
+                                                                     {"keepalives_interval", "5"},
+                                                                     {"keepalives_count", "4"},
+                                                                     {"tcp_user_timeout", "40000"}}) {
+    options.emplace(key, value);
+  }
+  for (const auto& [key, value] : options) out.connection += (out.connection.empty() ? "" : " ") + key + "=" + quoted(value);
+  return out;
+}
+
+}  // namespace quasar::search

@@ -1,0 +1,17 @@
+// Where a PostgreSQL server is, as users write it, and as libpq and messages need it.
+#pragma once
+
+#include <string>
+
+namespace quasar::search {
+
+struct PostgresqlAddress {
+  std::string connection;  // libpq's "key='value' …", with what makes dead connections known within a minute
+  std::string shown;       // "postgresql://host:port/database", without user and password
+};
+
+// From "postgresql://user:password@host:port/database?option=value". What is left out comes from libpq's own places: PGHOST,
+// PGPASSWORD, ~/.pgpass, a service file. Throws Error that does not repeat the password.
+PostgresqlAddress postgresql_address(const std::string& url);
+
+}  // namespace quasar::search

@@ -1,0 +1,63 @@
+#include "quasar/search/pulse.hpp"
+
+#include <vector>
+
+namespace quasar::search {
+
+Pulse::Pulse(const Study& study, std::function<void(const std::string&)> on_end)
+    : study_(study), on_end_(std::move(on_end)), thread_([this](const std::stop_token& stop) { live(stop); }) {}
+
+Pulse::~Pulse() = default;
+
+void Pulse::begin(int64_t id) {
+  const std::scoped_lock lock(guard_);
+  mine_.insert(id);
+}
+
+void Pulse::end(int64_t id) {
+  const std::scoped_lock lock(guard_);
+  mine_.erase(id);
+}
+
+void Pulse::live(const std::stop_token& stop) {
+  const auto interval = std::chrono::duration<double>(study_.pulse().interval);
+  while (!stop.stop_requested()) {
+    try {
+      beat();
+      look_for_the_dead();
+      const auto reason = study_.ended();
+      if (reason && !told_) on_end_(*reason);
+      told_ = told_ || reason;
+    } catch (const Error&) {  // the storage is gone: trials go on, and whoever needs it waits for it
+      seen_.clear();          // nobody could beat meanwhile
+    }
+    std::unique_lock lock(guard_);
+    wake_.wait_for(lock, stop, interval, [] { return false; });
+  }
+}
+
+void Pulse::beat() {
+  std::vector<int64_t> mine;
+  {
+    const std::scoped_lock lock(guard_);
+    mine.assign(mine_.begin(), mine_.end());
+  }
+  if (!mine.empty()) study_.sharing()->beat(mine);
+}
+
+void Pulse::look_for_the_dead() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto grace = std::chrono::duration<double>(study_.pulse().grace);
+  const auto beats = study_.sharing()->beats(study_.id());
+  std::erase_if(seen_, [&](const auto& entry) { return !beats.contains(entry.first); });
+  for (const auto& [id, beat] : beats) {
+    Seen& seen = seen_[id];
+    if (seen.beat != beat) {
+      seen = {beat, now};
+    } else if (now - seen.since > grace && study_.sharing()->bury(id, beat, study_.pulse().max_retry)) {
+      seen_.erase(id);
+    }
+  }
+}
+
+}  // namespace quasar::search

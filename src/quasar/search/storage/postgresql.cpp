@@ -1,0 +1,257 @@
+// Studies in a PostgreSQL database, in Optuna's relational schema: many processes on many machines work on one study.
+//
+// A turn is a transaction that locks the study's row, as Optuna does when it numbers a trial. The leader of a search holds an
+// advisory lock, which ends with its connection. Heartbeats go over a connection of their own, so that they never wait for turns.
+#include <soci/postgresql/soci-postgresql.h>
+
+#include "quasar/search/optuna_format.hpp"
+#include "quasar/search/optuna_schema.hpp"
+#include "quasar/search/postgresql_session.hpp"
+#include "quasar/search/relational.hpp"
+
+namespace quasar::search::storage {
+namespace {
+
+constexpr int lock_class = 0x51534152;  // of advisory locks: ours
+constexpr int schema_lock = 0;          // studies' numbers begin at 1
+constexpr const char* beats_once =
+    "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (:i, CURRENT_TIMESTAMP) "
+    "ON CONFLICT (trial_id) DO UPDATE SET heartbeat = CURRENT_TIMESTAMP";
+
+class Postgresql final : public Relational, public Sharing {
+ public:
+  explicit Postgresql(const Options& options)
+      : address_(postgresql_address(options.text("url"))), patience_(options.real("timeout")) {
+    try {
+      connect(sql_, address_);
+      fill();
+      check_version(address_.shown);
+    } catch (const soci::soci_error& error) {
+      refuse(error, address_);
+    }
+  }
+
+  Sharing* sharing() override { return this; }
+
+  std::unique_ptr<Hold> hold(const StudyRecord& study) override {
+    guarded([&] { take_hold(study.id, study.name); });
+    return std::make_unique<Held>(*this, study.id);
+  }
+
+  std::unique_ptr<Turn> turn(int64_t study) override {
+    auto taken = std::make_unique<MyTurn>(*this);
+    guarded([&] {
+      sql_ << "BEGIN";
+      try {
+        lock_study(study);
+      } catch (const soci::soci_error&) {
+        undo();
+        throw;
+      }
+    });
+    taken->begin();
+    return taken;
+  }
+
+  News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
+    return guarded([&] {
+      Transaction snapshot(*this, begin_reading());
+      return optuna::read_news(sql_, study, after, known);
+    });
+  }
+
+  void note(const Trial& trial, const std::string& key, const Json& value) override {
+    guarded([&] { optuna::write_attribute(sql_, "trial_user", trial.id, key, optuna::text_of(value)); });
+  }
+
+  Json attribute(int64_t study, const std::string& key) override {
+    const auto text = beside([&](soci::session& sql) { return optuna::read_attribute(sql, "study_user", study, key); });
+    return text ? parse_json(*text, "study database") : Json();
+  }
+
+  void beat(std::span<const int64_t> trials) override {
+    beside([&](soci::session& sql) {
+      for (const int64_t& trial : trials) sql << beats_once, soci::use(trial);
+    });
+  }
+
+  std::map<int64_t, std::string> beats(int64_t study) override {
+    return beside([&](soci::session& sql) {
+      std::map<int64_t, std::string> out;
+      int64_t id = 0;
+      std::string text;
+      soci::statement statement = (sql.prepare << "SELECT h.trial_id, h.heartbeat FROM trial_heartbeats h JOIN trials t "
+                                                  "ON t.trial_id = h.trial_id WHERE t.study_id = :s AND t.state = 'RUNNING'",
+                                   soci::use(study), soci::into(id), soci::into(text));
+      statement.execute();
+      while (statement.fetch()) out[id] = text;
+      return out;
+    });
+  }
+
+  bool bury(int64_t trial, const std::string& heartbeat, int64_t max_retry) override {
+    return beside([&](soci::session& sql) {
+      soci::transaction transaction(sql);
+      int64_t id = -1;
+      sql << "SELECT t.trial_id FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id WHERE t.trial_id = :i AND "
+             "t.state = 'RUNNING' AND h.heartbeat = :b FOR UPDATE",
+          soci::use(trial), soci::use(heartbeat), soci::into(id);
+      if (id != trial) return false;
+      const auto before = optuna::read_attribute(sql, "trial_system", trial, retries_attribute);
+      const int64_t deaths = before ? parse_json(*before, "study database").get<int64_t>() + 1 : 1;
+      optuna::write_attribute(sql, "trial_system", trial, retries_attribute, std::to_string(deaths));
+      if (deaths <= max_retry) {
+        sql << "UPDATE trials SET state = 'WAITING', datetime_start = NULL WHERE trial_id = :i", soci::use(trial);
+      } else {
+        const std::string end = optuna::text_of(now());
+        const std::string why = optuna::text_of(Json(dead_worker(deaths)));
+        sql << "UPDATE trials SET state = 'FAIL', datetime_complete = :e WHERE trial_id = :i", soci::use(end), soci::use(trial);
+        optuna::write_attribute(sql, "trial_user", trial, attribute::error, why);
+      }
+      transaction.commit();
+      return true;
+    });
+  }
+
+ protected:
+  const char* begin_reading() const override { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"; }
+  std::string where() const override { return address_.shown; }
+
+  void lock_study(int64_t study) override {
+    int64_t locked = 0;
+    sql_ << "SELECT study_id FROM studies WHERE study_id = :s FOR UPDATE", soci::use(study), soci::into(locked);
+  }
+
+  void started(int64_t trial) override { sql_ << beats_once, soci::use(trial); }
+
+  // A lost connection is waited for, unless a turn was lost with it.
+  void recover(const soci::soci_error& error) override {
+    if (!is_broken(sql_)) throw Error("study database " + where() + ": " + plain(error), Blame::world);
+    if (in_turn_) throw ConnectionLost("the connection to " + where() + " was lost");
+    reconnect(sql_, address_, patience_, plain(error));
+    for (const auto& [study, name] : held_) take_hold(study, name);
+  }
+
+ private:
+  struct Held final : Hold {
+    Held(Postgresql& owner, int64_t study) : owner_(owner), study_(study) {}
+    ~Held() override { owner_.let_go(study_); }
+
+   private:
+    Postgresql& owner_;
+    int64_t study_;
+  };
+
+  // Holds the connection, too, so that nothing of another thread gets into its transaction.
+  class MyTurn final : public Turn {
+   public:
+    explicit MyTurn(Postgresql& owner) : owner_(owner), lock_(owner.mutex_) {}
+    ~MyTurn() override {
+      if (!open_) return;
+      owner_.in_turn_ = false;
+      owner_.undo();
+    }
+    void begin() { open_ = owner_.in_turn_ = true; }
+    void commit() override {
+      owner_.guarded([&] { owner_.sql_ << "COMMIT"; });
+      open_ = owner_.in_turn_ = false;
+    }
+
+   private:
+    Postgresql& owner_;
+    std::unique_lock<std::recursive_mutex> lock_;
+    bool open_ = false;
+  };
+
+  void undo() {
+    try {
+      sql_ << "ROLLBACK";
+    } catch (const soci::soci_error&) {  // the connection is gone, and the transaction with it
+    }
+  }
+
+  void fill() {
+    Transaction transaction(*this, "BEGIN");
+    const int kind = lock_class;
+    const int what = schema_lock;
+    sql_ << "SELECT pg_advisory_xact_lock(:c, :w)", soci::use(kind), soci::use(what);  // one process makes the tables
+    int tables = 0;
+    int versions = 0;
+    sql_ << "SELECT COUNT(*), COALESCE(SUM(CASE WHEN tablename IN ('version_info', 'studies') THEN 1 ELSE 0 END), 0) FROM "
+            "pg_tables "
+            "WHERE schemaname = current_schema() AND tablename IN ('version_info', 'studies', 'trials')",
+        soci::into(tables), soci::into(versions);
+    if (tables > 0 && versions < 2) throw Error(where() + " has tables of these names, but is not a study database");
+    if (tables == 0) create_schema(optuna::postgresql_schema());
+    transaction.commit();
+  }
+
+  void take_hold(int64_t study, const std::string& name) {
+    const int kind = lock_class;
+    const int which = static_cast<int>(study);
+    int taken = 0;
+    sql_ << "SELECT CASE WHEN pg_try_advisory_lock(:c, :s) THEN 1 ELSE 0 END", soci::use(kind), soci::use(which),
+        soci::into(taken);
+    if (taken == 0) {
+      std::string holder = "another process";
+      soci::indicator known = soci::i_null;
+      sql_ << "SELECT a.application_name || ' since ' || to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS TZ') FROM pg_locks l "
+              "JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND "
+              "l.classid = CAST(CAST(:c AS bigint) AS oid) AND l.objid = CAST(CAST(:s AS bigint) AS oid) LIMIT 1",
+          soci::use(kind), soci::use(which), soci::into(holder, known);
+      throw Error("the study '" + name + "' in " + where() + " is in use by " + holder +
+                  "; `quasar worker` joins its search, otherwise wait until it has ended, or choose another study_name");
+    }
+    held_[study] = name;
+  }
+
+  void let_go(int64_t study) {
+    const std::scoped_lock lock(mutex_);
+    held_.erase(study);
+    try {
+      const int kind = lock_class;
+      const int which = static_cast<int>(study);
+      sql_ << "SELECT pg_advisory_unlock(:c, :s)", soci::use(kind), soci::use(which);
+    } catch (const soci::soci_error&) {  // gone with the connection
+    }
+  }
+
+  // Work on the connection that waits for nobody.
+  template <class Work>
+  auto beside(const Work& work) -> decltype(work(std::declval<soci::session&>())) {
+    const std::scoped_lock lock(beside_mutex_);
+    for (int attempt = 0;; ++attempt) {
+      try {
+        if (!beside_open_) connect(beside_, address_);
+        beside_open_ = true;
+        return work(beside_);
+      } catch (const soci::soci_error& error) {
+        const bool broken = !beside_open_ || is_broken(beside_);
+        beside_open_ = beside_open_ && !broken;
+        beside_.close();
+        beside_open_ = false;
+        if (broken && attempt == 0) continue;
+        if (broken) throw ConnectionLost("study database " + where() + ": " + plain(error));
+        throw Error("study database " + where() + ": " + plain(error), Blame::world);
+      }
+    }
+  }
+
+  PostgresqlAddress address_;
+  double patience_;
+  std::map<int64_t, std::string> held_;  // studies that this process leads, with their names
+  std::mutex beside_mutex_;
+  soci::session beside_;
+  bool beside_open_ = false;
+};
+
+}  // namespace
+
+Entry<Storage> postgresql() {
+  return {.help = "A PostgreSQL database that many machines share, and Optuna opens too.",
+          .make = make_as<Postgresql, Storage>,
+          .options = {{.name = "url", .fallback = "", .help = "postgresql://user@host:port/database"},
+                      {.name = "timeout", .fallback = 300.0, .help = "seconds to wait for a server that is gone", .low = 0}}};
+}
+
+}  // namespace quasar::search::storage

@@ -1,0 +1,146 @@
+#include "quasar/tune/search_parts.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/base/secrets.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// What a study's values mean: the metric's name, or all goals where there are more.
+Json metric_of(const Goals& goals) {
+  if (goals.objectives.size() == 1 && goals.constraints.empty()) return goals.objectives.front().metric;
+  return to_json(goals);
+}
+
+Json goal_of(const Job& job) {
+  Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
+  if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
+  return goal;
+}
+
+// Keys that may differ between the processes of one search: where things are on each machine, and how much of it they use.
+bool is_local(const std::string& key) {
+  static const std::set<std::string> local{"model_input",
+                                           "calib_data_reader",
+                                           "eval_data_reader",
+                                           "holdout_data_reader",
+                                           "data_reader",
+                                           "output_dir",
+                                           "temp_dir",
+                                           "study_storage_db",
+                                           "study_name",
+                                           "load_study_if_exists",
+                                           "n_jobs",
+                                           "search_devices",
+                                           "memory_limit",
+                                           "trial_memory_limit",
+                                           "keep_models",
+                                           "plot_results",
+                                           "warm_start",
+                                           "preset",
+                                           "expected_time_per_config",
+                                           "heartbeat_interval",
+                                           "grace_period",
+                                           "max_retry"};
+  return local.contains(key);
+}
+
+// Throws Error for a key that decides what the search tries, and is another one here.
+void check_same_job(const Json& theirs, const Json& ours) {
+  std::set<std::string> keys;
+  for (const Json* words : {&theirs, &ours}) {
+    for (const auto& [key, value] : words->items()) keys.insert(key);
+  }
+  for (const auto& key : keys) {
+    const Json there = theirs.value(key, Json()), here = ours.value(key, Json());
+    if (is_local(key) || there == here) continue;
+    throw Error("this worker's configuration has " + key + ": " + here.dump() + ", but the search that it joins has " +
+                there.dump() + "; give it the same configuration and --set as `quasar search`");
+  }
+}
+
+// A resumed study must be about the same model and goal, otherwise its values cannot be compared.
+void bind(search::Study& study, const Job& job) {
+  const Json goal = goal_of(job);
+  for (const auto& [key, value] : goal.items()) {
+    const Json& known = study.user_attributes();
+    if (!known.contains(key)) {
+      study.set_attribute(key, value);
+    } else if (known.at(key) != value) {
+      throw Error("the study '" + job.study_name + "' in " + without_password(storage_url(job)) + " was made with another " +
+                  key + "; use another output_dir or study_name");
+    }
+  }
+  study.set_attribute(job_attribute, without_secrets(job.words));
+}
+
+// A resumed study may have another tolerance.
+void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
+  study.reconsider([&](const search::Trial& trial) {
+    return trial.violation() <= 0 && is_good_enough(job, measures_of(job.goals, trial), evaluator.reference());
+  });
+}
+
+}  // namespace
+
+Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
+  const RounderOptions rounding{
+      .memory_limit = job.memory_limit, .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)), .log = log};
+  return {setting.original, setting.model, setting.samples.calibration, setting.spaces.needs, {.rounding = rounding, .log = log}};
+}
+
+eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
+  return {setting.model, setting.samples.evaluation, evaluator_options(job, false)};
+}
+
+std::string storage_url(const Job& job) {
+  if (job.storage.find("://") != std::string::npos || job.storage == "memory") return job.storage;
+  return (job.output_dir / job.storage).string();
+}
+
+search::Study lead_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
+  search::Study study(
+      storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists, .pulse = job.pulse});
+  bind(study, job);
+  reconsider_candidates(study, job, evaluator);
+  return study;
+}
+
+search::Study join_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
+  search::Study study(storage,
+                      {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .pulse = job.pulse});
+  const Json goal = goal_of(job);
+  for (const auto& [key, value] : goal.items()) {
+    if (study.user_attributes().value(key, Json()) != value)
+      throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker");
+  }
+  check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));
+  reconsider_candidates(study, job, evaluator);
+  return study;
+}
+
+Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
+                     Deadline::Clock::time_point begin) {
+  try {
+    if (study.best() != nullptr) recall_best(lab, *study.best());
+  } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
+  }
+  return setting.strategy->run({.lab = &lab,
+                                .job = lab.job,
+                                .spaces = setting.spaces,
+                                .space = setting.spaces.each.front(),
+                                .study = study,
+                                .objective = [&lab](search::Job& trial) { return try_point(lab, trial); },
+                                .listener = monitor.listener,
+                                .stop = monitor.stop,
+                                .samples = setting.samples.calibration,
+                                .earlier = setting.earlier,
+                                .begin = begin});
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,30 @@
+// What a search and its workers do alike: how the parts of a job become what trials are run with.
+#pragma once
+
+#include "quasar/base/deadline.hpp"
+#include "quasar/tune/search.hpp"
+#include "quasar/tune/setting.hpp"
+
+namespace quasar::tune {
+
+// A user attribute of the study: the configuration, without passwords.
+inline constexpr const char* job_attribute = "job";
+
+Variants variants_of(const Job& job, const Setting& setting, const Log& log);
+eval::Evaluator evaluator_of(const Job& job, const Setting& setting);
+
+// As search::open_storage() takes it.
+std::string storage_url(const Job& job);
+
+// The job's study, made or continued. Throws Error when it is about another model, metric or target.
+search::Study lead_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator);
+
+// The same for a worker, whose job must be that of the search but for what is local to a machine. Throws Error that names the key
+// that differs.
+search::Study join_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator);
+
+// The strategy's trials, from wherever the study stands.
+Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
+                     Deadline::Clock::time_point begin);
+
+}  // namespace quasar::tune

@@ -1,0 +1,47 @@
+// The keys of a configuration that say where a study is kept, and how processes share it.
+#include "quasar/search/storage.hpp"
+#include "quasar/tune/job_parts.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+
+std::vector<OptionSpec> storage_key_specs() {
+  return {
+      {.name = "study_name", .fallback = "AutoSearch", .help = "name of the study in its database"},
+      {.name = "study_storage_db",
+       .fallback = "auto_search.db",
+       .help = "file in output_dir, sqlite:///path, or postgresql://user@host:port/database, which workers share",
+       .aliases = {"storage"}},
+      {.name = "heartbeat_interval",
+       .fallback = 10.0,
+       .help = "seconds; of a shared study, how often a process says that it lives",
+       .low = 0.05},
+      {.name = "grace_period",
+       .fallback = 60.0,
+       .help = "seconds without a heartbeat after which a worker is taken for dead",
+       .low = 0.1},
+      {.name = "max_retry",
+       .fallback = 2,
+       .help = "how often a trial whose worker died runs again before it has failed (0: it fails)",
+       .low = 0},
+      {.name = "load_study_if_exists", .fallback = false, .help = "continue a study that exists"},
+  };
+}
+
+std::string sqlite_from(const fs::path& folder, const std::string& storage) {
+  const std::string scheme = "sqlite:///";
+  if (!storage.starts_with(scheme)) return storage;
+  return scheme + fs::absolute(folder / storage.substr(scheme.size())).lexically_normal().string();
+}
+
+void read_storage_keys(Job& job, const Options& keys) {
+  job.study_name = keys.text("study_name");
+  job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
+  job.load_if_exists = keys.flag("load_study_if_exists");
+  job.pulse = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};
+  if (job.pulse.grace < 2 * job.pulse.interval)
+    throw Error("grace_period is " + Json(job.pulse.grace).dump() + " s, but must be at least twice heartbeat_interval (" +
+                Json(job.pulse.interval).dump() + " s)");
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,380 @@
+// Several processes on one study: as threads with studies of their own on a shared memory storage, and on a PostgreSQL server.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "quasar/base/error.hpp"
+#include "quasar/search/postgresql_address.hpp"
+#include "quasar/search/run.hpp"
+#include "quasar/search/sequence.hpp"
+#include "servers/postgresql.hpp"
+
+namespace quasar::search {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr PulseOptions quick{.interval = 0.1, .grace = 0.6, .max_retry = 1};
+
+// What the "processes" of a test open; each has a connection of its own where there are connections.
+struct Place {
+  std::unique_ptr<servers::Postgresql> server;
+  std::unique_ptr<Storage> memory;
+  int studies = 0;
+
+  struct Opened {
+    std::unique_ptr<Storage> own;
+    Storage* storage;
+    Storage* operator->() const { return storage; }
+  };
+  Opened open() const {
+    if (!server) return {nullptr, memory.get()};
+    auto own = open_storage(server->url());
+    Storage* storage = own.get();
+    return {std::move(own), storage};
+  }
+  std::string study() { return "study " + std::to_string(++studies); }
+};
+
+Space space_of(int64_t points) {
+  Json a = Json::array();
+  for (int64_t i = 0; i < points; ++i) a.push_back(i);
+  return Space::parse({{"a", a}});
+}
+
+double value_of(const Job& job) {
+  return job.point().find("a")->get<double>();
+}
+
+StudyOptions joining(const std::string& name, bool worker) {
+  return {.name = name, .resume = true, .worker = worker, .pulse = quick};
+}
+
+// Runs `work(process, study)` in as many processes at a time; the first leads.
+void in_processes(Place& place, const std::string& name, size_t count, const std::function<void(size_t, Study&)>& work) {
+  const auto leader = place.open();
+  Study led(*leader.storage, joining(name, false));
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < count; ++i) {
+    others.emplace_back([&, i] {
+      const auto mine = place.open();
+      Study study(*mine.storage, joining(name, true));
+      work(i, study);
+    });
+  }
+  work(0, led);
+}
+
+// Every point is tried once, whatever sampler chooses it, and everybody sees all of it in the end.
+void expect_no_point_twice(Place& place) {
+  for (const char* sampler : {"grid", "random", "tpe"}) {
+    SCOPED_TRACE(sampler);
+    const std::string name = place.study();
+    const Space space = space_of(60);
+    std::atomic<int> tried = 0;
+    std::atomic<size_t> seen = 0;
+    in_processes(place, name, 4, [&](size_t, Study& study) {
+      const auto result = run({.seed = 1, .n_jobs = 2, .first = {space.at(7)}}, study, space, *samplers::table().make(sampler),
+                              {}, [&](Job& job) -> Outcome {
+                                ++tried;
+                                std::this_thread::sleep_for(1ms);
+                                return {.values = {value_of(job)}};
+                              });
+      EXPECT_EQ(result.counts.complete, 60u);
+      EXPECT_EQ(study.best()->number, [&] {
+        for (const Trial& trial : study.trials()) {
+          if (trial.values.front() == 0) return trial.number;
+        }
+        return int64_t{-1};
+      }());
+      seen += study.trials().size();
+    });
+    EXPECT_EQ(tried, 60);
+    EXPECT_EQ(seen, 240u);
+    const auto storage = place.open();
+    for (const StudyRecord& record : storage->studies()) {
+      if (record.name != name) continue;
+      std::set<double> points;
+      int64_t number = 0;
+      for (const Trial& trial : storage->trials(record.id)) {
+        EXPECT_EQ(trial.number, number++);
+        points.insert(trial.point.find("a")->get<double>());
+        EXPECT_TRUE(trial.system_attributes.contains(worker_attribute));
+      }
+      EXPECT_EQ(points.size(), 60u);
+    }
+  }
+}
+
+// Equal plans are made once, wherever they come up; limits count everybody's trials.
+void expect_no_plan_twice(Place& place) {
+  const Space space = space_of(60);
+  std::map<int, std::atomic<int>> made;
+  for (int i = 0; i < 10; ++i) made[i] = 0;
+  in_processes(place, place.study(), 4, [&](size_t, Study& study) {
+    const auto conditions = stop_conditions({{"n_trials", 40}});
+    const auto result = run({.seed = 2}, study, space, *samplers::table().make("random"), conditions, [&](Job& job) -> Outcome {
+      const int plan = static_cast<int>(value_of(job)) % 10;
+      if (const auto other = job.claim("plan " + std::to_string(plan))) return {.duplicate_of = other};
+      ++made.at(plan);
+      std::this_thread::sleep_for(3ms);
+      return {.values = {static_cast<double>(plan)}};
+    });
+    EXPECT_EQ(result.counts.finished(), 40u);
+    EXPECT_EQ(result.counts.complete + result.counts.duplicates, 40u);
+    for (const Trial& trial : study.trials())
+      EXPECT_EQ(trial.values.front(), static_cast<int>(trial.point.find("a")->get<double>()) % 10);
+  });
+  for (const auto& [plan, count] : made) EXPECT_LE(count, 1) << plan;
+}
+
+// Whose process is silent is dead: its trial runs again under its number, so often as is allowed.
+void expect_the_dead_are_found(Place& place) {
+  const Space space = space_of(5);
+  const std::string name = place.study();
+  const auto leader = place.open();
+  Study led(*leader.storage, joining(name, false));
+  const auto theirs = place.open();
+  Study dead(*theirs.storage, joining(name, true));
+  {
+    const auto turn = dead.turn();
+    dead.refresh();
+    dead.start(space, space.at(3), {{"stage", "s"}});
+    turn->commit();
+  }
+  const auto search = [&](const Space& over) {
+    return run({.stage = "s"}, led, over, *samplers::table().make("grid"), {},
+               [&](Job& job) -> Outcome { return {.values = {value_of(job)}}; });
+  };
+  EXPECT_EQ(search(space).counts.complete, 5u);
+  EXPECT_EQ(led.at(0).point, space.at(3));
+  EXPECT_EQ(led.at(0).state, State::complete);
+  EXPECT_EQ(led.at(0).system_attributes[retries_attribute], 1);
+  // Once more, and once too often: the process that takes it over dies too.
+  const Space more = space_of(7);
+  for (const bool again : {false, true}) {
+    const auto turn = dead.turn();
+    dead.refresh();
+    if (again) {
+      const auto waiting = dead.waiting(more, "t");
+      ASSERT_EQ(waiting, std::vector<int64_t>{5});
+      dead.resume(5);
+    } else {
+      dead.start(more, more.at(6), {{"stage", "t"}});
+    }
+    turn->commit();
+    // Nobody beats, somebody looks.
+    const auto id = dead.at(5).id;
+    const auto beat = leader->sharing()->beats(led.id()).at(id);
+    EXPECT_FALSE(leader->sharing()->bury(id, "2001-01-01 00:00:00", 1));
+    EXPECT_TRUE(leader->sharing()->bury(id, beat, 1));
+    EXPECT_FALSE(leader->sharing()->bury(id, beat, 1));
+    dead.refresh();
+    EXPECT_EQ(dead.at(5).state, again ? State::failed : State::waiting);
+  }
+  EXPECT_NE(dead.at(5).user_attributes[attribute::error].get<std::string>().find("2 times"), std::string::npos);
+}
+
+// Who was taken for dead wrongly may still bring his result, unless another was faster.
+void expect_late_results_count(Place& place) {
+  const Space space = space_of(5);
+  const std::string name = place.study();
+  const auto leader = place.open(), theirs = place.open();
+  Study led(*leader.storage, joining(name, false));
+  Study late(*theirs.storage, joining(name, true));
+  for (const bool faster : {false, true}) {
+    auto turn = late.turn();
+    late.refresh();
+    Trial trial = late.start(space, space.at(faster ? 1 : 2));
+    turn->commit();
+    turn.reset();
+    EXPECT_TRUE(leader->sharing()->bury(trial.id, leader->sharing()->beats(led.id()).at(trial.id), 5));
+    if (faster) {
+      led.refresh();
+      Trial again = led.resume(trial.number);
+      again.state = State::complete;
+      again.values = {7};
+      led.finish(again);
+    }
+    trial.state = State::complete;
+    trial.values = {5};
+    EXPECT_EQ(late.finish(trial).values.front(), faster ? 7 : 5);
+    led.refresh();
+    EXPECT_EQ(led.at(trial.number).values.front(), faster ? 7 : 5);
+  }
+}
+
+// A strategy that decides step by step has the same answer with any number of processes, and shares each step's work.
+void expect_sequences_agree(Place& place) {
+  const Space space = Space::parse({{"a", {0, 1, 2, 3, 4, 5, 6, 7}}, {"b", {0, 1, 2, 3, 4, 5, 6, 7}}});
+  const auto objective = [](Job& job) -> Outcome {
+    const double a = job.point().find("a")->get<double>(), b = job.point().find("b")->get<double>();
+    std::this_thread::sleep_for(2ms);
+    return {.values = {(a - 5) * (a - 5) + (b - 2) * (b - 2)}};
+  };
+  // Coordinate descent.
+  const auto descend = [&](Study& study) {
+    Sequence sequence({}, study, space, {}, objective);
+    Point best = space.at(0);
+    for (const bool along_a : {true, false}) {
+      std::vector<Point> points;
+      for (int value = 0; value < 8; ++value)
+        points.push_back(along_a ? Point{{"a", value}, {"b", *best.find("b")}} : Point{{"a", *best.find("a")}, {"b", value}});
+      double least = 1e9;
+      for (const Trial& trial : sequence.evaluate(points)) {
+        if (trial.values.front() < least) best = trial.point, least = trial.values.front();
+      }
+    }
+    return best;
+  };
+  std::mutex guard;
+  std::vector<Point> answers;
+  std::set<size_t> sizes;
+  in_processes(place, place.study(), 3, [&](size_t, Study& study) {
+    const Point answer = descend(study);
+    const std::scoped_lock lock(guard);
+    answers.push_back(answer);
+    sizes.insert(study.trials().size());
+  });
+  EXPECT_EQ(answers, std::vector<Point>(3, Point{{"a", 5}, {"b", 2}}));
+  EXPECT_EQ(sizes, std::set<size_t>{15});
+}
+
+// When the leader ends, its workers end too: a running trial waits for whoever continues the search.
+void expect_the_end_reaches_workers(Place& place) {
+  const Space space = space_of(1000);
+  const std::string name = place.study();
+  const auto leader = place.open();
+  std::jthread worker;
+  std::atomic<int> begun = 0;
+  {
+    Study led(*leader.storage, joining(name, false));
+    worker = std::jthread([&] {
+      const auto mine = place.open();
+      Study study(*mine.storage, joining(name, true));
+      const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+        ++begun;
+        while (!job.stop().stop_requested()) std::this_thread::sleep_for(1ms);
+        throw Cancelled("stopped");
+      });
+      EXPECT_EQ(result.end, RunResult::End::condition);
+      EXPECT_EQ(result.reason, "the search has ended: enough");
+    });
+    while (begun == 0) std::this_thread::sleep_for(1ms);
+    led.announce("ended", "enough");
+  }
+  worker.join();
+  Study again(*leader.storage, joining(name, false));
+  EXPECT_EQ(again.waiting(space, ""), std::vector<int64_t>{0});
+}
+
+void expect_all(Place& place) {
+  expect_no_point_twice(place);
+  expect_no_plan_twice(place);
+  expect_the_dead_are_found(place);
+  expect_late_results_count(place);
+  expect_sequences_agree(place);
+  expect_the_end_reaches_workers(place);
+}
+
+TEST(Shared, InMemory) {
+  Place place{.server = nullptr, .memory = storage::table().make("memory", {{"shared", true}})};
+  expect_all(place);
+}
+
+TEST(Shared, OnPostgresql) {
+  Place place{.server = servers::Postgresql::start(), .memory = nullptr};
+  if (!place.server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  expect_all(place);
+}
+
+TEST(Shared, WorkersNeedASharedStorageAndAStudy) {
+  const auto alone = open_storage("memory");
+  EXPECT_THROW(Study(*alone, {.worker = true}), Error);
+  const auto shared = storage::table().make("memory", {{"shared", true}});
+  EXPECT_THROW(Study(*shared, {.worker = true}), Error);
+  const Study led(*shared, {});
+  EXPECT_NO_THROW(Study(*shared, {.worker = true}));
+  EXPECT_THROW(Study(*shared, {.resume = true}), Error);  // one leads
+}
+
+std::string message_of(const auto& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Postgresql, AddressesAsUsersWriteThem) {
+  const auto address = postgresql_address("postgresql://me:a%40b'c@host:5433/db?sslmode=disable");
+  EXPECT_EQ(address.shown, "postgresql://host:5433/db");
+  EXPECT_NE(address.connection.find("password='a@b\\'c'"), std::string::npos);
+  EXPECT_NE(address.connection.find("sslmode='disable'"), std::string::npos);
+  const std::string wrong = message_of([] { postgresql_address("postgresql://me:hush@host/db?nonsense=1"); });
+  EXPECT_NE(wrong.find("postgresql://me:***@host"), std::string::npos) << wrong;
+  EXPECT_EQ(wrong.find("hush"), std::string::npos) << wrong;
+  EXPECT_TRUE(is_shared_storage("postgresql+psycopg2://me@host/db"));
+  EXPECT_FALSE(is_shared_storage("sqlite:///postgresql.db"));
+}
+
+TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto refused = [&](const std::string& url) {
+    const std::string message = message_of([&] { open_storage(url); });
+    EXPECT_EQ(message.find(servers::Postgresql::password), std::string::npos) << message;
+    EXPECT_EQ(message.find("guess"), std::string::npos) << message;
+    return message;
+  };
+  std::string wrong = server->url();
+  wrong.replace(wrong.find(servers::Postgresql::encoded), std::string(servers::Postgresql::encoded).size(), "guess");
+  EXPECT_NE(refused(wrong).find("PGPASSWORD"), std::string::npos);
+  EXPECT_NE(refused(server->url("nowhere")).find("createdb"), std::string::npos);
+  EXPECT_NE(refused("postgresql://me:guess@127.0.0.1:1/db").find("127.0.0.1:1/db"), std::string::npos);
+
+  const auto first = open_storage(server->url()), second = open_storage(server->url());
+  const Study held(*first, {});
+  const std::string busy = message_of([&] { Study(*second, {.resume = true}); });
+  EXPECT_NE(busy.find("in use by process " + std::to_string(getpid())), std::string::npos) << busy;
+  EXPECT_NE(busy.find("quasar worker"), std::string::npos) << busy;
+}
+
+// A server that crashes, or is restarted, in the middle: nobody loses a trial, and the search goes on.
+TEST(Postgresql, GoneAndBack) {
+  Place place{.server = servers::Postgresql::start(), .memory = nullptr};
+  if (!place.server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const Space space = space_of(150);
+  std::atomic<bool> over = false;
+  std::atomic<int> done = 0;
+  std::jthread trouble([&] {
+    for (const int signal : {SIGQUIT, SIGINT}) {
+      const int before = done;
+      while (done < before + 20 && !over) std::this_thread::sleep_for(1ms);
+      if (over) return;
+      place.server->stop(signal);
+      std::this_thread::sleep_for(300ms);
+      ASSERT_TRUE(place.server->begin()) << place.server->log();
+    }
+    while (!over) std::this_thread::sleep_for(1ms);  // the server ends with the thread that started it
+  });
+  in_processes(place, "study", 3, [&](size_t, Study& study) {
+    const auto result = run({.n_jobs = 2}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+      if (const auto other = job.claim("plan " + std::to_string(static_cast<int>(value_of(job)) / 2)))
+        return {.duplicate_of = other};
+      std::this_thread::sleep_for(5ms);
+      ++done;
+      return {.values = {value_of(job)}};
+    });
+    EXPECT_EQ(result.counts.finished(), 150u);
+    EXPECT_EQ(result.counts.failed, 0u);
+  });
+  over = true;
+}
+
+}  // namespace
+}  // namespace quasar::search
