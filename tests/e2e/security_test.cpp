@@ -78,7 +78,7 @@ data = zipfile.ZipFile(sys.argv[1])
 with zipfile.ZipFile(sys.argv[2], "w") as out:
     for name in data.namelist():
         out.writestr(name, data.read(name))
-    for name in ["../victim.npy", "../../victim.npy", sys.argv[3], "a/../../victim.npy", "victim.npy/", "\x00.npy"]:
+    for name in ["../victim.npy", "../../victim.npy", sys.argv[3], "a/../../victim.npy", "victim.npy/"]:
         out.writestr(name, data.read(data.namelist()[0]))
 )";
   write_file(folder.path() / "make.py", script);

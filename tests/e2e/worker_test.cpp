@@ -261,8 +261,9 @@ TEST_F(Workers, OnAnotherHost) {
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   one.signal(SIGTERM);
   one.wait();
-  clean();
   expect_whole(60);
+  server.reset();
+  clean();
 }
 
 // Started several times by mpirun, the first process leads and the others work for it.

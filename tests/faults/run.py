@@ -332,16 +332,24 @@ def corrupt(bench, options):
 
 
 def out_of_memory(bench, options):
-    out = bench.path("memory")
-    code, said = bench.run(bench.words(out, "--set", "trial_memory_limit=1000000"))
+    out, script = bench.path("memory"), bench.path("greedy.py")
+    with open(script, "w") as file:
+        file.write("import json, os\n"
+                   f"count = {bench.path('greedy')!r}\n"
+                   "n = len(open(count).read()) if os.path.exists(count) else 0\n"
+                   "open(count, 'a').write('x')\n"
+                   "taken = bytearray(4 << 30 if n == 3 else 0)\n"
+                   "print(json.dumps({'score': n}))\n")
+    evaluator = json.dumps({"command": [sys.executable, script, "{model}"], "timeout": 60})
+    code, said = bench.run(bench.words(out, "--set", "trial_memory_limit=500000000", "--set", "search_evaluator=" + evaluator, "--set", "n_trials=8"))
     check(code in (0, 2), f"exit code {code}: {said[-300:]}")
     with contextlib.closing(sqlite3.connect(out + "/auto_search.db")) as connection:
         failed = connection.execute("SELECT COUNT(*) FROM trials WHERE state = 'FAIL'").fetchone()[0]
-        told = connection.execute("SELECT COUNT(*) FROM trial_user_attributes WHERE key = 'error' AND value_json LIKE '%memory%'").fetchone()[0]
-    check(failed > 0, "no trial was short of 1 MB")
-    check(told > 0, "failed trials do not speak of memory")
-    check(os.path.exists(out + "/result.json"), "no result.json")
-    return f"trial_memory_limit of 1 MB: {failed} trials failed and say so, the search ended with {code}"
+        told = connection.execute("SELECT COUNT(*) FROM trial_user_attributes WHERE value_json LIKE '%MemoryError%'").fetchone()[0]
+    check(failed == 1, f"{failed} trials failed")
+    check(told > 0, "the failed trial does not speak of memory")
+    check(os.path.exists(out + "/best.onnx"), "no best.onnx")
+    return f"trial_memory_limit of 500 MB, 4 GB wanted: one trial failed and says so, the search ended with {code}"
 
 
 def hanging(bench, options):

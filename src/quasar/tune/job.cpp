@@ -47,6 +47,9 @@ void read_data_keys(Job& job, const Options& keys) {
   }
 }
 
+// With less, the system's own libraries give up where no trial can.
+constexpr size_t least_memory_of_a_trial = size_t{16} << 20;
+
 void read_search_keys(Job& job, const Options& keys) {
   job.stop = keys.json("search_stop_condition");
   check_nested("search_stop_condition", job.stop, search::stop::table().names());
@@ -62,6 +65,9 @@ void read_search_keys(Job& job, const Options& keys) {
   job.expected_seconds = keys.real("expected_time_per_config");
   job.trial_time_limit = keys.real("trial_time_limit");
   job.trial_memory_limit = static_cast<size_t>(keys.integer("trial_memory_limit"));
+  if (job.trial_memory_limit > 0 && job.trial_memory_limit < least_memory_of_a_trial)
+    throw Error("trial_memory_limit is " + std::to_string(job.trial_memory_limit) + " bytes, but must be at least " +
+                std::to_string(least_memory_of_a_trial) + ", or 0 for none");
   for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
   if (!keys.has("warm_start")) return;
   if (!keys.json("warm_start").is_string())

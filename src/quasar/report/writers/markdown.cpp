@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -20,6 +21,21 @@ std::string inert(const std::string& text) {
       if (std::string_view("|`*_[]\\#").find(c) != std::string_view::npos) out += '\\';
       out += c;
     }
+  }
+  return out;
+}
+
+// Our own sentences with `code` in them, which name layers and files too. What stands in code is inert by itself; where the
+// backticks do not come in pairs, somebody else brought one.
+std::string inert_but_code(const std::string& text) {
+  if (std::ranges::count(text, '`') % 2 != 0 || text.find("``") != std::string::npos) return inert(text);
+  std::string out;
+  bool code = false;
+  for (size_t start = 0; start <= text.size(); code = !code) {
+    const size_t end = std::min(text.find('`', start), text.size());
+    const std::string part = text.substr(start, end - start);
+    out += code ? "`" + part + "`" : inert(part);
+    start = end + 1;
   }
   return out;
 }
@@ -136,10 +152,8 @@ class Markdown final : public Writer {
     if (searches.size() > 1) return out;
     out += "\n";
     for (const auto& sentence : searches.front()["sureness"]) out += "- " + inert(sentence.get<std::string>()) + "\n";
-    for (const auto& advice : searches.front()["advice"]) {
-      const std::string text = advice.get<std::string>();
-      out += "- " + (text.starts_with("Warning: ") ? inert(text) : text) + "\n";  // a warning may name files and models
-    }
+    for (const auto& advice : searches.front()["advice"])
+      out += "- " + inert(advice.get<std::string>()) + "\n";  // it names layers
     return out;
   }
 };

@@ -40,10 +40,17 @@ class Sqlite final : public Relational {
                              : why.find("full") != std::string::npos     ? "; make room, and continue with --resume"
                              : why.find("readonly") != std::string::npos ? "; it, or its folder, may not be written to"
                                                                          : "";
-    throw Error("study database " + path_ + ": " + why + hint, Blame::world);
+    throw Error("study database " + path_ + ": " + plain(why) + hint, Blame::world);
   }
 
  private:
+  // SQLite's words without SOCI's: "sqlite3_statement_backend::loadOne: <words> while executing "COMMIT".".
+  static std::string plain(const std::string& why) {
+    const size_t name = why.find("::"), begin = name == std::string::npos ? name : why.find(": ", name);
+    const std::string words = begin == std::string::npos ? why : why.substr(begin + 2);
+    return words.substr(0, words.find(" while executing"));
+  }
+
   struct Held final : Hold {
     Held(const std::string& file, const std::string& what, int64_t study)
         : lock_(file, what, "wait until it has ended, or choose another study_name or output_dir", study) {}
