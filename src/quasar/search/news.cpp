@@ -5,7 +5,7 @@
 
 namespace quasar::search {
 
-std::vector<Result> News::update(const History& history) {
+std::vector<Result> NewResults::update(const History& history) {
   for (; seen_ < history.trials.size(); ++seen_) unfinished_.push_back(seen_);
   std::vector<Result> out;
   std::vector<size_t> still;

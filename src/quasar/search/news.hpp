@@ -14,7 +14,7 @@ struct Result {
   Coordinates x;
 };
 
-class News {
+class NewResults {
  public:
   // The trials that are complete now and were not at the last call, by number; those that do not lie in the space are left out.
   // The pointers hold during the sampler's call.

@@ -129,7 +129,7 @@ class CmaEs final : public Sampler {
   double sigma_;
   size_t population_;
   Taken taken_;
-  News news_;
+  NewResults news_;
   std::vector<size_t> dimensions_;  // parameters that the distribution covers
   std::unique_ptr<Cma> cma_;        // nullptr: there are none
   std::vector<Member> generation_;

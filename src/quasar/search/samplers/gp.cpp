@@ -235,7 +235,7 @@ class Gp final : public Sampler {
 
   size_t startup_, most_points_;
   Taken taken_;
-  News news_;
+  NewResults news_;
   std::vector<Seen> seen_;
   std::vector<GpParameters> parameters_;  // of the objective, then of each constraint
   size_t fitted_at_ = 0;                  // trials

@@ -115,7 +115,7 @@ class NsgaII final : public Sampler {
   double crossover_, spread_;
   std::optional<double> mutation_;
   Taken taken_;
-  News news_;
+  NewResults news_;
   std::vector<Coordinates> population_;  // from best to worst
   std::vector<Losses> losses_;           // of the population
 };
