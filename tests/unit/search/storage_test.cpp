@@ -77,7 +77,7 @@ TEST(Sqlite, FilesThatAreNotStudies) {
     old << "UPDATE version_info SET schema_version = 11";
   }
   EXPECT_NE(message_of([&] { open_storage(path("old.db")); }).find("has version 11 of Optuna's schema"), std::string::npos);
-  EXPECT_NE(message_of([&] { open_storage("postgresql://host/db"); }).find("not supported"), std::string::npos);
+  EXPECT_NE(message_of([&] { open_storage("mysql://host/db"); }).find("not supported"), std::string::npos);
   EXPECT_NE(message_of([&] { storage::table().make("sqlite"); }).find("'path' is missing"), std::string::npos);
 }
 
