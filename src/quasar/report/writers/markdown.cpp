@@ -152,8 +152,7 @@ class Markdown final : public Writer {
     if (searches.size() > 1) return out;
     out += "\n";
     for (const auto& sentence : searches.front()["sureness"]) out += "- " + inert(sentence.get<std::string>()) + "\n";
-    for (const auto& advice : searches.front()["advice"])
-      out += "- " + inert(advice.get<std::string>()) + "\n";  // it names layers
+    for (const auto& advice : searches.front()["advice"]) out += "- " + inert_but_code(advice.get<std::string>()) + "\n";
     return out;
   }
 };
