@@ -3,16 +3,19 @@
 //
 // usage: bench_workers [SECONDS_PER_TRIAL] [SECONDS_PER_POINT] [SAMPLER] [WORKERS...]
 // Prints one row per number of workers: trials per second, the share of the ideal (workers / seconds per trial), what one trial
-// costs beyond its own time, and how long a turn waits.
+// takes beyond its own time, and the processor time of workers and server per trial, which other work on the machine does not
+// change.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
-#include "quasar/base/stopwatch.hpp"
 #include "quasar/search/run.hpp"
 #include "servers/postgresql.hpp"
 
@@ -43,11 +46,34 @@ void work(const std::string& url, const std::string& name, double trial_s, doubl
               });
 }
 
+// Seconds of the processor that the server and the processes it has had took.
+double server_time(const servers::Postgresql& server) {
+  std::ifstream stat("/proc/" + std::to_string(server.pid()) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    double ticks = 0;
+    fields >> ticks;
+    sum += ticks;
+  }
+  return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+double children_time() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 void measure(servers::Postgresql& server, int workers, double trial_s, double life_s, const std::string& sampler) {
   const std::string name = std::to_string(workers) + " workers";
   const auto storage = search::open_storage(server.url());
   { const search::Study made(*storage, {.name = name}); }
-  const Stopwatch watch;
+  const double server_before = server_time(server), workers_before = children_time();
   std::vector<pid_t> children;
   for (int i = 0; i < workers; ++i) {
     const pid_t child = fork();
@@ -63,14 +89,18 @@ void measure(servers::Postgresql& server, int workers, double trial_s, double li
     children.push_back(child);
   }
   for (const pid_t child : children) waitpid(child, nullptr, 0);
+  const double workers_s = children_time() - workers_before;
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until the server has heard of its processes' ends
+  const double server_s = server_time(server) - server_before;
   size_t finished = 0;
   for (const auto& record : storage->studies()) {
     if (record.name != name) continue;
     for (const auto& trial : storage->trials(record.id)) finished += trial.finished();
   }
   const double rate = static_cast<double>(finished) / life_s, ideal = workers / trial_s;
-  std::printf("| %d | %zu | %.1f | %.0f %% | %.1f |\n", workers, finished, rate, 100 * rate / ideal,
-              1000 * (workers / rate - trial_s));
+  const double each = 1000 / static_cast<double>(finished);
+  std::printf("| %d | %zu | %.1f | %.0f %% | %.0f | %.1f | %.1f |\n", workers, finished, rate, 100 * rate / ideal,
+              1000 * (workers / rate - trial_s), each * workers_s, each * server_s);
   std::fflush(stdout);
 }
 
@@ -88,8 +118,8 @@ int main(int argc, char** argv) {
     return 77;
   }
   std::printf(
-      "| workers | trials in %.0f s | trials/s | of the ideal | ms beyond its own, per trial |\n| --- | --- | --- | --- | --- "
-      "|\n",
+      "| workers | trials in %.0f s | trials/s | of the ideal | ms beyond its own | processor ms of workers | of the server |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n",
       life_s);
   for (const int workers : counts) measure(*server, workers, trial_s, life_s, sampler);
   return 0;

@@ -47,6 +47,7 @@ class Postgresql {
     return std::string("postgresql://") + user + ":" + encoded + "@" + host_ + ":" + std::to_string(port_) + "/" + database;
   }
   int port() const { return port_; }
+  pid_t pid() const { return pid_; }
   std::string log() const { return read_file(folder_.path() / "log"); }
 
   // SIGINT: connections are cut, the data is safe. SIGQUIT: as a crash.
