@@ -1,7 +1,7 @@
 """Tuning strategies on four models: trials, seconds, operators given up, success (table); the true minimum of groups of operators in float on
 the small models, by trying all subsets (truth); XINT8 with per-tensor weights to 1 % on MobileNet and FastestDet (xint8); MiniLM with
 SmoothQuant alphas, fallback by blocks and 4-bit weights (minilm).
-usage: PYTHON_WITH_ONNXRUNTIME bench/strategies.py QUASAR SHARED [--minilm FOLDER] [--only table truth xint8 minilm] [--trials 60]"""
+usage: PYTHON_WITH_ONNXRUNTIME bench/strategies.py QUASAR SHARED [--minilm FOLDER] [--only table truth xint8 minilm] [--models digits …] [--trials 60]"""
 import argparse
 import itertools
 import json
@@ -93,6 +93,8 @@ HEAD = "| | status | trials | seconds | operators given up | as ONNX Runtime run
 
 def table(quasar, shared, folder, options):
     for model, config in jobs(shared, folder).items():
+        if options.models and model not in options.models:
+            continue
         print(f"\n{model}: {config['search_metric']}, {config['accuracy_criterion']}\n{HEAD}", flush=True)
         for strategy in STRATEGIES:
             criterion = {"max_trials": options.trials}
@@ -142,6 +144,8 @@ def xint8(quasar, shared, folder, options):
     detector = {"search_metric": "mAP(truth=float)", "decoder": "fastestdet", "accuracy_criterion": relative}
     print("\nXINT8, weights per tensor, to 1 %\n" + HEAD)
     for model, more in (("mobilenet", {}), ("fastestdet", detector)):
+        if options.models and model not in options.models:
+            continue
         seconds, result = run(quasar, folder, {**every[model], **more}, model + "_xint8", target="xint8", tuning_criterion={"max_trials": 100})
         metric = next(iter(result["best"]["metrics"])) if model == "mobilenet" else "mAP(truth=float)"
         tell(model, seconds, result, "top1" if model == "mobilenet" else metric)
@@ -174,6 +178,7 @@ def main():
     parser.add_argument("shared")
     parser.add_argument("--minilm", type=pathlib.Path)
     parser.add_argument("--only", nargs="+", default=["table", "truth", "xint8", "minilm"])
+    parser.add_argument("--models", nargs="+", help="of the table and of xint8; all when left out")
     parser.add_argument("--trials", type=int, default=60)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

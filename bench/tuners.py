@@ -1,8 +1,9 @@
 """Accuracy goals on MobileNet: Intel Neural Compressor's basic to 1 % relative, NNCF's accuracy control to 0.5 points, and Quasar's repair to
-the same goals, one after the other in one run.
+the same goals, one after the other in one run. CPU: processor seconds of the whole process, which other work on the machine changes little.
 usage: PYTHON bench/tuners.py QUASAR SHARED PYTHON_OF_INC PYTHON_OF_NNCF"""
 import json
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -11,15 +12,23 @@ import time
 from jobs import READER, mobilenet
 
 
+def cpu():
+    """Processor seconds of all children so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def peer(python, script, arguments, folder):
+    before, start = cpu(), time.time()
     out = subprocess.run([python, "-B", str(script), *arguments], cwd=folder, capture_output=True, text=True)
     for line in out.stdout.splitlines():
         if any(word in line for word in ("SECONDS", "TOP1", "QuantizeLinear")):
             print("  ", line, flush=True)
+    print(f"   PROCESS {time.time() - start:.2f} CPU {cpu() - before:.2f} (imports included)", flush=True)
 
 
 def ours(quasar, folder, model, criterion):
-    seconds = []
+    seconds, before = [], cpu()
     for i in range(3):
         name = f"ours_{criterion['criterion']}_{i}"
         config = {"model_input": model, "calib_data_reader": {**READER, "path": "calib.npz"}, "eval_data_reader": {**READER, "path": "eval.npz"},
@@ -31,7 +40,7 @@ def ours(quasar, folder, model, criterion):
         seconds.append(time.time() - start)
         result = json.loads((folder / name / "result.json").read_text())
     best = result["best"]
-    print(f"   SECONDS {sorted(seconds)[1]:.2f} TRIALS {result['trials']['executed']} TOP1 {best['metrics']['top1']['value']} "
+    print(f"   SECONDS {sorted(seconds)[1]:.2f} CPU {(cpu() - before) / 3:.2f} TRIALS {result['trials']['executed']} TOP1 {best['metrics']['top1']['value']} "
           f"operators {best['operators']} status {result['status']}", flush=True)
 
 

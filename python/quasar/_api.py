@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextI
 
 from . import _core
 from ._evaluators import Scored, caller, kind_of
-from ._guests import Sampler, Strategy, StopCondition
+from ._guests import Sampler, Strategy, StopCondition, loss_caller
 from ._samples import Gathering, Samples, fresh_name
 from ._study import Study, Trial
 from ._words import Model, model_file, plain
@@ -132,6 +132,16 @@ class _Words:
         if strategy is not None:
             self.words["strategy"] = plain(strategy, "strategy")
 
+    def tuning(self, criterion: Any) -> None:
+        """strategy_kwargs.hawq_v2_loss may be a function of (output, target, criterion)."""
+        kwargs = criterion.get("strategy_kwargs") if isinstance(criterion, Mapping) else None
+        loss = kwargs.get("hawq_v2_loss") if isinstance(kwargs, Mapping) else None
+        if callable(loss):
+            name = fresh_name(getattr(loss, "__name__", "loss"))
+            self.gathering.guests.append(_core.bring_loss(name, loss_caller(loss)))
+            criterion = {**criterion, "strategy_kwargs": {**kwargs, "hawq_v2_loss": name}}
+        self.words["tuning_criterion"] = plain(criterion, "tuning_criterion")
+
     def stop(self, stop: Any) -> None:
         words: Dict[str, Any] = dict(self.words.get("search_stop_condition") or {})
         for one in stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]:
@@ -171,6 +181,8 @@ def _gathered(words: Mapping[str, Any]) -> _Words:
             gathered.sampler(value)
         elif key == "strategy":
             gathered.strategy(value)
+        elif key == "tuning_criterion":
+            gathered.tuning(value)
         elif key == "search_stop_condition":
             gathered.stop(value)
         elif key != "model_input":

@@ -5,6 +5,7 @@
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/sequence.hpp"
 #include "quasar/search/stop.hpp"
+#include "quasar/tune/loss.hpp"
 #include "quasar/tune/strategy.hpp"
 
 namespace quasar::python {
@@ -138,6 +139,21 @@ class Strategy final : public tune::Strategy {
   Held object_;
 };
 
+// Of the model's first output, for hawq_v2.
+class Loss final : public tune::Loss {
+ public:
+  explicit Loss(Held function) : function_(std::move(function)) {}
+
+  double of(const Tensor& output, const Tensor& reference, std::optional<int64_t> label) const override {
+    const py::gil_scoped_acquire lock;
+    const py::object target = label ? py::object(py::int_(*label)) : py::object(to_numpy(reference));
+    return function_.get()(to_numpy(output), target).cast<double>();
+  }
+
+ private:
+  Held function_;
+};
+
 std::unique_ptr<Visitor> sampler(const std::string& name, const py::object& object) {
   const Held held(object);
   return visitor<search::Sampler>(search::samplers::table(), name, [held](const Options&) {
@@ -159,6 +175,11 @@ std::unique_ptr<Visitor> strategy(const std::string& name, const py::object& obj
                                  [held, name](const Options&) { return std::make_unique<Strategy>(name, held); });
 }
 
+std::unique_ptr<Visitor> loss(const std::string& name, const py::object& function) {
+  const Held held(function);
+  return visitor<tune::Loss>(tune::losses::table(), name, [held](const Options&) { return std::make_unique<Loss>(held); });
+}
+
 }  // namespace
 
 void bind_deciders(py::module_& module) {
@@ -171,6 +192,7 @@ void bind_deciders(py::module_& module) {
   module.def("bring_sampler", &sampler);
   module.def("bring_stop", &stop);
   module.def("bring_strategy", &strategy);
+  module.def("bring_loss", &loss);
 }
 
 }  // namespace quasar::python

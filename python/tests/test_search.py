@@ -192,6 +192,22 @@ class OwnClasses(Case):
         self.assertEqual(len(found.trials), 2)
         self.assertEqual(found.result["reason"], "two are enough")
 
+    def test_a_loss_for_hawq_v2(self):
+        targets = []
+
+        def mine(output, target, criterion):
+            targets.append(target)
+            return criterion(output, target)
+
+        goal = {"accuracy_criterion": {"criterion": "absolute", "tolerable_loss": 0}}
+        found = self.search(config={"search_metric": "L2", **goal}, calib=self.calibration, strategy="hawq_v2", space=None, pruner="none",
+                            tuning_criterion={"max_trials": 3, "strategy_kwargs": {"hawq_v2_loss": mine}})
+        self.assertEqual(len(found.trials), 3)
+        self.assertGreater(len(targets), 10)
+        self.assertTrue(all(isinstance(target, int) for target in targets), "the samples' labels")
+        with self.assertRaisesRegex(quasar.QuasarError, "hawq_v2_loss|known"):
+            self.search(config=goal, strategy="hawq_v2", space=None, output_dir="other", tuning_criterion={"strategy_kwargs": {"hawq_v2_loss": "hinge"}})
+
     def test_a_strategy(self):
         class Climb(quasar.Strategy):
             def run(self, bench):

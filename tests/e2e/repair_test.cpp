@@ -86,6 +86,16 @@ TEST_F(Repair, SixteenBitsComeBeforeFloat) {
   EXPECT_NE(read_file(out / "best_config.yaml").find("Int16Spec"), std::string::npos);
 }
 
+TEST_F(Repair, NpusMayFallBackToo) {
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0.001}", "L2", "--set target=xint8 --set n_trials=11");
+  EXPECT_NE(ran.code, 1) << ran.err;
+  const Json result = this->result();
+  EXPECT_FALSE(result["tuning"]["sensitivity"].empty());
+  bool fell = false;
+  for (const auto& step : result["tuning"]["steps"]) fell = fell || step["step"] == "fall back";
+  EXPECT_TRUE(fell) << ran.err;
+}
+
 TEST_F(Repair, ATimeoutEndsItInTime) {
   const auto begin = std::chrono::steady_clock::now();
   const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2", "--set tuning_criterion.timeout=1");

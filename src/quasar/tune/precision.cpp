@@ -23,7 +23,8 @@ std::string precision_of(const std::string& node) {
 
 std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target) {
   const ops::Survey survey = ops::survey(model);
-  const quant::Config config;
+  quant::Config config;
+  if (target.shifts()) config.activation.scale_type = config.weight.scale_type = quant::ScaleType::power_of_two;
   std::vector<std::string> names;
   std::string why;
   for (const auto& node : model.nodes) {

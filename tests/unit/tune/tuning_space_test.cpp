@@ -46,6 +46,14 @@ TEST(TuningSpace, WeightOnlyHoldsTheNamedConfigurations) {
   EXPECT_THROW(space_of({{"approach", "weight_only"}, {"op_type_dict", {{"Conv", Json::object()}}}}), Error);
 }
 
+TEST(TuningSpace, NpusHaveTheirOwnTypes) {
+  const auto npu = quant::targets::table().make("xint8");
+  const TuningSpace space =
+      tuning_space(parse_tuning_keys(Options(tuning_key_specs(), Json::object(), "configuration")), digits(), *npu);
+  EXPECT_EQ(space.base["weight"], "XInt8Spec");
+  EXPECT_EQ(node(space, "stem/conv").options.size(), 4u);  // two ways for either side
+}
+
 TEST(TuningSpace, DynamicIsForProductsAndTables) {
   const TuningSpace space = space_of({{"approach", "dynamic"}});
   ASSERT_EQ(space.nodes.size(), 1u);

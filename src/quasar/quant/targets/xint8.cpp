@@ -101,6 +101,11 @@ class XInt8 final : public Target {
     return std::ranges::find(with_activation, producer.op_type) != with_activation.end();
   }
 
+  Json capability(const std::string&) const override {
+    const Json side{{"dtype", {"xint8"}}, {"scheme", {"sym"}}, {"granularity", {"per_tensor"}}, {"algorithm", {"mse", "minmax"}}};
+    return {{"activation", side}, {"weight", side}};
+  }
+
   DataType activation_type(DataType wanted, size_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
 };
