@@ -1,5 +1,5 @@
 """Quark's own AdaRound (1000 and 3000 iterations) and our rounding on MobileNet, in one run: seconds, distance and top-1 of both, and the ratio.
-usage: PYTHON bench/quark_adaround.py QUASAR SHARED PYTHON_OF_QUARK [repetitions of ours]
+usage: PYTHON bench/quark_adaround.py QUASAR SHARED PYTHON_OF_QUARK [repetitions of ours] [A8W8 | XINT8]
 PYTHON: numpy, pillow. Either side does the whole job of one trial: calibration (100 images), rounding, and the distance over 400 evaluation images; Quark by
 SHARED/peers/quark_one.py (imports not counted), ours as a search of one configuration (start of the process counted)."""
 import json
@@ -18,6 +18,7 @@ XINT8 = {"activation": ["XInt8Spec"], "activation_params": {"calibration_method"
          "weight": ["XInt8Spec"], "weight_params": {"calibration_method": ["MinMSE"], "only_if": "weight"}}
 SPACES = {"A8W8 per tensor": A8W8, "XINT8": XINT8}
 ROUNDING = ("adaround", "adaquant", "gptq")
+OURS_ALONE = {"XINT8": {"FitPowerOfTwo": [True]}}     # what Quark has nothing like
 
 
 def with_rounding(space, method, **params):
@@ -54,7 +55,12 @@ def main():
         model = mobilenet(shared, folder)
         print("| MobileNet | who | s | distance | top-1 % | Quark's 3000 iterations took |\n| --- | --- | --- | --- | --- | --- |", flush=True)
         for name, space in SPACES.items():
+            if len(sys.argv) > 5 and not name.startswith(sys.argv[5]):
+                continue
             mine = {method: ours(quasar, folder, model, with_rounding(space, method), repetitions) for method in ROUNDING}
+            if name in OURS_ALONE:
+                more = {**with_rounding(space, "adaquant"), **OURS_ALONE[name]}
+                mine["adaquant, " + ", ".join(OURS_ALONE[name])] = ours(quasar, folder, model, more, repetitions)
             slowest = 0
             for iterations in (1000, 3000):
                 settings = with_rounding(space, "adaround", num_iterations=iterations, learning_rate=0.1, batch_size=2)

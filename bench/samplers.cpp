@@ -1,5 +1,5 @@
 // Median and quartiles of the best value after 50, 100 and 200 trials over seeds, by sampler. The functions are those of
-// samplers.py. usage: bench_samplers SAMPLER… [FUNCTION…] [--seeds 20]; lines "sampler function trials median lower upper"
+// samplers.py. usage: bench_samplers SAMPLER… [FUNCTION…] [--seeds 20] [--trials 200]; lines "sampler function trials median lower upper"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -166,14 +166,20 @@ double quantile(const std::vector<double>& sorted, double p) {
   return sorted[i] + (share > 0 ? share * (sorted[i + 1] - sorted[i]) : 0);
 }
 
-void measure(const std::string& sampler, const Problem& problem, uint64_t seeds) {
-  constexpr size_t looks[] = {50, 100, 200};
-  std::vector<double> values[3];
-  for (uint64_t seed = 0; seed < seeds; ++seed) {
-    const auto trials = run(sampler, problem, seed, looks[2]);
-    for (size_t k = 0; k < 3; ++k) values[k].push_back(achieved(problem, std::span(trials).first(looks[k])));
+struct Extent {
+  uint64_t seeds = 20;
+  size_t trials = 200;
+};
+
+void measure(const std::string& sampler, const Problem& problem, const Extent& extent) {
+  std::vector<size_t> looks{50, 100, 200};
+  std::erase_if(looks, [&](size_t look) { return look > extent.trials; });
+  std::vector<std::vector<double>> values(looks.size());
+  for (uint64_t seed = 0; seed < extent.seeds; ++seed) {
+    const auto trials = run(sampler, problem, seed, looks.back());
+    for (size_t k = 0; k < looks.size(); ++k) values[k].push_back(achieved(problem, std::span(trials).first(looks[k])));
   }
-  for (size_t k = 0; k < 3; ++k) {
+  for (size_t k = 0; k < looks.size(); ++k) {
     std::ranges::sort(values[k]);
     std::printf("%s %s %zu %.6g %.6g %.6g\n", sampler.c_str(), problem.name, looks[k], quantile(values[k], 0.5),
                 quantile(values[k], 0.25), quantile(values[k], 0.75));
@@ -215,14 +221,16 @@ void overheads(const std::string& sampler) {
 }  // namespace
 
 int main(int count, char** words) {
-  uint64_t seeds = 20;
+  Extent extent;
   bool times = false;
   std::vector<std::string> samplers, functions;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     const auto known = samplers::table().names();
     if (word == "--seeds" && i + 1 < count) {
-      seeds = std::stoull(words[++i]);
+      extent.seeds = std::stoull(words[++i]);
+    } else if (word == "--trials" && i + 1 < count) {
+      extent.trials = std::max<size_t>(50, std::stoull(words[++i]));
     } else if (word == "--overhead") {
       times = true;
     } else {
@@ -237,7 +245,7 @@ int main(int count, char** words) {
     const bool several = samplers::table().make(sampler)->takes_several_objectives();
     for (const Problem& problem : problems()) {
       const bool wanted = functions.empty() || std::ranges::find(functions, problem.name) != functions.end();
-      if (wanted && (several || problem.corner.empty())) measure(sampler, problem, seeds);
+      if (wanted && (several || problem.corner.empty())) measure(sampler, problem, extent);
     }
   }
 }

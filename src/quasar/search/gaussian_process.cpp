@@ -12,7 +12,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double least_noise = 1e-6;
+// Of the values' variance: differences below its root cannot be told apart. Less, and matrices of close points lose their factor.
+constexpr double least_noise = 1e-8;
 
 // Distances must be those of points in some Euclidean space, or the matrix of covariances has no factor.
 double difference(bool is_choice, double a, double b) {
