@@ -35,9 +35,10 @@ class Rewriting {
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
-    keep_in_float(out_);
+    if (!plan_.shifts) keep_in_float(out_);  // ONNX Runtime's own ways; a processor that shifts would find scales per channel
     out_.metadata["quasar.version"] = QUASAR_VERSION;
-    out_.metadata["quasar.plan"] = hash_of(plan_);
+    out_.metadata["quasar.plan"] = summary_of(plan_);
+    out_.metadata["quasar.plan_hash"] = hash_of(plan_);
     out_.metadata["quasar.quantized_nodes"] = std::to_string(plan_.nodes.size());
     graph::verify(out_, "quantization");
     return std::move(out_);

@@ -62,6 +62,7 @@ class Reading {
         layer.bias = tensor_read(node.inputs[2]);
         layer.float_bias = !layer.bias && constant(node.inputs[2]) != nullptr;
       }
+      if (!layer.weight && constant(node.inputs[1]) != nullptr) return;  // left in float
     } else {
       for (const size_t input : activation_inputs(node)) layer.inputs.push_back(tensor_read(node.inputs.at(input)));
     }

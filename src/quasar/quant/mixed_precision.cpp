@@ -32,7 +32,7 @@ const std::vector<OptionSpec>& option_specs() {
 }
 
 Scheme side_of(const std::string& side, const std::string& spec, const Scheme& usual) {
-  Json params = scheme_words(usual);
+  Json params = has_no_parameters(spec) || is_xint8(spec) ? Json::object() : scheme_words(usual);
   params.erase("symmetric");
   Scheme scheme = parse_scheme({{side, spec}, {side + "_params", params}}, side);
   if (scheme.range_method == usual.range_method) scheme.range_options = usual.range_options;
@@ -81,7 +81,11 @@ std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Con
   mixed.noise_share = options.real("noise_share");
   if (on != true) return std::nullopt;
   const auto bits = [](const Scheme& scheme) { return bits_of(scheme.type); };
-  if (bits(mixed.activation) <= bits(config.activation) && bits(mixed.weight) <= bits(config.weight)) {
+  if (mixed.activation.dynamic)
+    throw Error(options_key + ".ActTargetQuantType is DynamicSpec, but promoted layers need a wider type");
+  check_sides(mixed.activation, mixed.weight);
+  if (bits(mixed.activation) < bits(config.activation) || bits(mixed.weight) < bits(config.weight) ||
+      (bits(mixed.activation) == bits(config.activation) && bits(mixed.weight) == bits(config.weight))) {
     throw Error(switch_key + ": the types of promoted layers (" + options.text("ActTargetQuantType") + ", " +
                 options.text("WeightTargetQuantType") + ") are no wider than those of all layers; see " + options_key);
   }

@@ -70,14 +70,17 @@ class Placing {
 
   void choose_candidates() {
     ops::Survey survey = ops::survey(model_);
-    out_.skipped = std::move(survey.declined);
+    out_.skipped.merge(survey.declined);
     const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
     const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
       const graph::Node& node = *index_.node(name);
       const LayerRule* rule = rule_for(node, config_);
-      if (form_of_node(node) != Form::pairs) continue;
+      if (const Form form = form_of_node(node); form != Form::pairs) {
+        if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, std::string(what_is_quantized(form)));
+        continue;
+      }
       if (excluded.contains(name)) {
         out_.skipped[name] = "excluded";
       } else if (const auto left = unselected.find(name); left != unselected.end()) {

@@ -21,11 +21,10 @@ std::string bits(const std::vector<Number>& numbers) {
 }
 
 Json to_json(const QuantParams& params) {
-  return {{"type", name_of(params.type)},
-          {"scales", bits(params.scales)},
-          {"zero_points", bits(params.zero_points)},
-          {"axis", params.axis},
-          {"block", params.block}};
+  Json out{{"type", name_of(params.type)}, {"scales", bits(params.scales)}, {"zero_points", bits(params.zero_points)}};
+  if (params.axis >= 0) out["axis"] = params.axis;
+  if (params.block > 0) out["block"] = params.block;
+  return out;
 }
 
 Json to_json(const ConstantPlan& plan) {
@@ -65,6 +64,25 @@ Json to_json(const Plan& plan) {
   if (!plan.graph.empty()) out["graph"] = plan.graph;
   for (const auto& correction : plan.corrections) out["corrections"].push_back({correction.name, correction.options});
   return out;
+}
+
+namespace {
+
+// Long texts (scales of many channels, which the model holds anyway) by their hash.
+Json shortened(const Json& words) {
+  constexpr size_t longest = 64;
+  if (words.is_string() && words.get_ref<const std::string&>().size() > longest)
+    return "#" + quasar::hash_of(std::string_view(words.get_ref<const std::string&>()));
+  if (!words.is_structured()) return words;
+  Json out = words;
+  for (auto& item : out) item = shortened(item);
+  return out;
+}
+
+}  // namespace
+
+std::string summary_of(const Plan& plan) {
+  return canonical(shortened(to_json(plan)));
 }
 
 std::string hash_of(const Plan& plan) {

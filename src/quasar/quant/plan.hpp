@@ -82,6 +82,8 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
 // JSON of everything that decides the model, numbers as the hexadecimal digits of their bits; equal text <=> equal plan.
 Json to_json(const Plan& plan);
 std::string hash_of(const Plan& plan);
+// The same JSON with long texts as their hashes ("#…"): what a model says of itself.
+std::string summary_of(const Plan& plan);
 
 // The quantized model (QDQ format): quantized weights and biases, Q/DQ pairs. Metadata: version, hash, number of nodes. Equal
 // plans give models that are equal byte for byte. Throws Error when the plan does not fit the model.

@@ -20,6 +20,7 @@ struct Fixed {
   QuantParams params;
   int position = 0;      // meaningless unless the scale is one power of two
   bool shifted = false;  // it is
+  bool shared = false;   // values of other ranges have it too: it must not become finer
 };
 
 // A node, with the activation behind it that runs in the same operation. Indices are those of Network::tensors; a tensor that is

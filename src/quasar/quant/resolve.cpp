@@ -7,6 +7,7 @@
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/shift_rules.hpp"
 
 namespace quasar::quant {
@@ -81,7 +82,8 @@ class Resolver {
  private:
   // Operators on codes take one type for all that they read and write: the one that the target prefers for shared values.
   DataType stored_type(DataType wanted, size_t readers) const {
-    return target_.activation_type(wanted, config_.format == Format::qoperator ? std::max<size_t>(readers, 2) : readers);
+    const size_t inputs = config_.format == Format::qoperator ? std::max<size_t>(readers, 2) : readers;
+    return target_.activation_type(wanted, inputs, index_.model().opset());
   }
 
   // Overrides of tensors that are not there are mistakes; of tensors that get no parameters of their own, worth a note.
@@ -179,13 +181,21 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
                  .op_types = {},
                  .activation = config.mixed->activation,
                  .weight = config.mixed->weight};
-  if (rule.nodes.empty()) return plan;
+  if (rule.nodes.empty()) {
+    plan.notes.push_back("include_auto_mp: no layer is promoted (TargetOpType, NumTarget and noise_share leave none)");
+    return plan;
+  }
   std::string note = "include_auto_mp: " + std::to_string(rule.nodes.size()) + " layers promoted:";
   for (const auto& node : rule.nodes) note += " " + node;
   Config mixed = config;
   mixed.mixed.reset();
   mixed.layers.push_back(std::move(rule));
   plan = Resolver(model, seen, mixed, used).run();
+  for (const auto& node : mixed.layers.back().nodes) {
+    if (const auto left = plan.skipped.find(node); left != plan.skipped.end())
+      throw Error("include_auto_mp: layer " + node + " cannot be promoted to " + spec_name(config.mixed->activation) +
+                  " on this target: " + left->second);
+  }
   plan.notes.push_back(std::move(note));
   return plan;
 }

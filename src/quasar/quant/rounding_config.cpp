@@ -155,8 +155,9 @@ std::vector<std::string> notes_on_inert_options(const Json& words) {
     for (const auto& [option, value] : group.items()) {
       if (const InertOption* inert = inert_option(option)) notes.push_back(key + "." + option + " has no effect: " + inert->why);
     }
-    if (group.contains(pair_key))
-      notes.push_back(key + "." + pair_key + ": the number of iterations acts, the learning rate does not");
+    if (!group.contains(pair_key)) continue;
+    notes.push_back(key + "." + pair_key + ": the number of iterations acts, the learning rate does not");
+    if (group.contains("num_iterations")) notes.push_back(key + ".num_iterations has no effect: " + pair_key + " wins over it");
   }
   return notes;
 }

@@ -44,6 +44,7 @@ struct Refusal {
 const std::vector<Refusal>& refusals() {
   static const std::vector<Refusal> all{
       {"fp8", "ONNX Runtime's CPU has no kernels that compute in 8-bit floating point"},
+      {"float8", "ONNX Runtime's CPU has no kernels that compute in 8-bit floating point"},
       {"bfp", "ONNX has no block floating point, and ONNX Runtime does not run the custom operators that stand for it elsewhere"},
       {"mx", "ONNX has no microscaling types, and ONNX Runtime does not run the custom operators that stand for them elsewhere"}};
   return all;
@@ -55,9 +56,14 @@ std::vector<std::string> spec_names() {
   return names;
 }
 
-// Int8, Int8Spec and QInt8 are the same word.
+std::string last_word(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+// Int8, Int8Spec, QInt8 and QuantType.QInt8 are the same word.
 std::string spec_word(const std::string& name) {
-  std::string word = normalized(name);
+  std::string word = normalized(last_word(name));
   if (word.starts_with("q")) word.erase(0, 1);
   if (!word.ends_with("spec")) word += "spec";
   return word;
@@ -79,11 +85,6 @@ const Spec& find_spec(const std::string& key, const Json& value) {
 
 const std::vector<std::string> param_keys{"symmetric",         "scale_type", "calibration_method",
                                           "quant_granularity", "data_type",  "group_size"};
-
-std::string last_word(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
-}
 
 std::string text_of(const std::string& key, const Json& value) {
   if (!value.is_string()) throw Error(key + " is " + value.dump() + ", but must be a name");
@@ -195,12 +196,14 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
     } else if (word == "groupsize" && weight) {
       scheme.group_size = parse_group_size(key, value);
     } else {
-      throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(param_keys) + did_you_mean(name, param_keys));
+      const std::vector<std::string> known(param_keys.begin(), param_keys.end() - (weight ? 0 : 1));  // groups: weights only
+      throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(known) + did_you_mean(name, known));
     }
   }
   if (spec.xint8) check_xint8(scheme, group);
   if (scheme.granularity == Granularity::group && scheme.group_size == 0) scheme.group_size = default_group_size;
-  if (scheme.granularity != Granularity::group) scheme.group_size = 0;
+  if (scheme.granularity != Granularity::group && scheme.group_size != 0)
+    throw Error(group + ".group_size is given, but quant_granularity is not Group: weights have no groups then");
   scheme.dynamic = spec.dynamic;
   if (!is_integer(spec.type) || spec.dynamic) {
     check_without_parameters(spec, given, group);
@@ -214,17 +217,20 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
   scheme.range_options = Options(entry.options, scheme.range_options, owner + ", " + name).all();
 }
 
+void check_value_type(DataType type, const std::string& key) {
+  if (bits_of(type) == 4)
+    throw Error(key + " is " + std::string(name_of(type)) +
+                ", but ONNX Runtime (1.30) cannot open models in which Relu or Clip stands before a 4-bit QuantizeLinear; "
+                "weights may have 4 bits");
+}
+
 void check_sides(const Scheme& values, const Scheme& weights) {
   const DataType activation = values.type, weight = weights.type;
   if (activation != weight && (is_half(activation) || is_half(weight))) {
     throw Error("activation is " + std::string(name_of(activation)) + " and weight " + std::string(name_of(weight)) +
                 ", but 16-bit floating point is for both sides or none: values and weights are cast alike");
   }
-  if (bits_of(activation) == 4)
-    throw Error("activation is " + std::string(name_of(activation)) +
-                ", but ONNX Runtime (1.30) cannot open models in which Relu or Clip stands before a 4-bit QuantizeLinear; "
-                "weights may have "
-                "4 bits");
+  check_value_type(activation, "activation");
   if (values.dynamic && bits_of(weight) > 8)
     throw Error("weight is " + std::string(name_of(weight)) +
                 ", but ONNX Runtime multiplies dynamically quantized activations "

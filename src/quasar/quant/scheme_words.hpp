@@ -16,6 +16,9 @@ bool is_xint8(const Json& spec);
 bool is_dynamic(const Json& spec);         // DynamicSpec
 bool has_no_parameters(const Json& spec);  // floating point, and DynamicSpec
 
+// Throws Error, which names the key, for types that values (not weights) cannot have.
+void check_value_type(DataType type, const std::string& key);
+
 // Throws Error for combinations of activations and weights that no runtime executes.
 void check_sides(const Scheme& values, const Scheme& weights);
 

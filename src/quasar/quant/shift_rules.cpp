@@ -37,6 +37,7 @@ class Picture {
     for (const auto& node : context.index.model().nodes) {
       if (const auto found = plan.nodes.find(node.name); found != plan.nodes.end()) add_layer(node, found->second);
     }
+    mark_shared();
   }
 
   Network network;
@@ -82,6 +83,7 @@ class Picture {
 
   void add_layer(const graph::Node& node, NodePlan& plan) {
     const ops::Roles& roles = *context_.placement.roles(&node);
+    if (roles.activations.empty()) return add_table(node, plan);
     Layer layer{.node = node.name, .type = node.op_type, .inputs = {}, .weight = {}, .bias = {}, .output = {}};
     for (const size_t input : roles.activations) {
       const auto fixed = std::ranges::find(plan.constants, input, &ConstantPlan::input);
@@ -98,6 +100,26 @@ class Picture {
     }
     describe(node, plan, layer);
     network.layers.push_back(std::move(layer));
+  }
+
+  // Its rows are the output's codes: one tensor.
+  void add_table(const graph::Node& node, NodePlan& plan) {
+    const auto output = value(node.outputs.front());
+    if (plan.weight && output && network.tensors[*output].params.scales == plan.weight->params.scales)
+      constants_.emplace_back(&plan.weight->params, *output);
+  }
+
+  // A Concat's tensor holds what others write too: finer would clip theirs.
+  void mark_shared() {
+    for (const auto& layer : network.layers) {
+      if (layer.type != "Concat" || !layer.output) continue;
+      const auto& inputs = context_.index.node(layer.node)->inputs;
+      const bool bounded = std::ranges::all_of(inputs, [&](const std::string& input) {
+        const graph::Node* writer = context_.index.producer(input);
+        return writer != nullptr && (writer->is("Sigmoid") || writer->is("HardSigmoid"));
+      });
+      if (!bounded) network.tensors[*layer.output].shared = true;
+    }
   }
 
   void describe(const graph::Node& node, const NodePlan& plan, Layer& layer) const {

@@ -46,6 +46,13 @@ bool has_weights_for(Form form, const graph::Node& node, const graph::Model& mod
   return (node.is("LSTM") && constant(1) && constant(2)) || (node.is("Gather") && is_table(node, model));
 }
 
+std::string_view what_is_quantized(Form form) {
+  return form == Form::dynamic
+             ? "with scales found at run time, only MatMul, Gemm and LSTM with constant weights and tables of Gather are"
+               " quantized"
+             : "with values in float, only weights of MatMul and Gemm are quantized";
+}
+
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   if (node.is("LSTM")) return plan_lstm(node, model, config.weight, why);
   if (node.is("Gather")) return plan_gather(node, model, config.weight, why);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +19,9 @@ Form form_of(const Scheme& activation);
 
 // Whether the node has weights that this form could quantize at all, float types aside (others are not worth a remark).
 bool has_weights_for(Form form, const graph::Node& node, const graph::Model& model);
+
+// Which nodes these forms are for, in words.
+std::string_view what_is_quantized(Form form);
 
 // The plan of such a node; nullopt: it stays in float, `why` says why.
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);

@@ -33,8 +33,9 @@ class Target {
   // Whether the integer kernel of a weighted sum can write floats: no pair stands behind it where only float nodes read its
   // result.
   virtual bool writes_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
-  // The type in which a value is stored that `readers` inputs read; of the wanted width, the zero point moves with it.
-  virtual DataType activation_type(DataType wanted, size_t readers) const = 0;
+  // The type in which a value is stored that `readers` inputs read, in a model of this opset; of the wanted width, the zero point
+  // moves with it.
+  virtual DataType activation_type(DataType wanted, size_t readers, int64_t opset) const = 0;
   // How operators of this type can be quantized: {activation: {dtype, scheme, granularity, algorithm}, weight: likewise}, lists
   // in Intel Neural Compressor's words, the usual choice first. Asked for types that the target runs quantized.
   virtual Json capability(const std::string& op_type) const;

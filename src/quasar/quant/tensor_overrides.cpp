@@ -35,7 +35,13 @@ TensorOverride parse_one(const std::string& name, const Json& words) {
   if (!words.is_object()) throw Error(owner + "." + name + " is " + words.dump() + ", but must be a mapping");
   check_keys(name, words);
   TensorOverride out{.words = words};
-  if (words.contains("quant_type")) out.type = parse_scheme({{"activation", words.at("quant_type")}}, "activation").type;
+  if (words.contains("quant_type")) {
+    const Scheme scheme = parse_scheme({{"activation", words.at("quant_type")}}, "activation");
+    if (scheme.dynamic || !is_integer(scheme.type))
+      throw Error(owner + "." + name + ".quant_type is " + words.at("quant_type").dump() +
+                  ", but must be an integer type; exclude or specific_layer_config leave layers in float");
+    out.type = scheme.type;
+  }
   if (words.contains("symmetric")) {
     if (!words.at("symmetric").is_boolean()) throw Error(owner + "." + name + ".symmetric must be true or false");
     out.symmetric = words.at("symmetric").get<bool>();

@@ -110,6 +110,7 @@ QuantParams ValueParams::aligned(const std::vector<std::string>& group) {
 QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   const auto own = at_.config.tensors.find(value);
   const Scheme scheme = own == at_.config.tensors.end() ? usual : overridden(usual, own->second);
+  if (own != at_.config.tensors.end()) check_value_type(scheme.type, "TensorQuantOverrides." + value + ".quant_type");
   if (own != at_.config.tensors.end()) used_.insert(value);
   if (own != at_.config.tensors.end() && is_complete(own->second)) return params_of(own->second, scheme);
   if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};

@@ -1,5 +1,7 @@
 #include "quasar/tune/cost.hpp"
 
+#include <algorithm>
+
 #include "quasar/tune/spaces.hpp"
 
 namespace quasar::tune {
@@ -22,6 +24,18 @@ bool is_simulated(DataType type) {
   return type == DataType::int16 || type == DataType::uint16;
 }
 
+// What outweighs everything else, from the words alone: for spaces that are too large to read every configuration.
+double rough_cost(const Json& words) {
+  const Json algorithms = words.value("algorithms", Json());
+  if (!algorithms.is_string()) return 1;
+  double passes = 32;
+  for (const auto& [key, group] : words.items()) {
+    if (group.is_object() && group.contains("num_iterations") && group["num_iterations"].is_number())
+      passes = std::min(passes, group["num_iterations"].get<double>());
+  }
+  return 3 + 0.02 * passes;
+}
+
 }  // namespace
 
 double expected_cost(const quant::Config& config) {
@@ -32,10 +46,15 @@ double expected_cost(const quant::Config& config) {
 
 search::Cost cost_of(const search::Space& space) {
   const auto size = space.size();
-  if (!size || *size > search::Space::most_looked_through) return {};
+  if (!size) return {};
+  if (*size > search::Space::most_looked_through)
+    return [&space](const search::Point& point) { return rough_cost(space.decode(point)); };
   return [&space](const search::Point& point) {
-    const Json words = words_of(space, point);
-    return quant::contradiction(words).empty() ? expected_cost(quant::parse_config(words)) : 0.0;
+    try {
+      return expected_cost(quant::parse_config(words_of(space, point)));
+    } catch (const Error&) {  // no configuration: found out at once
+      return 0.0;
+    }
   };
 }
 

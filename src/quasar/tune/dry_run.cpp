@@ -3,12 +3,37 @@
 #include <set>
 
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/tune/cost.hpp"
 #include "quasar/tune/search.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
 namespace {
+
+// How many times the scoring of a model a trial takes, on average: rounding takes longer.
+double work_per_trial(const Job& job, const Spaces& spaces) {
+  constexpr int points = 50;
+  double all = 0, rounded = 0, several = 0;
+  for (const search::Space& space : spaces.each) {
+    Rng rng(job.seed);
+    for (int i = 0; i < points && !space.empty(); ++i) {
+      try {
+        const quant::Config config = quant::parse_config(words_of(space, space.sample(rng)));
+        const double cost = expected_cost(config);
+        all += cost / points / static_cast<double>(spaces.each.size());
+        if (config.rounding.method != "nearest") rounded += cost, ++several;
+      } catch (const Error&) {  // no configuration: it costs nothing
+      }
+    }
+  }
+  // The second stage rounds in every trial, the first in none.
+  if (job.strategy != "two_stage" || several == 0) return std::max(all, 1.0);
+  const auto wanted = static_cast<double>(trials_wanted(job).value_or(0));
+  double calibrations = 0;
+  for (const auto& space : spaces.calibration) calibrations += static_cast<double>(space.valid().value_or(0));
+  return (calibrations + wanted * rounded / several) / std::max(calibrations + wanted, 1.0);
+}
 
 // Seconds of one trial: as the user expects it, as earlier trials took, or from the float model's own time.
 double seconds_per_trial(const Job& job, const Setting& setting) {
@@ -19,7 +44,7 @@ double seconds_per_trial(const Job& job, const Setting& setting) {
   }
   if (took.empty()) {
     const auto one = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
-    return one * static_cast<double>(setting.samples.evaluation->size());
+    return one * static_cast<double>(setting.samples.evaluation->size()) * work_per_trial(job, setting.spaces);
   }
   std::ranges::nth_element(took, took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2));
   return took[took.size() / 2];

@@ -90,6 +90,7 @@ class Fate {
     const std::string with = joined ? " with the " + reader->op_type + " behind it" : "";
     switch (roles.kind) {
       case ops::Kind::compute:
+        if (roles.activations.empty()) return "a table of codes";
         return (roles.weight ? "integer sums over weights" : "integer sums of two activations") + with +
                (joined || in_pairs(node) ? "" : ", written as floats");
       case ops::Kind::elementwise:

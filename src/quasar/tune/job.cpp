@@ -53,7 +53,7 @@ constexpr size_t least_memory_of_a_trial = size_t{16} << 20;
 void read_search_keys(Job& job, const Options& keys) {
   job.stop = keys.json("search_stop_condition");
   check_nested("search_stop_condition", job.stop, search::stop::table().names());
-  job.pruner = pruner_of(keys.json("pruner"));
+  job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
   job.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
   if (keys.has("search_devices")) job.devices = runtime::parse_devices(keys.json("search_devices"));

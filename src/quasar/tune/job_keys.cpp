@@ -78,8 +78,9 @@ std::vector<OptionSpec> own_keys() {
        .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
       {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
       {.name = "pruner",
-       .fallback = "confidence",
-       .help = "when a trial is given up early: a name, or {name: confidence, alpha: 0.01}; see `quasar list pruners`"},
+       .fallback = nullptr,
+       .help = "when a trial is given up early: a name (default confidence), or {name: confidence, alpha: 0.01}; see `quasar "
+               "list pruners`"},
       {.name = "n_jobs", .fallback = 1, .help = "trials at the same time", .low = 1, .high = 1024},
       {.name = "search_devices",
        .fallback = nullptr,

@@ -42,7 +42,7 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy);
 // strategy, two_stage_search and what else names a strategy.
 std::string strategy_of(const Options& keys, const TuningKeys& tuning);
 
-// Without fine-tuning there is one stage only.
+// Without fine-tuning, or without a choice of calibration, there is one stage only.
 void check_stages(Job& job);
 
 // The exit policy of tuning_criterion holds for every strategy; what would have no effect is an error.

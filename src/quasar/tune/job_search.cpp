@@ -109,11 +109,15 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
   return strategies::table().resolve(name);
 }
 
-// Without fine-tuning there is one stage only.
+// Without fine-tuning there is one stage only; without a choice of calibration the first would be one trial.
 void check_stages(Job& job) {
-  if (job.strategy != "two_stage" || std::ranges::any_of(job.spaces, has_fine_tuning)) return;
+  if (job.strategy != "two_stage") return;
+  const auto one = [](const Json& space) { return search::Space::parse(quant::without_rounding(space)).size() == 1U; };
+  const bool fine_tuning = std::ranges::any_of(job.spaces, has_fine_tuning);
+  if (fine_tuning && !std::ranges::all_of(job.spaces, one)) return;
   job.strategy = "flat";
-  job.warnings.push_back("two_stage_search: the space has no fine-tuning part, so this is a flat search");
+  job.warnings.push_back(std::string("two_stage_search: the space has no ") + (fine_tuning ? "calibration" : "fine-tuning") +
+                         " part, so this is a flat search");
 }
 
 // The exit policy holds for every strategy; what would have no effect is an error.

@@ -2,20 +2,51 @@
 
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/idle_keys.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/stats/shapes.hpp"
 #include "quasar/tune/trial.hpp"
 #include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
 namespace {
 
-Quantized without_samples(const graph::Model& model, const quant::Config& config, const quant::Target& target) {
-  if (!quant::needs_no_samples(config))
+struct Means {
+  const quant::Config& config;
+  const quant::Target& target;
+  std::map<std::string, stats::Given> given = {};
+};
+
+Quantized without_samples(const graph::Model& model, const Means& means) {
+  const bool chosen = !means.given.empty() && means.config.transforms.empty() && means.config.rounding.method == "nearest";
+  if (!chosen && !quant::needs_no_samples(means.config))
     throw Error("this configuration needs calibration samples: ranges are observed, or rounding is optimized");
-  quant::Plan plan = quant::resolve(model, {}, config, target);
+  stats::Statistics seen;
+  if (chosen) {
+    for (const auto& [name, shape] : stats::known_shapes(model)) seen[name].shape = shape;
+  }
+  for (const auto& [name, given] : means.given) {
+    seen[name].given = given;
+    if (given.range) seen[name].range = *given.range;
+  }
+  quant::Plan plan = quant::resolve(model, seen, means.config, means.target);
   require_quantized(plan);
-  return {quant::written(model, plan), plan, config};
+  for (const auto& [value, range] : plan.ranges) {
+    if (!means.given.contains(value))
+      throw Error("ranges leave out '" + value + "': give its range, or calibration samples for it");
+  }
+  return {quant::written(model, plan), plan, means.config};
+}
+
+void add_notes(Quantized& done, const Json& words, const std::map<std::string, stats::Given>& ranges) {
+  std::vector<std::string>& notes = done.plan.notes;
+  for (auto& note : quant::notes_on_inert_options(words)) notes.push_back(std::move(note));
+  for (auto& note : quant::notes_on_idle_keys(words, done.config)) notes.push_back(std::move(note));
+  for (const auto& [value, given] : ranges) {
+    if (given.range && !done.plan.ranges.contains(value))
+      notes.push_back("ranges: '" + value + "' is not used: it follows another tensor, or stays in float here");
+  }
 }
 
 }  // namespace
@@ -25,24 +56,23 @@ Quantized quantize(const QuantizeOptions& options) {
   const auto target = quant::targets::table().make(options.target);
   const graph::Model original = graph::load(options.model);
   const graph::Model model = runtime::prepare(original);
-  if (options.calibration.is_null()) {
-    if (!options.ranges.is_null()) throw Error("ranges are given, but no calibration samples for the values that they leave out");
-    return without_samples(config.optimize_model ? model : runtime::unoptimized(original), config, *target);
-  }
   CalibrationNeeds needs;
   needs.add(config);
   if (!options.ranges.is_null()) needs.given = quant::parse_ranges(options.ranges, model, config.activation);
+  if (options.calibration.is_null()) {
+    Quantized done =
+        without_samples(config.optimize_model ? model : runtime::unoptimized(original), {config, *target, needs.given});
+    add_notes(done, options.words, needs.given);
+    return done;
+  }
   const data::DatasetPtr samples = data::open(options.calibration, model.inputs);
   Variants variants(original, model, samples, needs);
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan);
   graph::Model quantized = variants.build(config, plan).model;
-  for (auto& note : quant::notes_on_inert_options(options.words)) plan.notes.push_back(std::move(note));
-  for (const auto& [value, given] : needs.given) {
-    if (given.range && !plan.ranges.contains(value))
-      plan.notes.push_back("ranges: '" + value + "' is not used: it follows another tensor, or stays in float here");
-  }
-  return {std::move(quantized), std::move(plan), config};
+  Quantized done{std::move(quantized), std::move(plan), config};
+  add_notes(done, options.words, needs.given);
+  return done;
 }
 
 }  // namespace quasar::tune

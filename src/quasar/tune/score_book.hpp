@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "quasar/eval/evaluate.hpp"
@@ -40,6 +41,17 @@ class ScoreBook {
     const auto found = scores_.find(trial);
     if (found == scores_.end()) return std::nullopt;
     return found->second;
+  }
+
+  // Two plans may come to one model: what rounding chose can coincide. `content`: a hash of all that the model holds.
+  void know(const std::string& content, int64_t trial) {
+    const std::lock_guard lock(guard_);
+    models_.emplace(content, trial);
+  }
+  std::optional<int64_t> same_model(const std::string& content) const {
+    const std::lock_guard lock(guard_);
+    const auto found = models_.find(content);
+    return found == models_.end() ? std::nullopt : std::optional(found->second);
   }
 
   // nullopt: another trial is the best, or none is known.
@@ -83,6 +95,7 @@ class ScoreBook {
 
   mutable std::mutex guard_;
   std::map<int64_t, eval::Scores> scores_;
+  std::map<std::string, int64_t> models_;  // by content: the trial that was scored completely
   std::optional<Best> best_;
   std::vector<Runner> front_;  // by loss
 };

@@ -91,7 +91,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
 
   phase = {};
   const auto storage = search::open_storage(storage_url(job));
-  search::Study study = lead_study(job, *storage, evaluator);
+  search::Study study = lead_study(job, *storage, {evaluator, setting.samples});
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);

@@ -17,8 +17,24 @@ Json metric_of(const Goals& goals) {
   return to_json(goals);
 }
 
-Json goal_of(const Job& job) {
-  Json goal{{"model", hash_of(read_file(job.model))}, {"metric", metric_of(job.goals)}, {"target", job.target}};
+// Tells sets of samples apart: how many there are, and the bytes of the first, the middle and the last.
+std::string fingerprint(const data::Dataset& samples) {
+  std::string text = std::to_string(samples.size());
+  for (const size_t i : {size_t{0}, samples.size() / 2, samples.size() - 1}) {
+    for (const Tensor& tensor : samples.at(i)) {
+      const auto bytes = tensor.bytes();
+      text += to_string(tensor.shape()) + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    }
+  }
+  return hash_of(std::string_view(text));
+}
+
+Json goal_of(const Job& job, const data::Splits& samples) {
+  Json goal{{"model", hash_of(read_file(job.model))},
+            {"metric", metric_of(job.goals)},
+            {"target", job.target},
+            {"set of calibration samples", fingerprint(*samples.calibration)},
+            {"set of evaluation samples", fingerprint(*samples.evaluation)}};
   if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
   return goal;
 }
@@ -64,16 +80,17 @@ void check_same_job(const Json& theirs, const Json& ours) {
   }
 }
 
-// A resumed study must be about the same model and goal, otherwise its values cannot be compared.
-void bind(search::Study& study, const Job& job) {
-  const Json goal = goal_of(job);
+// A resumed study must be about the same model, samples and goal, otherwise its values cannot be compared.
+void bind(search::Study& study, const Job& job, const data::Splits& samples) {
+  const Json goal = goal_of(job, samples);
   for (const auto& [key, value] : goal.items()) {
     const Json& known = study.user_attributes();
     if (!known.contains(key)) {
       study.set_attribute(key, value);
     } else if (known.at(key) != value) {
-      throw Error("the study '" + job.study_name + "' in " + without_password(storage_url(job)) + " was made with another " +
-                  key + "; use another output_dir or study_name");
+      throw Error(
+          "the study '" + job.study_name + "' in " + without_password(storage_url(job)) + " was made with another " + key +
+          ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
     }
   }
   study.set_attribute(job_attribute, without_secrets(job.words));
@@ -103,24 +120,24 @@ std::string storage_url(const Job& job) {
   return (job.output_dir / job.storage).string();
 }
 
-search::Study lead_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
+search::Study lead_study(const Job& job, search::Storage& storage, const Source& source) {
   search::Study study(
       storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists, .pulse = job.pulse});
-  bind(study, job);
-  reconsider_candidates(study, job, evaluator);
+  bind(study, job, source.samples);
+  reconsider_candidates(study, job, source.evaluator);
   return study;
 }
 
-search::Study join_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator) {
+search::Study join_study(const Job& job, search::Storage& storage, const Source& source) {
   search::Study study(storage,
                       {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .pulse = job.pulse});
-  const Json goal = goal_of(job);
+  const Json goal = goal_of(job, source.samples);
   for (const auto& [key, value] : goal.items()) {
     if (study.user_attributes().value(key, Json()) != value)
       throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker");
   }
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));
-  reconsider_candidates(study, job, evaluator);
+  reconsider_candidates(study, job, source.evaluator);
   return study;
 }
 

@@ -16,12 +16,18 @@ eval::Evaluator evaluator_of(const Job& job, const Setting& setting);
 // As search::open_storage() takes it.
 std::string storage_url(const Job& job);
 
-// The job's study, made or continued. Throws Error when it is about another model, metric or target.
-search::Study lead_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator);
+// What the values of a study come from.
+struct Source {
+  const eval::Evaluator& evaluator;
+  const data::Splits& samples;
+};
+
+// The job's study, made or continued. Throws Error when it is about another model, metric, target, or other samples.
+search::Study lead_study(const Job& job, search::Storage& storage, const Source& source);
 
 // The same for a worker, whose job must be that of the search but for what is local to a machine. Throws Error that names the key
 // that differs.
-search::Study join_study(const Job& job, search::Storage& storage, const eval::Evaluator& evaluator);
+search::Study join_study(const Job& job, search::Storage& storage, const Source& source);
 
 // The strategy's trials, from wherever the study stands.
 Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,

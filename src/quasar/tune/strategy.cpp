@@ -30,8 +30,11 @@ Json condition_words(const Job& job) {
 }
 
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
-  if (job.n_trials > 0) return job.n_trials;
-  return job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
+  std::optional<int64_t> wanted = job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
+  if (job.n_trials > 0) wanted = job.n_trials;
+  const Json own = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();
+  if (!own.is_number_integer() || own.get<int64_t>() < 0) return wanted;
+  return job.n_trials > 0 ? std::min(job.n_trials, own.get<int64_t>()) : own.get<int64_t>();
 }
 
 std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {

@@ -130,6 +130,17 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
   return lab.evaluator.race(candidate, threads, referee, device);
 }
 
+// What the model holds, however its plan asked for it.
+std::string content_of(const graph::Model& model, quant::Plan plan) {
+  plan.rounding = {};
+  std::string text = quant::hash_of(plan);
+  for (const auto& [name, tensor] : model.initializers) {
+    const auto bytes = tensor.bytes();
+    text += name + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  return hash_of(std::string_view(text));
+}
+
 search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   Quiet::Work work(lab.quiet);
   const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
@@ -139,6 +150,8 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   Stopwatch watch;
   const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
   const double build_s = watch.seconds();
+  const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
+  if (const auto other = lab.book.same_model(content); other && !content.empty()) return {.values = {}, .duplicate_of = other};
   if (lab.job.keep_models == "all") graph::save(candidate, file_of(lab, trial), external(config));
   Fallen fallen;
   const auto loan = lab.devices.take();
@@ -158,6 +171,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
                                                          (fallen.value ? "" : ": the accuracy criterion is out of reach");
     return outcome;
   }
+  if (!content.empty()) lab.book.know(content, trial.number());
   const Goals& goals = lab.job.goals;
   const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);

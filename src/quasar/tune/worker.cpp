@@ -49,7 +49,7 @@ void carry_out(Shift& shift, const Job& job, const Monitor& monitor, double pati
   const auto storage = search::open_storage(storage_url(job));
   wait_for_study(job, *storage, patience, monitor.log);
   phase = {};
-  search::Study study = join_study(job, *storage, evaluator);
+  search::Study study = join_study(job, *storage, {evaluator, setting.samples});
   if (const auto ended = study.ended()) {
     shift.reason = "the search has ended: " + *ended;
     return;

@@ -116,7 +116,7 @@ TEST(Apply, SixteenBitsBelowOpset21AreOnnxRuntimesOwnOperators) {
 TEST(Apply, MetadataTellsVersionAndPlan) {
   const auto plan = plan_of(separable(), config_of(DataType::int8, true));
   const auto metadata = apply(separable(), plan).metadata;
-  EXPECT_EQ(metadata.at("quasar.plan"), hash_of(plan));
+  EXPECT_EQ(metadata.at("quasar.plan_hash"), hash_of(plan));
   EXPECT_FALSE(metadata.at("quasar.version").empty());
   EXPECT_EQ(metadata.at("quasar.quantized_nodes"), std::to_string(plan.nodes.size()));
 }

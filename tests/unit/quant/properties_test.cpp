@@ -174,7 +174,7 @@ TEST(Properties, EqualHashesAreEqualModels) {
     const auto [known, fresh] = models.try_emplace(hash_of(plan), bytes);
     EXPECT_EQ(known->second, bytes) << words.dump();
     repeated += fresh ? 0 : 1;
-    EXPECT_EQ(model.metadata.at("quasar.plan"), hash_of(plan));
+    EXPECT_EQ(model.metadata.at("quasar.plan_hash"), hash_of(plan));
   }
   EXPECT_GE(repeated, 4U);
   EXPECT_GE(models.size(), 8U);

@@ -186,7 +186,7 @@ TEST(QOperator, WholeModelsAgreeWithTheirPairs) {
       const auto found = operators(pair.codes);
       EXPECT_FALSE(found.contains("Conv") || found.contains("Gemm") || found.contains("Softmax") || found.contains("Relu"));
       EXPECT_EQ(pair.codes.metadata.at("quasar.quant_format"), "QOperator");
-      EXPECT_EQ(pair.codes.metadata.at("quasar.plan"), hash_of(pair.plan));
+      EXPECT_EQ(pair.codes.metadata.at("quasar.plan_hash"), hash_of(pair.plan));
     }
   }
 }

@@ -2,8 +2,9 @@
 //
 // P: the histogram inside the range, the clipped mass added to its outermost occupied bins. Q: the histogram inside the range,
 // the mass of each code's cell [(k − ½)s, (k + ½)s) spread over the cell's occupied bins. Both normalized. Symmetric schemes
-// compare |x|. Exact zeros are represented exactly; they enter the normalization only. Source: S. Migacz, 8-bit inference with
-// TensorRT, GTC 2017; there with 2048 bins and cells of whole bins.
+// compare |x|. Where there are too few values for two bins per code that hold four each (channels of weights, small outputs), the
+// whole range is taken: such histograms say nothing of a distribution. Exact zeros are represented exactly; they enter the
+// normalization only. Source: S. Migacz, 8-bit inference with TensorRT, GTC 2017; there with 2048 bins and cells of whole bins.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,7 +28,8 @@ class Divergence {
         seen_(with_zero(histogram.range())),
         width_(histogram.width()),
         zeros_(static_cast<double>(histogram.zeros())) {
-    const auto counts = histogram.counts();
+    const auto counts = merged(histogram.counts(), bins_for(histogram));
+    width_ *= static_cast<double>(histogram.bins()) / static_cast<double>(counts.size());
     const size_t half = counts.size() / 2;
     origin_ = scheme.symmetric ? 0 : half;
     const size_t bins = scheme.symmetric ? half : counts.size();
@@ -39,6 +41,14 @@ class Divergence {
       occupied_[i + 1] = occupied_[i] + (count > 0 ? 1 : 0);
       x_log_x_[i + 1] = x_log_x_[i] + x_log_x(count);
     }
+  }
+
+  // As many as the values can fill with four each, so that a bin's count says something; at most those of the histogram.
+  static size_t bins_for(const stats::Histogram& histogram) {
+    const uint64_t values = histogram.total() - histogram.zeros();
+    size_t bins = histogram.bins();
+    while (bins > 2 && 4 * bins > values) bins /= 2;
+    return bins;
   }
 
   // With the scale that this range gives: what the codes reach of the observed range stays, the rest is clipped.
@@ -69,6 +79,13 @@ class Divergence {
     double value = 0;                    // Σ over codes: mass · log(mass / occupied bins)
     double first_log = 0, last_log = 0;  // mean log of Q, before normalization, in the outermost bins
   };
+
+  static std::vector<uint64_t> merged(std::span<const uint64_t> counts, size_t bins) {
+    const size_t share = counts.size() / bins;
+    std::vector<uint64_t> out(bins);
+    for (size_t i = 0; i < counts.size(); ++i) out[i / share] += counts[i];
+    return out;
+  }
 
   double bin_of(double x) const { return x / width_ + static_cast<double>(origin_); }
   double count(size_t bin) const { return mass_[bin + 1] - mass_[bin]; }
@@ -123,7 +140,9 @@ class Entropy final : public RangeMethod {
   // good ranges the widest is taken.
   stats::Range pick(const stats::TensorStats& seen, const Scheme& scheme) const override {
     const stats::Range full = with_zero(seen.histogram.range());
-    if (full == stats::Range{}) return full;
+    const Grid grid = grid_of(scheme.type, scheme.symmetric);
+    if (full == stats::Range{} || Divergence::bins_for(seen.histogram) < 2 * static_cast<size_t>(grid.high - grid.low))
+      return full;
     const Divergence divergence(seen.histogram, scheme);
     stats::Range best = full;
     double least = divergence(full);

@@ -1,6 +1,7 @@
 // HardSigmoid with alpha 1/6 and beta 1/2 reads positions 0 to 15, writes 7 or finer, and shifts by 14 + i − o bits, 0 to 31.
 //
-// An input coarser than 0 becomes finer: what is clipped then lies far beyond ±3, where the function is constant.
+// An input coarser than 0 becomes finer: what is clipped then lies far beyond ±3, where the function is constant. An output that
+// Concat joins with others keeps its position, or theirs would be clipped: a violation remains.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +30,8 @@ class HardSigmoid final : public Rule {
     if (!applies(layer, network)) return;
     const int input = std::clamp(network.position(layer.inputs[0]), 0, 15);
     network.move(layer.inputs[0], input);
-    network.move(layer.output, std::clamp(network.position(layer.output), 7, 14 + input));
+    const int output = network.position(layer.output);
+    network.move(layer.output, std::clamp(output, network.tensors[*layer.output].shared ? std::min(output, 7) : 7, 14 + input));
   }
 
   std::string switched_by() const override { return "AdjustHardSigmoid"; }

@@ -10,7 +10,7 @@ class Generic final : public Target {
   std::string remark(const Config&) const override { return ""; }
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
   bool fuses_bias() const override { return false; }
-  DataType activation_type(DataType wanted, size_t) const override { return wanted; }
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
 };
 

@@ -82,8 +82,10 @@ class OrtCpu final : public Target {
     return !simulated(config) && (node.is("MatMul") || node.is("Gemm"));
   }
 
-  DataType activation_type(DataType wanted, size_t readers) const override {
-    return wanted == DataType::int8 && readers > 1 ? DataType::uint8 : wanted;
+  // From opset 21 on, its own change of int8 to uint8 leaves the pairs that it moved before a Gemm with the old type
+  // (1.30, 1.31).
+  DataType activation_type(DataType wanted, size_t readers, int64_t opset) const override {
+    return wanted == DataType::int8 && (readers > 1 || opset >= 21) ? DataType::uint8 : wanted;
   }
 
   DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }

@@ -26,7 +26,7 @@ class OrtCuda final : public Target {
 
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
   bool fuses_bias() const override { return true; }
-  DataType activation_type(DataType wanted, size_t) const override { return wanted; }
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
 };
 

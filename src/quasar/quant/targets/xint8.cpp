@@ -106,7 +106,7 @@ class XInt8 final : public Target {
     return {{"activation", side}, {"weight", side}};
   }
 
-  DataType activation_type(DataType wanted, size_t) const override { return wanted; }
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
 };
 

@@ -92,6 +92,10 @@ class Tpe final : public Sampler {
     return space.size() ? space.at(taken_.draw_free(*space.size(), rng)) : space.sample(rng);
   }
 
+  static std::string bytes_of(const Coordinates& x) {
+    return {reinterpret_cast<const char*>(x.data()), x.size() * sizeof(double)};
+  }
+
   // Some parameter of the trial is one of the space's.
   bool known(size_t position) const {
     return std::ranges::any_of(coordinates_[position], [](double x) { return !std::isnan(x); });
@@ -101,6 +105,7 @@ class Tpe final : public Sampler {
   void observe(const History& history) {
     for (size_t i = coordinates_.size(); i < history.trials.size(); ++i) {
       coordinates_.push_back(coordinates(history.space, history.trials[i].point));
+      drawn_.insert(bytes_of(coordinates_.back()));
       if (known(i)) unfinished_.push_back(i);
     }
     std::vector<size_t> still;
@@ -132,8 +137,9 @@ class Tpe final : public Sampler {
   Point choose(const Space& space, const Parzen& good, const Parzen& bad, Rng& rng) const {
     std::optional<Point> best;
     double highest = 0;
-    const auto consider = [&](Point point) {
+    const auto consider = [&](Point point, bool again = false) {
       const Coordinates x = coordinates(space, point);
+      if (!again && drawn_.contains(bytes_of(x))) return;  // a branch of choices alone may be exhausted
       const double score = good.log_density(x) - bad.log_density(x);
       if (best && score <= highest) return;
       best = std::move(point);
@@ -146,12 +152,14 @@ class Tpe final : public Sampler {
     if (!best) {
       for (size_t i = 0; i < candidates_; ++i) consider(draw_free(space, rng));
     }
+    if (!best) consider(draw_free(space, rng), true);
     return *best;
   }
 
   size_t startup_, candidates_;
   Taken taken_;
   std::vector<Coordinates> coordinates_;  // by trial
+  std::set<std::string> drawn_;           // the same, as bytes: NaN equals NaN
   std::vector<size_t> unfinished_;
   Best best_;
 };
