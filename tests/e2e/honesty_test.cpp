@@ -4,6 +4,7 @@
 #include <set>
 
 #include "e2e/search_job.hpp"
+#include "quasar/search/storage.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -81,6 +82,49 @@ TEST_F(Search, NothingLeaksFromTheSamplesThatScore) {
     }
     EXPECT_EQ(models.size(), 1U) << method;
   }
+}
+
+// Values of other samples cannot be compared with those of the study.
+TEST_F(Search, AStudyIsContinuedOnItsOwnSamples) {
+  ASSERT_EQ(search(words(small_space)).code, 0);
+  for (const std::string& other : {std::string("--set calib_data_reader.limit=50"), "--eval " + digits("holdout.npz")}) {
+    const Ran ran = search(words(small_space), "--resume " + other);
+    EXPECT_NE(ran.code, 0) << other;
+    EXPECT_NE(ran.err.find("was made with another set of"), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(search(words(small_space), "--resume").code, 0);
+}
+
+// Rounding that has come to its end makes the same model with more iterations.
+TEST_F(Search, EqualModelsAreScoredOnce) {
+  const std::string space =
+      "  activation: [Int8Spec]\n  weight: [Int8Spec]\n  algorithms: [adaround]\n"
+      "  adaround_params: {num_iterations: [28, 30, 32], only_if: algorithms}\n";
+  ASSERT_EQ(search(words(space)).code, 0);
+  EXPECT_EQ(result()["trials"]["executed"], 1);
+  EXPECT_EQ(result()["trials"]["duplicate"], 2);
+}
+
+TEST_F(Search, PrunersTakeOptionsAndStopsTakeNumbers) {
+  const Ran ran = search(words(small_space, "search_stop_condition: {n_trials: 3}\npruner: {name: confidence, alpha: 0.01}\n"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("n_trials of 3 reached"), std::string::npos) << ran.out;
+}
+
+// A branch of choices alone is a handful of points, however endless the others are.
+TEST_F(Search, NoPointIsTriedTwice) {
+  const std::string space =
+      "  activation: [Int8Spec]\n  weight: [Int8Spec]\n  algorithms: [null, adaround]\n"
+      "  adaround_params: {damping: {type: float, low: 0.5, high: 2}, only_if: {algorithms: adaround}}\n";
+  ASSERT_EQ(search(words(space, "n_trials: 20\n"), "--set search_algo=TPE").code, 0);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  std::set<std::string> points;
+  for (const auto& trial : storage->trials(storage->studies().at(0).id)) {
+    std::string text;
+    for (const auto& [name, value] : trial.point.values()) text += name + "=" + value.dump() + " ";
+    points.insert(text);
+  }
+  EXPECT_EQ(points.size(), 20U);
 }
 
 TEST_F(Search, QuantizingNothingNeverWins) {

@@ -81,7 +81,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"n_trials: 99999999999999999999\n", "a whole number"},
       {"Search_Metric: cos\n", "given twice"},
       {"pruner: halvin\n", "did you mean 'halving'?"},
-      {"pruner: {name: confidence, alpha: 2}\n", "alpha"},
+      {"pruner: {name: confidence, alpha: 2}\n", "from 1e-12 to 0.5"},
       {"target: tpu\n", "unknown target 'tpu'"},
       {"search_stop_condition: {time_limt: 5}\n", "did you mean 'time_limit'?"},
       {"preset: A8W9_SEARCH\n", "unknown preset"},

@@ -5,6 +5,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
+#include "quasar/base/hash.hpp"
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"

@@ -268,6 +268,28 @@ TEST(Graphs, OptionalInputsLeftOut) {
   EXPECT_TRUE(is_quantized(out, "Conv_2") && is_quantized(out, "Clip_0"));
 }
 
+// From opset 21 on ONNX Runtime's own change of int8 to uint8 broke products with a bias.
+TEST(Graphs, ProductsWithABiasAtOpset21) {
+  Builder b;
+  const auto product = b.node("MatMul", {b.input("x", {1, 6, 8}), b.weights({8, 8})});
+  graph::Model model = b.finish({b.node("Relu", {b.node("Add", {product, b.weights({8})})})});
+  model.opsets[""] = 21;
+  model.ir_version = 10;
+  const Outcome out = quantized(model, config_of(DataType::int8, true, Granularity::channel));
+  EXPECT_TRUE(is_quantized(out, "MatMul_0"));
+}
+
+// A table of embeddings has no activations that a rule could look at.
+TEST(Graphs, TablesKeepTheRulesOfNpus) {
+  Builder b;
+  const auto rows = b.node("Gather", {b.weights({20, 8}), b.constant(Tensor::of<int64_t>({1, 6}, {0, 3, 7, 7, 19, 2}))});
+  const auto sum = b.node("Add", {rows, b.input("x", {1, 6, 8})});
+  const graph::Model model = b.finish({b.node("MatMul", {sum, b.weights({8, 4})})});
+  Json words = schemes::table().make("xint8")->words();
+  words["activation_params"]["calibration_method"] = "MinMax";
+  quantized(model, parse_config(words), "xint8");
+}
+
 // ONNX Runtime 1.30 refuses them when no pair stands between.
 TEST(Graphs, ActivationsInARow) {
   Builder b;

@@ -319,6 +319,19 @@ TEST(Entropy, LeastDivergenceOfANaiveComputation) {
   }
 }
 
+// Histograms of few values say nothing of a distribution: a channel of weights, the output of a pooling.
+TEST(Entropy, TakesTheWholeRangeOfFewValues) {
+  for (const size_t count : {9, 96, 1000}) {
+    const auto values = sample("normal", count);
+    const auto [low, high] = std::ranges::minmax(values);
+    for (const Scheme& scheme : {scheme_of(DataType::int8, true), scheme_of(DataType::uint8, false)}) {
+      const Range range = pick("entropy", values, scheme);
+      EXPECT_LE(range.low, low);
+      EXPECT_GE(range.high, high);
+    }
+  }
+}
+
 TEST(Entropy, ClipsALonelyOutlierAndKeepsAUniformDistribution) {
   Rng rng(2);
   std::vector<float> values(50000);

@@ -29,6 +29,20 @@ TEST(ShiftRules, OwnModelsKeepThem) {
   }
 }
 
+// Concat has one scale for all that it joins: a Sigmoid's own limit must not clip the others.
+TEST(ShiftRules, ASigmoidClipsNothingThatItIsJoinedWith) {
+  Builder b;
+  const auto x = b.input("x", {1, 4, 6, 6});
+  const auto gate = b.node("Sigmoid", {b.conv(x, 4, 2, 1)});
+  const graph::Model model = b.finish({b.node("Concat", {b.conv(x, 4, 2, 1), gate}, {{"axis", int64_t{1}}})});
+  stats::Statistics seen = made_up_statistics(model);
+  for (auto& [value, stats] : seen) stats = stats::of_values(std::vector<float>{-20, 1, 20}, {.histogram = true});
+  seen.at("Sigmoid_0_out") = stats::of_values(std::vector<float>{0, 0.5F, 1}, {.histogram = true});
+  const Plan plan = resolve(model, seen, xint8_config(), *targets::table().make("xint8"));
+  EXPECT_GE(127 * plan.values.at("Concat_0_out").scales.front(), 15.0F);
+  EXPECT_TRUE(std::ranges::any_of(plan.notes, [](const auto& note) { return note.find("hard_sigmoid") != std::string::npos; }));
+}
+
 // Whatever was observed: what cannot be kept is said.
 TEST(ShiftRules, WildRangesKeepThemToo) {
   for (uint32_t seed = 1; seed <= 60; seed++) {

@@ -1,0 +1,72 @@
+// What cannot be had is refused and what does nothing is said, by whichever door it comes.
+#include <gtest/gtest.h>
+
+#include "executed.hpp"
+#include "made_up_statistics.hpp"
+#include "quasar/quant/idle_keys.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+const Json usual{{"activation", "Int8Spec"}, {"weight", "Int8Spec"}};
+
+Json with(const Json& more) {
+  Json words = usual;
+  words.update(more);
+  return words;
+}
+
+std::string refusal(const Json& more) {
+  return contradiction(with(more));
+}
+
+TEST(Refusals, WordsThatMakeNoSense) {
+  const std::vector<std::pair<Json, std::string>> cases{
+      {{{"include_auto_mp", true}, {"AutoMixprecision", {{"ActTargetQuantType", "Int4Spec"}}}}, "4-bit QuantizeLinear"},
+      {{{"include_auto_mp", true}, {"AutoMixprecision", {{"ActTargetQuantType", "DynamicSpec"}}}}, "wider type"},
+      {{{"include_auto_mp", true}, {"AutoMixprecision", {{"WeightTargetQuantType", "Int4Spec"}}}}, "no wider"},
+      {{{"weight_params", {{"group_size", 64}}}}, "quant_granularity is not Group"},
+      {{{"activation", "Float8E4M3FN"}}, "8-bit floating point"},
+      {{{"TensorQuantOverrides", {{"x", {{"quant_type", "DynamicSpec"}}}}}}, "integer type"},
+      {{{"TensorQuantOverrides", {{"x", {{"quant_type", "Float32Spec"}}}}}}, "integer type"}};
+  for (const auto& [more, message] : cases) EXPECT_NE(refusal(more).find(message), std::string::npos) << more << refusal(more);
+  EXPECT_EQ(refusal({{"activation", "QuantType.QUInt8"}}), "");
+  EXPECT_EQ(refusal({{"include_auto_mp", true},
+                     {"AutoMixprecision", {{"ActTargetQuantType", "BFloat16Spec"}, {"WeightTargetQuantType", "BFloat16Spec"}}}}),
+            "");
+  EXPECT_EQ(refusal({{"activation_params", {{"group_size", 32}}}}).find("known in activation_params: symmetric"), 51U)
+      << refusal({{"activation_params", {{"group_size", 32}}}});
+}
+
+TEST(Refusals, FourBitsForAValueByItsName) {
+  const graph::Model model = separable();
+  const Config config = parse_config(with({{"TensorQuantOverrides", {{"x", {{"quant_type", "Int4"}}}}}}));
+  EXPECT_THROW(resolve(model, made_up_statistics(model), config, *targets::table().make("ort_cpu")), Error);
+}
+
+TEST(Refusals, KeysThatWaitForOthersAreNamed) {
+  const auto notes = [](const Json& more) { return notes_on_idle_keys(with(more), parse_config(with(more))); };
+  for (const char* key : {"SmoothAlpha", "cle_steps", "PercentileCandidates", "CalibMovingAverage", "adaround_params"}) {
+    const Json value = std::string(key) == "PercentileCandidates" ? Json::array({99.9})
+                       : std::string(key) == "adaround_params"    ? Json{{"num_iterations", 4}}
+                       : std::string(key) == "CalibMovingAverage" ? Json(true)
+                       : std::string(key) == "cle_steps"          ? Json(1)
+                                                                  : Json(0.5);
+    ASSERT_EQ(notes({{key, value}}).size(), 1U) << key;
+    EXPECT_TRUE(notes({{key, value}}).front().starts_with(std::string(key) + " has no effect: "));
+  }
+  EXPECT_TRUE(notes({{"SmoothAlpha", 0.5}, {"include_sq", true}}).empty());
+  EXPECT_TRUE(notes({{"adaround_params", {{"num_iterations", 4}}}, {"algorithms", "adaround"}}).empty());
+}
+
+TEST(Refusals, NodesThatAFormIsNotForSayWhy) {
+  const graph::Model model = separable();
+  const Config config = parse_config({{"activation", "DynamicSpec"}, {"weight", "Int8Spec"}});
+  const Plan plan = resolve(model, {}, config, *targets::table().make("ort_cpu"));
+  ASSERT_TRUE(plan.skipped.contains("Conv_0"));
+  EXPECT_NE(plan.skipped.at("Conv_0").find("at run time"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quasar::quant
