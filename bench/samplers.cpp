@@ -1,5 +1,6 @@
 // Median and quartiles of the best value after 50, 100 and 200 trials over seeds, by sampler. The functions are those of
-// samplers.py. usage: bench_samplers SAMPLER… [FUNCTION…] [--seeds 20] [--trials 200]; lines "sampler function trials median lower upper"
+// samplers.py. usage: bench_samplers SAMPLER… [FUNCTION…] [--seeds 20] [--trials 200]; lines "sampler function trials median
+// lower upper"
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -12,7 +12,10 @@ TEST(QuantTargetsContract, TypesKeepTheirWidth) {
     EXPECT_FALSE(entry.help.empty()) << name;
     for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16}) {
       EXPECT_EQ(bits_of(target->constant_type(type)), bits_of(type)) << name;
-      for (const size_t readers : {1, 2, 3}) EXPECT_EQ(bits_of(target->activation_type(type, readers)), bits_of(type)) << name;
+      for (const size_t readers : {1, 2, 3})
+        for (const int64_t opset : {13, 21}) {
+          EXPECT_EQ(bits_of(target->activation_type(type, readers, opset)), bits_of(type)) << name;
+        }
     }
   }
 }

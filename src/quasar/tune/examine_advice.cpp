@@ -103,7 +103,7 @@ void on_outliers(const Json& examination, Json& out) {
 void on_real_model(const Json& examination, Json& out) {
   const Json& real = examination["real"];
   if (!real.is_object()) return;
-  if (real["quantized"] == 0 && examination["layers"].empty()) {
+  if (real["quantized"] == 0 && real["distance"] == 0.0) {
     out.push_back("This configuration quantizes no operator of the model on " + real["target"].get<std::string>() + ".");
     return;
   }

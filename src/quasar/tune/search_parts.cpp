@@ -143,6 +143,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 
 Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin) {
+  recall_models(lab, study.trials());
   try {
     if (study.best() != nullptr) recall_best(lab, *study.best());
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end

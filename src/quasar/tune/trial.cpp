@@ -131,6 +131,8 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
   return lab.evaluator.race(candidate, threads, referee, device);
 }
 
+constexpr const char* model_attribute = "model_hash";  // of a model whose rounding was optimized
+
 // What the model holds, however its plan asked for it.
 std::string content_of(const graph::Model& model, quant::Plan plan) {
   plan.rounding = {};
@@ -172,7 +174,10 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
                                                          (fallen.value ? "" : ": the accuracy criterion is out of reach");
     return outcome;
   }
-  if (!content.empty()) lab.book.know(content, trial.number());
+  if (!content.empty()) {
+    lab.book.know(content, trial.number());
+    outcome.user_attributes[model_attribute] = content;
+  }
   const Goals& goals = lab.job.goals;
   const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
@@ -189,6 +194,14 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
 }
 
 }  // namespace
+
+void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
+  for (const search::Trial& trial : trials) {
+    const auto content = trial.user_attributes.find(model_attribute);
+    if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
+      lab.book.know(content->get<std::string>(), trial.number);
+  }
+}
 
 void recall_best(const Laboratory& lab, const search::Trial& trial) {
   const quant::Config config = config_of(lab, trial);

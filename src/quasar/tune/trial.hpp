@@ -54,6 +54,9 @@ quant::Config config_of(const Laboratory& lab, const search::Trial& trial);
 // one.
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
 
+// What the trials of a resumed study have made, so that an equal model is not scored again.
+void recall_models(const Laboratory& lab, std::span<const search::Trial> trials);
+
 // The best trial of a resumed study, scored again: what the racer compares with, and what becomes best.onnx if nothing better
 // comes.
 void recall_best(const Laboratory& lab, const search::Trial& trial);

@@ -89,7 +89,11 @@ class Tpe final : public Sampler {
 
  private:
   Point draw_free(const Space& space, Rng& rng) const {
-    return space.size() ? space.at(taken_.draw_free(*space.size(), rng)) : space.sample(rng);
+    if (space.size()) return space.at(taken_.draw_free(*space.size(), rng));
+    constexpr int tries = 20;
+    Point point = space.sample(rng);
+    for (int i = 0; i < tries && drawn_.contains(bytes_of(coordinates(space, point))); ++i) point = space.sample(rng);
+    return point;
   }
 
   static std::string bytes_of(const Coordinates& x) {
