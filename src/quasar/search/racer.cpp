@@ -1,5 +1,6 @@
 #include "quasar/search/racer.hpp"
 
+#include <cmath>
 #include <utility>
 
 namespace quasar::search {
@@ -20,7 +21,9 @@ void Racer::crown(std::span<const double> values) {
   const std::scoped_lock lock(guard_);
   std::vector<double> losses(values.begin(), values.end());
   for (double& loss : losses) loss *= sign();
-  if (incumbent_.empty() || mean_of(losses) < mean_of(incumbent_)) incumbent_ = std::move(losses);
+  // Of models that tie the first stays, so that a resumed study compares with the same one.
+  const double mean = incumbent_.empty() ? 0 : mean_of(incumbent_);
+  if (incumbent_.empty() || mean_of(losses) < mean - tie * std::abs(mean)) incumbent_ = std::move(losses);
 }
 
 bool Racer::gives_up(Job& job, std::span<const double> values, size_t total) {

@@ -17,6 +17,9 @@ struct RacerOptions {
   std::optional<double> good_enough = {};  // a mean that makes a candidate
 };
 
+// Means that differ by no more than this share are the same: sums in another order.
+inline constexpr double tie = 1e-12;
+
 // Thread-safe. With one job at a time its answers are the same every time; with several they depend on which trial is first.
 class Racer {
  public:

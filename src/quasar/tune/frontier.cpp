@@ -19,7 +19,10 @@ Frontier::Frontier(graph::Model model, const std::vector<std::string>& stops, st
     for (const auto& output : node.outputs) producers[output] = i;
     if (is_lazy(node)) lazy_[node.outputs[0]] = i;
   }
-  for (const auto& stop : stops) needed_.at(position_.at(stop)) = true;
+  for (const auto& stop : stops) {
+    needed_.at(position_.at(stop)) = true;
+    stops_.insert(position_.at(stop));
+  }
   for (size_t i = model_.nodes.size(); i-- > 0;) {
     if (!needed_[i]) continue;
     const auto mark = [&](const std::string& value) {
@@ -65,8 +68,17 @@ std::set<std::string> Frontier::live(size_t from) const {
   return out;
 }
 
+// From stop to stop, also where nobody looks: kernels depend on where a piece ends, and results must not depend on what is known
+// from earlier trials.
 void Frontier::advance(const std::string& stop) {
   const size_t to = position_.at(stop);
+  for (const size_t between : stops_) {
+    if (between > done_ && between < to) step(between);
+  }
+  step(to);
+}
+
+void Frontier::step(size_t to) {
   const std::set<std::string> after = live(to);
   const graph::Model next = piece(done_, to, after);
   if (!next.outputs.empty()) run(next, after);

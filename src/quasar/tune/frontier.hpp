@@ -48,12 +48,14 @@ class Frontier {
   std::vector<std::string> reads(const graph::Node& node) const;
   std::set<std::string> live(size_t from) const;
   graph::Model piece(size_t from, size_t to, const std::set<std::string>& after) const;
+  void step(size_t to);  // one piece
   void run(const graph::Model& piece, const std::set<std::string>& after);
 
   graph::Model model_;
   FrontierOptions options_;
   std::map<std::string, size_t> lazy_;                 // output of a lazy node -> its index
   std::map<std::string, size_t> position_;             // node name -> index
+  std::set<size_t> stops_;                             // indices
   std::vector<bool> needed_;                           // some stop depends on the node, or is it
   std::vector<std::map<std::string, Tensor>> values_;  // per sample
   size_t done_ = 0;                                    // nodes before this index have run

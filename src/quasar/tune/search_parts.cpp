@@ -1,6 +1,7 @@
 #include "quasar/tune/search_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "quasar/base/file.hpp"
@@ -103,6 +104,19 @@ void reconsider_candidates(search::Study& study, const Job& job, const eval::Eva
   });
 }
 
+// The first trial whose value ties with the best one's: the racer's incumbent had the study not been interrupted.
+const search::Trial* first_of_the_best(const search::Study& study) {
+  const search::Trial* const best = study.best();
+  if (best == nullptr || best->values.size() != 1) return best;
+  for (const search::Trial& trial : study.trials()) {
+    const bool complete =
+        trial.state == search::State::complete && !trial.is_duplicate() && trial.violation() <= best->violation();
+    const double difference = complete ? std::abs(trial.values.front() - best->values.front()) : INFINITY;
+    if (difference <= search::tie * std::abs(best->values.front())) return &trial;
+  }
+  return best;
+}
+
 }  // namespace
 
 Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
@@ -145,7 +159,7 @@ Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Stud
                      Deadline::Clock::time_point begin) {
   recall_models(lab, study.trials());
   try {
-    if (study.best() != nullptr) recall_best(lab, *study.best());
+    if (const search::Trial* incumbent = first_of_the_best(study)) recall_best(lab, *incumbent);
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
   return setting.strategy->run({.lab = &lab,
