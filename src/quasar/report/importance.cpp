@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "quasar/report/forest.hpp"
@@ -42,8 +43,15 @@ struct Table {
   std::vector<double> values;
 };
 
-bool counts(const search::Trial& trial, size_t objective) {
-  return trial.state == search::State::complete && objective < trial.values.size() && std::isfinite(trial.values[objective]);
+// Of the first objective, trials that were given up tell what they had by then; without them the bad ones would be missing.
+std::optional<double> value_of(const search::Trial& trial, size_t objective) {
+  std::optional<double> value;
+  if (trial.state == search::State::complete && objective < trial.values.size()) value = trial.values[objective];
+  if (trial.state == search::State::pruned && objective == 0) {
+    if (!trial.values.empty()) value = trial.values.front();
+    if (!value && !trial.intermediate.empty()) value = trial.intermediate.rbegin()->second;
+  }
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 size_t missing_in(const Table& table, size_t feature) {
@@ -108,21 +116,20 @@ Table table_of(const std::vector<const search::Trial*>& trials, size_t objective
     table.features[i].dependent = true;
     table.features[i].missing = 0;
   }
-  for (const auto* trial : trials) table.values.push_back(trial->values[objective]);
+  for (const auto* trial : trials) table.values.push_back(*value_of(*trial, objective));
   return table;
 }
 
 }  // namespace
 
 std::vector<Importance> importance_of(std::span<const search::Trial> trials, const ImportanceOptions& options) {
-  std::vector<const search::Trial*> complete;
+  std::vector<const search::Trial*> valued;
   for (const auto& trial : trials) {
-    if (counts(trial, options.objective)) complete.push_back(&trial);
+    if (value_of(trial, options.objective)) valued.push_back(&trial);
   }
-  if (complete.size() > options.trials)
-    complete.erase(complete.begin(), complete.end() - static_cast<std::ptrdiff_t>(options.trials));
-  if (complete.size() < 4) return {};
-  const Table table = table_of(complete, options.objective);
+  if (valued.size() > options.trials) valued.erase(valued.begin(), valued.end() - static_cast<std::ptrdiff_t>(options.trials));
+  if (valued.size() < 4) return {};
+  const Table table = table_of(valued, options.objective);
   const std::vector<double> shares = variance_shares({table.features, table.rows, table.values}, options.trees);
   double total = 0;
   for (const double share : shares) total += share;

@@ -94,6 +94,21 @@ TEST(Importance, CountsWhetherAParameterIsThereWhereNothingElseTells) {
   EXPECT_GT(found.front().share, 0.99);
 }
 
+// The bad ones, which a pruner gives up, count by what they had by then.
+TEST(Importance, SeesTrialsThatWereGivenUp) {
+  auto trials = grid_trials();
+  for (auto& trial : trials) {
+    if (trial.values.front() < 2) continue;
+    trial.state = search::State::pruned;
+    trial.intermediate[16] = trial.values.front();
+    trial.values.clear();
+  }
+  const auto all = importance_of(grid_trials()), found = importance_of(trials);
+  ASSERT_EQ(found.size(), all.size());
+  EXPECT_EQ(found.front().share, all.front().share);
+  EXPECT_TRUE(importance_of(trials, {.objective = 1}).empty());
+}
+
 TEST(Importance, IsUnknownWhereNothingVaries) {
   EXPECT_TRUE(importance_of({}).empty());
   auto trials = grid_trials();

@@ -58,7 +58,7 @@ const series = () => (document.documentElement.dataset.theme === 'dark'
   : ['#2557c7', '#c97b12', '#0b8a5d', '#93459b', '#c23a3a', '#1688a0', '#8d7a13', '#6a7685']);
 
 // A ramp from bad to good that survives colour blindness and both themes.
-const ramp = () => (document.documentElement.dataset.theme === 'dark' ? ['#5b4a8a', '#3f8fa8', '#8fdc9b'] : ['#c9b7e8', '#3a8fb0', '#0b5d4a']);
+const ramp = () => (document.documentElement.dataset.theme === 'dark' ? ['#8d79cf', '#4a9fb8', '#8fdc9b'] : ['#c9b7e8', '#3a8fb0', '#0b5d4a']);
 
 const plots = [];  // {box, option, drawn}
 let watcher;

@@ -1,9 +1,12 @@
 // What mattered: importance, the objective along each parameter, and all parameters at once.
 'use strict';
 const distinct = () => search.trials.filter((trial) => trial.state === 'complete' && isNumber(at(trial.values, 0)));
+// Trials that were given up tell what they had by then.
+const valueOf = (trial) => (trial.state === 'complete' ? at(trial.values, 0) : trial.state === 'pruned' ? at(trial.values, 0) ?? trial.last : undefined);
+const valued = () => search.trials.filter((trial) => isNumber(valueOf(trial)));
 const ordered = () => {
   const rank = new Map(search.importance.map((item, i) => [item.name, i]));
-  return search.parameters.filter((parameter) => new Set(distinct().map((trial) => JSON.stringify(trial.params[parameter.name]))).size > 1)
+  return search.parameters.filter((parameter) => new Set(valued().map((trial) => JSON.stringify(trial.params[parameter.name]))).size > 1)
     .sort((a, b) => (rank.get(a.name) ?? 99) - (rank.get(b.name) ?? 99));
 };
 const absent = 'not there';
@@ -19,7 +22,7 @@ const short = (text, length = 22) => (text.length > length ? text.slice(0, lengt
 sections.push({ id: 'importance', title: 'What mattered', build: () => {
   if (!search.importance.length) return null;
   const items = [...search.importance].slice(0, 20).reverse();
-  return [element('p', { class: 'note' }, `The part of the variation of ${objectiveOf(search).name} that each parameter alone explains, from ${distinct().length} complete trials (functional analysis of variance on a random forest).`),
+  return [element('p', { class: 'note' }, `The part of the variation of ${objectiveOf(search).name} that each parameter alone explains, from ${valued().length} trials (functional analysis of variance on a random forest).`),
     figure('Parameter importance', 48 + 26 * items.length, () => ({
       grid: { left: 8, right: 60, top: 6, bottom: 6, containLabel: true }, xAxis: { type: 'value', axisLabel: { show: false }, splitLine: { show: false } },
       yAxis: { type: 'category', data: items.map((item) => pretty(item.name)), axisTick: { show: false }, axisLabel: { formatter: (name) => short(name, matchMedia('(max-width: 640px)').matches ? 22 : 48) } },
@@ -29,8 +32,8 @@ sections.push({ id: 'importance', title: 'What mattered', build: () => {
 } });
 
 function sliceOption(parameter) {
-  const objective = objectiveOf(search), trials = distinct().filter((trial) => parameter.kind === 'choice' || parameter.name in trial.params);
-  const log = logarithmic(trials.map((trial) => trial.values[0])), last = Math.max(...trials.map((trial) => trial.number), 1);
+  const objective = objectiveOf(search), trials = valued().filter((trial) => parameter.kind === 'choice' || parameter.name in trial.params);
+  const log = logarithmic(trials.map(valueOf)), last = Math.max(...trials.map((trial) => trial.number), 1);
   const choice = parameter.kind === 'choice', labels = choice ? labelsOf(parameter, trials) : [];
   const spread = (n) => (((n * 0.618034) % 1) - 0.5) * 0.5;  // so that equal points stand beside each other
   const place = (trial) => (choice ? labels.indexOf(labelOf(parameter, trial)) + spread(trial.number) : trial.params[parameter.name]);
@@ -41,7 +44,7 @@ function sliceOption(parameter) {
     yAxis: { type: log ? 'log' : 'value', scale: true, axisLabel: { formatter: (x) => score(objective.name, x), hideOverlap: true } },
     tooltip: { formatter: (point) => trialTip(point.data.trial) },
     visualMap: { show: false, type: 'continuous', min: 0, max: last, dimension: 2, inRange: { color: ramp() } },
-    series: [{ type: 'scatter', symbolSize: 6, itemStyle: { opacity: 0.75 }, data: trials.map((trial) => ({ trial, value: [place(trial), trial.values[0], trial.number] })) }],
+    series: [{ type: 'scatter', symbolSize: 6, itemStyle: { opacity: 0.75 }, data: trials.map((trial) => ({ trial, symbol: trial.state === 'pruned' ? 'triangle' : 'circle', value: [place(trial), valueOf(trial), trial.number] })) }],
   };
 }
 
@@ -49,7 +52,7 @@ function sliceOption(parameter) {
 function sliceFigure(parameter) {
   const node = figure(pretty(parameter.name), 190, () => sliceOption(parameter));
   if (parameter.kind === 'choice') {
-    const labels = labelsOf(parameter, distinct());
+    const labels = labelsOf(parameter, valued());
     node.append(element('div', { class: 'choices soft', style: `grid-template-columns:repeat(${labels.length},minmax(0,1fr))` }, labels.map((label) => element('span', { title: label }, short(label, 36).replace(/([a-z\d])(?=[A-Z])/g, '$1\u200b')))));
   }
   return node;
@@ -57,8 +60,8 @@ function sliceFigure(parameter) {
 
 sections.push({ id: 'slices', title: 'Along each parameter', build: () => {
   const parameters = ordered().slice(0, 12);
-  if (!parameters.length || distinct().length < 3) return null;
-  return [element('p', { class: 'note' }, `${objectiveOf(search).name} of every trial along one parameter at a time, the most important first. Later trials are darker.`), element('div', { class: 'grid' }, parameters.map(sliceFigure))];
+  if (!parameters.length || valued().length < 3) return null;
+  return [element('p', { class: 'note' }, `${objectiveOf(search).name} of every trial along one parameter at a time, the most important first. Later trials are greener; triangles were given up early.`), element('div', { class: 'grid' }, parameters.map(sliceFigure))];
 } });
 
 function parallelOption(parameters) {
