@@ -94,7 +94,7 @@ class AutoSearchConfig:
     search_metric_tolerance: Optional[float] = None
     search_cache_dir: Optional[str] = None
     search_output_dir: Optional[str] = None
-    search_log_path: Optional[str] = None  #: not used: the log is auto_search.log in search_output_dir
+    search_log_path: Optional[str] = None  #: accepted, with a note: the log is auto_search.log in search_output_dir
     two_stage_search: bool = False
     advanced_fastft_search: bool = False
     advanced_fastft_params: Optional[Dict[str, Any]] = None
@@ -129,7 +129,7 @@ def _setting(config: Any, name: str) -> Any:
     return value
 
 
-_names = ["search_metric", "search_algo", "search_metric_tolerance", "search_cache_dir", "search_output_dir", "two_stage_search",
+_names = ["search_metric", "search_algo", "search_metric_tolerance", "search_cache_dir", "search_output_dir", "search_log_path", "two_stage_search",
           "advanced_fastft_search", "advanced_fastft_params", "n_jobs", "n_trials", "search_devices", "target", "seed", "pruner", "direction",
           "holdout_data_reader", "accuracy_criterion", "objectives", "constraints", "memory_limit", "trial_time_limit", "expected_time_per_config",
           "keep_models", "study_name", "study_storage_db", "load_study_if_exists", "warm_start"]

@@ -259,6 +259,16 @@ class Running(Case):
         again = self.search(load_study_if_exists=True, pruner="none", metric=["L2", "top1"])
         self.assertEqual(again.result["best"]["metrics"]["L2"]["value"], found.metrics["L2"])
 
+    def test_every_search_has_its_own_log(self):
+        """Quark's failure 40: the second search in a process writes into the first one's log, and files into the working directory."""
+        for name in ("north", "south"):
+            self.search(output_dir=name, config={"study_name": f"study of the {name}"})
+        for name, other in (("north", "south"), ("south", "north")):
+            log = Path(name, "auto_search.log").read_text()
+            self.assertIn("search space", log)
+            self.assertNotIn(other, log)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["north", "south"])
+
     def test_a_configuration_file(self):
         found = quasar.search(config=DIGITS / "search.yaml", output_dir="out")
         self.assertEqual(found.status, "ok")

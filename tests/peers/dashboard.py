@@ -34,6 +34,8 @@ def main():
     if [s["study_name"] for s in studies] != ["AutoSearch"]:
         fail(f"studies are {studies}")
     study = get(f"{base}/api/studies/{studies[0]['study_id']}?after=0")
+    if study.get("objective_names") != ["L2"]:
+        fail(f"objectives are called {study.get('objective_names')}")
     trials = study["trials"]
     counts = {}
     for trial in trials:

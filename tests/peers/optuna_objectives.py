@@ -28,6 +28,8 @@ def check_front(study, result):
     objectives = result["objectives"]
     if [d.name.lower() for d in study.directions] != [o["direction"] for o in objectives]:
         fail(f"directions {study.directions}, expected {objectives}")
+    if study.metric_names != [o["name"] for o in objectives]:
+        fail(f"metric names {study.metric_names}, expected {objectives}")
     ours = {tuple(round(t["values"][o["name"]], 12) for o in objectives) for t in result["front"]}
     theirs = {values_of(t, objectives) for t in study.best_trials}
     if ours != theirs:
@@ -40,7 +42,7 @@ def check_front(study, result):
 def check_uses(study):
     if importlib.util.find_spec("pandas"):
         frame = study.trials_dataframe()
-        if len(frame) != len(study.trials) or "values_1" not in frame:
+        if len(frame) != len(study.trials) or f"values_{study.metric_names[1]}" not in frame:
             fail("trials_dataframe lost rows or values")
     if importlib.util.find_spec("sklearn"):
         optuna.importance.get_param_importances(study, target=lambda t: t.values[0])

@@ -26,6 +26,8 @@ def check_trials(study, expected, best):
         fail("trial numbers have gaps")
     if not math.isclose(study.best_value, best, rel_tol=1e-12, abs_tol=1e-300):
         fail(f"best value {study.best_value!r}, expected {best!r}")
+    if study.metric_names != ["L2"]:
+        fail(f"metric names {study.metric_names}")
     for trial in study.trials:
         if trial.state == optuna.trial.TrialState.FAIL:
             continue

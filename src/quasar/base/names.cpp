@@ -2,25 +2,58 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace quasar {
 namespace {
 
-// Levenshtein's distance: insertions, deletions and substitutions.
+// Insertions, deletions, substitutions, and two neighbours exchanged, each at most once in a place (optimal string alignment:
+// Damerau 1964).
 size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before, last, row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
+}
+
+size_t common_prefix(const std::string& a, const std::string& b) {
+  const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<size_t>(end - a.begin());
+}
+
+// How far a name is from what was wanted: the smaller, the nearer. The beginning of a name is as near as one mistake, another
+// part of it as two; a name and more is never too far. Of names that are equally far those are nearer that hold the same letters,
+// then those that begin alike, then those of the same length.
+using Farness = std::tuple<size_t, size_t, size_t, size_t>;
+
+size_t common_letters(std::string a, std::string b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  std::string both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  return both.size();
+}
+
+// `most`: what is not too far.
+Farness farness(const std::string& wanted, const std::string& offered, size_t most) {
+  size_t distance = edit_distance(wanted, offered);
+  if (wanted.size() >= 3 && offered.find(wanted) != std::string::npos)
+    distance = std::min<size_t>(distance, offered.starts_with(wanted) ? 1 : 2);
+  if (wanted.size() >= 3 && wanted.find(offered) != std::string::npos) distance = std::min(distance, most);
+  const size_t longer = std::max(wanted.size(), offered.size());
+  return {distance, longer - common_letters(wanted, offered), longer - common_prefix(wanted, offered),
+          longer - std::min(wanted.size(), offered.size())};
 }
 
 }  // namespace
@@ -37,17 +70,14 @@ std::string normalized(std::string_view name) {
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string wanted = normalized(name);
   std::string best;
-  size_t least = std::max<size_t>(2, wanted.size() / 2) + 1;
+  // Half of it may be wrong, but of two or three letters not all.
+  const size_t most = std::max<size_t>(1, std::min(std::max<size_t>(2, wanted.size() / 2), wanted.size() - 1));
+  Farness least{wanted.empty() ? 0 : most + 1, 0, 0, 0};
   for (const auto& candidate : candidates) {
-    const std::string offered = normalized(candidate);
-    size_t distance = edit_distance(wanted, offered);
-    const bool contained =
-        wanted.size() >= 3 && (offered.find(wanted) != std::string::npos || wanted.find(offered) != std::string::npos);
-    if (contained) distance = std::min<size_t>(distance, 2);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
+    const Farness far = farness(wanted, normalized(candidate), most);
+    if (far >= least) continue;
+    least = far;
+    best = candidate;
   }
   return best;
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "quasar/base/known_names.hpp"
+#include "quasar/quant/config_keys.hpp"
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/recipes.hpp"
@@ -13,42 +14,7 @@
 namespace quasar::quant {
 namespace {
 
-// One first-level option that feeds a calibration method: which method, and its option there.
-struct RangeKey {
-  std::string key, method, option;
-};
-
-const std::vector<RangeKey>& range_keys() {
-  static const std::vector<RangeKey> all{{"Percentile", "percentile", "percentile"},
-                                         {"PercentileCandidates", "layerwise_percentile", "percentile_candidates"},
-                                         {"CalibMovingAverage", "min_max", "moving_average"},
-                                         {"CalibMovingAverageConstant", "min_max", "moving_average_constant"}};
-  return all;
-}
-
 const std::string scheme_key = "scheme";
-
-std::vector<std::string> known_keys() {
-  std::vector<std::string> keys{"activation",
-                                "activation_params",
-                                "weight",
-                                "weight_params",
-                                "exclude",
-                                "CalibDataSize",
-                                "specific_layer_config",
-                                "layer_type_config",
-                                "quant_format",
-                                "OptimizeModel",
-                                "use_external_data_format",
-                                scheme_key};
-  for (const auto& range : range_keys()) keys.push_back(range.key);
-  for (auto& key : rounding_keys()) keys.push_back(std::move(key));
-  for (const auto& list :
-       {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
-    keys.insert(keys.end(), list.begin(), list.end());
-  for (auto& key : option_keys()) keys.push_back(std::move(key));
-  return keys;
-}
 
 // The configuration's two, and those of its layer rules.
 std::vector<Scheme*> schemes_of(Config& config) {
@@ -144,7 +110,7 @@ void expand_scheme(Json& words) {
 
 Config parse_config(const Json& words) {
   if (!words.is_object()) throw Error("a configuration must be a mapping, not " + words.dump());
-  const std::vector<std::string> keys = known_keys();
+  const std::vector<std::string> keys = config_keys();
   Json canonical_words = Json::object();
   for (const auto& [name, value] : words.items()) {
     const std::string wanted = normalized(name) == "calibrationsamplingsize" ? "CalibDataSize" : name;

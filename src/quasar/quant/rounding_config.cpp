@@ -120,6 +120,20 @@ void for_each_value(const Json& group, const Use& use) {
   }
 }
 
+// Of a value, or of the choices of a space.
+bool is_always_given(const Json& choices) {
+  if (!choices.is_array()) return !choices.is_null();
+  return std::ranges::none_of(choices, [](const Json& choice) { return choice.is_null(); });
+}
+
+// Several numbers of iterations, of which each is more than any layer needs.
+bool is_enough(const Json& choices) {
+  const Json least = choices.is_object() ? choices.value("low", Json()) : Json();
+  const auto enough = [](const Json& number) { return number.is_number() && number.get<double>() >= most_sweeps; };
+  if (choices.is_object()) return enough(least) && choices.value("high", Json()) != least;
+  return choices.is_array() && choices.size() > 1 && std::ranges::all_of(choices, enough);
+}
+
 }  // namespace
 
 std::vector<std::string> rounding_keys() {
@@ -149,17 +163,51 @@ Json to_json(const Rounding& rounding) {
 }
 
 std::vector<std::string> notes_on_inert_options(const Json& words) {
-  std::vector<std::string> notes;
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // why, and of which options, in their order
+  const auto add = [&](const std::string& why, const std::string& option) {
+    const auto known = std::ranges::find_if(reasons, [&](const auto& reason) { return reason.first == why; });
+    if (known == reasons.end()) {
+      reasons.push_back({why, {option}});
+    } else {
+      known->second.push_back(option);
+    }
+  };
   for (const auto& [key, group] : words.items()) {
     if (method_of_group(key) == nullptr || !group.is_object()) continue;
     for (const auto& [option, value] : group.items()) {
-      if (const InertOption* inert = inert_option(option)) notes.push_back(key + "." + option + " has no effect: " + inert->why);
+      if (const InertOption* inert = inert_option(option)) add("no effect: " + inert->why, key + "." + option);
     }
-    if (!group.contains(pair_key)) continue;
-    notes.push_back(key + "." + pair_key + ": the number of iterations acts, the learning rate does not");
-    if (group.contains("num_iterations")) notes.push_back(key + ".num_iterations has no effect: " + pair_key + " wins over it");
+    const bool single = group.contains("num_iterations"), pair = group.contains(pair_key);
+    if (single && !pair && is_enough(group.at("num_iterations")))
+      add("every value makes the same model: layers have settled within " + std::to_string(most_sweeps) + " passes",
+          key + ".num_iterations");
+    if (pair) add("the number of iterations acts, the learning rate does not", key + "." + pair_key);
+    if (single && pair && is_always_given(group.at(pair_key)))
+      add("no effect: " + pair_key + " wins over it", key + ".num_iterations");
+  }
+  std::vector<std::string> notes;
+  for (const auto& [why, options] : reasons) {
+    const bool inert = why.starts_with("no effect");
+    notes.push_back(joined(options) + (!inert ? ": " : options.size() > 1 ? " have " : " has ") + why);
   }
   return notes;
+}
+
+void join_pairs(Json& search_space, std::vector<std::string>& notes) {
+  for (auto& [key, group] : search_space.items()) {
+    if (method_of_group(key) == nullptr || !group.is_object()) continue;
+    bool always = false;
+    std::vector<std::string> single;
+    for (const auto& [option, choices] : group.items()) {
+      const std::string name = normalized(option);
+      if (name == normalized(pair_key)) always = is_always_given(choices);
+      if (name == "numiterations" || name == "learningrate") single.push_back(option);
+    }
+    if (!always || single.empty()) continue;
+    for (const auto& option : single) group.erase(option);
+    notes.push_back(key + ": " + joined(single, " and ") + (single.size() > 1 ? " are" : " is") + " left out, as " + pair_key +
+                    " stands for both");
+  }
 }
 
 Json without_rounding(const Json& search_space) {

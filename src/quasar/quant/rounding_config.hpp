@@ -19,8 +19,12 @@ Rounding parse_rounding(const Json& words);
 // Back in the user's words; empty for nearest.
 Json to_json(const Rounding& rounding);
 
-// One sentence for every option in `words` (a configuration, or a search space) that can have no effect, with the reason.
+// What in `words` (a configuration, or a search space) can have no effect: one sentence for each reason, with all its options.
 std::vector<std::string> notes_on_inert_options(const Json& words);
+
+// Takes out of the groups of a search space what their NumIterLR stands for (num_iterations, learning_rate), unless that may be
+// null; one note for each group.
+void join_pairs(Json& search_space, std::vector<std::string>& notes);
 
 // The search space without what concerns rounding only: what calibration must know of it. Values of the groups left out (lists
 // of choices, ends of ranges) are checked.

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace quasar::quant {
-namespace {
-
-constexpr int64_t most_sweeps = 32;
-
-}  // namespace
-
 std::vector<OptionSpec> layer_options() {
   return {{.name = "data_size", .fallback = nullptr, .help = "number of calibration samples used; all when left out", .low = 1},
           {.name = "damping",

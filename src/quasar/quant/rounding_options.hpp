@@ -17,6 +17,7 @@ std::vector<OptionSpec> layer_options();
 std::vector<OptionSpec> descent_options();
 
 // Passes of coordinate descent: num_iterations, but no more than any layer ever needed.
+inline constexpr int64_t most_sweeps = 32;
 size_t sweeps_of(const Options& options);
 
 // How a layer's problem is posed.

@@ -23,6 +23,8 @@ const std::vector<Key>& keys() {
                                     {"ReplaceClip6Relu", "clip6_to_relu", ""},
                                     {"include_cle", "cle", ""},
                                     {"cle_steps", "cle", "cle_steps"},
+                                    {"CLETotalLayerDiffThreshold", "cle", "cle_total_layer_diff_threshold"},
+                                    {"CLEScaleAppendBias", "cle", "cle_scale_append_bias"},
                                     {"include_sq", "smooth_quant", ""},
                                     {"SmoothAlpha", "smooth_quant", "alpha"},
                                     {"BiasCorrection", "bias_correction", ""},

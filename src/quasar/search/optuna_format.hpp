@@ -10,6 +10,11 @@
 
 namespace quasar::search::optuna {
 
+// Attributes of a study whose names begin so are Optuna's own, and stand in a table of their own. Among them: what the objectives
+// are called, a list of texts.
+inline constexpr const char* system_prefix = "study:";
+inline constexpr const char* metric_names = "study:metric_names";
+
 // JSON text; bytes that are not UTF-8 are replaced, as messages of exceptions may hold any.
 std::string text_of(const Json& value);
 

@@ -50,7 +50,8 @@ StudyRecord Relational::create(const std::string& name, const std::vector<Direct
 }
 
 void Relational::set_attribute(int64_t study, const std::string& key, const Json& value) {
-  guarded([&] { optuna::write_attribute(sql_, "study_user", study, key, optuna::text_of(value)); });
+  const std::string table = key.starts_with(optuna::system_prefix) ? "study_system" : "study_user";
+  guarded([&] { optuna::write_attribute(sql_, table, study, key, optuna::text_of(value)); });
 }
 
 std::vector<Trial> Relational::trials(int64_t study) {

@@ -35,7 +35,7 @@ class Job {
 struct Outcome {
   std::vector<double> values = {};           // one per objective
   std::vector<double> constraints = {};      // each kept where it is at most 0
-  std::optional<int64_t> duplicate_of = {};  // from claim(); the other fields are copied from that trial then
+  std::optional<int64_t> duplicate_of = {};  // from claim(); what the others do not say is copied from that trial
   bool pruned = false;                       // given up early; values may be empty
   bool candidate = false;                    // good enough for the user
   Json user_attributes = Json::object();

@@ -50,9 +50,21 @@ void read_data_keys(Job& job, const Options& keys) {
 // With less, the system's own libraries give up where no trial can.
 constexpr size_t least_memory_of_a_trial = size_t{16} << 20;
 
+// The conditions under their own names. n_trials: 0 is as left out, as at the top level.
+Json stop_of(const Json& words) {
+  if (!words.is_object()) return words;
+  check_nested("search_stop_condition", words, search::stop::table().names());
+  Json out = Json::object();
+  for (const auto& [given, value] : words.items()) {
+    const std::string& name = search::stop::table().resolve(given);
+    if (out.contains(name)) throw Error("search_stop_condition." + name + " is given twice (as '" + given + "' too)");
+    if (name != "n_trials" || value != 0) out[name] = value;
+  }
+  return out;
+}
+
 void read_search_keys(Job& job, const Options& keys) {
-  job.stop = keys.json("search_stop_condition");
-  check_nested("search_stop_condition", job.stop, search::stop::table().names());
+  job.stop = stop_of(keys.json("search_stop_condition"));
   job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
   job.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
@@ -78,6 +90,8 @@ void read_search_keys(Job& job, const Options& keys) {
 void read_places(Job& job, const Options& keys) {
   job.output_dir = from(job.base, keys.text("output_dir"));
   job.temp_dir = keys.text("temp_dir").empty() ? job.output_dir / "tmp" : from(job.base, keys.text("temp_dir"));
+  if (keys.has("search_log_path"))
+    job.warnings.push_back("search_log_path has no effect: the log is auto_search.log in output_dir, as Auto Search's own is");
   read_storage_keys(job, keys);
   job.keep_models = keys.text("keep_models");
   job.plot_results = keys.flag("plot_results");

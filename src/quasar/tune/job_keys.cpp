@@ -7,6 +7,7 @@
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/tune/job_parts.hpp"
+#include "quasar/tune/v1_names.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -75,8 +76,9 @@ std::vector<OptionSpec> own_keys() {
                "may be lost"},
       {.name = "search_stop_condition",
        .fallback = Json::object(),
-       .help = "{find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}"},
-      {.name = "n_trials", .fallback = 0, .help = "trials in all (default 20; Grid: the whole space)", .low = 0},
+       .help =
+           "{n_trials, find_n_candidates, find_best_candidate, iteration_limit, time_limit, patience}; see `quasar list stop`"},
+      {.name = "n_trials", .fallback = 0, .help = "trials in all; 0, as left out: 20, and with Grid the whole space", .low = 0},
       {.name = "pruner",
        .fallback = nullptr,
        .help = "when a trial is given up early: a name (default confidence), or {name: confidence, alpha: 0.01}; see `quasar "
@@ -92,6 +94,9 @@ std::vector<OptionSpec> own_keys() {
        .help = "number of calibration samples, or a list to search over",
        .aliases = {"CalibDataSize"}},
       {.name = "output_dir", .fallback = "./quasar_out", .help = "where results go", .aliases = {"search_output_dir"}},
+      {.name = "search_log_path",
+       .fallback = nullptr,
+       .help = "v1: accepted; the log is auto_search.log in output_dir, as Auto Search's own is"},
       {.name = "temp_dir",
        .fallback = "",
        .help = "for float outputs beyond the memory limit (default output_dir/tmp)",
@@ -154,6 +159,7 @@ const std::vector<std::pair<std::string, std::string>>& nested_keys() {
         {"num_iterations", "learning_rate", "NumIterLR", "data_size", "early_stop", "damping"});
     add("search_space", {"activation", "weight", "activation_params", "weight_params"});
     add("search_space", quant::rounding_keys());
+    add("search_space", v1::own_keys());
     for (const auto& name : quant::option_keys()) {
       if (find_key(name) == nullptr) keys.emplace_back(name, "search_space");
     }

@@ -71,6 +71,20 @@ void fix_recipes(Json& space, const Json& recipes) {
   for (const auto& [name, value] : rest.items()) space[name] = Json::array({value});
 }
 
+// CalibDataSize is a parameter wherever it is written: at the top level, where it holds for every space, or in a space.
+void read_sampling_size(Json& space, const Options& keys) {
+  std::vector<std::string> known = quant::option_keys();
+  known.insert(known.end(), {"CalibDataSize", "calibration_sampling_size"});
+  check_nested("search_space", space, known);
+  if (!keys.has("calibration_sampling_size")) return;
+  for (const auto& [key, value] : space.items()) {
+    if (normalized(key) != "calibdatasize" && normalized(key) != "calibrationsamplingsize") continue;
+    throw Error("search_space." + key + " is given, and calibration_sampling_size at the top level too; keep one of them");
+  }
+  const Json sizes = keys.json("calibration_sampling_size");
+  space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
+}
+
 }  // namespace
 
 void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
@@ -87,11 +101,8 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
   for (Json& space : job.spaces) {
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
-    check_nested("search_space", space, quant::option_keys());
-    if (keys.has("calibration_sampling_size")) {
-      const Json sizes = keys.json("calibration_sampling_size");
-      space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
-    }
+    read_sampling_size(space, keys);
+    quant::join_pairs(space, job.warnings);
     for (auto& note : quant::notes_on_inert_options(space)) {
       if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
     }
@@ -104,9 +115,16 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
   const bool has_space = keys.has("search_space") || keys.has("search_spaces");
   std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
   if (!tuning.strategy.empty()) name = tuning.strategy;
-  if (keys.flag("two_stage_search")) name = "two_stage";
   if (keys.has("strategy")) name = keys.text("strategy");
-  return strategies::table().resolve(name);
+  if (!keys.flag("two_stage_search")) return strategies::table().resolve(name);
+  const bool named = !tuning.strategy.empty() || keys.has("strategy");
+  if (named && strategies::table().resolve(name) != "two_stage")
+    throw Error(std::string("two_stage_search: true is strategy two_stage, but ") +
+                (keys.has("strategy")      ? "strategy"
+                 : keys.has("quant_level") ? "quant_level"
+                                           : "tuning_criterion.strategy") +
+                " says " + name + "; keep one of them");
+  return "two_stage";
 }
 
 // Without fine-tuning there is one stage only; without a choice of calibration the first would be one trial.

@@ -39,10 +39,17 @@ Json merged_space(const Json& given, const Json& preset) {
   return out;
 }
 
+// two_stage_search names one too.
+bool names_a_strategy(const Json& words) {
+  const Json criterion = words.value("tuning_criterion", Json());
+  return words.contains("strategy") || words.contains("quant_level") || (criterion.is_object() && criterion.contains("strategy"));
+}
+
 }  // namespace
 
 Json over_preset(const Json& words, const Json& preset) {
   Json merged = preset;
+  if (names_a_strategy(words)) merged.erase("two_stage_search");
   for (const auto& [key, value] : words.items()) {
     const bool both = key == "search_space" && value.is_object() && merged.contains(key);
     if (!both) {

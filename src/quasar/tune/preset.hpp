@@ -15,7 +15,8 @@ class Preset {
 };
 
 // The user's words over the preset's: top-level keys that the user gave win; `search_space` is merged key by key at its first
-// level, and groups of the preset whose only_if can no longer hold go.
+// level, and groups of the preset whose only_if can no longer hold go. A strategy of the user's takes the place of the preset's
+// two_stage_search.
 Json over_preset(const Json& words, const Json& preset);
 
 // The words with the preset that they name filled in; without one, as they are. Keys must be canonical.

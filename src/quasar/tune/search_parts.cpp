@@ -8,6 +8,7 @@
 #include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/search/optuna_format.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -49,6 +50,7 @@ bool is_local(const std::string& key) {
                                            "data_reader",
                                            "output_dir",
                                            "temp_dir",
+                                           "search_log_path",
                                            "study_storage_db",
                                            "study_name",
                                            "load_study_if_exists",
@@ -95,6 +97,9 @@ void bind(search::Study& study, const Job& job, const data::Splits& samples) {
     }
   }
   study.set_attribute(job_attribute, without_secrets(job.words));
+  Json names = Json::array();
+  for (const auto& objective : job.goals.objectives) names.push_back(objective.metric);
+  study.set_attribute(search::optuna::metric_names, names);
 }
 
 // A resumed study may have another tolerance.

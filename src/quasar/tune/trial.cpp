@@ -149,17 +149,19 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
   require_quantized(plan);
-  if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other};
+  const Json own{{"config", quant::to_json(config)}};  // also of a duplicate: another configuration may make the same model
+  if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other, .user_attributes = own};
   Stopwatch watch;
   const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
   const double build_s = watch.seconds();
   const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
-  if (const auto other = lab.book.same_model(content); other && !content.empty()) return {.values = {}, .duplicate_of = other};
+  if (const auto other = lab.book.same_model(content); other && !content.empty())
+    return {.values = {}, .duplicate_of = other, .user_attributes = own};
   if (lab.job.keep_models == "all") graph::save(candidate, file_of(lab, trial), external(config));
   Fallen fallen;
   const auto loan = lab.devices.take();
   const auto scores = score(lab, trial, candidate, fallen, loan.device());
-  search::Outcome outcome{.user_attributes = {{"config", quant::to_json(config)},
+  search::Outcome outcome{.user_attributes = {{"config", own.at("config")},
                                               {"quantized_nodes", plan.nodes.size()},
                                               {"bytes", weight_bytes(candidate)},
                                               {"build_s", build_s},

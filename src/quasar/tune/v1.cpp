@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/quant/config.hpp"
+#include "quasar/tune/v1_names.hpp"
 #include "quasar/tune/v1_words.hpp"
 
 namespace quasar::tune {
@@ -110,50 +111,101 @@ Json base_of(const Json& quant_config) {
   return base;
 }
 
+namespace {
+
+bool is_on(const Json& number) {
+  return number.is_number() && number.get<double>() >= 0;
+}
+
+// v1's tolerance accepts everything unless the user says otherwise. It is filled in where something counts candidates: elsewhere
+// it would only keep trials from being given up early.
+void keep_tolerance(Json& words, std::vector<std::string>& notes) {
+  constexpr double accepts_everything = 2.0e4;
+  const auto given = [&](const char* key) { return !words.value(key, Json()).is_null(); };
+  const Json stop = words.value("search_stop_condition", Json());
+  if (!stop.is_object() || given("search_metric_tolerance") || given("accuracy_criterion") || given("objectives")) return;
+  for (const auto& [key, value] : stop.items()) {
+    if (!same(key, "find_n_candidates") && !same(key, "find_best_candidate")) continue;
+    if (!is_on(value)) continue;
+    words["search_metric_tolerance"] = accepts_everything;
+    notes.push_back(key + " without search_metric_tolerance: v1's default holds, 20000, which takes every trial for a candidate");
+    return;
+  }
+}
+
+// Spaces of both forms in one list: each v1 space is translated by itself, and what holds for all is the hierarchical form's.
+void tell_of_mixture(const Json& words, std::vector<std::string>& notes) {
+  const Json algo = words.value("search_algo", Json()), metric = words.value("search_metric", Json());
+  notes.push_back("search_spaces holds spaces of both forms: v1's are translated, and search_algo (" +
+                  (algo.is_null() ? "TPE" : algo.dump()) + ") and search_metric (" + (metric.is_null() ? "L2" : metric.dump()) +
+                  ") are those of the hierarchical form; v1's are grid_search and v1_L2");
+}
+
+// The words that v1 does without are ours, those that only v1 has go.
+void take_defaults(Json& words, std::vector<std::string>& notes) {
+  if (!words.contains("search_evaluator") || words["search_evaluator"].is_null() || words.contains("search_metric"))
+    words["search_metric"] = metrics_of(words.value("search_metric", Json()));
+  keep_tolerance(words, notes);
+}
+
+// advanced_fastft_search is not on.
+void drop_advanced(Json& words, std::vector<std::string>& notes) {
+  words.erase("advanced_fastft_search");
+  if (!words.value("advanced_fastft_params", Json()).is_null())
+    notes.push_back("advanced_fastft_params has no effect: advanced_fastft_search is not true");
+  words.erase("advanced_fastft_params");
+}
+
+void translate(Json& space, const Json& base, bool has_base, std::vector<std::string>& notes) {
+  if (!is_v1(space) && !space.empty()) {
+    if (has_base) throw Error("quant_config belongs to v1's spaces; this one is hierarchical: " + space.dump());
+    return;
+  }
+  Translation translated = from_v1(space, base);
+  space = std::move(translated.space);
+  for (auto& note : translated.notes) {
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+  }
+}
+
+}  // namespace
+
 JobTranslation job_from_v1(const Json& given) {
   JobTranslation out{given, false, {}};
   Json& words = out.words;
   const bool advanced = words.value("advanced_fastft_search", Json(false)) == true;
-  const Json quant_config = words.value("quant_config", Json());
-  Json spaces = Json::array();
-  if (words.contains("search_space") && !words["search_space"].is_null()) spaces.push_back(words["search_space"]);
-  const Json several = words.value("search_spaces", Json());
-  const bool any = std::ranges::any_of(spaces, is_v1) || (several.is_array() && std::ranges::any_of(several, is_v1));
-  if (!any && !advanced && quant_config.is_null()) {
-    words.erase("advanced_fastft_search");
-    words.erase("advanced_fastft_params");
+  const Json quant_config = words.value("quant_config", Json()), several = words.value("search_spaces", Json());
+  Json spaces = several.is_array() ? several : Json::array();
+  if (!words.value("search_space", Json()).is_null()) spaces.push_back(words["search_space"]);
+  for (const Json& space : spaces) refuse_mixture(space);
+  if (std::ranges::none_of(spaces, is_v1) && !advanced && quant_config.is_null()) {
+    drop_advanced(words, out.notes);
     words.erase("quant_config");
     return out;
   }
   out.translated = true;
   const Json base = quant_config.is_null() ? Json::object() : base_of(quant_config);
   words.erase("quant_config");
-  if (!words.contains("search_evaluator") || words["search_evaluator"].is_null() || words.contains("search_metric"))
-    words["search_metric"] = metrics_of(words.value("search_metric", Json()));
   if (advanced) {
     if (spaces.size() != 1 || !several.is_null())
       throw Error("advanced_fastft_search needs one search_space; several are not possible");
+    take_defaults(words, out.notes);
     read_advanced(words);
     words["search_space"] = advanced_space(spaces[0], base, out.notes);
     return out;
   }
-  words.erase("advanced_fastft_search");
-  words.erase("advanced_fastft_params");
-  if (!words.contains("search_algo")) words["search_algo"] = "grid_search";
-  const auto translate = [&](Json& space) {
-    if (!is_v1(space) && !space.empty()) {
-      if (!quant_config.is_null()) throw Error("quant_config belongs to v1's spaces; this one is hierarchical: " + space.dump());
-      return;
-    }
-    Translation translated = from_v1(space, base);
-    space = std::move(translated.space);
-    out.notes.insert(out.notes.end(), translated.notes.begin(), translated.notes.end());
-  };
-  if (!several.is_null()) {
-    for (Json& space : words["search_spaces"]) translate(space);
+  drop_advanced(words, out.notes);
+  if (std::ranges::all_of(spaces, [](const Json& space) { return space.empty() || is_v1(space); })) {
+    take_defaults(words, out.notes);
+    if (!words.contains("search_algo")) words["search_algo"] = "grid_search";
   } else {
-    if (spaces.empty()) words["search_space"] = Json::object();
-    translate(words["search_space"]);
+    tell_of_mixture(words, out.notes);
+  }
+  if (several.is_null() && spaces.empty()) words["search_space"] = Json::object();
+  if (words.contains("search_space") && words["search_space"].is_object())
+    translate(words["search_space"], base, !quant_config.is_null(), out.notes);
+  if (several.is_array()) {
+    for (Json& space : words["search_spaces"]) translate(space, base, !quant_config.is_null(), out.notes);
   }
   return out;
 }

@@ -3,22 +3,13 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/tune/v1.hpp"
+#include "quasar/tune/v1_names.hpp"
 #include "quasar/tune/v1_words.hpp"
 
 namespace quasar::tune {
 namespace {
 
 using namespace v1;
-
-bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
-  return std::ranges::any_of(names, [&](const std::string& other) { return same(name, other); });
-}
-
-// Only v1 has these.
-const std::vector<std::string> v1_keys{"calibrate_method", "activation_type", "weight_type", "include_cle",
-                                       "include_auto_mp",  "include_fast_ft", "include_sq",  "extra_options",
-                                       "enable_npu_cnn",   "nodes_to_exclude"};
-const std::vector<std::string> pro_keys{"activation", "weight", "activation_params", "weight_params", "algorithms", "cle_algo"};
 
 // They steer v1's own program, not the model.
 const std::vector<std::string> without_effect{"execution_providers", "debug_mode",         "print_summary",
@@ -36,16 +27,20 @@ bool is_only(const Json& choices, const Json& value) {
   return std::ranges::all_of(choices, [&](const Json& choice) { return choice == value; });
 }
 
+// null: it has no such key.
+Json value_of(const Json& words, const std::string& name) {
+  for (const auto& [key, value] : words.items()) {
+    if (same(key, name)) return value;
+  }
+  return nullptr;
+}
+
 // All keys of a space and of its base, as choices; extra_options and FastFinetune opened.
 class Keys {
  public:
   Keys(const Json& space, const Json& base) {
     open(base, true);
-    const Json below = choices_;
     open(space, false);
-    for (const auto& [key, value] : below.items()) {
-      if (!choices_.contains(key)) choices_[key] = value;
-    }
   }
 
   // The choices of a key, taken out; null when it is not given.
@@ -65,10 +60,14 @@ class Keys {
  private:
   void open(const Json& words, bool single) {
     for (const auto& [key, value] : words.items()) {
-      if (same(key, "FastFinetune") && value.is_object()) {
-        for (const auto& [name, inner] : value.items()) fine_tuning_[name] = single ? Json::array({inner}) : choices_of(inner);
-      } else if (same(key, "extra_options") && value.is_object()) {
-        open(value, single);
+      const bool fine_tuning = same(key, "FastFinetune");
+      if (fine_tuning || same(key, "extra_options")) {
+        if (!value.is_object()) throw Error(key + " is " + value.dump() + ", but must be a mapping");
+        if (fine_tuning) {
+          for (const auto& [name, inner] : value.items()) fine_tuning_[name] = single ? Json::array({inner}) : choices_of(inner);
+        } else {
+          open(value, single);
+        }
       } else {
         take(key);
         choices_[key] = single ? Json::array({value}) : choices_of(value);
@@ -81,7 +80,8 @@ class Keys {
 
 class Translator {
  public:
-  Translator(const Json& space, const Json& base) : keys_(space, base) {}
+  Translator(const Json& space, const Json& base)
+      : keys_(space, base), in_space_(value_of(space, "include_fast_ft")), in_base_(value_of(base, "include_fast_ft")) {}
 
   Translation run() {
     types();
@@ -89,8 +89,10 @@ class Translator {
     transforms();
     fine_tuning();
     names();
+    refusals();
     for (const auto& [key, choices] : keys_.rest().items()) {
-      if (is_one_of(key, without_effect)) {
+      check_key(key);
+      if (std::ranges::any_of(without_effect, [&](const auto& name) { return same(key, name); })) {
         out_.notes.push_back(key + " has no effect here: it steers another program");
       } else {
         out_.space[key] = choices;
@@ -155,26 +157,35 @@ class Translator {
     out_.space[group] = {{key, choices}, {"only_if", {{parent, value}}}};
   }
 
+  // An option of a transform exists where that is on.
+  void with_switch(const std::string& group, const char* key, const char* parent) {
+    const Json choices = keys_.take(key);
+    if (choices.is_null()) return;
+    if (out_.space.contains(parent)) {
+      out_.space[group][key] = choices;
+      out_.space[group]["only_if"] = {{parent, true}};
+    } else {
+      out_.notes.push_back(std::string(key) + " has no effect: " + parent + " is never true");
+    }
+  }
+
   void transforms() {
     for (const char* key : {"include_cle", "include_auto_mp", "include_sq", "enable_npu_cnn"}) {
       const Json choices = keys_.take(key);
       if (choices.is_null() || is_only(choices, false)) continue;
       out_.space[key] = choices;
     }
-    const Json alpha = keys_.take("SmoothAlpha");
-    if (alpha.is_null()) return;
-    if (out_.space.contains("include_sq")) {
-      out_.space["smooth_quant_options"] = {{"SmoothAlpha", alpha}, {"only_if", {{"include_sq", true}}}};
-    } else {
-      out_.notes.push_back("SmoothAlpha has no effect: include_sq is never true");
-    }
+    for (const char* key : {"CLESteps", "CLETotalLayerDiffThreshold", "CLEScaleAppendBias"})
+      with_switch("cle_options", key, "include_cle");
+    with_switch("smooth_quant_options", "SmoothAlpha", "include_sq");
   }
 
   void fine_tuning() {
     const Json wanted = given("include_fast_ft", Json::array({false}));
-    Json params = keys_.fine_tuning();
+    const Json params = keys_.fine_tuning();
+    for (const auto& [name, choices] : params.items()) check_fine_tuning_key(name);
     if (is_only(wanted, false)) {
-      if (!params.empty()) out_.notes.push_back("FastFinetune has no effect: include_fast_ft is never true");
+      if (!params.empty()) out_.notes.push_back("FastFinetune has no effect: " + why_not_fine_tuned());
       return;
     }
     Json methods = Json::array(), own = Json::object();
@@ -203,6 +214,34 @@ class Translator {
     out_.space["algorithms"] = algorithms;
   }
 
+  // search_space decides about include_fast_ft where it has it, quant_config elsewhere.
+  std::string why_not_fine_tuned() const {
+    const std::string name = "include_fast_ft is ";
+    if (in_space_.is_null() && in_base_.is_null()) return name + "true neither in search_space nor in quant_config";
+    if (in_space_.is_null()) return name + "false in quant_config, and search_space does not say otherwise";
+    return name + "false in search_space" + (in_base_ == true ? ", which comes before quant_config, where it is true" : "");
+  }
+
+  // Settings of v1's that have one value here.
+  void refusals() {
+    struct Refusal {
+      const char *key, *why;
+    };
+    for (const auto& [key, why] : {Refusal{"reduce_range", "weights keep all their bits"},
+                                   Refusal{"use_dynamic_quant", "activation_type: DynamicSpec is the way to say so"},
+                                   Refusal{"specific_tensor_precision", "TensorQuantOverrides is the way to say so"}}) {
+      const Json choices = keys_.take(key);
+      if (!choices.is_null() && !is_only(choices, false))
+        throw Error(std::string(key) + " is " + choices.dump() + ", but only false is possible: " + why);
+    }
+    Json formats = keys_.take("quant_format");
+    if (formats.is_null()) return;
+    for (Json& format : formats) {
+      if (format.is_string()) format = last_word(format.get<std::string>());
+    }
+    out_.space["quant_format"] = formats;
+  }
+
   void names() {
     const std::vector<std::pair<const char*, const char*>> renamed{{"nodes_to_exclude", "exclude"},
                                                                    {"op_types_to_quantize", "OpTypesToQuantize"},
@@ -214,21 +253,11 @@ class Translator {
   }
 
   Keys keys_;
+  Json in_space_, in_base_;  // include_fast_ft as given
   Translation out_{Json::object(), {}};
 };
 
 }  // namespace
-
-bool is_v1(const Json& space) {
-  if (!space.is_object()) return false;
-  bool v1 = false, pro = false;
-  for (const auto& [key, value] : space.items()) {
-    // Written as `include_cle: …` beside `activation: …`, some are options of the hierarchical form too.
-    v1 = v1 || is_one_of(key, v1_keys);
-    pro = pro || is_one_of(key, pro_keys);
-  }
-  return v1 && !pro;
-}
 
 Translation from_v1(const Json& space, const Json& base) {
   return Translator(space, base).run();

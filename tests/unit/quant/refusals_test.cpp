@@ -56,6 +56,7 @@ TEST(Refusals, KeysThatWaitForOthersAreNamed) {
     EXPECT_TRUE(notes({{key, value}}).front().starts_with(std::string(key) + " has no effect: "));
   }
   EXPECT_TRUE(notes({{"SmoothAlpha", 0.5}, {"include_sq", true}}).empty());
+  EXPECT_TRUE(notes({{"cle_steps", 2}, {"CLEScaleAppendBias", true}, {"include_cle", true}}).empty());
   EXPECT_TRUE(notes({{"adaround_params", {{"num_iterations", 4}}}, {"algorithms", "adaround"}}).empty());
 }
 

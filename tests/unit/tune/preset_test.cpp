@@ -6,6 +6,7 @@
 #include "quasar/tune/job.hpp"
 #include "quasar/tune/spaces.hpp"
 #include "quasar/tune/strategy.hpp"
+#include "unit/quant/npu_models.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -26,6 +27,50 @@ TEST(Preset, EveryPresetIsAJobWhosePointsAreConfigurations) {
       EXPECT_EQ(quant::contradiction(words_of(spaces.all, point)), spaces.each[0].refused(point)) << name;
     }
   }
+}
+
+// The peer's search of this name has these options, and its quantizer never reads them (its failure 11).
+TEST(Preset, N11_TheOptionsOfA8W8SearchAct) {
+  const Job job = parse_job(with("A8W8_SEARCH"), ".");
+  const Spaces spaces = read_spaces(job);
+  const auto model = quant::patchwork();
+  const auto target = quant::targets::table().make("ort_cpu");
+  for (const char* option : {"FoldRelu", "AlignConcat", "AlignSlice"}) {
+    size_t changed = 0;
+    for (uint32_t seed = 1; seed <= 10; ++seed) {
+      const auto seen = quant::wild_statistics(model, seed);
+      for (const bool symmetric : {true, false}) {
+        search::Point point =
+            spaces.calibration[0].nearest_to({{"activation_params", {{"symmetric", symmetric}}}, {"cle_algo", nullptr}});
+        Json words = words_of(spaces.calibration[0], point);
+        ASSERT_EQ(words["activation_params"]["symmetric"], symmetric);
+        words["cle_algo"] = nullptr;
+        words.erase("cle_params");
+        words["PercentileCandidates"] = nullptr;
+        const auto hash = [&] { return hash_of(quant::resolve(model, seen, quant::parse_config(words), *target)); };
+        const std::string before = hash();
+        words[option] = !words[option].get<bool>();
+        changed += hash() != before ? 1 : 0;
+      }
+    }
+    EXPECT_GT(changed, 0u) << option;
+  }
+}
+
+// The peer runs one of them on a processor with all samples, the other on a GPU with some (its failure 20). Here both run on the
+// processor with all samples at once; what a preset says of devices, batches and samples is the same for both.
+TEST(Preset, N20_BothAlgorithmsAreTreatedAlike) {
+  size_t compared = 0;
+  for (const auto& [name, entry] : presets::table().items()) {
+    const Job job = parse_job(with(name), ".");
+    const Json& space = job.spaces[0];
+    if (!space.contains("adaround_params") || !space.contains("adaquant_params")) continue;
+    ++compared;
+    for (const char* option : {"data_size", "batch_size", "optim_device", "infer_device", "early_stop"}) {
+      EXPECT_EQ(space["adaround_params"].value(option, Json()), space["adaquant_params"].value(option, Json())) << name << option;
+    }
+  }
+  EXPECT_GE(compared, 4u);
 }
 
 TEST(Preset, IsAValue) {

@@ -35,6 +35,7 @@ Entry<Preset> ADVANCED_SEARCH() {
       "infer_device": ["cuda:0"],
       "data_size": [3000],
       "batch_size": [2],
+      "early_stop": [true],
       "only_if": {"algorithms": "adaround"}
     },
     "adaquant_params": {

@@ -28,6 +28,11 @@ Entry<Preset> XINT8_SEARCH() {
     "adaround_params": {
       "num_iterations": {"type": "int", "low": 3000, "high": 20000, "step": 3000},
       "learning_rate": {"type": "float", "low": 1e-2, "high": 1e-1, "log": true},
+      "optim_device": ["cuda:0"],
+      "infer_device": ["cuda:0"],
+      "data_size": [1000],
+      "batch_size": [2],
+      "early_stop": [true],
       "only_if": {"algorithms": "adaround"}
     },
     "adaquant_params": {
