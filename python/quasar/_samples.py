@@ -13,7 +13,7 @@ from ._words import plain
 _numbers = itertools.count(1)
 
 #: Samples: a path or a reader description as on the command line; an array, or arrays by input name, whose first axis counts the
-#: samples; a pair (arrays, labels); an onnxruntime CalibrationDataReader; or anything that can be iterated (a list, a generator, a
+#: samples (beside them `class_names`: what reports call the classes); a pair (arrays, labels); an onnxruntime CalibrationDataReader; or anything that can be iterated (a list, a generator, a
 #: torch DataLoader) over arrays, dictionaries of arrays, or pairs of one of these and labels.
 Samples = Any
 
@@ -60,6 +60,14 @@ def items_of(data: Samples) -> List[Dict[str, numpy.ndarray]]:
         return [_item(item) for item in data]
     raise TypeError(f"samples are a path, arrays, a data reader or something to iterate over, not {type(data).__name__}")
 
+def _class_names(names: Any) -> Any:
+    """A list of names, a mapping from numbers to names, or a file, as a reader takes them."""
+    if isinstance(names, (str, os.PathLike)):
+        return os.path.abspath(os.fspath(names))
+    if isinstance(names, Mapping):
+        return {str(number): str(name) for number, name in names.items()}
+    return [str(name) for name in names]
+
 class Gathering:
     """The guests of one call: samples in memory, which every source gives once, whatever the number of its uses."""
 
@@ -77,10 +85,15 @@ class Gathering:
             if known is data:
                 return words
         name = f"python_{next(_numbers)}"
+        words: Dict[str, Any] = {"reader": name}
+        arrays = data
+        if isinstance(data, Mapping) and "class_names" in data:
+            words["class_names"] = _class_names(data["class_names"])
+            arrays = {key: value for key, value in data.items() if key != "class_names"}
         source = f"{role} ({type(data).__name__})"
-        self.guests.append(_core.bring_samples(name, items_of(data), source))
-        self._known.append((data, {"reader": name}))
-        return {"reader": name}
+        self.guests.append(_core.bring_samples(name, items_of(arrays), source))
+        self._known.append((data, words))
+        return words
 
 def fresh_name(wish: str) -> str:
     """A name for a guest that no other has."""

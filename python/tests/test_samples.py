@@ -86,6 +86,16 @@ class Forms(Case):
             found = self.search(calib=Reader(self.calibration[0]), eval=None)
         self.assertEqual(found.result["best"]["metrics"]["L2"]["samples"], 50)
 
+    def test_classes_have_names(self):
+        images, labels = self.evaluation
+        names = [f"the {number}" for number in range(10)]
+        for given in (names, dict(enumerate(names))):
+            data = {"image": images, "label": labels, "class_names": given}
+            self.assertEqual(self.score(data), self.score((images, labels)))
+            flips = self.search(eval=data, metric="agreement", output_dir=f"named-{type(given).__name__}").result["best"]["flips"]
+            self.assertEqual({number: f"the {number}" for number in flips["names"]}, flips["names"])
+            self.assertTrue(flips["names"])
+
     def test_mistakes_are_named(self):
         images, labels = self.evaluation
         for data, message in [

@@ -25,6 +25,11 @@ setTimeout(() => {
     findings.unnamed = [...document.querySelectorAll('img:not([alt]), button:empty:not([aria-label])')].length;
     findings.sections = [...document.querySelectorAll('main > [id]')].map((section) => section.id);
     findings.wide = document.documentElement.scrollWidth > innerWidth + 1;
+    const spilling = () => [...document.querySelectorAll('main section, main > div')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.id);
+    findings.spilling = spilling();
+    document.body.style.width = '360px';  // a narrow phone: windows do not become as narrow
+    findings.spilling.push(...spilling());
+    document.body.style.width = '';
     findings.broken = Boolean(window.broken);
     for (const name of ['dark', 'light']) theme(name);
   } catch (error) { findings.errors.push(String(error && error.stack)); }

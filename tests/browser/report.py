@@ -44,6 +44,7 @@ def check(what, found, sections, plots):
     assert not found["empty"], (what, "plots without content", found["empty"])
     assert not found["unsorted"], (what, "tables that do not sort", found["unsorted"])
     assert not found["wide"], (what, "wider than the window")
+    assert not found["spilling"], (what, "sections with something wider than they are", found["spilling"])
     assert set(sections) <= set(found["sections"]), (what, set(sections) - set(found["sections"]))
     assert found["plots"] >= plots, (what, found["plots"])
     assert not found["broken"], (what, "text from the model was run")
@@ -71,6 +72,7 @@ def spoil(folder):
     for sample in result["best"]["flips"]["worst"]:
         sample["file"] = EVIL
     result["best"]["flips"]["metric"] = EVIL
+    result["best"]["flips"]["names"] = {str(number): f"{number}{EVIL}" for number in range(10)}
     result["best"]["flips"]["worst"][0]["picture"] = '"><script>window.broken = true</script>'
     (folder / "worst_samples" / f"sample_{result['best']['flips']['worst'][1]['sample']}.jpg").write_text(EVIL)
     (folder / "result.json").write_text(json.dumps(result))
@@ -82,13 +84,18 @@ with tempfile.TemporaryDirectory() as scratch:
     folder = Path(scratch)
     run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "a", "--quiet", "--set", "plot_results=true")
     run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "b", "--quiet", "--set",
-        "search_space.weight_params.quant_granularity=[Channel]")
+        "search_space.weight_params.quant_granularity=[Channel]", "--set", "search_space.activation_params.calibration_method=[LayerwisePercentile]",
+        "--set", "search_space.PercentileCandidates=[[99.99, 99.999, 99.9999], [99, 99.9, 99.99, 99.999, 99.9999]]",
+        "--set", "eval_data_reader.class_names=[nought, one, two, three, four, five, six, seven, 'the eighth, which is two circles', nine]")
     page = text(folder / "a/report.html")
     parts = ["summary", "scores", "history", "importance", "slices", "parallel", "layers", "ranges", "flips", "trials", "reproduce", "time"]
     for width in (1280, 500):
         found = findings(page, folder, width)
         check(f"report at {width}", found, parts, 8)
         assert len(found["pictures"]) == 20, found["pictures"]
+    page_b = text(folder / "b/report.html")
+    check("long choices, named classes", findings(page_b, folder, 500), ["summary", "history", "slices", "flips", "trials"], 6)
+    assert "the eighth, which is two circles" in page_b
     check("history alone", findings(text(folder / "a/opt_history.html"), folder, 900), ["history"], 1)
     check("importance alone", findings(text(folder / "a/param_importance.html"), folder, 900), ["importance"], 1)
     run("report", folder / "a", folder / "b")

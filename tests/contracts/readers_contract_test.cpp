@@ -1,6 +1,7 @@
 // What every reader keeps, whatever its format.
 #include <set>
 
+#include "quasar/data/class_names.hpp"
 #include "quasar/data/reader.hpp"
 #include "unit/data/files.hpp"
 
@@ -87,6 +88,27 @@ TEST_P(Readers, OptionsAreDescribedAndChecked) {
     if (option.name == "path" || option.name == "count" || option.name == "color") continue;
     EXPECT_EQ(error_of([&] { open_with({{option.name, nullptr}}); }), "no error") << option.name;
   }
+}
+
+// In all forms; of all readers that read files. Splits keep them.
+TEST_P(Readers, NamesOfClasses) {
+  if (GetParam() == "random") GTEST_SKIP() << "random samples have no classes";
+  write_file(folder.path() / "names.txt",
+             "\xef\xbb\xbf"
+             "cat, a pet\r\ndog\r\n\r\n");
+  write_file(folder.path() / "names.yaml", "{0: 'cat, a pet', 1: dog}");
+  write_file(folder.path() / "names.json", "[\"cat, a pet\", \"dog\"]");
+  const Json forms[] = {{"cat, a pet", "dog"}, {{"0", "cat, a pet"}, {"1", "dog"}}, "names.txt", "names.yaml", "names.json"};
+  for (const Json& form : forms) {
+    const auto read = open_with({{"class_names", form}, {"label_offset", 1}});
+    for (const auto& data : {read, first(read, 1)}) {
+      EXPECT_EQ(class_name_of(*data, 1), "cat, a pet") << form;
+      EXPECT_EQ(class_name_of(*data, 2), "dog") << form;
+      EXPECT_EQ(class_name_of(*data, 0), "") << form;
+      EXPECT_EQ(class_name_of(*data, 3), "") << form;
+    }
+  }
+  EXPECT_EQ(class_name_of(*open_with(), 0), "");
 }
 
 TEST_P(Readers, EmptyModelsAndForeignInputsAreRefused) {

@@ -41,6 +41,39 @@ TEST(Report, SearchLeavesAPageAndItsPlots) {
     EXPECT_TRUE(fs::exists(searched() / name)) << name;
 }
 
+TEST(Report, ClassesHaveNames) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "names.txt", "nought\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
+  const Ran ran =
+      run("search " + digits("search.yaml") + " --set eval_data_reader.class_names=names.txt --set n_trials=1 --output-dir out",
+          "cd " + folder.path().string() + " &&");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json flips = read_json(folder.path() / "out/result.json")["best"]["flips"];
+  ASSERT_GT(flips["names"].size(), 1U);
+  for (const auto& [number, name] : flips["names"].items()) EXPECT_TRUE(number != "8" || name == "eight") << flips["names"];
+  EXPECT_NE(read_file(folder.path() / "out/report.html").find("\"names\":{"), std::string::npos);
+}
+
+// Folders and files may be called anything; what they are called ends up in JSON.
+TEST(Report, NamesThatAreNoTextDoNoHarm) {
+  const TemporaryFolder folder;
+  for (const char* name : {"cat", "l\xe9opard"}) {
+    fs::create_directories(folder.path() / "photos" / name);
+    for (const char* picture : {"color", "gray"})
+      fs::copy_file(std::string(QUASAR_SOURCE_DIR "/tests/unit/data/pictures/") + picture + ".png",
+                    folder.path() / "photos" / name / (std::string(picture) + "_\xe9.png"));
+  }
+  const Ran ran = run(
+      "search " + digits("search.yaml") +
+          " --set 'eval_data_reader={reader: images, path: photos, color: gray, resize: [8, 8]}' --set holdout_data_reader=null"
+          " --set n_trials=1 --output-dir out",
+      "cd " + folder.path().string() + " &&");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json flips = read_json(folder.path() / "out/result.json")["best"]["flips"];
+  EXPECT_EQ(flips["names"], (Json{{"0", "cat"}, {"1", "l\xef\xbf\xbdopard"}}));
+  EXPECT_EQ(flips["worst"].size(), 4U);
+}
+
 TEST(Report, ResultTellsEveryOperator) {
   const Json best = read_json(searched() / "result.json")["best"];
   const size_t integer = static_cast<size_t>(

@@ -61,6 +61,18 @@ TEST_F(Terminal, OneLineTellsHowFarItIs) {
   }
 }
 
+// What is told of every trial (rounding) does not tear the line apart, and stands in the log.
+TEST_F(Terminal, TheLineStaysOneLine) {
+  const std::string text = plain(search("--set n_trials=4 --set pruner=none --set search_space.algorithms=[adaround]"));
+  if (text.empty()) GTEST_SKIP() << "no script";
+  std::istringstream lines(text);
+  int bars = 0;
+  for (std::string line; std::getline(lines, line);) bars += line.find("trial 1/4") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(bars, 1) << text;
+  EXPECT_EQ(text.find("output error of nearest rounding"), std::string::npos) << text;
+  EXPECT_NE(read_file(out / "auto_search.log").find("output error of nearest rounding"), std::string::npos);
+}
+
 TEST_F(Terminal, ColoursAreOffWhenTheUserSaysSo) {
   const std::string text = search("--set n_trials=4", "NO_COLOR=1");
   if (text.empty()) GTEST_SKIP() << "no script";

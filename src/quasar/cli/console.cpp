@@ -92,10 +92,17 @@ struct Console::Impl {
     const std::lock_guard lock(guard);
     file->log(level_of(level), "{}", text);
     if (level == Level::debug || (quiet && level == Level::info)) return;
-    close_progress();
+    if (progress_open) std::fputs("\r\033[K", stderr);  // the message stands where the line was, and the line below it
     std::string prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
     if (colour && !prefix.empty()) prefix = (level == Level::error ? "\033[31m" : "\033[33m") + prefix + "\033[0m";
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), text.c_str());
+    if (progress_open) show_progress();
+  }
+
+  void show_progress() {
+    std::fprintf(stderr, "\r\033[K%s", progress.draw(columns(), colour).c_str());
+    std::fflush(stderr);
+    progress_open = true;
   }
 
   void event(const search::Event& event) {
@@ -113,9 +120,7 @@ struct Console::Impl {
       std::fprintf(stderr, "trial %lld: %s\n", static_cast<long long>(event.trial.number), outcome.c_str());
       return;
     }
-    std::fprintf(stderr, "\r\033[K%s", progress.draw(columns(), colour).c_str());
-    std::fflush(stderr);
-    progress_open = true;
+    show_progress();
   }
 };
 

@@ -4,13 +4,14 @@
 #include <numeric>
 
 #include "quasar/base/error.hpp"
+#include "quasar/data/class_names.hpp"
 #include "quasar/data/picture.hpp"
 #include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 namespace {
 
-class Subset : public Dataset, public Truths, public Pictures {
+class Subset : public Dataset, public Truths, public Pictures, public Named {
  public:
   Subset(DatasetPtr all, std::vector<size_t> indices) : all_(std::move(all)), indices_(std::move(indices)) {}
   size_t size() const override { return indices_.size(); }
@@ -19,6 +20,7 @@ class Subset : public Dataset, public Truths, public Pictures {
   std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, indices_.at(index)); }
   std::optional<Tensor> target(size_t index) const override { return target_of(*all_, indices_.at(index)); }
   std::optional<Picture> picture(size_t index) const override { return picture_of(*all_, indices_.at(index)); }
+  std::string class_name(int64_t model_class) const override { return class_name_of(*all_, model_class); }
   std::string source() const override { return all_->source(); }
 
  private:

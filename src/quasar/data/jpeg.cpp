@@ -1,30 +1,12 @@
-// JPEG by libjpeg-turbo. Its errors jump; no frame between the jump and its target holds anything to destroy.
-// jpeglib.h needs FILE, and jerror.h needs jpeglib.h.
-// clang-format off
-#include <cstdio>
-#include <jpeglib.h>
+// JPEG by libjpeg-turbo.
 #include <jerror.h>
-// clang-format on
-
-#include <csetjmp>
 
 #include "quasar/base/error.hpp"
 #include "quasar/data/image.hpp"
+#include "quasar/data/jpeg_errors.hpp"  // jerror.h needs jpeglib.h
 
 namespace quasar::data::jpeg {
 namespace {
-
-struct Errors {
-  jpeg_error_mgr base;
-  std::jmp_buf target;
-  char text[JMSG_LENGTH_MAX];
-};
-
-[[noreturn]] void fail(j_common_ptr info) {
-  auto* errors = reinterpret_cast<Errors*>(info->err);
-  (*info->err->format_message)(info, errors->text);
-  std::longjmp(errors->target, 1);
-}
 
 // Data that ends too early is only a warning to libjpeg, which fills the rest with gray.
 void warn(j_common_ptr info, int level) {
@@ -35,8 +17,7 @@ void warn(j_common_ptr info, int level) {
 class Decoder {
  public:
   Decoder(const std::string& bytes, const std::string& where) : bytes_(bytes), where_(where) {
-    info_.err = jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = fail;
+    info_.err = jumping(errors_);
     errors_.base.emit_message = warn;
     jpeg_create_decompress(&info_);
     if (!read_header()) give_up();

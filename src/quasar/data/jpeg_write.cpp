@@ -1,36 +1,17 @@
-// Small JPEG files by libjpeg-turbo. Its errors jump; no frame between the jump and its target holds anything to destroy.
-// jpeglib.h needs FILE.
-// clang-format off
-#include <cstdio>
-#include <jpeglib.h>
-// clang-format on
-
-#include <csetjmp>
+// Small JPEG files by libjpeg-turbo.
 #include <cstdlib>
 
 #include "quasar/base/error.hpp"
 #include "quasar/data/image.hpp"
+#include "quasar/data/jpeg_errors.hpp"
 
 namespace quasar::data::jpeg {
 namespace {
 
-struct Errors {
-  jpeg_error_mgr base;
-  std::jmp_buf target;
-  char text[JMSG_LENGTH_MAX];
-};
-
-[[noreturn]] void fail(j_common_ptr info) {
-  auto* errors = reinterpret_cast<Errors*>(info->err);
-  (*info->err->format_message)(info, errors->text);
-  std::longjmp(errors->target, 1);
-}
-
 class Encoder {
  public:
   explicit Encoder(const Image& image) : image_(image) {
-    info_.err = jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = fail;
+    info_.err = jumping(errors_);
     jpeg_create_compress(&info_);
   }
   ~Encoder() {

@@ -6,20 +6,31 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/data/class_names.hpp"
 #include "quasar/data/dataset.hpp"
 
 namespace quasar::data {
 
+// What is known of a data set's classes.
+struct Labels {
+  std::vector<int64_t> of = {};  // of each sample; empty: none
+  ClassNames names = {};         // both by the model's class (label_offset added)
+};
+
 // A data set with one label per sample, or with none.
-class Labelled : public Dataset {
+class Labelled : public Dataset, public Named {
  public:
-  explicit Labelled(std::vector<int64_t> labels) : labels_(std::move(labels)) {}
+  explicit Labelled(Labels labels) : labels_(std::move(labels)) {}
   std::optional<int64_t> label(size_t index) const override {
-    return labels_.empty() ? std::nullopt : std::optional(labels_.at(index));
+    return labels_.of.empty() ? std::nullopt : std::optional(labels_.of.at(index));
+  }
+  std::string class_name(int64_t model_class) const override {
+    const auto found = labels_.names.find(model_class);
+    return found == labels_.names.end() ? "" : found->second;
   }
 
  private:
-  std::vector<int64_t> labels_;
+  Labels labels_;
 };
 
 // The option label_offset added to each.

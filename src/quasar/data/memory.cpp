@@ -28,7 +28,7 @@ struct Place {
 class MemoryDataset final : public Labelled {
  public:
   MemoryDataset(std::string source, Items items, std::vector<Place> places,
-                std::vector<std::pair<std::string, Conversion>> columns, std::vector<int64_t> labels)
+                std::vector<std::pair<std::string, Conversion>> columns, Labels labels)
       : Labelled(std::move(labels)),
         source_(std::move(source)),
         items_(std::move(items)),
@@ -63,7 +63,7 @@ class Memory final : public Reader {
     reject_batches(options, owner_);
   }
 
-  DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& /*base*/) const override {
+  DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
     check_inputs(inputs);
     if (items_->empty()) throw Error(owner_ + ": there are none");
     check_input_names(options_, {"layout", "mean", "scale", "dtype"}, inputs, owner_);
@@ -73,8 +73,9 @@ class Memory final : public Reader {
     std::vector<Place> places;
     std::vector<int64_t> labels;
     for (size_t i = 0; i < items_->size(); ++i) add(i, columns, labels_name, places, labels);
-    auto all = std::make_shared<MemoryDataset>(source_, items_, std::move(places), std::move(columns),
-                                               with_offset(std::move(labels), options_));
+    auto all = std::make_shared<MemoryDataset>(
+        source_, items_, std::move(places), std::move(columns),
+        Labels{with_offset(std::move(labels), options_), read_class_names(options_, base, base, owner_)});
     return limited(all, options_, owner_);
   }
 

@@ -26,6 +26,10 @@ std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
       {"scale", nullptr, "multiplied next, x' = (x - mean) * scale: a number or one per channel (axis 1), or {input: ...}"},
       {"dtype", nullptr, "the model's type, given to allow conversions that change values (fractions, range). Or {input: type}"},
       {"label_offset", 0, "added to every label: 1 for models with a background class"},
+      {"class_names", nullptr,
+       "what reports call the classes, numbered as labels are: a list, {label: name}, or a file (.yaml or .json with one of "
+       "these, "
+       "else one name per line)"},
   };
   own.insert(own.end(), common.begin(), common.end());
   return own;

@@ -11,7 +11,7 @@
 namespace quasar::data {
 
 // A reader's own options followed by those of every reader that reads files: limit, seed, batch_size, layout, mean, scale,
-// dtype, label_offset.
+// dtype, label_offset, class_names.
 std::vector<OptionSpec> with_common(std::vector<OptionSpec> own);
 OptionSpec limit_option();
 OptionSpec batch_size_option();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "quasar/base/hash.hpp"
+#include "quasar/data/class_names.hpp"
 #include "quasar/data/picture.hpp"
 #include "quasar/data/truth.hpp"
 
@@ -21,7 +22,7 @@ std::string content_of(const Sample& sample) {
 
 }  // namespace
 
-class WatchedDataset : public Dataset, public Truths, public Pictures {
+class WatchedDataset : public Dataset, public Truths, public Pictures, public Named {
  public:
   explicit WatchedDataset(DatasetPtr all) : all_(std::move(all)), state_(all_->size()), content_(all_->size()) {}
   size_t size() const override { return all_->size(); }
@@ -29,6 +30,7 @@ class WatchedDataset : public Dataset, public Truths, public Pictures {
   std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, index); }
   std::optional<Tensor> target(size_t index) const override { return target_of(*all_, index); }
   std::optional<Picture> picture(size_t index) const override { return picture_of(*all_, index); }
+  std::string class_name(int64_t model_class) const override { return class_name_of(*all_, model_class); }
   std::string source() const override { return all_->source(); }
 
   Sample at(size_t index) const override {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,12 @@ void on_convergence(const Json& contents, Json& out) {
 
 void on_parameters(const Json& contents, Json& out) {
   std::string without;
+  std::set<std::string> idle;
   for (const auto& item : contents["importance"]) {
-    if (item["share"].get<double>() < 0.01) without += (without.empty() ? "" : ", ") + item["name"].get<std::string>();
+    if (item["share"].get<double>() >= 0.01) continue;
+    const std::string name = item["name"];
+    idle.insert(name);
+    without += (without.empty() ? "" : ", ") + name;
   }
   if (!without.empty() && contents["trials"].size() >= 10)
     out.push_back("Hardly any effect on the objective (below 1 %): " + without +
@@ -88,10 +93,10 @@ void on_parameters(const Json& contents, Json& out) {
   const Json params = contents["result"].value(Pointer("/best/params"), Json::object());
   for (const auto& parameter : contents["parameters"]) {
     const std::string name = parameter["name"];
-    if (parameter["kind"] == "choice" || !params.contains(name) || !params[name].is_number()) continue;
+    if (parameter["kind"] == "choice" || idle.contains(name) || !params.contains(name) || !params[name].is_number()) continue;
     const double value = params[name].get<double>();
     if (value == parameter["low"].get<double>() || value == parameter["high"].get<double>())
-      out.push_back("The best " + name + " (" + number(value) +
+      out.push_back("The best " + name + " (" + params[name].dump() +
                     ") lies at the end of its range: a wider range may hold a better one.");
   }
 }

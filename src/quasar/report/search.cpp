@@ -34,7 +34,7 @@ Searched search(const tune::Job& job, tune::Monitor monitor) {
   };
   Searched out{tune::search(job, monitor), {}};
   out.result = result_json(job, out.summary);
-  write_file(job.output_dir / "result.json", out.result.dump(2) + "\n");
+  write_file(job.output_dir / "result.json", out.result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   Json contents = contents_of(out.result, out.summary.trials, job.words);
   contents["pictures"] = pictures_of(out.result, job.output_dir);
   write_pages(job, contents);

@@ -55,9 +55,11 @@ void Calibration::observe_once() {
     for (const auto& [value, given] : needs_.given) statistics[value].given = given;
   }
   seconds_ = watch.seconds();
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", seconds_);
   tell(log_, Level::info,
        "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) +
-           " samples in " + std::to_string(seconds_) + " s");
+           " samples in " + text + " s");
 }
 
 }  // namespace quasar::tune

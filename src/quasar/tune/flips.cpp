@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/data/class_names.hpp"
 #include "quasar/data/picture.hpp"
 
 namespace quasar::tune {
@@ -68,6 +70,23 @@ Json worst_json(const data::Dataset& samples, const eval::Score& reference, cons
   return out;
 }
 
+// {"3": "cat"} of the classes in `flips` that have a name.
+Json names_json(const data::Dataset& samples, const Json& flips) {
+  std::set<int64_t> classes;
+  for (const auto& one : flips.value("classes", Json::array())) classes.insert(one["class"].get<int64_t>());
+  for (const auto& one : flips["worst"]) {
+    for (const char* key : {"label", "float", "best"}) {
+      if (one.contains(key)) classes.insert(one[key].get<int64_t>());
+    }
+  }
+  Json out = Json::object();
+  for (const int64_t one : classes) {
+    const std::string name = data::class_name_of(samples, one);
+    if (!name.empty()) out[std::to_string(one)] = name;
+  }
+  return out;
+}
+
 constexpr const char* picture_folder = "worst_samples";
 
 // Pictures of an earlier search in the same folder.
@@ -104,6 +123,7 @@ Json flips_of(const data::Dataset& samples, const eval::Score& reference, const 
   Json out = to_json(all, labelled);
   out["classes"] = classes_json(classes, labelled);
   out["worst"] = worst_json(samples, reference, best);
+  if (const Json names = names_json(samples, out); !names.empty()) out["names"] = names;
   return out;
 }
 

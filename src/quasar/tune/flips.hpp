@@ -10,10 +10,11 @@
 namespace quasar::tune {
 
 // {samples, changed, gained, lost, classes: [{class, samples, changed, gained, lost}], worst: [{sample, label, float, best,
-// value}]}, from the float model's and the quantized one's score of the same metric; null where the metric has no values per
-// sample. {samples, worst: [{sample, label, value}]} where the models' outputs are no classes.
+// value}], names: {class: name}}, from the float model's and the quantized one's score of the same metric; null where the metric
+// has no values per sample. {samples, worst: [{sample, label, value}]} where the models' outputs are no classes.
 //   gained, lost   predictions that became right and wrong; left out without labels
 //   class          the label; without labels what the float model says. The 50 classes that change most
+//   names          what the data set calls those classes (class_names.hpp); left out where it knows no name
 //   worst          the 20 samples whose prediction changed and whose value moved most; then those whose value moved most
 Json flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best);
 

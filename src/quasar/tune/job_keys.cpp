@@ -245,13 +245,15 @@ Json rooted(const Json& value, const fs::path& folder) {
   return fs::absolute(folder / value.get<std::string>()).lexically_normal().string();
 }
 
-// `labels` of a reader is an array's name or a file.
+// `labels` of a reader is an array's name or a file; class_names in a text is a file.
 Json rooted_reader(Json value, const fs::path& folder) {
   if (value.is_string()) return value == "random" ? value : rooted(value, folder);
   if (!value.is_object()) return value;
   if (value.contains("path")) value["path"] = rooted(value["path"], folder);
   const Json labels = value.value("labels", Json());
-  if (labels.is_string() && labels.get<std::string>().ends_with(".csv")) value["labels"] = rooted(labels, folder);
+  const std::string file = labels.is_string() ? labels.get<std::string>() : "";
+  if (file.ends_with(".csv") || file.ends_with(".json")) value["labels"] = rooted(labels, folder);
+  if (value.contains("class_names")) value["class_names"] = rooted(value["class_names"], folder);
   return value;
 }
 

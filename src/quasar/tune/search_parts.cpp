@@ -124,9 +124,19 @@ const search::Trial* first_of_the_best(const search::Study& study) {
 
 }  // namespace
 
+namespace {
+
+// What is told of every trial belongs to the log; on the screen stands what became of them.
+Log of_trials(const Log& log) {
+  return [log](Level level, const std::string& text) { tell(log, level == Level::info ? Level::debug : level, text); };
+}
+
+}  // namespace
+
 Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
-  const RounderOptions rounding{
-      .memory_limit = job.memory_limit, .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)), .log = log};
+  const RounderOptions rounding{.memory_limit = job.memory_limit,
+                                .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
+                                .log = of_trials(log)};
   return {setting.original, setting.model, setting.samples.calibration, setting.spaces.needs, {.rounding = rounding, .log = log}};
 }
 

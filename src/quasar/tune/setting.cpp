@@ -63,10 +63,24 @@ Json warm_start_facts(const Setting& setting) {
   return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
 }
 
+// "search space: 24 points, 20 different configurations, 20 calibrations"; what is not known is left out.
+std::string in_words(const Json& space) {
+  const auto some = [&](const char* key, const char* one, const char* many) {
+    return space[key].is_null() ? "" : space[key].dump() + (space[key] == 1 ? one : many);
+  };
+  std::vector<std::string> parts;
+  for (const std::string& part :
+       {some("points", " point", " points"), some("distinct", " different configuration", " different configurations"),
+        some("calibrations", " calibration", " calibrations")}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return "search space: " + (parts.empty() ? "more points than can be counted" : joined(parts));
+}
+
 void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
   for (const Json& facts : setting.spaces.facts) {
     if (facts.empty()) continue;
-    tell(log, Level::info, "search space: " + facts.dump());
+    tell(log, Level::info, in_words(facts));
     for (const auto& [why, count] : facts["why"].items())
       tell(log, Level::warning, count.dump() + " combinations are left out: " + why);
   }

@@ -6,6 +6,7 @@
 
 #include "files.hpp"
 #include "quasar/data/archive.hpp"
+#include "quasar/data/class_names.hpp"
 #include "quasar/data/image.hpp"
 #include "quasar/data/npy.hpp"
 #include "quasar/data/resample.hpp"
@@ -152,6 +153,17 @@ TEST_F(ImagesReader, LabelsComeFromCsvFoldersOrCoco) {
   ASSERT_EQ(found->size(), 2U);
   EXPECT_EQ(found->label(0), 0);  // cat
   EXPECT_EQ(found->label(1), 1);
+  EXPECT_EQ(class_name_of(*found, 0), "cat");
+  EXPECT_EQ(class_name_of(*found, 1), "dog");
+  EXPECT_EQ(class_name_of(*found, 2), "");
+  const auto renamed = open(
+      Json{{"reader", "images"}, {"path", classes.path().string()}, {"class_names", {"Felis", "Canis"}}, {"label_offset", 1}},
+      {input_of("x", DataType::float32, Shape{1, 3, -1, -1})});
+  EXPECT_EQ(class_name_of(*renamed, 2), "Canis");
+  write_file(classes.path() / "labels.csv", "file,label\ncat/1.PNG,4\ndog/1.PNG,3\n");
+  const auto numbered = open(Json{{"reader", "images"}, {"path", classes.path().string()}, {"labels", "labels.csv"}},
+                             {input_of("x", DataType::float32, Shape{1, 3, -1, -1})});
+  EXPECT_EQ(class_name_of(*numbered, 0), "");  // the folders' names say nothing about these numbers
 }
 
 const char* const coco = R"({"images": [{"id": 5, "file_name": "a.png"}, {"id": 6, "file_name": "../../secret.png"}],

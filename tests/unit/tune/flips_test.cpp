@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/data/labels.hpp"
 #include "quasar/data/picture.hpp"
 
 namespace quasar::tune {
@@ -51,6 +52,22 @@ TEST(Flips, WithoutLabelsClassesAreTheFloatModels) {
   ASSERT_EQ(flips["classes"].size(), 1U);
   EXPECT_EQ(flips["classes"][0]["class"], 6);
   EXPECT_FALSE(flips["worst"][0].contains("label"));
+}
+
+class NamedLabels final : public data::Labelled {
+ public:
+  NamedLabels() : Labelled({{0, 0, 1, 1}, {{1, "cat"}, {2, "dog"}, {9, "cow"}}}) {}
+  size_t size() const override { return 4; }
+  data::Sample at(size_t) const override { return {}; }
+  std::string source() const override { return "test"; }
+};
+
+TEST(Flips, NameTheClassesThatTheySpeakOf) {
+  const auto before = score({0, 0, 0, 1}, {0, 0, 0, 0}), after = score({0, 1, 1, 2}, {0.1, 0.4, 0.7, 0.2});
+  EXPECT_EQ(flips_of(NamedLabels(), before, after)["names"], (Json{{"1", "cat"}, {"2", "dog"}}));
+  EXPECT_FALSE(flips_of(Labels({0, 0, 1, 1}), before, after).contains("names"));
+  const data::DatasetPtr last = data::subset(std::make_shared<NamedLabels>(), {3, 2, 1, 0});  // as `split` makes them
+  EXPECT_EQ(flips_of(*last, before, after)["names"].size(), 2U);
 }
 
 TEST(Flips, AreUnknownWithoutAnswers) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iomanip>
 #include <iostream>
 
 #include "quasar/base/version.hpp"
@@ -98,7 +99,8 @@ class Search final : public Command {
     std::cout << report::result_table(job, summary);
     std::cout << "\n"
               << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
-              << counts.failed << " failed, " << summary.seconds << " s; " << summary.reason << "\n";
+              << counts.failed << " failed, in " << std::setprecision(3) << summary.seconds << " s\n";
+    if (!summary.reason.empty()) std::cout << "ended: " << summary.reason << "\n";
     for (const auto& trial : summary.trials) {
       if (trial.state != search::State::failed) continue;
       std::cout << "first failure: trial " << trial.number << ": " << trial.user_attributes.value("error", std::string()) << "\n";
@@ -108,8 +110,8 @@ class Search final : public Command {
       std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
                 << " nodes in integer kernels, " << summary.best->float_nodes << " in float\n";
     }
-    std::cout << "results: " << job.output_dir.string() << " (status " << report::name_of(summary.status) << "); look at "
-              << (job.output_dir / "report.html").string() << "\n";
+    std::cout << "results: " << job.output_dir.string() << " (status " << report::name_of(summary.status)
+              << ")\nreport: " << (job.output_dir / "report.html").string() << "\n";
   }
 
   static int exit_code(tune::Status status) {

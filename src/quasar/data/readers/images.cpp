@@ -26,8 +26,8 @@ constexpr size_t kept_bytes = size_t{256} << 20;
 struct Files {
   fs::path folder;
   std::vector<std::string> names;
-  std::vector<int64_t> labels = {};  // of each; empty: none
-  std::vector<Boxes> boxes = {};     // of each, in pixels of the picture; empty: none
+  Labels labels = {};
+  std::vector<Boxes> boxes = {};  // of each, in pixels of the picture; empty: none
 };
 
 // Framed pictures by index; the first ones that fit are kept.
@@ -143,9 +143,9 @@ Files find_files(const fs::path& folder) {
     const auto pictures = pictures_in(folder / name);
     for (const auto& picture : pictures) {
       out.names.push_back(name + "/" + picture);
-      out.labels.push_back(label);
+      out.labels.of.push_back(label);
     }
-    label += pictures.empty() ? 0 : 1;
+    if (!pictures.empty()) out.labels.names[label++] = name;
   }
   if (out.names.empty()) throw Error("'" + folder.string() + "' holds no .jpg, .jpeg or .png file, nor do its subfolders");
   return out;
@@ -170,7 +170,8 @@ class Images : public Reader {
     }
     Files files = find_files(folder);
     if (options_.has("labels")) read_labels_of(files, find_labels(text_option(options_, "labels", owner), base, folder));
-    files.labels = with_offset(std::move(files.labels), options_);
+    files.labels.of = with_offset(std::move(files.labels.of), options_);
+    files.labels.names = read_class_names(options_, base, folder, owner, std::move(files.labels.names));
     const auto all =
         std::make_shared<ImagesDataset>(std::move(files), framing, pixels, integer_option(options_, "label_offset", 0));
     all->check();
@@ -179,11 +180,11 @@ class Images : public Reader {
 
  private:
   static void read_labels_of(Files& files, const fs::path& labels) {
-    files.labels.clear();
+    files.labels = {};
     if (labels.extension() == ".json") {
       files.boxes = read_coco(labels, files.names);
     } else {
-      files.labels = read_labels(labels, files.names);
+      files.labels.of = read_labels(labels, files.names);
     }
   }
 
@@ -195,8 +196,7 @@ std::vector<OptionSpec> all_options() {
   std::vector<OptionSpec> out = {{"path", "", "the folder: of pictures, or of one folder per class"},
                                  {"labels", nullptr,
                                   "CSV file with the columns file,label, or a JSON file of boxes in COCO's form; left out: "
-                                  "subfolders are the classes, in the "
-                                  "order of their names"}};
+                                  "subfolders are the classes, in the order of their names"}};
   for (const auto& own : {Framing::options(), Pixels::options()}) out.insert(out.end(), own.begin(), own.end());
   for (auto& common : with_common({})) {
     const bool taken =

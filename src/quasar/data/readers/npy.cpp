@@ -27,7 +27,7 @@ NpyArray array_at(const fs::path& path) {
 
 class NpyDataset : public Labelled {
  public:
-  NpyDataset(fs::path folder, std::vector<Column> columns, std::vector<std::string> files, std::vector<int64_t> labels)
+  NpyDataset(fs::path folder, std::vector<Column> columns, std::vector<std::string> files, Labels labels)
       : Labelled(std::move(labels)), folder_(std::move(folder)), columns_(std::move(columns)), files_(std::move(files)) {}
 
   size_t size() const override { return files_.size(); }
@@ -76,10 +76,10 @@ class Npy : public Reader {
     }
     std::vector<std::string> files = matching_files(columns);
     for (const auto& column : columns) check(column, files);
-    std::vector<int64_t> labels;
+    Labels labels{.of = {}, .names = read_class_names(options_, base, folder, owner)};
     if (options_.has("labels")) {
       const fs::path csv = find_labels(text_option(options_, "labels", owner), base, folder);
-      labels = with_offset(read_labels(csv, files), options_);
+      labels.of = with_offset(read_labels(csv, files), options_);
     }
     return limited(std::make_shared<NpyDataset>(folder, std::move(columns), std::move(files), std::move(labels)), options_,
                    owner);

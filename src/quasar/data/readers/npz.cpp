@@ -23,7 +23,7 @@ struct Column {
 
 class NpzDataset : public Labelled, public Truths {
  public:
-  NpzDataset(std::string source, std::vector<Column> columns, std::vector<int64_t> labels, std::optional<NpyArray> targets)
+  NpzDataset(std::string source, std::vector<Column> columns, Labels labels, std::optional<NpyArray> targets)
       : Labelled(std::move(labels)), source_(std::move(source)), columns_(std::move(columns)), targets_(std::move(targets)) {}
 
   size_t size() const override { return static_cast<size_t>(columns_[0].array.shape()[0]); }
@@ -152,14 +152,14 @@ class Npz : public Reader {
       columns.push_back({Conversion(input, options_, owner), array_in(archive, file, assignment.array_of(input))});
       check(columns);
     }
-    std::vector<int64_t> labels;
+    Labels labels{.of = {}, .names = read_class_names(options_, base, path.parent_path(), owner)};
     std::optional<NpyArray> targets;
     if (!assignment.labels().empty()) {
       const NpyArray array = array_in(archive, file, assignment.labels());
       if (has_targets(array)) {
         targets = array;
       } else {
-        labels = with_offset(labels_of(array.all(), array.where()), options_);
+        labels.of = with_offset(labels_of(array.all(), array.where()), options_);
       }
       check_size(array, array.shape().empty() ? 1 : static_cast<size_t>(array.shape()[0]), columns[0].array);
     }

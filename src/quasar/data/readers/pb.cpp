@@ -78,7 +78,7 @@ std::vector<size_t> file_of_input(const std::vector<Stored>& stored, const std::
 
 class PbDataset : public Labelled {
  public:
-  PbDataset(fs::path folder, std::vector<fs::path> sets, std::vector<Conversion> conversions, std::vector<int64_t> labels)
+  PbDataset(fs::path folder, std::vector<fs::path> sets, std::vector<Conversion> conversions, Labels labels)
       : Labelled(std::move(labels)), folder_(std::move(folder)), sets_(std::move(sets)), conversions_(std::move(conversions)) {}
 
   size_t size() const override { return sets_.size(); }
@@ -118,10 +118,10 @@ class Pb : public Reader {
     }
     std::vector<Conversion> conversions;
     for (const auto& input : inputs) conversions.emplace_back(input, options_, owner);
-    std::vector<int64_t> labels;
+    Labels labels{.of = {}, .names = read_class_names(options_, base, folder, owner)};
     if (options_.has("labels")) {
       const fs::path csv = find_labels(text_option(options_, "labels", owner), base, folder);
-      labels = with_offset(read_labels(csv, names), options_);
+      labels.of = with_offset(read_labels(csv, names), options_);
     }
     const auto all = std::make_shared<PbDataset>(folder, std::move(sets), std::move(conversions), std::move(labels));
     all->at(0);  // a wrong shape or type shows now, not in the middle of a search

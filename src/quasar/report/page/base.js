@@ -30,7 +30,7 @@ function number(x, digits = 4) {
   if (!isNumber(x)) return '–';
   if (x === 0) return '0';
   const size = Math.abs(x);
-  if (size >= 1e6 || size < 1e-4) return x.toExponential(2).replace('e+', 'e');
+  if (size >= 1e6 || size < 1e-4) return x.toExponential(2).replace(/\.?0*e\+?/, 'e');
   return String(Number(x.toPrecision(digits)));
 }
 
@@ -120,6 +120,15 @@ function table(columns, rows, { sort, limit = 200, decorate, tall } = {}) {
   node.fill = fill;
   node.showAll = () => { shown = Infinity; fill(); };
   return node;
+}
+
+// The end of a name of parts between slashes, as many of them as fit.
+function tail(name, length) {
+  if (name.length <= length) return name;
+  const parts = name.split('/');
+  while (parts.length > 1 && parts.join('/').length > length - 2) parts.shift();
+  const rest = parts.join('/');
+  return rest.length <= length - 2 ? '…/' + rest : '…' + rest.slice(1 - length);
 }
 
 function legend(entries) {

@@ -4,13 +4,14 @@ const nameOf = (contents, i) => contents.name || contents.title || `search ${i +
 
 sections.push({ id: 'compare-summary', title: 'Side by side', wide: true, build: () => {
   const rows = [], bests = data.searches.map((contents) => contents.result.best || {});
-  const row = (what, of, show) => rows.push({ what, values: data.searches.map((contents, i) => of(contents.result, bests[i], contents)), show });
+  const signed = (show) => (a, b) => (b > a ? '+' : '−') + show(Math.abs(b - a));
+  const row = (what, of, show, apart = signed(show)) => rows.push({ what, values: data.searches.map((contents, i) => of(contents.result, bests[i], contents)), show, apart });
   row('status', (result) => result.status, (x) => String(x));
   for (const name of new Set(bests.flatMap((best) => Object.keys(best.metrics || {})))) {
-    const show = (x) => score(name, x);
-    row(`${name}, float`, (result) => at(result, 'baseline', 'metrics', name, 'value'), show);
-    row(`${name}, best`, (result, best) => at(best, 'metrics', name, 'value'), show);
-    if (bests.some((best) => at(best, 'holdout', name))) row(`${name}, best on hold-out`, (result, best) => at(best, 'holdout', name, 'value'), show);
+    const show = (x) => score(name, x), apart = at(search.metrics, name, 'proportion') ? (a, b) => change(name, a, b) : undefined;
+    row(`${name}, float`, (result) => at(result, 'baseline', 'metrics', name, 'value'), show, apart);
+    row(`${name}, best`, (result, best) => at(best, 'metrics', name, 'value'), show, apart);
+    if (bests.some((best) => at(best, 'holdout', name))) row(`${name}, best on hold-out`, (result, best) => at(best, 'holdout', name, 'value'), show, apart);
   }
   row('size', (result, best) => best.bytes, bytes);
   row('latency', (result, best) => at(best, 'latency_ms', 'median'), milliseconds);
@@ -18,15 +19,15 @@ sections.push({ id: 'compare-summary', title: 'Side by side', wide: true, build:
   row('trials executed', (result) => at(result, 'trials', 'executed'), (x) => String(x ?? '–'));
   row('time', (result) => result.seconds, seconds);
   const columns = [{ title: 'what', value: (one) => one.what }, ...data.searches.map((contents, i) => ({ title: nameOf(contents, i), value: (one) => one.values[i], show: (one) => one.show(one.values[i]) }))];
-  columns.push({ title: 'difference', value: (one) => one.values[1] - one.values[0], show: (one) => (one.values.every(isNumber) && one.values[0] !== one.values[1] ? (one.values[1] > one.values[0] ? '+' : '−') + one.show(Math.abs(one.values[1] - one.values[0])) : '') });
+  columns.push({ title: 'difference', value: (one) => one.values[1] - one.values[0], show: (one) => (one.values.every(isNumber) && one.values[0] !== one.values[1] ? one.apart(...one.values) : '') });
   return [element('h1', {}, data.searches.map(nameOf).join(' and ')), element('section', {}, table(columns, rows))];
 } });
 
-sections.push({ id: 'compare-history', title: 'Best so far', build: () => [figure('Best so far', 340, () => {
+sections.push({ id: 'compare-history', title: 'Best so far', build: () => [figure(`${objectiveOf(search).name} of the best trial so far`, 340, () => {
   const name = objectiveOf(search).name, lines = data.searches.map((contents) => bestSoFar(contents)), log = logarithmic(lines.flat().map((point) => point[1]));
   return {
     grid: { left: 12, right: 16, top: 34, bottom: 28, containLabel: true }, legend: {}, tooltip: { trigger: 'axis', formatter: (points) => points.map((point) => `${point.marker}${escaped(point.seriesName)}: ${escaped(score(name, point.value[1]))}`).join('<br>') },
-    xAxis: { type: 'value', name: 'trial', nameLocation: 'middle', nameGap: 24, minInterval: 1, splitLine: { show: false } }, yAxis: { type: log ? 'log' : 'value', scale: true, name, nameTextStyle: { align: 'left' }, axisLabel: { formatter: (x) => score(name, x) } },
+    xAxis: { type: 'value', name: 'trial', nameLocation: 'middle', nameGap: 24, minInterval: 1, splitLine: { show: false } }, yAxis: { type: log ? 'log' : 'value', scale: true, axisLabel: { formatter: (x) => score(name, x) } },
     series: lines.map((line, i) => ({ name: nameOf(data.searches[i], i), type: 'line', step: 'end', symbol: 'none', lineStyle: { width: 2 }, data: line })),
   };
 })] });
@@ -37,7 +38,7 @@ sections.push({ id: 'compare-parameters', title: 'Best parameters', build: () =>
   if (!names.length) return null;
   const rows = names.map((name) => ({ name, values: bests.map((best) => (name in best ? words(best[name]) : '–')), shares: data.searches.map((contents) => share(contents, name)) }));
   return [element('p', { class: 'note' }, 'The parameters of each search\'s best trial, and how much each parameter mattered in that search. Rows that differ are marked.'),
-    table([{ title: 'parameter', value: (row) => row.name }, ...data.searches.flatMap((contents, i) => [{ title: nameOf(contents, i), text: 'text', value: (row) => row.values[i] }, { title: 'importance', value: (row) => row.shares[i], show: (row) => percent(row.shares[i]) }])], rows,
+    table([{ title: 'parameter', value: (row) => row.name, show: (row) => pretty(row.name) }, ...data.searches.flatMap((contents, i) => [{ title: nameOf(contents, i), text: 'text', value: (row) => row.values[i] }, { title: 'importance', value: (row) => row.shares[i], show: (row) => percent(row.shares[i]) }])], rows,
       { decorate: (line, row) => { if (row.values[0] !== row.values[1]) line.className = 'chosen'; } })];
 } });
 

@@ -30,10 +30,10 @@ function historyOption(contents, which) {
   const valued = contents.trials.map((trial) => at(trial.values, which) ?? trial.last).filter(isNumber);
   const log = logarithmic(valued), objective = contents.objectives[which] || objectiveOf(contents);
   const floor = valued.length ? (maximized(objective) ? Math.min(...valued) : Math.max(...valued)) : 0;
-  const symbol = { complete: 'circle', duplicate: 'emptyCircle', pruned: 'triangle', failed: 'path://M2,0L5,3L8,0L10,2L7,5L10,8L8,10L5,7L2,10L0,8L3,5L0,2Z' };
+  const symbol = { complete: 'circle', duplicate: 'circle', pruned: 'triangle', failed: 'path://M2,0L5,3L8,0L10,2L7,5L10,8L8,10L5,7L2,10L0,8L3,5L0,2Z' };
   const failed = contents.trials.filter((trial) => trial.state === 'failed').map((trial) => ({ value: [trial.number, floor], trial }));
   const scatter = Object.keys(symbol).map((state) => ({
-    name: state, type: 'scatter', symbol: symbol[state], symbolSize: state === 'failed' ? 9 : 8, itemStyle: { color: colour(states[state]), opacity: state === 'complete' ? 0.85 : 0.7 },
+    name: state, type: 'scatter', symbol: symbol[state], symbolSize: state === 'failed' ? 9 : 8, itemStyle: { ...(state === 'duplicate' ? { color: 'transparent', borderColor: colour(states[state]), borderWidth: 1.5 } : { color: colour(states[state]) }), opacity: state === 'complete' ? 0.85 : 0.7 },
     data: state === 'failed' ? failed : of(state).map((trial) => ({ value: [trial.number, at(trial.values, which) ?? trial.last], trial })),
   })).filter((one) => one.data.length);
   const line = { name: 'best so far', type: 'line', step: 'end', symbol: 'none', lineStyle: { color: colour('good'), width: 2 }, itemStyle: { color: colour('good') }, data: bestSoFar(contents, which), z: 1 };

@@ -48,7 +48,7 @@ function errorsOption(layers, all, title) {
   const positive = layers.flatMap((layer) => kinds.map(([, of]) => of(layer))).filter((x) => x > 0), floor = 10 ** Math.floor(Math.log10(Math.min(...positive)));
   return {
     grid: { left: 10, right: 12, top: 34, bottom: layers.length > 24 ? 44 : 12, containLabel: true }, legend: {},
-    xAxis: { type: 'category', data: layers.map((layer) => layer.node), axisTick: { show: false }, axisLabel: { rotate: 55, formatter: (name) => (label(name).length > 20 ? '…' + label(name).slice(-19) : label(name)), hideOverlap: true } },
+    xAxis: { type: 'category', data: layers.map((layer) => layer.node), axisTick: { show: false }, axisLabel: { rotate: 55, formatter: (name) => tail(label(name), 24), hideOverlap: true } },
     yAxis: { type: logarithmic(positive) ? 'log' : 'value', name: title, nameTextStyle: { align: 'left' }, ...(logarithmic(positive) ? { min: floor, startValue: floor } : {}), axisLabel: { formatter: (x) => number(x, 3) } },
     tooltip: { trigger: 'axis', formatter: (bars) => `<b>${escaped(bars[0].name)}</b><br>${bars.map((bar) => `${bar.marker}${escaped(bar.seriesName)}: ${escaped(number(bar.value))}`).join('<br>')}` },
     dataZoom: layers.length > 24 ? [{ type: 'slider', height: 18, bottom: 6, brushSelect: false, borderColor: colour('line'), textStyle: { color: colour('soft') }, labelFormatter: '' }, { type: 'inside', zoomOnMouseWheel: 'ctrl' }] : undefined,
@@ -61,7 +61,7 @@ sections.push({ id: 'layers', title: 'Layers', build: () => {
   if (!layers.length) return null;
   const known = layers.some((layer) => layer.runs);  // of a quantized model; inspect looks at the float one
   const place = new Map(layers.map((layer, i) => [layer, i])), brief = briefNames(layers);
-  const columns = [{ title: '#', value: (layer) => place.get(layer) + 1 }, { title: 'operator', text: 'text', value: (layer) => layer.node, show: (layer) => element('span', { title: layer.node }, brief.get(layer.node)) }, { title: 'type', text: 'text', value: (layer) => layer.type },
+  const columns = [{ title: '#', value: (layer) => place.get(layer) + 1 }, { title: 'operator', text: 'text', value: (layer) => layer.node, show: (layer) => element('span', { title: layer.node }, tail(brief.get(layer.node), 34)) }, { title: 'type', text: 'text', value: (layer) => layer.type },
     ...(known ? [{ title: 'runs in', text: 'text', value: precision, show: (layer) => element('span', { class: layer.runs === 'integer' ? '' : 'bad' }, precision(layer)) }, { title: 'weights', text: 'text', value: (layer) => layer.weight || '' }, { title: 'output', text: 'text', value: (layer) => layer.activation || '' }] : [])];
   if (layers.some((layer) => isNumber(layer.output_error))) columns.push({ title: 'alone', value: (layer) => layer.output_error, show: (layer) => number(layer.output_error, 3), help: 'Distance at the model\'s outputs when only this layer is quantized' });
   else if (layers.some((layer) => isNumber(layer.sensitivity))) columns.push({ title: 'alone', value: (layer) => layer.sensitivity, show: (layer) => number(layer.sensitivity, 3), help: 'Relative output error when only this layer is quantized' });

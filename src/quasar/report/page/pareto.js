@@ -1,13 +1,18 @@
 // Accuracy against cost: what nothing else beats in both.
 'use strict';
 function costsOf(contents) {
-  const costs = [{ name: 'size', unit: bytes, of: (trial) => at(trial.metrics, 'bytes') ?? trial.bytes, float: at(contents.result, 'baseline', 'bytes') },
+  const measured = contents.trials.some((trial) => isNumber(at(trial.metrics, 'bytes')));  // else known of the weights only
+  const costs = [{ name: measured ? 'size' : 'size of the weights', unit: bytes, of: (trial) => (measured ? at(trial.metrics, 'bytes') : trial.bytes), float: at(contents.result, 'baseline', 'bytes') },
     { name: 'latency', unit: milliseconds, of: (trial) => at(trial.metrics, 'latency') ?? at(trial, 'latency_ms', 'median') ?? trial.latency_ms, float: at(contents.result, 'baseline', 'latency_ms', 'median') }];
   contents.objectives.slice(1).forEach((objective, i) => {
-    if (costs.some((cost) => cost.name === objective.name || (cost.name === 'size' && objective.name === 'bytes'))) return;
+    if (costs.some((cost) => cost.name === objective.name || (cost.unit === bytes && objective.name === 'bytes'))) return;
     costs.push({ name: objective.name, unit: (x) => score(objective.name, x), of: (trial) => at(trial.values, i + 1), maximize: maximized(objective) });
   });
-  return costs.filter((cost) => new Set(contents.trials.map(cost.of).filter(isNumber)).size > 1);
+  // Less than one per cent apart is the same to a reader.
+  return costs.filter((cost) => {
+    const known = contents.trials.map(cost.of).filter(isNumber);
+    return known.length > 1 && Math.max(...known) - Math.min(...known) > 0.01 * Math.max(...known.map(Math.abs));
+  });
 }
 
 // The trials that no other one beats in value and cost; by rising cost.

@@ -15,11 +15,11 @@ function histogramOption(part) {
   };
 }
 
-function histogramFigure(what, part) {
+function histogramFigure(what, name, part) {
   const [low, high] = part.range, clipped = isNumber(part.clipped) && part.clipped > 0 ? ` · ${part.clipped < 1e-5 ? '< 0.001 %' : percent(part.clipped, 3)} clipped` : '';
   const node = figure('', 130, () => histogramOption(part));
   node.dataset.plot = 'histogram';
-  node.prepend(element('figcaption', {}, what + ' ', element('small', {}, `${part.type} · ${number(low, 3)} … ${number(high, 3)}${clipped}`)));
+  node.prepend(element('figcaption', { title: name }, what + (name ? ' ' + tail(name, 30) : '') + ' ', element('small', {}, `${part.type} · ${number(low, 3)} … ${number(high, 3)}${clipped}`)));
   return node;
 }
 
@@ -27,6 +27,6 @@ sections.push({ id: 'ranges', title: 'Ranges of the worst layers', build: () => 
   const worst = at(search.result, 'best', 'ranges');
   if (!worst || !worst.length) return null;
   return [element('p', { class: 'note' }, 'How the values of the layers that lose most are distributed (counts on a logarithmic axis). Green is what the codes can express: what lies outside is clipped, and the wider it is, the coarser are the steps.'),
-    ...worst.map((layer) => element('div', {}, element('h3', {}, layer.node, ' ', element('small', { class: 'soft' }, layer.type)),
-      element('div', { class: 'pair' }, layer.activation ? histogramFigure('input ' + (layer.activation.name || ''), layer.activation) : null, layer.weight ? histogramFigure('weights', layer.weight) : null)))];
+    ...worst.map((layer) => element('div', {}, element('h3', {}, element('span', { title: layer.node }, tail(layer.node, 60)), ' ', element('small', { class: 'soft' }, layer.type)),
+      element('div', { class: 'pair' }, layer.activation ? histogramFigure('input', layer.activation.name, layer.activation) : null, layer.weight ? histogramFigure('weights', '', layer.weight) : null)))];
 } });

@@ -21,14 +21,14 @@ function change(name, a, b) {
 }
 
 function card(what, big, more, tone) {
-  return element('div', { class: 'card' }, element('div', { class: 'what' }, what), element('div', { class: 'big ' + (tone || '') }, big), element('div', { class: 'more' }, more));
+  return element('div', { class: 'card' }, element('div', { class: 'what' }, what), element('div', { class: 'big ' + (tone || '') }, big), [].concat(more).filter((line) => line).map((line) => element('div', { class: 'more' }, line)));
 }
 
 function metricCards(contents) {
   const { baseline, best } = contents.result;
   return Object.keys(at(best, 'metrics') || {}).sort((a, b) => (objectiveOf(contents).name === b) - (objectiveOf(contents).name === a)).slice(0, 3).map((name) => {
     const mine = best.metrics[name], original = at(baseline, 'metrics', name);
-    const shift = original && original.value !== 0 ? `float ${score(name, original.value)} · ${change(name, original.value, mine.value)}` : interval(name, mine);
+    const shift = original && original.value !== 0 ? [`float ${score(name, original.value)}`, change(name, original.value, mine.value)] : interval(name, mine);
     return card(name, score(name, mine.value), shift);
   });
 }
@@ -36,10 +36,10 @@ function metricCards(contents) {
 function costCards(contents) {
   const { baseline, best } = contents.result, out = [];
   const size = [at(baseline, 'bytes'), at(best, 'bytes')], time = [at(baseline, 'latency_ms', 'median'), at(best, 'latency_ms', 'median')];
-  if (isNumber(size[1])) out.push(card('size', bytes(size[1]), `float ${bytes(size[0])} · ${number(size[0] / size[1], 3)}× smaller`));
+  if (isNumber(size[1])) out.push(card('size', bytes(size[1]), [`float ${bytes(size[0])}`, size[0] >= size[1] ? `${number(size[0] / size[1], 3)}× smaller` : `${number(size[1] / size[0], 3)}× larger`]));
   if (isNumber(time[1])) {
     const gain = time[0] / time[1];
-    out.push(card('latency', milliseconds(time[1]), `float ${milliseconds(time[0])} · ${gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'}`, gain < 0.95 ? 'warn' : ''));
+    out.push(card('latency', milliseconds(time[1]), [`float ${milliseconds(time[0])}`, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'], gain < 0.95 ? 'warn' : ''));
   }
   const operators = at(best, 'operators');
   if (operators) out.push(card('operators left in float', String(operators.float), `${operators.quantized} run in integer kernels`, operators.float ? 'warn' : 'good'));
@@ -83,10 +83,12 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
       { title: 'best', value: (row) => row.best.value, show: (row) => element('strong', {}, show(row, row.best.value)) },
       { title: '95 % interval', value: (row) => row.best.high - row.best.low, show: (row) => interval(row.metric || row.name, row.best) || '–' },
       { title: 'samples', value: (row) => row.best.samples }], rows),
-    element('ul', { class: 'note' }, (search.sureness || []).map((text) => element('li', {}, text)))];
+    (search.sureness || []).length ? element('ul', { class: 'note sure' }, search.sureness.map((text) => element('li', {}, text))) : null];
 } });
 
 sections.push({ id: 'next', title: 'What to do next', build: () => {
   if (!search.advice.length) return null;
-  return element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, withCode(text))));
+  const isWarning = (text) => text.startsWith('Warning: '), list = (tag, texts) => element(tag, { class: 'steps' }, texts.map((text) => element('li', {}, withCode(text))));
+  const steps = search.advice.filter((text) => !isWarning(text)), warnings = search.advice.filter(isWarning).map((text) => text.slice(9)).map((text) => (/^\w*[_.]\w/.test(text) ? text : text[0].toUpperCase() + text.slice(1)));
+  return [steps.length ? list('ol', steps) : null, ...(warnings.length ? [element('h3', {}, warnings.length > 1 ? `${warnings.length} warnings` : 'A warning'), list('ul', warnings)] : [])].filter((part) => part);
 } });

@@ -1,9 +1,17 @@
 // All trials, sortable; what one sees of a trial is what one needs to repeat it.
 'use strict';
+// The parameters in which trials differ; the others are told in a sentence.
+const valuesOf = (parameter) => new Set(search.trials.map((trial) => JSON.stringify(trial.params[parameter.name])));
+const varying = () => search.parameters.filter((parameter) => valuesOf(parameter).size > 1);
+function sameInAll() {
+  const same = search.parameters.filter((parameter) => valuesOf(parameter).size === 1), first = search.trials[0].params;
+  return same.length && search.trials.length > 1 ? element('p', { class: 'note' }, 'The same in every trial: ', same.map((parameter) => `${pretty(parameter.name)} ${short(words(first[parameter.name]), 42)}`).join(', '), '.') : null;
+}
+
 function trialColumns() {
   const best = bestTrial(search), columns = [
     { title: 'trial', value: (trial) => trial.number },
-    { title: 'state', text: 'text', value: (trial) => trial.state, show: (trial) => element('span', { class: { failed: 'bad', pruned: 'warn', duplicate: 'soft' }[trial.state] || '', title: trial.error }, trial.state + (trial.candidate ? ' ✓' : '') + ('duplicate_of' in trial ? ` of ${trial.duplicate_of}` : '')) }];
+    { title: 'state', text: 'text keep', value: (trial) => trial.state, show: (trial) => element('span', { class: { failed: 'bad', pruned: 'warn', duplicate: 'soft' }[trial.state] || '', title: trial.error }, trial.state + (trial.candidate ? ' ✓' : '') + ('duplicate_of' in trial ? ` of ${trial.duplicate_of}` : '')) }];
   search.objectives.forEach((objective, i) => {
     columns.push({ title: objective.name, value: (trial) => at(trial.values, i) ?? (i ? undefined : trial.last), show: (trial) => score(objective.name, at(trial.values, i) ?? (i ? undefined : trial.last)) });
     const reference = at(best, 'values', i), difference = (trial) => (isNumber(at(trial.values, i)) && isNumber(reference) ? trial.values[i] - reference : undefined);
@@ -12,10 +20,10 @@ function trialColumns() {
   const names = new Set(search.trials.flatMap((trial) => Object.keys(trial.metrics || {})));
   search.objectives.forEach((objective) => names.delete(objective.name));
   for (const name of names) columns.push({ title: name, value: (trial) => at(trial.metrics, name), show: (trial) => (name === 'bytes' ? bytes(trial.metrics && trial.metrics[name]) : score(name, at(trial.metrics, name))) });
-  if (search.trials.some((trial) => isNumber(trial.bytes)) && !names.has('bytes')) columns.push({ title: 'size', value: (trial) => trial.bytes, show: (trial) => bytes(trial.bytes) });
+  if (search.trials.some((trial) => isNumber(trial.bytes)) && !names.has('bytes')) columns.push({ title: 'weights', help: 'Size of the model\'s weights', value: (trial) => trial.bytes, show: (trial) => bytes(trial.bytes) });
   columns.push({ title: 'time', value: (trial) => trial.seconds, show: (trial) => seconds(trial.seconds) });
   if (new Set(search.trials.map((trial) => trial.stage)).size > 1) columns.push({ title: 'stage', text: 'text', value: (trial) => trial.stage });
-  for (const parameter of search.parameters) columns.push({ title: pretty(parameter.name), text: 'text', value: (trial) => { const value = trial.params[parameter.name]; return value === undefined || isNumber(value) ? value : words(value); }, show: (trial) => (parameter.name in trial.params ? (isNumber(trial.params[parameter.name]) ? number(trial.params[parameter.name]) : short(words(trial.params[parameter.name]), 42)) : '–') });
+  for (const parameter of varying()) columns.push({ title: pretty(parameter.name).replace(' ·', '\u00a0·'), text: 'text', value: (trial) => { const value = trial.params[parameter.name]; return value === undefined || isNumber(value) ? value : words(value); }, show: (trial) => (parameter.name in trial.params ? (isNumber(trial.params[parameter.name]) ? number(trial.params[parameter.name]) : short(words(trial.params[parameter.name]), 42)) : '–') });
   return columns;
 }
 
@@ -43,5 +51,5 @@ sections.push({ id: 'trials', title: 'Trials', build: () => {
   });
   addEventListener('beforeprint', () => list.showAll());
   return [element('p', { class: 'note' }, 'A click on a heading sorts; Δ is the difference to the best trial. Any trial\'s model is made again by ', element('code', {}, 'quasar quantize MODEL --from-study DIR --trial N --calib DATA -o OUT.onnx'), '.'),
-    element('div', { class: 'tools' }, find, element('label', { for: 'hide' }, hide, ' without duplicates')), list];
+    element('div', { class: 'tools' }, find, element('label', { for: 'hide' }, hide, ' without duplicates')), list, sameInAll()];
 } });
