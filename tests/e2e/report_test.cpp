@@ -171,10 +171,34 @@ TEST(Completion, KnowsCommandsOptionsAndNames) {
   write_file(folder.path() / "try.bash",
              run("completion bash").out +
                  "COMP_WORDS=(quasar list ra); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n"
-                 "COMP_WORDS=(quasar search --dry); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n");
+                 "COMP_WORDS=(quasar search --dry); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n"
+                 "COMP_WORDS=(quasar quantize --scheme A8W8_); COMP_CWORD=3; _quasar; echo \"${COMPREPLY[@]}\"\n");
   const std::string out = (folder.path() / "out").string();
   ASSERT_EQ(std::system(("bash " + (folder.path() / "try.bash").string() + " > " + out).c_str()), 0);
-  EXPECT_EQ(read_file(out), "ranges\n--dry-run\n");
+  EXPECT_EQ(read_file(out), "ranges\n--dry-run\na8w8_channel\n");
+}
+
+// By the shells themselves, where they are.
+TEST(Completion, LoadsInFishZshAndMan) {
+  const TemporaryFolder folder;
+  const auto answer = [&](const std::string& shell, const std::string& script) {
+    const std::string form = shell == "man" ? "man" : shell, file = (folder.path() / ("_" + shell)).string();
+    write_file(folder.path() / ("_" + shell), run("completion " + form).out);
+    write_file(folder.path() / "script", script);
+    if (std::system(("command -v " + shell + " > /dev/null").c_str()) != 0) return std::string("none");
+    const std::string command = "cd " + folder.path().string() + " && F=" + file + " timeout 60 " +
+                                (shell == "man" ? std::string("sh") : shell) + " script > out 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << shell;
+    return read_file(folder.path() / "out");
+  };
+  const std::string fish = answer("fish", "source $F; complete -C 'quasar quantize --scheme a8w8_'\n");
+  EXPECT_TRUE(fish == "none" || fish.starts_with("a8w8_channel")) << fish;
+  const std::string zsh = answer("zsh",
+                                 "fpath=($PWD $fpath); mv _zsh _quasar; autoload -Uz compinit; compinit -u -D; autoload +X "
+                                 "_quasar; print $_comps[quasar]\n");
+  EXPECT_TRUE(zsh == "none" || zsh == "_quasar\n") << zsh;
+  const std::string man = answer("man", "man --warnings -l $F 2>&1 > page; grep -c ^NAME page\n");
+  EXPECT_TRUE(man == "none" || man == "1\n") << man;
 }
 
 TEST(Completion, TellsSwitchesFromOptionsWithValues) {

@@ -1,6 +1,7 @@
 #include "quasar/cli/grammar.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "quasar/cli/lists.hpp"
@@ -42,13 +43,24 @@ Argument argument_of(const CLI::Option& option) {
   return argument;
 }
 
+// Its own, and those of its groups (options of which one excludes another), which CLI11 keeps as commands without a name.
+void add_arguments(const CLI::App& app, Usage& usage) {
+  for (const CLI::Option* option : app.get_options()) {
+    Argument argument = argument_of(*option);
+    const auto same = [&](const Argument& other) { return other.flags == argument.flags && other.name == argument.name; };
+    if (std::ranges::none_of(usage.arguments, same)) usage.arguments.push_back(std::move(argument));  // every group has --help
+  }
+  for (const CLI::App* group : app.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); }))
+    add_arguments(*group, usage);
+}
+
 }  // namespace
 
 std::vector<Usage> grammar_of(const CLI::App& program) {
   std::vector<Usage> commands;
   for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
     Usage usage{app->get_name(), app->get_description(), app->get_footer(), {}};
-    for (const CLI::Option* option : app->get_options()) usage.arguments.push_back(argument_of(*option));
+    add_arguments(*app, usage);
     commands.push_back(std::move(usage));
   }
   return commands;

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
+#include "quasar/base/names.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/grammar.hpp"
 #include "quasar/cli/shell.hpp"
@@ -25,13 +27,21 @@ std::string roff(const std::string& text) {
   return out;
 }
 
+// Every line of the text is one of the page.
+std::string lines(const std::string& text) {
+  std::string out = roff(text);
+  for (size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at + 5)) out.replace(at, 1, "\n.br\n");
+  return out;
+}
+
 std::string entry(const Argument& argument) {
   std::string head;
   for (const auto& flag : argument.flags) head += (head.empty() ? "" : ", ") + ("\\fB" + roff(flag) + "\\fR");
   if (argument.flags.empty()) head = "\\fI" + roff(argument.name) + "\\fR";
   if (argument.takes_value && !argument.flags.empty()) head += " \\fIvalue\\fR";
-  std::string known;
-  for (const auto& value : argument.values) known += (known.empty() ? ": " : ", ") + value;
+  const bool told =
+      std::ranges::all_of(argument.values, [&](const auto& value) { return argument.help.find(value) != std::string::npos; });
+  const std::string known = told ? "" : ": " + joined(argument.values);
   return ".TP\n" + head + "\n" + roff(argument.help + known) + "\n";
 }
 
@@ -58,7 +68,7 @@ std::string manual_page(const CLI::App& program) {
   for (const auto& command : commands) {
     out += ".SH \"QUASAR " + command.name + "\"\n" + roff(command.help) + "\n";
     for (const auto& argument : command.arguments) out += entry(argument);
-    if (!command.footer.empty()) out += ".PP\n" + roff(command.footer) + "\n";
+    if (!command.footer.empty()) out += ".PP\n" + lines(command.footer) + "\n";
   }
   out +=
       ".SH \"EXIT STATUS\"\n.TP\n0\ndone\n.TP\n1\nthe input is wrong\n.TP\n2\nfinished, but the goal was not met; the best model "

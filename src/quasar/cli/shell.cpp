@@ -39,7 +39,8 @@ std::string for_zsh(const std::string& text) {
 
 std::string zsh_value(const Argument& argument) {
   if (!argument.takes_value && !argument.flags.empty()) return "";
-  return ":" + for_zsh(argument.name) + ":" + (argument.values.empty() ? "_files" : "(" + joined(argument.values, " ") + ")");
+  return ":" + for_zsh(argument.name.empty() ? "value" : argument.name) + ":" +
+         (argument.values.empty() ? "_files" : "(" + joined(argument.values, " ") + ")");
 }
 
 }  // namespace
@@ -51,12 +52,15 @@ std::string bash_completion(const CLI::App& program) {
     options += "    " + command.name + ") words='" + flags_of(command) + "' ;;\n";
     for (const auto& argument : command.arguments) {
       if (argument.values.empty()) continue;
-      const std::string list = "') COMPREPLY=($(compgen -W '" + joined(argument.values, " ") + "' -- \"$cur\")); return ;;\n";
+      const std::string list = "') _quasar_values '" + joined(argument.values, " ") + "' \"$cur\"; return ;;\n";
       if (argument.flags.empty()) positional += "    '" + command.name + list;
       for (const auto& flag : argument.flags) values += "    '" + command.name + " " + flag + list;
     }
   }
   return "# bash completion of quasar; made by `quasar completion bash`\n"
+         "_quasar_values() {  # those that begin as what is typed, in capitals or not\n"
+         "  local value\n  COMPREPLY=()\n"
+         "  for value in $1; do [[ ${value,,} == \"${2,,}\"* ]] && COMPREPLY+=(\"$value\"); done\n}\n"
          "_quasar() {\n"
          "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=\n"
          "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
@@ -75,7 +79,7 @@ std::string zsh_completion(const CLI::App& program) {
   std::string list, cases;
   for (const auto& command : commands) {
     list += "    " + quoted(command.name + ":" + for_zsh(command.help)) + "\n";
-    cases += "    " + command.name + ")\n      _arguments";
+    cases += "    " + command.name + ")\n      _arguments -M 'm:{a-zA-Z}={A-Za-z}'";
     int place = 0;
     for (const auto& argument : command.arguments) {
       if (argument.flags.empty()) cases += " \\\n        " + quoted(std::to_string(++place) + zsh_value(argument));
