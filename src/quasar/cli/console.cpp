@@ -13,6 +13,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/cli/progress.hpp"
+#include "quasar/report/wrap.hpp"
 
 namespace quasar::cli {
 namespace {
@@ -94,8 +95,9 @@ struct Console::Impl {
     if (level == Level::debug || (quiet && level == Level::info)) return;
     if (progress_open) std::fputs("\r\033[K", stderr);  // the message stands where the line was, and the line below it
     std::string prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
+    const std::string shown = terminal ? report::wrapped(prefix + text, columns()).substr(prefix.size()) : text;
     if (colour && !prefix.empty()) prefix = (level == Level::error ? "\033[31m" : "\033[33m") + prefix + "\033[0m";
-    std::fprintf(stderr, "%s%s\n", prefix.c_str(), text.c_str());
+    std::fprintf(stderr, "%s%s\n", prefix.c_str(), shown.c_str());
     if (progress_open) show_progress();
   }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 #include <vector>
 
 #include "quasar/base/version.hpp"
+#include "quasar/report/wrap.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::report {
@@ -76,11 +76,6 @@ std::string interval(const Json& low, const Json& high) {
   return cell(low) + " … " + cell(high);
 }
 
-// Not bytes: "…" has three of them.
-size_t columns_of(const std::string& text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 std::string wide(std::string text, size_t width) {
   const size_t columns = columns_of(text);
   return text + std::string(columns < width ? width - columns : 1, ' ');
@@ -103,18 +98,6 @@ std::string ranges_table(const Json& ranges) {
          out;
 }
 
-// "- " and the sentence, in lines of at most 80 columns where its words allow that.
-std::string item(const std::string& sentence) {
-  std::string out = "-", line = "-";
-  std::istringstream words(sentence);
-  for (std::string word; words >> word;) {
-    const bool fits = columns_of(line) + 1 + columns_of(word) <= 80;
-    out += fits ? " " + word : "\n  " + word;
-    line = fits ? line + " " + word : "  " + word;
-  }
-  return out + "\n";
-}
-
 }  // namespace
 
 std::string examination_table(const Json& examination) {
@@ -134,7 +117,7 @@ std::string examination_table(const Json& examination) {
     out.erase(out.find_last_not_of(" \n") + 1) += "\n";
   }
   out += ranges_table(examination["ranges"]) + "\n";
-  for (const auto& advice : examination["advice"]) out += item(advice.get<std::string>());
+  for (const auto& advice : examination["advice"]) out += wrapped(advice.get<std::string>(), 80, "- ", "  ") + "\n";
   return out;
 }
 

@@ -45,10 +45,11 @@ const has = (layer, kinds) => kinds.some(([, of]) => isNumber(of(layer)));
 function errorsOption(layers, all, title) {
   const kinds = all.filter(([, of]) => layers.some((layer) => isNumber(of(layer))));
   const brief = briefNames(layersOf(search)), label = (name) => brief.get(name) || name;
+  const narrow = innerWidth < 640, ends = (name) => (name.length > 16 ? `${name.slice(0, 7)}…${name.slice(-8)}` : name);
   const positive = layers.flatMap((layer) => kinds.map(([, of]) => of(layer))).filter((x) => x > 0), floor = 10 ** Math.floor(Math.log10(Math.min(...positive)));
   return {
     grid: { left: 10, right: 12, top: 34, bottom: layers.length > 24 ? 44 : 12, containLabel: true }, legend: {},
-    xAxis: { type: 'category', data: layers.map((layer) => layer.node), axisTick: { show: false }, axisLabel: { rotate: 55, formatter: (name) => tail(label(name), 24), hideOverlap: true } },
+    xAxis: { type: 'category', data: layers.map((layer) => layer.node), axisTick: { show: false }, axisLabel: { rotate: 55, hideOverlap: true, ...(narrow ? { fontSize: 10, interval: Math.ceil((15 * Math.min(layers.length, 24)) / (innerWidth - 110)) - 1 } : {}), formatter: (name) => (narrow ? ends(label(name)) : tail(label(name), 24)) } },
     yAxis: { type: logarithmic(positive) ? 'log' : 'value', name: title, nameTextStyle: { align: 'left' }, ...(logarithmic(positive) ? { min: floor, startValue: floor } : {}), axisLabel: { formatter: (x) => number(x, 3) } },
     tooltip: { trigger: 'axis', formatter: (bars) => `<b>${escaped(bars[0].name)}</b><br>${bars.map((bar) => `${bar.marker}${escaped(bar.seriesName)}: ${escaped(number(bar.value))}`).join('<br>')}` },
     dataZoom: layers.length > 24 ? [{ type: 'slider', height: 18, bottom: 6, brushSelect: false, borderColor: colour('line'), textStyle: { color: colour('soft') }, labelFormatter: '' }, { type: 'inside', zoomOnMouseWheel: 'ctrl' }] : undefined,

@@ -1,8 +1,12 @@
 // All trials, sortable; what one sees of a trial is what one needs to repeat it.
 'use strict';
-// The parameters in which trials differ; the others are told in a sentence.
+// The parameters in which trials differ, the most important first; the others are told in a sentence.
 const valuesOf = (parameter) => new Set(search.trials.map((trial) => JSON.stringify(trial.params[parameter.name])));
-const varying = () => search.parameters.filter((parameter) => valuesOf(parameter).size > 1);
+const mostOnPaper = 6;
+function varying() {
+  const rank = new Map(search.importance.map((item, i) => [item.name, i]));
+  return search.parameters.filter((parameter) => valuesOf(parameter).size > 1).sort((a, b) => (rank.get(a.name) ?? 99) - (rank.get(b.name) ?? 99));
+}
 function sameInAll() {
   const same = search.parameters.filter((parameter) => valuesOf(parameter).size === 1), first = search.trials[0].params;
   return same.length && search.trials.length > 1 ? element('p', { class: 'note' }, 'The same in every trial: ', same.map((parameter) => `${pretty(parameter.name)} ${short(words(first[parameter.name]), 42)}`).join(', '), '.') : null;
@@ -23,7 +27,7 @@ function trialColumns() {
   if (search.trials.some((trial) => isNumber(trial.bytes)) && !names.has('bytes')) columns.push({ title: 'weights', help: 'Size of the model\'s weights', value: (trial) => trial.bytes, show: (trial) => bytes(trial.bytes) });
   columns.push({ title: 'time', value: (trial) => trial.seconds, show: (trial) => seconds(trial.seconds) });
   if (new Set(search.trials.map((trial) => trial.stage)).size > 1) columns.push({ title: 'stage', text: 'text', value: (trial) => trial.stage });
-  for (const parameter of varying()) columns.push({ title: pretty(parameter.name).replace(' ·', '\u00a0·'), text: 'text', value: (trial) => { const value = trial.params[parameter.name]; return value === undefined || isNumber(value) ? value : words(value); }, show: (trial) => (parameter.name in trial.params ? (isNumber(trial.params[parameter.name]) ? number(trial.params[parameter.name]) : short(words(trial.params[parameter.name]), 42)) : '–') });
+  varying().forEach((parameter, i) => columns.push({ title: pretty(parameter.name).replace(' ·', '\u00a0·'), text: i < mostOnPaper ? 'text' : 'text screen', value: (trial) => { const value = trial.params[parameter.name]; return value === undefined || isNumber(value) ? value : words(value); }, show: (trial) => (parameter.name in trial.params ? (isNumber(trial.params[parameter.name]) ? number(trial.params[parameter.name]) : short(words(trial.params[parameter.name]), 42)) : '–') }));
   return columns;
 }
 
@@ -51,5 +55,6 @@ sections.push({ id: 'trials', title: 'Trials', build: () => {
   });
   addEventListener('beforeprint', () => list.showAll());
   return [element('p', { class: 'note' }, 'A click on a heading sorts; Δ is the difference to the best trial. Any trial\'s model is made again by ', element('code', {}, 'quasar quantize MODEL --from-study DIR --trial N --calib DATA -o OUT.onnx'), '.'),
-    element('div', { class: 'tools' }, find, element('label', { for: 'hide' }, hide, ' without duplicates')), list, sameInAll()];
+    element('div', { class: 'tools' }, find, element('label', { for: 'hide' }, hide, ' without duplicates')), list, sameInAll(),
+    varying().length > mostOnPaper ? element('p', { class: 'note paper' }, `On paper stand the ${mostOnPaper} parameters that mattered most; all of them: `, element('code', {}, 'quasar report DIR --format csv'), '.') : null];
 } });
