@@ -32,23 +32,38 @@ std::string begin(double height, const std::string& title) {
          "\" fill=\"#ffffff\"/>\n" + words(16, 24, title, "font-size=\"15\" font-weight=\"bold\"");
 }
 
-// From values to the height in the picture; logarithmic where values are positive and differ much.
+// A step of 1, 2 or 5 times a power of ten that divides the span into at most so many parts.
+double round_step(double span, int parts) {
+  const double power = std::pow(10, std::floor(std::log10(span / parts)));
+  for (const double step : {1.0, 2.0, 5.0}) {
+    if (step * power * parts >= span) return step * power;
+  }
+  return 10 * power;
+}
+
+// From values to the height in the picture, between round numbers; logarithmic where values are positive and differ much.
 class Scale {
  public:
-  Scale(double low, double high, double height)
-      : log_(low > 0 && high > 40 * low), low_(shape(low)), high_(shape(high)), height_(height) {
-    if (high_ <= low_) high_ = low_ + 1;
+  Scale(double low, double high, double height) : log_(low > 0 && high > 40 * low), height_(height) {
+    if (high <= low) high = low + (low == 0 ? 1 : std::abs(low) / 10);
+    step_ = log_ ? std::max(1.0, std::ceil((shape(high) - shape(low)) / 6)) : round_step(high - low, 5);
+    low_ = step_ * std::floor(shape(low) / step_ + 1e-9);
+    high_ = step_ * std::ceil(shape(high) / step_ - 1e-9);
   }
   double operator()(double value) const { return top + height_ * (1 - (shape(value) - low_) / (high_ - low_)); }
-  double tick(int i) const {
-    const double x = low_ + (high_ - low_) * i / 4;
-    return log_ ? std::pow(10, x) : x;
+  std::vector<double> ticks() const {
+    std::vector<double> out;
+    for (int i = 0; low_ + i * step_ <= high_ + step_ / 2; ++i) {
+      const double x = low_ + i * step_;
+      out.push_back(log_ ? std::pow(10, x) : std::abs(x) < step_ / 2 ? 0 : x);
+    }
+    return out;
   }
 
  private:
   double shape(double value) const { return log_ ? std::log10(value) : value; }
   bool log_;
-  double low_, high_, height_;
+  double step_ = 1, low_ = 0, high_ = 1, height_;
 };
 
 struct Point {
@@ -82,24 +97,25 @@ std::string history_svg(const Json& contents) {
   }
   const Scale y(low, high, plot);
   const auto x = [&](double trial) { return left + (width - left - right) * trial / last; };
-  for (int i = 0; i <= 4; ++i) {
-    const double at = y(y.tick(i));
+  for (const double value : y.ticks()) {
+    const double at = y(value);
     out += "<path d=\"M" + shortest(left) + " " + shortest(at) + "H" + shortest(width - right) + "\" stroke=\"#dfe4ea\"/>\n";
-    out += words(left - 8, at + 4, shortest(y.tick(i), "%.3g"), "text-anchor=\"end\"");
+    out += words(left - 8, at + 4, shortest(value, "%.3g"), "text-anchor=\"end\"");
   }
-  for (int i = 0; i <= 4; ++i)
-    out += words(x(last * i / 4), top + plot + 22, shortest(std::round(last * i / 4)), "text-anchor=\"middle\"");
+  const double step = std::max(1.0, round_step(last, 8));
+  for (double trial = 0; trial <= last; trial += step)
+    out += words(x(trial), top + plot + 22, shortest(trial), "text-anchor=\"middle\"");
   out += words((left + width - right) / 2, height - 8, "trial", "text-anchor=\"middle\"");
   std::string line, dots;
   double best = NAN;
   for (const auto& point : points) {
     dots += "<circle cx=\"" + shortest(x(point.trial)) + "\" cy=\"" + shortest(y(point.value)) + "\" r=\"3.5\" fill=\"" +
             (point.executed ? "#2557c7" : "#98a3b1") + "\"/>\n";
-    if (!std::isnan(best) && (maximize ? point.value <= best : point.value >= best)) continue;
+    if (!point.executed || (!std::isnan(best) && (maximize ? point.value <= best : point.value >= best))) continue;
     line += (line.empty() ? "M" : "H") + shortest(x(point.trial)) + (line.empty() ? " " : "V") + shortest(y(point.value));
     best = point.value;
   }
-  line += "H" + shortest(x(last));
+  if (!line.empty()) line += "H" + shortest(x(last));
   return out + "<path d=\"" + line + "\" fill=\"none\" stroke=\"#0b7a53\" stroke-width=\"2\"/>\n" + dots + "</svg>\n";
 }
 

@@ -49,6 +49,6 @@ function historyOption(contents, which) {
 sections.push({ id: 'history', title: 'History', build: () => {
   if (!search.trials.length) return null;
   const click = (event) => event.data && event.data.trial && document.dispatchEvent(new CustomEvent('chosen', { detail: event.data.trial.number }));
-  return [element('p', { class: 'note' }, 'Every trial in its order. A duplicate made the same model as an earlier trial and cost nothing; a click shows the trial in the table.'),
+  return [element('p', { class: 'note' }, 'Every trial in its order. A duplicate made the same model as an earlier trial and cost nothing' + (data.view === 'history' ? '.' : '; a click shows the trial in the table.')),
     ...search.objectives.map((objective, i) => figure(search.objectives.length > 1 ? objective.name : 'Optimization history', 340, () => historyOption(search, i), click))];
 } });
