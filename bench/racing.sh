@@ -18,9 +18,11 @@ print(hashlib.sha256(open(sys.argv[1] + "/best.onnx", "rb").read()).hexdigest(),
 PYTHON
   rm -rf "$folder/$1-$2"
 }
-for ((seed = 0; seed < seeds; ++seed)); do search none "$seed"; done > "$folder/none"
+# In turn, so that other work on the machine falls on all of them.
+for ((seed = 0; seed < seeds; ++seed)); do
+  for pruner in none "${pruners[@]}"; do search "$pruner" "$seed" >> "$folder/$pruner"; done
+done
 for pruner in "${pruners[@]}"; do
-  for ((seed = 0; seed < seeds; ++seed)); do search "$pruner" "$seed"; done > "$folder/$pruner"
   paste -d' ' "$folder/none" "$folder/$pruner" | awk -v name="$pruner" '
     { lost += $1 != $4; pruned += $5; without += $3; with += $6 }
     END { printf "%-12s lost the winner in %d of %d searches; %.1f of 20 trials pruned; %.2f of the time\n", name, lost, NR, pruned / NR, with / without }'

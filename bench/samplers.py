@@ -1,6 +1,6 @@
 """Optuna's samplers on the functions of samplers.cpp, as lines "sampler function trials median lower upper" (quartiles over seeds).
 
-python bench/samplers.py SAMPLER… [--seeds 20] [--trials 200]     one process; tpe random qmc cma_es gp nsga_ii
+python bench/samplers.py SAMPLER… [--seeds 20] [--trials 200] [--functions integers …]     one process; tpe random qmc cma_es gp nsga_ii
 python bench/samplers.py --overhead SAMPLER…                      ms of ask + tell with 20 parameters after 100 and 1000 trials
 python bench/samplers.py --table QUASAR.tsv OPTUNA.tsv            both as a table in Markdown
 """
@@ -114,7 +114,7 @@ def looks(optuna, name, function, seed, trials):
     return out
 
 
-def measure(names, seeds, trials):
+def measure(names, seeds, trials, functions):
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -126,6 +126,8 @@ def measure(names, seeds, trials):
     for name in names:
         several = name in ("tpe", "random", "nsga_ii")
         for function in SINGLE + (tuple(SEVERAL) if several else ()):
+            if functions and function.__name__ not in functions:
+                continue
             curves = [looks(optuna, name, function, seed, trials) for seed in range(seeds)]
             for n, values in zip(LOOKS, zip(*curves)):
                 q = statistics.quantiles(values, n=4, method="inclusive")
@@ -187,6 +189,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("samplers", nargs="*")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--functions", nargs="*", default=[], help="only these")
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--table", nargs=2)
     parser.add_argument("--overhead", action="store_true")
@@ -196,7 +199,7 @@ def main():
     elif options.overhead:
         overhead(options.samplers)
     else:
-        measure(options.samplers, options.seeds, options.trials)
+        measure(options.samplers, options.seeds, options.trials, options.functions)
 
 
 sys.exit(main())

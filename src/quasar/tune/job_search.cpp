@@ -1,7 +1,8 @@
 // The keys of a configuration that say what may vary, and who decides what is tried next.
 #include <algorithm>
 
-#include "quasar/quant/option_keys.hpp"
+#include "quasar/base/known_names.hpp"
+#include "quasar/quant/config_keys.hpp"
 #include "quasar/quant/recipes.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/search/pruner.hpp"
@@ -71,11 +72,20 @@ void fix_recipes(Json& space, const Json& recipes) {
   for (const auto& [name, value] : rest.items()) space[name] = Json::array({value});
 }
 
+// First-level keys of a space; groups called *_options hold more of them.
+void check_names(const Json& space) {
+  std::vector<std::string> known = quant::config_keys();
+  known.insert(known.end(), {"calibration_sampling_size", "calibrate_method"});
+  check_nested("search_space", space, known);
+  for (const auto& [key, value] : space.items()) {
+    const auto same = [&](const std::string& name) { return normalized(name) == normalized(key); };
+    if (std::ranges::none_of(known, same) && !(value.is_object() && normalized(key).ends_with("options")))
+      throw Error("unknown key '" + key + "' in search_space" + known_names(key, known));
+  }
+}
+
 // CalibDataSize is a parameter wherever it is written: at the top level, where it holds for every space, or in a space.
 void read_sampling_size(Json& space, const Options& keys) {
-  std::vector<std::string> known = quant::option_keys();
-  known.insert(known.end(), {"CalibDataSize", "calibration_sampling_size"});
-  check_nested("search_space", space, known);
   if (!keys.has("calibration_sampling_size")) return;
   for (const auto& [key, value] : space.items()) {
     if (normalized(key) != "calibdatasize" && normalized(key) != "calibrationsamplingsize") continue;
@@ -101,6 +111,7 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
   for (Json& space : job.spaces) {
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
+    check_names(space);
     read_sampling_size(space, keys);
     quant::join_pairs(space, job.warnings);
     for (auto& note : quant::notes_on_inert_options(space)) {

@@ -151,6 +151,19 @@ TEST(Job, NoNameOfThePeersIsUnknownInASpace) {
   }
 }
 
+TEST(Job, KeysOfASpaceGetTheNearestNames) {
+  for (const auto& [slip, meant] : std::vector<std::pair<const char*, const char*>>{{"calibrate_metod", "calibrate_method"},
+                                                                                    {"actviation", "activation"},
+                                                                                    {"weigth_params", "weight_params"},
+                                                                                    {"algoritms", "algorithms"},
+                                                                                    {"CalibDataSzie", "CalibDataSize"},
+                                                                                    {"exlude", "exclude"}}) {
+    Json space = small;
+    space[slip] = {1};
+    EXPECT_TRUE(holds(error_of({}, space), std::string("did you mean '") + meant + "'")) << error_of({}, space);
+  }
+}
+
 TEST(Job, TheJointKeyTakesThePlaceOfBoth) {
   Json space = tuned;
   space["adaround_params"]["NumIterLR"] = parse_json("[[3, 0.1], [5, 0.01]]", "test");
