@@ -9,6 +9,7 @@
 #include "quasar/quant/weights.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/normalization.hpp"
 #include "quasar/tune/scale_window.hpp"
 
 namespace quasar::tune {
@@ -69,6 +70,7 @@ std::vector<quant::QuantParams> candidates(const quant::QuantParams& params) {
 struct Trial {
   SharedScale group;
   ScaleWindow window;
+  std::vector<std::string> normalized = {};  // by output of the window: what is normalized behind it; "": nothing
   std::vector<quant::QuantParams> candidates = {};
   std::unique_ptr<runtime::Session> session = {};
   size_t samples = 0;
@@ -81,24 +83,40 @@ Tensor zero_point_tensor(const quant::QuantParams& params) {
   return Tensor::scalar(static_cast<uint8_t>(params.zero_points[0]));
 }
 
-double squared_distance(const Tensor& a, const Tensor& b) {
+// How much the elements of a tensor count: by rows, or all the same.
+class Weighting {
+ public:
+  Weighting(const Tensor& tensor, std::vector<float> rows) : rows_(std::move(rows)) {
+    if (rows_.empty() || tensor.count() % rows_.size() != 0) rows_.assign(1, 1);
+    columns_ = std::max<size_t>(tensor.count() / rows_.size(), 1);
+  }
+  double at(size_t element) const { return static_cast<double>(rows_[element / columns_]); }
+
+ private:
+  std::vector<float> rows_;
+  size_t columns_ = 1;
+};
+
+double squared_distance(const Tensor& a, const Tensor& b, const Weighting& weighting) {
   const auto x = a.as<float>(), y = b.as<float>();
   double sum = 0;
   for (size_t i = 0; i < x.size(); i++) {
     const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-    sum += difference * difference;
+    sum += weighting.at(i) * difference * difference;
   }
   return sum;
 }
 
-double spread(const Tensor& tensor) {
+double spread(const Tensor& tensor, const Weighting& weighting) {
   const auto values = tensor.as<float>();
-  double sum = 0, squares = 0;
-  for (const float value : values) {
-    sum += static_cast<double>(value);
-    squares += static_cast<double>(value) * static_cast<double>(value);
+  double weights = 0, sum = 0, squares = 0;
+  for (size_t i = 0; i < values.size(); i++) {
+    const double weight = weighting.at(i), value = static_cast<double>(values[i]);
+    weights += weight;
+    sum += weight * value;
+    squares += weight * value * value;
   }
-  return std::max(squares - sum * sum / static_cast<double>(std::max<size_t>(values.size(), 1)), 0.0);
+  return std::max(squares - (weights > 0 ? sum * sum / weights : 0), 0.0);
 }
 
 class Refinement {
@@ -124,12 +142,15 @@ class Refinement {
   void find_trials() {
     auto groups = shared_scales(model_, plan_);
     if (groups.empty()) return;
+    const graph::Index index(model_);
     const auto types = runtime::value_types(model_);
     for (auto& group : groups) {
       if (std::ranges::any_of(group, [this](const std::string& value) { return options_.keep.contains(value); })) continue;
       auto window = scale_window(model_, types, plan_, group, layers_ahead);
       if (!window) continue;
       trials_.push_back({std::move(group), std::move(*window)});
+      for (const auto& output : trials_.back().window.outputs)
+        trials_.back().normalized.push_back(normalized_value(output, index));
       trials_.back().candidates = candidates(plan_.values.at(trials_.back().group.front()));
     }
     std::erase_if(trials_, [](const Trial& trial) { return trial.candidates.size() < 2; });
@@ -141,6 +162,9 @@ class Refinement {
     for (const auto& trial : trials) {
       wanted.insert(trial.window.inputs.begin(), trial.window.inputs.end());
       wanted.insert(trial.window.outputs.begin(), trial.window.outputs.end());
+      for (const auto& value : trial.normalized) {
+        if (!value.empty()) wanted.insert(value);
+      }
     }
     const std::vector<std::string> taps(wanted.begin(), wanted.end());
     const runtime::Session reference(runtime::tapped(model_, taps));
@@ -179,14 +203,21 @@ class Refinement {
     for (const auto& name : trial.window.inputs) inputs.push_back(values.at(name));
     inputs.resize(inputs.size() + 2);
     const size_t outputs = trial.window.outputs.size();
+    std::vector<Weighting> weightings;
+    for (size_t k = 0; k < outputs; k++) {
+      const std::string& normalized = trial.normalized[k];
+      weightings.emplace_back(values.at(trial.window.outputs[k]),
+                              normalized.empty() ? std::vector<float>() : weights_of_rows(values.at(normalized)));
+    }
     for (size_t c = 0; c < trial.candidates.size(); c++) {
       inputs[inputs.size() - 2] = Tensor::scalar(trial.candidates[c].scales[0]);
       inputs[inputs.size() - 1] = zero_point_tensor(trial.candidates[c]);
       const auto found = trial.session->run(inputs);
       for (size_t k = 0; k < outputs; k++)
-        trial.errors[c][sample * outputs + k] = squared_distance(found[k], values.at(trial.window.outputs[k]));
+        trial.errors[c][sample * outputs + k] = squared_distance(found[k], values.at(trial.window.outputs[k]), weightings[k]);
     }
-    for (size_t k = 0; k < outputs; k++) trial.powers[sample * outputs + k] = spread(values.at(trial.window.outputs[k]));
+    for (size_t k = 0; k < outputs; k++)
+      trial.powers[sample * outputs + k] = spread(values.at(trial.window.outputs[k]), weightings[k]);
   }
 
   // Relative squared error of a candidate, over every second sample from `first`.

@@ -1,6 +1,7 @@
 // What layers should give: their outputs in the float model, at chosen positions of every sample.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,6 +17,9 @@ struct Target {
   Shape shape;                      // of the whole output
   std::vector<uint32_t> positions;  // chosen of it
   std::vector<float> values;        // [outputs, positions]
+  std::vector<float> weights = {};  // how much each position counts; empty: all the same
+
+  double weight(size_t position) const { return weights.empty() ? 1 : static_cast<double>(weights[position]); }
 };
 
 struct TargetOptions {
@@ -24,8 +28,8 @@ struct TargetOptions {
   size_t threads = 0;
 };
 
-// The float model runs once over all samples where the targets of all layers fit the memory, once per stretch of layers
-// otherwise. at() may be called from several threads.
+// Where a normalization follows, positions count by it (normalization.hpp). The float model runs once over all samples where the
+// targets of all layers fit the memory, once per stretch of layers otherwise. at() may be called from several threads.
 class FloatTargets {
  public:
   FloatTargets(const graph::Model& model, std::vector<LinearLayer> layers, std::vector<data::Sample> samples,
@@ -36,10 +40,12 @@ class FloatTargets {
 
  private:
   void compute(size_t layer);
-  Target target_of(size_t layer, size_t sample, const Tensor& output) const;
+  std::vector<std::string> values_of(const std::vector<size_t>& layers) const;
+  Target target_of(size_t layer, size_t sample, const std::map<std::string, Tensor>& values) const;
 
   const graph::Model& model_;
   std::vector<LinearLayer> layers_;
+  std::vector<std::string> normalized_;  // layer -> the value that is normalized behind it, "": none
   std::vector<data::Sample> samples_;
   TargetOptions options_;
   std::vector<size_t> stretch_;  // layer -> its stretch

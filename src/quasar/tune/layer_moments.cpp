@@ -1,6 +1,9 @@
 #include "quasar/tune/layer_moments.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/stats/gram.hpp"
@@ -17,12 +20,17 @@ struct Panel {
   std::vector<float> values;
   stats::Rows inputs, outputs;
   size_t columns = 0;
+  std::vector<float> roots = {};  // of the columns' weights, by which all values are multiplied; empty: all weigh 1
 };
 
-void add_rows(const stats::Rows& rows, size_t columns, double* sums, double* squares) {
+void add_rows(const stats::Rows& rows, const Panel& panel, double* sums, double* squares) {
   for (size_t r = 0; r < rows.count; r++) {
-    const stats::Summary summary = stats::summarize({rows.data + r * rows.stride, columns});
-    sums[r] += summary.sum;
+    const std::span<const float> row(rows.data + r * rows.stride, panel.columns);
+    const stats::Summary summary = stats::summarize(row);
+    sums[r] += panel.roots.empty()
+                   ? summary.sum
+                   : std::transform_reduce(row.begin(), row.end(), panel.roots.begin(), 0.0, std::plus<>(),
+                                           [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); });
     if (squares != nullptr) squares[r] += summary.sum_squares;
   }
 }
@@ -39,15 +47,25 @@ void add_panel(const LinearLayer& layer, const Panel& panel, Moments& moments, s
       const size_t first = (gram_tasks - 1 - part) * task_rows, rows = std::min(task_rows, k - first);  // the longest first
       const stats::Rows own = inputs.from(first, rows);
       stats::add_products(own, inputs.from(0, first + rows), panel.columns, moments.gram.data() + (group * k + first) * k, k);
-      add_rows(own, panel.columns, moments.inputs.data() + group * k + first, nullptr);
+      add_rows(own, panel, moments.inputs.data() + group * k + first, nullptr);
     } else {
       const size_t first = (part - gram_tasks) * task_rows, rows = std::min(task_rows, outputs - first);
       const size_t output = group * outputs + first;
       const stats::Rows own = panel.outputs.from(output, rows);
       stats::add_products(own, inputs, panel.columns, moments.cross.data() + output * k, k);
-      add_rows(own, panel.columns, moments.outputs.data() + output, moments.squares.data() + output);
+      add_rows(own, panel, moments.outputs.data() + output, moments.squares.data() + output);
     }
   });
+}
+
+// Multiplies a sample's columns, from `first` on, by the roots of their weights.
+void weigh(Panel& panel, const Target& target, size_t first, size_t rows) {
+  const size_t count = target.positions.size();
+  for (size_t p = 0; p < count; p++) panel.roots[first + p] = target.weights.empty() ? 1.0F : std::sqrt(target.weights[p]);
+  for (size_t row = 0; row < rows; row++) {
+    float* const values = panel.values.data() + row * panel.columns + first;
+    for (size_t p = 0; p < count; p++) values[p] *= panel.roots[first + p];
+  }
 }
 
 }  // namespace
@@ -69,12 +87,14 @@ void Moments::add(const Moments& other) {
   sum(outputs, other.outputs);
   sum(squares, other.squares);
   columns += other.columns;
+  weight += other.weight;
 }
 
 Moments moments_of(const LinearLayer& layer, std::span<const size_t> samples, const std::vector<Target>& targets,
                    const std::function<void(size_t sample, float* to, size_t stride)>& fill, size_t threads) {
   Moments moments(layer);
   const size_t rows = layer.groups * layer.inputs;
+  const bool weighted = std::ranges::any_of(samples, [&](size_t sample) { return !targets[sample].weights.empty(); });
   for (size_t first = 0; first < samples.size();) {
     std::vector<size_t> offsets;
     size_t last = first, columns = 0;
@@ -92,15 +112,21 @@ Moments moments_of(const LinearLayer& layer, std::span<const size_t> samples, co
     float* const outputs = inputs + rows * columns;
     panel.inputs = {inputs, columns, rows};
     panel.outputs = {outputs, columns, layer.outputs};
+    if (weighted) panel.roots.resize(columns);
     parallel_for(last - first, threads, [&](size_t i) {
       const Target& target = targets[samples[first + i]];
       fill(samples[first + i], inputs + offsets[i], columns);
       const size_t count = target.positions.size();
       for (size_t o = 0; o < layer.outputs; o++)
         std::copy_n(target.values.data() + o * count, count, outputs + o * columns + offsets[i]);
+      if (weighted) weigh(panel, target, offsets[i], rows + layer.outputs);
     });
     add_panel(layer, panel, moments, threads);
     moments.columns += columns;
+    moments.weight +=
+        weighted ? std::transform_reduce(panel.roots.begin(), panel.roots.end(), 0.0, std::plus<>(),
+                                         [](float root) { return static_cast<double>(root) * static_cast<double>(root); })
+                 : static_cast<double>(columns);
     first = last;
   }
   return moments;
@@ -108,7 +134,7 @@ Moments moments_of(const LinearLayer& layer, std::span<const size_t> samples, co
 
 quant::GramProblem problem_of(const LinearLayer& layer, const Moments& moments, size_t group, std::span<const double> bias) {
   const size_t k = layer.inputs, outputs = layer.group_outputs(), first = group * outputs;
-  const double share = 1 / static_cast<double>(std::max<size_t>(moments.columns, 1));
+  const double share = 1 / positive(moments.weight);
   const bool centred = bias.empty();
   quant::GramProblem problem{.outputs = outputs, .inputs = k};
   problem.gram.resize(k * k);
@@ -132,7 +158,7 @@ quant::GramProblem problem_of(const LinearLayer& layer, const Moments& moments, 
 
 quant::GramProblem problem_with_bias(const LinearLayer& layer, const Moments& moments, size_t group) {
   const size_t k = layer.inputs, wide = k + 1, outputs = layer.group_outputs(), first = group * outputs;
-  const double share = 1 / static_cast<double>(std::max<size_t>(moments.columns, 1));
+  const double share = 1 / positive(moments.weight);
   quant::GramProblem problem = problem_of(layer, moments, group, std::vector<double>(layer.outputs, 0.0));
   std::vector<double> gram(wide * wide, 1), cross(outputs * wide);
   for (size_t i = 0; i < k; i++) {

@@ -11,17 +11,23 @@
 
 namespace quasar::tune {
 
-// Sums over columns (positions of samples).
+// Sums over columns (positions of samples), each times its weight.
 struct Moments {
   std::vector<double> gram;              // Σ x̂x̂ᵀ per group [groups, inputs, inputs]; rows i hold the columns up to i
   std::vector<double> cross;             // Σ y x̂ᵀ [outputs, inputs]
   std::vector<double> inputs;            // Σ x̂ [groups · inputs]
   std::vector<double> outputs, squares;  // Σ y, Σ y² [outputs]
   size_t columns = 0;
+  double weight = 0;  // of all columns; as many where all count the same
 
   explicit Moments(const LinearLayer& layer);
   void add(const Moments& other);
 };
+
+// A sum of weights to divide by: 1 where nothing was seen.
+inline double positive(double weight) {
+  return weight > 0 ? weight : 1;
+}
 
 // The columns of the samples with these numbers: fill(sample, to, stride) writes a sample's inputs [groups · inputs, positions].
 // At most 32 MiB of columns (one sample's, when that is more) are held at a time. Does not depend on the number of threads.

@@ -161,7 +161,7 @@ class LayerRounding {
   // b̂ = mean y − Ŵ mean x̂ for all outputs (y contains the old bias).
   std::vector<float> absorbing_bias(const std::vector<int32_t>& codes) const {
     std::vector<float> bias(layer_.outputs);
-    const auto columns = static_cast<double>(moments_.columns);
+    const double columns = positive(moments_.weight);
     for (size_t o = 0; o < layer_.outputs; o++) {
       double value = moments_.outputs[o] / columns;
       const size_t first = o / layer_.group_outputs() * layer_.inputs;

@@ -11,7 +11,7 @@ namespace quasar::tune {
 double error_of_change(const LinearLayer& layer, const Moments& moments,
                        const std::function<double(size_t output, size_t input)>& change, bool centred, size_t threads) {
   const size_t k = layer.inputs;
-  const double share = 1 / static_cast<double>(std::max<size_t>(moments.columns, 1));
+  const double share = 1 / positive(moments.weight);
   std::vector<double> sums(layer.outputs);
   parallel_for(layer.outputs, threads, [&](size_t o) {
     const size_t group = o / layer.group_outputs();
@@ -33,7 +33,7 @@ double error_of_change(const LinearLayer& layer, const Moments& moments,
 }
 
 double variance_of_outputs(const Moments& moments) {
-  const double share = 1 / static_cast<double>(std::max<size_t>(moments.columns, 1));
+  const double share = 1 / positive(moments.weight);
   double sum = 0;
   for (size_t o = 0; o < moments.outputs.size(); o++)
     sum += std::max(share * moments.squares[o] - share * moments.outputs[o] * share * moments.outputs[o], 0.0);

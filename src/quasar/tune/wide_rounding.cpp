@@ -85,29 +85,38 @@ class WideRounding {
         for (const uint32_t position : part.positions) {
           while (whole.positions[at] != position) at++;
           part.values.push_back(static_cast<float>(static_cast<double>(whole.values[o * whole.positions.size() + at]) - bias[o]));
+          if (o == 0 && !whole.weights.empty()) part.weights.push_back(whole.weights[at]);
         }
       }
     }
     return out;
   }
 
-  // Mean square over columns, summed over outputs; without the means where the bias will take them up.
+  // Mean square over columns by their weights, summed over outputs; without the means where the bias will take them up.
   double varying(const std::vector<Target>& values, bool centred) const {
     double total = 0;
-    const auto n = static_cast<double>(std::max<size_t>(columns_, 1));
+    const double n = weight_of(values);
     for (size_t o = 0; o < layer_.outputs; o++) {
       double sum = 0, squares = 0;
       for (const Target& target : values) {
         const size_t count = target.positions.size();
         for (size_t p = 0; p < count; p++) {
           const auto value = static_cast<double>(target.values[o * count + p]);
-          sum += value;
-          squares += value * value;
+          sum += target.weight(p) * value;
+          squares += target.weight(p) * value * value;
         }
       }
       total += squares / n - (centred ? sum / n * sum / n : 0);
     }
     return total;
+  }
+
+  static double weight_of(const std::vector<Target>& targets) {
+    double sum = 0;
+    for (const Target& target : targets) {
+      for (size_t p = 0; p < target.positions.size(); p++) sum += target.weight(p);
+    }
+    return positive(sum);
   }
 
   // Calls use(sample, inputs [rows, positions]) for all samples, several at a time.
@@ -126,7 +135,8 @@ class WideRounding {
     std::vector<double> squares(samples_.size());
     for_columns([&](size_t sample, const std::vector<float>& inputs) {
       const size_t count = positions_[sample].size();
-      for (const float value : inputs) squares[sample] += static_cast<double>(value) * static_cast<double>(value);
+      for (size_t i = 0; i < inputs.size(); i++)
+        squares[sample] += residuals[sample].weight(i % count) * static_cast<double>(inputs[i]) * static_cast<double>(inputs[i]);
       for (size_t o = 0; o < layer_.outputs; o++) {
         const auto weight = [&](size_t i) {
           return codes.empty() ? grid_.weight(o, i) : static_cast<float>(grid_.value(o, i, codes[o * layer_.inputs + i]));
@@ -135,7 +145,7 @@ class WideRounding {
       }
     });
     diagonal_ =
-        std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(std::max<size_t>(columns_, 1) * layer_.groups);
+        std::accumulate(squares.begin(), squares.end(), 0.0) / (weight_of(residuals) * static_cast<double>(layer_.groups));
   }
 
   // residual −= Σ_i weight(i) · x̂_i over inputs from `first` on
@@ -194,7 +204,8 @@ class WideRounding {
       const auto values = residuals[sample].values.begin() + static_cast<std::ptrdiff_t>(group * outputs * count);
       wanted[sample] = {.shape = {},
                         .positions = positions_[sample],
-                        .values = {values, values + static_cast<std::ptrdiff_t>(outputs * count)}};
+                        .values = {values, values + static_cast<std::ptrdiff_t>(outputs * count)},
+                        .weights = residuals[sample].weights};
     }
     const auto fill = [&](size_t sample, float* to, size_t stride) {
       const size_t count = positions_[sample].size();
@@ -248,9 +259,9 @@ class WideRounding {
       double sum = 0;
       for (const Target& target : residuals) {
         const size_t count = target.positions.size();
-        for (size_t p = 0; p < count; p++) sum += static_cast<double>(target.values[o * count + p]);
+        for (size_t p = 0; p < count; p++) sum += target.weight(p) * static_cast<double>(target.values[o * count + p]);
       }
-      means.push_back(static_cast<float>(sum / static_cast<double>(std::max<size_t>(columns_, 1))));
+      means.push_back(static_cast<float>(sum / weight_of(residuals)));
     }
     quant::ConstantPlan& plan = *plan_.bias;
     const bool sums = plan.params.type == DataType::int32;
