@@ -62,7 +62,7 @@ class Reading {
         layer.bias = tensor_read(node.inputs[2]);
         layer.float_bias = !layer.bias && constant(node.inputs[2]) != nullptr;
       }
-      if (!layer.weight && constant(node.inputs[1]) != nullptr) return;  // left in float
+      if (!layer.weight ? constant(node.inputs[1]) != nullptr : is_computed(node.inputs[1])) return;  // left in float
     } else {
       for (const size_t input : activation_inputs(node)) layer.inputs.push_back(tensor_read(node.inputs.at(input)));
     }
@@ -105,6 +105,13 @@ class Reading {
     return dequantizes(pair) && !quantizes(index_.producer(pair->inputs[0]));
   }
 
+  // Whether a pair stores what other nodes compute.
+  bool is_computed(const std::string& value) const {
+    const graph::Node* pair = index_.producer(value);
+    const graph::Node* quantize = dequantizes(pair) ? index_.producer(pair->inputs[0]) : nullptr;
+    return quantizes(quantize) && constant(quantize->inputs[0]) == nullptr;
+  }
+
   std::optional<size_t> tensor_read(const std::string& value) {
     const graph::Node* pair = index_.producer(value);
     if (!dequantizes(pair)) return std::nullopt;
@@ -117,7 +124,7 @@ class Reading {
     const auto& readers = index_.consumers(value);
     const auto pair = std::ranges::find_if(readers, quantizes);
     if (pair != readers.end()) {
-      layer.pair_before_activation = fusible(node) && stands_before_activation(value, **pair);
+      layer.pair_before_activation = layer.activation.empty() && fusible(node) && stands_before_activation(value, **pair);
       return tensor(**pair, value);
     }
     const graph::Node* reader = sole_reader(value, index_);

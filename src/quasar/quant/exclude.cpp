@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/quant/selection.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -75,15 +76,27 @@ NodeNames selected(const Json& element, const graph::Index& index) {
   if (element.is_object() && element.size() == 1 && has("name")) return {node_named(text("name"), index).name};
   if (element.is_object() && element.size() == 1 && has("regex")) return matching(text("regex"), index.model());
   if (element.is_object() && element.size() == 1 && has("op_type")) {
-    const std::string type = text("op_type");
-    return nodes_where(
-        index.model(), [&](const graph::Node& node) { return node.op_type == type; }, "op_type '" + type + "'");
+    return nodes_of_type(text("op_type"), index.model(), "exclude");
   }
   if (element.is_object() && element.size() == 2 && has("from") && has("to")) return between(text("from"), text("to"), index);
   throw Error("exclude: " + element.dump() + " is not a name, {regex: …}, {op_type: …} or {from: …, to: …}");
 }
 
 }  // namespace
+
+void require_known_type(const std::string& type, const std::string& key) {
+  if (const std::string known = quantizable_type(key, type); known != type)
+    throw Error(key + ": the model has no node of type '" + type + "'; did you mean '" + known + "'?");
+}
+
+std::set<std::string> nodes_of_type(const std::string& type, const graph::Model& model, const std::string& key) {
+  NodeNames out;
+  for (const auto& node : model.nodes) {
+    if (node.op_type == type) out.insert(node.name);
+  }
+  if (out.empty()) require_known_type(type, key);
+  return out;
+}
 
 std::set<std::string> excluded_nodes(const std::vector<Json>& exclude, const graph::Index& index) {
   NodeNames out;

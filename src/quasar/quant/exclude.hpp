@@ -11,8 +11,13 @@
 namespace quasar::quant {
 
 // -> names of nodes. Each element of `exclude` is a node's name, {regex: pattern} (the whole name must match),
-// {op_type: type}, or {from: a, to: b}: a, b and every node on a path between them. Throws Error for an element that matches
-// no node (with the nearest name) or is none of these.
+// {op_type: type}, or {from: a, to: b}: a, b and every node on a path between them. Throws Error for a name or pattern that
+// matches no node (with the nearest name), for a type as nodes_of_type does, and for what is none of these.
 std::set<std::string> excluded_nodes(const std::vector<Json>& exclude, const graph::Index& index);
+
+// -> names of the nodes of this operator type; none, where the model has no such node but the type has a quantized form: one
+// configuration may serve many models. Throws Error for other types, with the key and the nearest type.
+std::set<std::string> nodes_of_type(const std::string& type, const graph::Model& model, const std::string& key);
+void require_known_type(const std::string& type, const std::string& key);
 
 }  // namespace quasar::quant

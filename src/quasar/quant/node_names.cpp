@@ -94,6 +94,11 @@ std::set<std::string> NodeNames::named(const std::string& name, const std::strin
   throw Error(key + ": the model has no node '" + name + "'" + did_you_mean(name, known));
 }
 
+bool NodeNames::has_type(const std::string& type) const {
+  const auto is = [&](const graph::Node& node) { return node.op_type == type; };
+  return std::ranges::any_of(original_.nodes, is) || std::ranges::any_of(prepared_.nodes, is);
+}
+
 Config NodeNames::resolved(const Config& config) const {
   Config out = config;
   std::set<std::string> excluded;
@@ -104,10 +109,22 @@ Config NodeNames::resolved(const Config& config) const {
     for (const auto& name : rule.nodes) nodes.merge(named(name, "specific_layer_config"));
     rule.nodes.assign(nodes.begin(), nodes.end());
     for (const auto& type : rule.op_types) {
-      const auto is = [&](const graph::Node& node) { return node.op_type == type; };
-      if (std::ranges::none_of(original_.nodes, is) && std::ranges::none_of(prepared_.nodes, is))
-        throw Error("layer_type_config: no node of the model is of type '" + type + "'");
+      if (!has_type(type)) require_known_type(type, "layer_type_config");
     }
+  }
+  return out;
+}
+
+std::vector<std::string> NodeNames::notes(const Config& config) const {
+  std::vector<std::string> out;
+  const auto note = [&](const std::string& key, const std::string& type) {
+    if (!has_type(type)) out.push_back(key + ": the model has no node of type '" + type + "'");
+  };
+  for (const auto& element : config.exclude) {
+    if (element.is_object() && element.contains("op_type")) note("exclude", element.at("op_type").get<std::string>());
+  }
+  for (const auto& rule : config.layers) {
+    for (const auto& type : rule.op_types) note("layer_type_config", type);
   }
   return out;
 }

@@ -20,13 +20,18 @@ class NodeNames {
   // The configuration with its exclude list and layer rules resolved: exclude holds names of the prepared graph, and so do the
   // rules' nodes. Names, patterns, types and stretches are looked for in the graph as it came, then in the prepared one. A node
   // that was folded into another one (a BatchNormalization into its Conv) stands for that one; what was folded into a constant,
-  // or did nothing, stands for none. Throws Error for what matches no node of either graph.
+  // or did nothing, stands for none. Throws Error for names and patterns that match no node of either graph, and for operator
+  // types that neither has and that have no quantized form.
   Config resolved(const Config& config) const;
+
+  // Operator types that the configuration names and neither graph has, in words.
+  std::vector<std::string> notes(const Config& config) const;
 
   // The nodes of the prepared graph that stand for a node of the graph as it came: itself, the one it was folded into, or none.
   std::set<std::string> survivors(const std::string& name) const;
 
  private:
+  bool has_type(const std::string& type) const;
   std::set<std::string> selected(const Json& element) const;
   std::set<std::string> named(const std::string& name, const std::string& key) const;
 

@@ -7,6 +7,7 @@
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/positions.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/shift_rules.hpp"
 
@@ -86,9 +87,23 @@ class Resolver {
     return target_.activation_type(wanted, inputs, index_.model().opset());
   }
 
+  // Processors that shift take 8 bits on a symmetric grid with power-of-two scales.
+  static void check_shifted(const std::string& name, const TensorOverride& own) {
+    const auto refuse = [&](const std::string& key, const std::string& what) {
+      throw Error("TensorQuantOverrides." + name + "." + key + " is " + own.words.at(key).dump() +
+                  ", but the target shifts: " + what);
+    };
+    if (own.type && bits_of(*own.type) != 8) refuse("quant_type", "it must be QInt8 or QUInt8");
+    if (own.symmetric == false) refuse("symmetric", "it must be true");
+    if (!own.scale) return;
+    if (!position_of(*own.scale)) refuse("scale", "it must be a power of two");
+    if (*own.zero_point != 0 && *own.zero_point != 128) refuse("zero_point", "it must be 0 (QUInt8: 128)");
+  }
+
   // Overrides of tensors that are not there are mistakes; of tensors that get no parameters of their own, worth a note.
   void check_overrides(Plan& plan) const {
     for (const auto& [name, own] : config_.tensors) {
+      if (npu_) check_shifted(name, own);
       if (values_.overrides_used().contains(name)) continue;
       const bool input = std::ranges::find(index_.model().inputs, name, &graph::Value::name) != index_.model().inputs.end();
       if (!input && index_.producer(name) == nullptr && index_.model().initializer(name) == nullptr) {

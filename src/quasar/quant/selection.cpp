@@ -52,13 +52,17 @@ std::vector<std::string> texts_of(const std::string& key, const Json& value) {
   return out;
 }
 
-std::string known_type(const std::string& key, const std::string& type) {
+}  // namespace
+
+std::string quantizable_type(const std::string& key, const std::string& type) {
   static const std::vector<std::string> known = quantizable_types();
   for (const auto& name : known) {
     if (normalized(name) == normalized(type)) return name;
   }
   throw Error(key + ": operators of type '" + type + "' have no quantized form" + did_you_mean(type, known));
 }
+
+namespace {
 
 void require_node(const graph::Index& index, const std::string& key, const std::string& name) {
   if (index.node(name) != nullptr) return;
@@ -104,13 +108,13 @@ void parse_selection(Selection& selection, const std::string& key, const Json& v
     for (const auto& pair : value) {
       const auto types = texts_of(key, pair);
       if (types.size() != 2) throw Error(key + ": " + pair.dump() + " is not a pair of operator types");
-      selection.fused.insert(known_type(key, types[0]) + " " + known_type(key, types[1]));
+      selection.fused.insert(quantizable_type(key, types[0]) + " " + quantizable_type(key, types[1]));
     }
     return;
   }
   const auto found = std::ranges::find(list_keys(), key, &ListKey::key);
   for (const auto& name : texts_of(key, value)) {
-    (selection.*found->list).insert(found->types ? known_type(key, name) : name);
+    (selection.*found->list).insert(found->types ? quantizable_type(key, name) : name);
   }
 }
 

@@ -19,6 +19,9 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+// The operator type as ONNX spells it. Throws Error, with the key and the nearest type, for one that has no quantized form.
+std::string quantizable_type(const std::string& key, const std::string& type);
+
 // OpTypesToQuantize, NodesToQuantize, InputNodes, OutputNodes, OpTypesToExcludeOutputQuantization,
 // NodesToExcludeOutputQuantization, RemoveQDQBetweenOps.
 std::vector<std::string> selection_keys();

@@ -12,6 +12,7 @@
 #include "quasar/quant/target.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
+#include "quasar/tune/v1_configuration.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -142,7 +143,8 @@ struct Graphs {
   const graph::Model &original, &model;
 };
 
-void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, const Json& words) {
+void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, const InspectOptions& options) {
+  const Json& words = options.words;
   const graph::Index index(graphs.model);
   const quant::NodeNames names(graphs.original, graphs.model);
   const stats::Statistics shapes = shapes_of(graphs.model);
@@ -150,7 +152,7 @@ void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, con
   for (const auto& name : quant::targets::table().names()) {
     if (!words.is_null() && name != chosen) continue;
     const auto& fate = fates.try_emplace(name, index, shapes, name, names, words).first->second;
-    facts["schemes"][name] = fate.scheme();
+    facts["schemes"][name] = words.is_null() ? fate.scheme() : options.called;
   }
   std::map<std::string, std::vector<std::string>> stands_for;
   facts["folded"] = folded_nodes(graphs.original, index, names, stands_for);
@@ -184,7 +186,9 @@ std::string usual_scheme(const std::string& target) {
   return quant::targets::table().make(name)->shifts() ? "xint8" : name == usual_target ? "u8s8_channel" : "a8w8";
 }
 
-Json inspect(const InspectOptions& options) {
+Json inspect(const InspectOptions& given) {
+  InspectOptions options = given;
+  options.words = plain_words(given.words).words;
   const std::string chosen = options.target.empty() ? usual_target : quant::targets::table().resolve(options.target);
   const graph::Model original = graph::load(options.model);
   const bool finished = quant::is_quantized(original) && quant::targets::table().make(chosen)->shifts();
@@ -203,7 +207,7 @@ Json inspect(const InspectOptions& options) {
   if (finished) {
     facts["rules"] = check(model, chosen);
   } else {
-    add_nodes(facts, {original, model}, chosen, options.words);
+    add_nodes(facts, {original, model}, chosen, options);
   }
   return facts;
 }

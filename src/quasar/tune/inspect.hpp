@@ -10,14 +10,15 @@ namespace quasar::tune {
 
 struct InspectOptions {
   std::filesystem::path model;
-  std::string target = {};  // whose answer stands in quantized and why; "": ort_cpu
-  Json words = {};          // a configuration; null: the scheme that suits each target
+  std::string target = {};               // whose answer stands in quantized and why; "": ort_cpu
+  Json words = {};                       // a configuration (v1's form too); null: the scheme that suits each target
+  std::string called = "configuration";  // what to call it
 };
 
 // {model, bytes, opset, parameters, inputs, outputs, operators: {type: count}, nodes: [{name, type, quantized, why, as,
 // stands_for, targets: {name: {quantized, why, as}}}], folded: [{name, type, into, what}]}, of the graph after clean-up.
 // `targets` holds the answers of all targets, each under its scheme (schemes: {target: scheme}); with a configuration it is the
-// same for all ("configuration"), and what its rules and overrides say of a node stands in its answer. `folded`: nodes of the
+// same for all (`called`), and what its rules and overrides say of a node stands in its answer. `folded`: nodes of the
 // model as it came that clean-up took into others (their names are in stands_for there), into constants, or away. A finished
 // model (with Q/DQ) under a target with rules has {rules: {target, layers, violations: [{node, rule, what, figures}]}} instead of
 // `nodes`. Throws Error for a model that cannot be treated, and for a configuration that is wrong for it.

@@ -7,6 +7,7 @@
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
 #include "quasar/tune/trial.hpp"
+#include "quasar/tune/v1_configuration.hpp"
 #include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
@@ -49,9 +50,7 @@ void add_notes(Quantized& done, const Json& words, const std::map<std::string, s
   }
 }
 
-}  // namespace
-
-Quantized quantize(const QuantizeOptions& options) {
+Quantized quantize_as_said(const QuantizeOptions& options) {
   const quant::Config config = quant::parse_config(options.words);
   const auto target = quant::targets::table().make(options.target);
   const graph::Model original = graph::load(options.model);
@@ -72,6 +71,17 @@ Quantized quantize(const QuantizeOptions& options) {
   graph::Model quantized = variants.build(config, plan).model;
   Quantized done{std::move(quantized), std::move(plan), config};
   add_notes(done, options.words, needs.given);
+  return done;
+}
+
+}  // namespace
+
+Quantized quantize(const QuantizeOptions& given) {
+  QuantizeOptions options = given;
+  PlainWords plain = plain_words(given.words);
+  options.words = std::move(plain.words);
+  Quantized done = quantize_as_said(options);
+  done.plan.notes.insert(done.plan.notes.begin(), plain.notes.begin(), plain.notes.end());
   return done;
 }
 

@@ -1,5 +1,8 @@
 #include "quasar/tune/variants.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "quasar/base/hash.hpp"
 #include "quasar/runtime/prepare.hpp"
 
@@ -192,6 +195,7 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   plan.graph = variant->digest;
   plan.corrections = variant->corrections;
   plan.notes.insert(plan.notes.end(), variant->notes.begin(), variant->notes.end());
+  std::ranges::move(names_.notes(given), std::back_inserter(plan.notes));
   keep_given(plan, config, needs_);
   variant->rounder->settle(plan, config.calib_data_size);
   return plan;

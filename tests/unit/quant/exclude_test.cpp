@@ -26,6 +26,11 @@ TEST(Exclude, SelectsByNamePatternTypeAndPath) {
   EXPECT_EQ(excluded_nodes({}, index), Names{});
 }
 
+TEST(Exclude, OneListServesModelsWithoutSomeTypes) {
+  const auto model = residual();
+  EXPECT_EQ(excluded_nodes({Json{{"op_type", "Gemm"}}, "Conv_0"}, graph::Index(model)), Names{"Conv_0"});
+}
+
 TEST(Exclude, SaysWhatIsWrong) {
   const auto model = residual();
   const graph::Index index(model);
@@ -33,7 +38,8 @@ TEST(Exclude, SaysWhatIsWrong) {
       {"conv-1x", "did you mean 'Conv_1'?"},
       {Json{{"regex", "Dense.*"}}, "no node of the model matches regex 'Dense.*'"},
       {Json{{"regex", "("}}, "not a regular expression"},
-      {Json{{"op_type", "Gemm"}}, "op_type 'Gemm'"},
+      {Json{{"op_type", "Gem"}}, "did you mean 'Gemm'?"},
+      {Json{{"op_type", "conv"}}, "did you mean 'Conv'?"},
       {Json{{"from", "Add_0"}, {"to", "Conv_0"}}, "no path"},
       {Json{{"type", "Conv"}}, "is not a name"},
       {3, "is not a name"},

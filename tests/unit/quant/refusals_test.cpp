@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "executed.hpp"
-#include "made_up_statistics.hpp"
+#include "npu_models.hpp"
 #include "quasar/quant/idle_keys.hpp"
-#include "sample_models.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -43,6 +42,32 @@ TEST(Refusals, FourBitsForAValueByItsName) {
   const graph::Model model = separable();
   const Config config = parse_config(with({{"TensorQuantOverrides", {{"x", {{"quant_type", "Int4"}}}}}}));
   EXPECT_THROW(resolve(model, made_up_statistics(model), config, *targets::table().make("ort_cpu")), Error);
+}
+
+TEST(Refusals, OverridesThatAProcessorCannotShift) {
+  const graph::Model model = separable();
+  const auto refusal = [&](const Json& own) -> std::string {
+    try {
+      npu_plan(model, {{"TensorQuantOverrides", {{"x", own}}}});
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(refusal({{"scale", 0.3}, {"zero_point", 0}}).find("scale is 0.3, but the target shifts"), std::string::npos);
+  EXPECT_NE(refusal({{"scale", 0.25}, {"zero_point", 7}}).find("zero_point is 7"), std::string::npos);
+  EXPECT_NE(refusal({{"symmetric", false}}).find("it must be true"), std::string::npos);
+  EXPECT_NE(refusal({{"quant_type", "QInt16"}}).find("quant_type"), std::string::npos);
+  EXPECT_EQ(refusal({{"scale", 0.25}, {"zero_point", 0}}), "");
+  EXPECT_EQ(refusal({{"rmin", -3}, {"rmax", 5}}), "");
+}
+
+TEST(Refusals, HardSigmoidOfOtherParametersStaysInFloatOnNpus) {
+  Builder b;
+  const auto gate = b.node("HardSigmoid", {b.conv(b.input("x", {1, 2, 4, 4}), 2, 2, 1)}, {{"alpha", 0.2F}});
+  const Plan plan = npu_plan(b.finish({b.conv(gate, 2, 2, 1)}));
+  ASSERT_TRUE(plan.skipped.contains("HardSigmoid_0"));
+  EXPECT_NE(plan.skipped.at("HardSigmoid_0").find("1/6"), std::string::npos) << plan.skipped.at("HardSigmoid_0");
 }
 
 TEST(Refusals, KeysThatWaitForOthersAreNamed) {

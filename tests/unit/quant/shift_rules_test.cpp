@@ -171,6 +171,28 @@ TEST(ShiftRules, ThePairsOfOtherTargetsAreFound) {
   EXPECT_TRUE(rules_broken(quantized).contains("align_pad"));
 }
 
+// One activation runs with its layer; a second one behind it has a pair before it, as it must.
+TEST(ShiftRules, OfSeveralActivationsTheFirstIsFused) {
+  for (const auto& [first, second] : std::vector<std::pair<const char*, const char*>>{
+           {"Relu", "Relu"}, {"Relu", "LeakyRelu"}, {"LeakyRelu", "Relu"}, {"LeakyRelu", "LeakyRelu"}}) {
+    Builder b;
+    const auto conv = b.conv(b.input("x", {1, 2, 4, 4}), 2, 2, 3);
+    const auto model = b.finish({b.conv(b.node(second, {b.node(first, {conv})}), 2, 2, 1)});
+    EXPECT_EQ(rules_broken(apply(model, npu_plan(model))), std::set<std::string>{}) << first << " " << second;
+  }
+}
+
+// A convolution of computed weights stays in float, though they are another node's quantized output.
+TEST(ShiftRules, ComputedWeightsMakeNoLayer) {
+  Builder b;
+  const auto x = b.input("x", {1, 2, 4, 4});
+  const auto scale = b.node("ReduceMean", {b.node("GlobalAveragePool", {x})}, {{"axes", std::vector<int64_t>{1, 2, 3}}});
+  const auto weights = b.node("Mul", {b.weights({2, 2, 1, 1}), scale});
+  const auto conv = b.node("Conv", {x, weights, b.weights({2})});
+  const auto model = b.finish({b.conv(b.node("Relu", {conv}), 2, 2, 1)});
+  EXPECT_EQ(rules_broken(apply(model, npu_plan(model))), std::set<std::string>{});
+}
+
 // The rule's own choice: a weight is never made finer, so that nothing is clipped.
 TEST(ShiftRules, ScalesOnlyGrow) {
   const auto model = residual();

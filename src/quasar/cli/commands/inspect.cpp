@@ -6,6 +6,7 @@
 #include <map>
 
 #include "quasar/base/file.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/quant/config.hpp"
@@ -36,7 +37,7 @@ class Inspect final : public Command {
 
   int run() override {
     const Json words = configuration();
-    Json facts = tune::inspect({.model = model_, .target = target_, .words = words});
+    Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called()});
     if (!calibration_.empty() && facts.contains("rules"))
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
     if (!calibration_.empty())
@@ -64,6 +65,11 @@ class Inspect final : public Command {
     if (words.is_null() && !settings_.empty()) throw Error("--set changes a configuration; give --scheme or --config with it");
     if (!words.is_null()) apply_settings(words, settings_);
     return words;
+  }
+
+  std::string called() const {
+    const std::string named = scheme_.empty() ? config_ : scheme_;
+    return settings_.empty() ? named : named + " with " + joined(settings_);
   }
 
   void print(const Json& facts) const {

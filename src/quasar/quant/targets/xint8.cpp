@@ -61,6 +61,11 @@ constexpr std::array<std::string_view, 45> operators = {"Conv",
 constexpr std::array<std::string_view, 8> with_activation = {"Conv", "ConvTranspose", "Gemm",        "MatMul",
                                                              "Add",  "MaxPool",       "AveragePool", "GlobalAveragePool"};
 
+// The only HardSigmoid that processors compute; Quark treats no other either.
+bool is_usual_hard_sigmoid(const graph::Node& node) {
+  return std::abs(node.real("alpha", 0.2F) - 1.0F / 6) < 1e-5F && std::abs(node.real("beta", 0.5F) - 0.5F) < 1e-5F;
+}
+
 // Why these types do not run there; "" when they do.
 std::string wrong_types(const Config& config) {
   const auto wrong = [](const Scheme& scheme) {
@@ -79,9 +84,12 @@ class XInt8 final : public Target {
   bool runs(const graph::Node& node, const ops::Roles&, const Config& config, std::string& why) const override {
     why = wrong_types(config);
     if (!why.empty()) return false;
-    if (std::ranges::find(operators, node.op_type) != operators.end()) return true;
-    why = "NPUs do not execute it";
-    return false;
+    if (std::ranges::find(operators, node.op_type) == operators.end()) {
+      why = "NPUs do not execute it";
+    } else if (node.is("HardSigmoid") && !is_usual_hard_sigmoid(node)) {
+      why = "NPUs compute HardSigmoid with alpha 1/6 and beta 1/2 only";
+    }
+    return why.empty();
   }
 
   std::string remark(const Config&) const override { return ""; }
