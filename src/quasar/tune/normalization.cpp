@@ -33,8 +33,9 @@ std::string normalized_value(const std::string& output, const graph::Index& inde
   for (size_t step = 0; step < most_steps; step++) {
     const auto& readers = index.consumers(value);
     if (std::ranges::any_of(readers, [&](const graph::Node* reader) { return normalizes(*reader, value, index); })) return value;
-    const auto next = std::ranges::find_if(
-        readers, [&](const graph::Node* reader) { return reader->is("Add") || (reader->is("Reshape") && reader->inputs[0] == value); });
+    const auto next = std::ranges::find_if(readers, [&](const graph::Node* reader) {
+      return reader->is("Add") || (reader->is("Reshape") && reader->inputs[0] == value);
+    });
     if (next == readers.end()) return "";
     value = (*next)->outputs[0];
   }

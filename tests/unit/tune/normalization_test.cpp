@@ -34,7 +34,8 @@ class Tokens final : public data::Dataset {
     Rng rng(7 + index);
     std::vector<float> values;
     for (int64_t i = 0; i < tokens * width; i++) {
-      const double base = i % 4 == 0 ? rng.normal() : 0.7 * (values.empty() ? 1 : static_cast<double>(values.back())) + 0.2 * rng.normal();
+      const double base =
+          i % 4 == 0 ? rng.normal() : 0.7 * (values.empty() ? 1 : static_cast<double>(values.back())) + 0.2 * rng.normal();
       values.push_back(static_cast<float>(base));
     }
     for (int64_t i = 0; i < width; i++) values[static_cast<size_t>(i)] = static_cast<float>(60 * rng.normal());
@@ -98,10 +99,11 @@ TEST(Normalization, RoundingServesOrdinaryTokensToo) {
   const graph::Model model = residual_and_norm();
   const auto samples = std::make_shared<Tokens>();
   const auto error = [&](const char* method) {
-    const quant::Config config = quant::parse_config({{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}},
-                                                      {"weight", "Int4Spec"},
-                                                      {"weight_params", {{"quant_granularity", "Tensor"}}},
-                                                      {"algorithms", method}});
+    const quant::Config config =
+        quant::parse_config({{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}},
+                             {"weight", "Int4Spec"},
+                             {"weight_params", {{"quant_granularity", "Tensor"}}},
+                             {"algorithms", method}});
     const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
     quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
     Rounder(model, samples, {}).improve(plan);
@@ -109,7 +111,8 @@ TEST(Normalization, RoundingServesOrdinaryTokensToo) {
     double sum = 0;
     for (size_t i = 0; i < samples->size(); i++) {
       const Tensor wanted = exact.run(samples->at(i)).front(), found = rounded.run(samples->at(i)).front();
-      for (size_t k = 0; k < wanted.count(); k++) sum += std::pow(static_cast<double>(wanted.as<float>()[k] - found.as<float>()[k]), 2);
+      for (size_t k = 0; k < wanted.count(); k++)
+        sum += std::pow(static_cast<double>(wanted.as<float>()[k] - found.as<float>()[k]), 2);
     }
     return sum;
   };
