@@ -209,6 +209,14 @@ TEST_F(Search, ParallelTrialsFindTheSame) {
   }
 }
 
+// The default configuration comes first, and reports compare with it: no pruner gives it up, whoever is faster.
+TEST_F(Search, TheDefaultIsScoredInFull) {
+  ASSERT_EQ(search(words(small_space), "--set pruner=halving --set n_jobs=4").code, 0);
+  const auto storage = search::open_storage((out / "auto_search.db").string());
+  EXPECT_EQ(storage->trials(storage->studies().at(0).id).at(0).state, search::State::complete);
+  EXPECT_GT(result()["trials"]["pruned"], 0);
+}
+
 // Trials are given up, the best is the one that the whole search finds, and complete trials have the same values.
 TEST_F(Search, PruningFindsTheSame) {
   std::map<std::string, std::map<std::string, double>> values;

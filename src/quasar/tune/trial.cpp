@@ -126,7 +126,8 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
   if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads, device);
   const auto referee = [&](std::span<const double> values) {
     fallen = {search::mean_of(values), values.size()};
-    return !lab.racer->gives_up(trial, values, lab.evaluator.samples());
+    const bool given_up = lab.racer->gives_up(trial, values, lab.evaluator.samples());
+    return !given_up || trial.number() == 0;  // the default configuration: reports compare with all of it
   };
   return lab.evaluator.race(candidate, threads, referee, device);
 }
