@@ -59,6 +59,27 @@ TEST(Commands, EverySchemeQuantizesTheDemo) {
   }
 }
 
+// Scales of activations that serve the next two layers may harm the outputs; they are not kept then. One sample is enough to
+// round on.
+TEST(Commands, RoundingIsNoWorseThanNearest) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string(), one = (folder.path() / "one.yaml").string();
+  write_file(one, "reader: npz\npath: " + digits("calibration.npz") + "\nlimit: 1\n");
+  const auto distance = [&](const std::string& scheme, const std::string& method, const std::string& samples) {
+    const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme " + scheme + " --calib " + samples +
+                        " --set algorithms=" + method);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
+                           " --metric L2 --json");
+    return parse_json(scored.out, "stdout")["metrics"]["L2"]["value"].get<double>();
+  };
+  const double channels = distance("U8S8_CHANNEL", "null", digits("calibration.npz")), tensor = distance("A8W8", "null", one);
+  for (const char* method : {"adaround", "adaquant", "gptq"}) {
+    EXPECT_LT(distance("U8S8_CHANNEL", method, digits("calibration.npz")), 1.3 * channels) << method;
+    EXPECT_LT(distance("A8W8", method, one), 0.3 * tensor) << method;
+  }
+}
+
 TEST(Commands, ModelsOfOperatorsOnCodes) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "q.onnx").string(), config = (folder.path() / "config.yaml").string();

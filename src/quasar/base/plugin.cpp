@@ -24,9 +24,10 @@ std::string bounds(const OptionSpec& spec) {
 }
 
 Json checked(const std::string& owner, const OptionSpec& spec, const Json& value) {
-  if (value.is_null() || spec.fallback.is_null()) return value;
+  const bool bounded = spec.low || spec.high;  // without a default, bounds say that it is a number
+  if (value.is_null() || (spec.fallback.is_null() && !bounded)) return value;
   if (spec.fallback.is_boolean() && !value.is_boolean()) reject(owner, spec, value, "true or false");
-  if (spec.fallback.is_number()) {
+  if (spec.fallback.is_number() || spec.fallback.is_null()) {
     const bool whole = spec.fallback.is_number_integer();
     constexpr double largest = 9e15;  // whole numbers up to here are exact in a double
     const bool exact =

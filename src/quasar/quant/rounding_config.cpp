@@ -1,6 +1,7 @@
 #include "quasar/quant/rounding_config.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/rounding_options.hpp"
@@ -38,12 +39,18 @@ std::vector<std::string> known_options(const Entry<RoundingMethod>& entry) {
   return names;
 }
 
-void check_inert(const std::string& key, const OptionSpec& spec, const Json& value) {
-  if (value.is_null() || !spec.low) return;
-  if (!value.is_number() || value.get<double>() < *spec.low || (spec.high && value.get<double>() > *spec.high)) {
-    throw Error(key + " is " + value.dump() + ", but must be a number of at least " + Json(*spec.low).dump() +
-                (spec.high ? " and at most " + Json(*spec.high).dump() : ""));
-  }
+bool acts(const Entry<RoundingMethod>& entry, const std::string& name) {
+  return std::ranges::any_of(entry.options, [&](const OptionSpec& spec) { return matches(spec, name); });
+}
+
+bool counts_iterations(const std::string& option) {
+  return normalized(option) == "numiterations" || normalized(option) == normalized(pair_key);
+}
+
+// Samples are counted.
+void check_data_size(const std::string& group, const Json& size) {
+  if (size.is_number() && std::floor(size.get<double>()) != size.get<double>())
+    throw Error(group + ".data_size is " + size.dump() + ", but must be a whole number of at least 1 (left out: all samples)");
 }
 
 // [iterations, learning rate], or the same as a JSON text.
@@ -65,8 +72,14 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
     if (normalized(option) == normalized(pair_key) && std::ranges::count(known_options(entry), pair_key) > 0) {
       if (!value.is_null()) pair = value;
     } else if (const InertOption* inert = inert_option(option)) {
-      check_inert(key, inert->spec, value);
+      const Options checked({inert->spec}, {{option, value}}, group);
       if (!value.is_null()) out.inert[inert->spec.name] = value;
+    } else if (counts_iterations(option) && !acts(entry, "num_iterations")) {
+      if (normalized(option) == normalized(pair_key) && !value.is_null()) iterations_and_rate(key, value);
+      const bool single = normalized(option) == "numiterations" && !value.is_null();
+      if (single && (!value.is_number() || value.get<double>() < 1))
+        throw Error(key + " is " + value.dump() + ", but must be a whole number of at least 1");
+      if (!value.is_null()) out.inert[normalized(option) == "numiterations" ? "num_iterations" : pair_key] = value;
     } else if (std::ranges::any_of(entry.options, [&](const OptionSpec& spec) { return matches(spec, option); })) {
       if (!value.is_null()) acting[option] = value;
     } else {
@@ -81,6 +94,7 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
   }
   const Options options(entry.options, acting, group);
   out.options = options.all();
+  check_data_size(group, out.options.value("data_size", Json()));
   // Beyond what any layer needs, more passes are the same plan.
   if (out.options.contains("num_iterations")) out.options["num_iterations"] = sweeps_of(options);
   return out;
@@ -176,7 +190,10 @@ std::vector<std::string> notes_on_inert_options(const Json& words) {
     if (method_of_group(key) == nullptr || !group.is_object()) continue;
     for (const auto& [option, value] : group.items()) {
       if (const InertOption* inert = inert_option(option)) add("no effect: " + inert->why, key + "." + option);
+      if (counts_iterations(option) && !acts(method_of_group(key)->second, "num_iterations"))
+        add("no effect: this method goes over the weights once", key + "." + option);
     }
+    if (!acts(method_of_group(key)->second, "num_iterations")) continue;
     const bool single = group.contains("num_iterations"), pair = group.contains(pair_key);
     if (single && !pair && is_enough(group.at("num_iterations")))
       add("every value makes the same model: layers have settled within " + std::to_string(most_sweeps) + " passes",

@@ -61,27 +61,27 @@ const std::vector<InertOption>& inert_options() {
   static const std::string storage = "no activations are stored";
   static const std::vector<InertOption> all{
       {{"learning_rate", nullptr, "step of gradient descent", 0}, exact},
-      {{"lr_adjust", nullptr, "schedule of the learning rate"}, exact},
+      {{"lr_adjust", Json::array(), "schedule of the learning rate"}, exact},
       {{"batch_size", nullptr, "samples per step", 1}, whole},
       {{"num_batches", nullptr, "batches per step", 1}, whole},
-      {{"fixed_seed", nullptr, "seed of the order of samples"}, "nothing is random"},
-      {{"early_stop", nullptr, "stop when the loss no longer falls"}, "every layer ends when nothing changes any more"},
-      {{"selective_update", nullptr, "keep a layer's old weights where they were better"}, "that is always done"},
+      {{"fixed_seed", nullptr, "seed of the order of samples", 0}, "nothing is random"},
+      {{"early_stop", false, "stop when the loss no longer falls"}, "every layer ends when nothing changes any more"},
+      {{"selective_update", false, "keep a layer's old weights where they were better"}, "that is always done"},
       {{"drop_ratio", nullptr, "share of inputs taken from the float model", 0, 1}, "inputs come from the quantized model"},
-      {{"optim_device", nullptr, "device of the optimization"}, device},
-      {{"infer_device", nullptr, "device of inference"}, device},
-      {{"mem_opt_level", nullptr, "where activations are stored"}, storage},
-      {{"cache_dir", nullptr, "folder of stored activations"}, storage},
-      {{"log_period", nullptr, "iterations between two messages"}, "every layer is reported once"},
-      {{"output_index", nullptr, "which output is compared"}, "each layer is compared at its own output"},
-      {{"output_qdq", nullptr, "compare after quantization of the output"}, "each layer is compared before it"},
+      {{"optim_device", "", "device of the optimization"}, device},
+      {{"infer_device", "", "device of inference"}, device},
+      {{"mem_opt_level", nullptr, "where activations are stored", 0, 2}, storage},
+      {{"cache_dir", "", "folder of stored activations"}, storage},
+      {{"log_period", nullptr, "iterations between two messages", 1}, "every layer is reported once"},
+      {{"output_index", nullptr, "which output is compared", 0}, "each layer is compared at its own output"},
+      {{"output_qdq", false, "compare after quantization of the output"}, "each layer is compared before it"},
       {{"reg_param", nullptr, "weight of the rounding regularization", 0}, exact},
-      {{"beta_range", nullptr, "range of the regularization's exponent"}, exact},
+      {{"beta_range", Json::array(), "range of the regularization's exponent"}, exact},
       {{"warm_start", nullptr, "share of steps without regularization", 0, 1}, exact},
-      {{"dynamic_batch", nullptr, "whether the batch axis may vary"}, whole},
-      {{"parallel", nullptr, "train layers in parallel"}, "outputs of a layer are solved in parallel"},
-      {{"ref_model_path", nullptr, "model with the reference outputs"}, "the float model is the reference"},
-      {{"target_op_type", nullptr, "operators to optimize"}, "every layer with quantized weights is optimized"}};
+      {{"dynamic_batch", false, "whether the batch axis may vary"}, whole},
+      {{"parallel", false, "train layers in parallel"}, "outputs of a layer are solved in parallel"},
+      {{"ref_model_path", "", "model with the reference outputs"}, "the float model is the reference"},
+      {{"target_op_type", Json::array(), "operators to optimize"}, "every layer with quantized weights is optimized"}};
   return all;
 }
 

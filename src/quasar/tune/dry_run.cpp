@@ -124,7 +124,9 @@ Json dry_run(const Job& job) {
   const uint64_t trials = trials_of(job, setting.spaces);
   const std::vector<Json> plans = distinct_plans(setting);
   for (size_t i = 0; i < plans.size(); ++i) {
-    if (!setting.spaces.facts[i].empty()) setting.spaces.facts[i]["plans"] = plans[i];
+    // What rounding makes of a plan is not known before; the first of two stages does without.
+    const bool known = !setting.spaces.fine_tuning[i] || job.strategy == "two_stage";
+    if (!setting.spaces.facts[i].empty()) setting.spaces.facts[i]["plans"] = known ? plans[i] : Json();
   }
   Json facts{
       {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t most_values = size_t{8} << 20;  // of inputs held at a time
 constexpr size_t task_rows = 48;
+constexpr double least_variation = 1e-6;  // of a mean square: what single precision leaves of a constant
 
 // Columns of several samples side by side, inputs above outputs.
 struct Panel {
@@ -140,17 +141,23 @@ quant::GramProblem problem_of(const LinearLayer& layer, const Moments& moments, 
   problem.gram.resize(k * k);
   const double* const gram = moments.gram.data() + group * k * k;
   const double* const x = moments.inputs.data() + group * k;
+  std::vector<bool> varies(k, true);
+  for (size_t i = 0; i < k && centred; i++) {
+    const double raw = gram[i * k + i];
+    varies[i] = raw - share * x[i] * x[i] > least_variation * raw;
+  }
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j <= i; j++) {
       const double value = share * (gram[i * k + j] - (centred ? share * x[i] * x[j] : 0));
-      problem.gram[i * k + j] = problem.gram[j * k + i] = value;
+      problem.gram[i * k + j] = problem.gram[j * k + i] = varies[i] && varies[j] ? value : 0;
     }
   }
   problem.cross.resize(outputs * k);
   for (size_t o = 0; o < outputs; o++) {
     const double y = moments.outputs[first + o], yy = moments.squares[first + o];
     const double constant = centred ? share * y : bias[first + o];
-    for (size_t j = 0; j < k; j++) problem.cross[o * k + j] = share * (moments.cross[(first + o) * k + j] - constant * x[j]);
+    for (size_t j = 0; j < k; j++)
+      problem.cross[o * k + j] = varies[j] ? share * (moments.cross[(first + o) * k + j] - constant * x[j]) : 0;
     problem.power.push_back(std::max(share * yy - 2 * share * constant * y + constant * constant, 0.0));
   }
   return problem;

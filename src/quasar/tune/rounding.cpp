@@ -13,6 +13,7 @@
 #include "quasar/tune/activation_scales.hpp"
 #include "quasar/tune/frontier.hpp"
 #include "quasar/tune/moments_cache.hpp"
+#include "quasar/tune/refinement_check.hpp"
 #include "quasar/tune/sensitivity.hpp"
 #include "quasar/tune/wide_rounding.hpp"
 
@@ -158,7 +159,8 @@ void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, Ma
   if (plan.refined.empty()) {
     const RefineOptions options{
         .memory_limit = options_.memory_limit / 4, .threads = options_.threads, .keep = settings.keep_activations};
-    plan.refined = refined_activations(model_, plan, material.samples, options, check);
+    plan.refined = proven(refined_activations(model_, plan, material.samples, options, check), model_, plan, material.samples,
+                          options_.threads);
     if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
     const std::lock_guard lock(material.guard);
     material.refined[hash] = plan.refined;

@@ -50,8 +50,22 @@ std::vector<search::Point> looked_at(const search::Space& space) {
 }
 
 // The configuration's words without what a plan does not depend on.
-std::string essence(const quant::Config& config) {
+std::string essence(quant::Config config) {
+  config.rounding.inert = Json::object();  // recorded, without effect
   return quant::to_json(config).dump();
+}
+
+// Of all points, rounding included; null where there are too many to look at.
+Json distinct_configurations(const search::Space& space) {
+  constexpr uint64_t most = 5000;
+  const auto size = space.size();
+  if (!size || *size > most) return nullptr;
+  std::set<std::string> distinct;
+  for (uint64_t k = 0; k < *size; ++k) {
+    const search::Point point = space.at(k);
+    if (space.refused(point).empty()) distinct.insert(essence(quant::parse_config(words_of(space, point))));
+  }
+  return distinct.size();
 }
 
 class Reading {
@@ -112,7 +126,9 @@ class Reading {
                           {"calibrations", calibrations ? Json(*calibrations) : Json()},
                           {"invalid", all_seen ? Json(invalid) : Json()},
                           {"why", reasons},
-                          {"distinct", all_seen ? Json(distinct.size()) : Json()}});
+                          {"distinct", out_.fine_tuning[i] ? distinct_configurations(out_.each[i])
+                                       : all_seen          ? Json(distinct.size())
+                                                           : Json()}});
   }
 
   static void forbid(search::Space& space) {

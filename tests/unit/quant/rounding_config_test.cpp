@@ -87,7 +87,21 @@ TEST(RoundingConfig, ErrorsNameTheNearestWord) {
   EXPECT_NE(message(R"({"adaround_params": {"num_iterations": 0}})").find("num_iterations"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"drop_ratio": 2}})").find("drop_ratio"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"NumIterLR": [3]}})").find("pair"), std::string::npos);
-  EXPECT_NE(message(R"({"gptq_params": {"NumIterLR": [3, 0.1]}})").find("NumIterLR"), std::string::npos);
+  EXPECT_NE(message(R"({"gptq_params": {"NumIterLR": [3]}})").find("NumIterLR"), std::string::npos);
+  for (const char* value : {"0", "-3", "1.5", R"("all")", "[5]"})
+    EXPECT_NE(message(R"({"adaquant_params": {"data_size": )" + std::string(value) + "}}").find("data_size"), std::string::npos)
+        << value;
+  EXPECT_NE(message(R"({"awq_params": {"alpha": 5}})").find("from 0 to 1"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"early_stop": "maybe"}})").find("true or false"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"optim_device": 5}})").find("a text"), std::string::npos);
+}
+
+TEST(RoundingConfig, SequentialRoundingCountsNoIterations) {
+  const Json given = words(R"({"algorithms": "gptq", "gptq_params": {"num_iterations": 5, "NumIterLR": [3, 0.1]}})");
+  EXPECT_EQ(parse_config(given).rounding.options, parse_config(words(R"({"algorithms": "gptq"})")).rounding.options);
+  const auto notes = notes_on_inert_options(given);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("gptq_params.num_iterations, gptq_params.NumIterLR have no effect"), std::string::npos) << notes[0];
 }
 
 TEST(RoundingConfig, NotesSayOnceWhatHasNoEffect) {

@@ -94,6 +94,20 @@ TEST(Normalization, WeightsOfColumnsCountAsOften) {
   for (size_t o = 0; o < 2; o++) EXPECT_NEAR(weighted.power[o], repeated.power[o], 1e-6) << o;
 }
 
+// An input that never changes is no evidence: what is left of its mean square is rounding noise of sums.
+TEST(Normalization, ConstantInputsAreLeftAlone) {
+  const LinearLayer layer{.node = "n", .input = "x", .output = "y", .outputs = 1, .inputs = 2};
+  Target target{.shape = {}, .positions = {0, 1, 2}, .values = {0.3F, 0.5F, 0.9F}};
+  const size_t samples[] = {0};
+  const auto fill = [&](size_t, float* to, size_t stride) {
+    for (size_t c = 0; c < 3; c++) to[c] = 0.1F, to[stride + c] = 0.7F * static_cast<float>(c);
+  };
+  const auto problem = problem_of(layer, moments_of(layer, samples, {target}, fill, 1), 0, {});
+  EXPECT_EQ(problem.gram[0], 0);
+  EXPECT_EQ(problem.cross[0], 0);
+  EXPECT_GT(problem.gram[3], 0.1);
+}
+
 // Without weights the huge token would be all that counts, and the others would be worse than with nearest rounding.
 TEST(Normalization, RoundingServesOrdinaryTokensToo) {
   const graph::Model model = residual_and_norm();

@@ -1,0 +1,61 @@
+#include "quasar/tune/refinement_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "quasar/base/parallel.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr size_t most_samples = 32;
+
+using Outputs = std::vector<std::vector<Tensor>>;  // by sample
+
+Outputs outputs_of(const graph::Model& model, std::span<const data::Sample> samples, size_t threads) {
+  const runtime::Session session(model);
+  Outputs out(samples.size());
+  parallel_for(samples.size(), threads, [&](size_t i) { out[i] = session.run(samples[i]); });
+  return out;
+}
+
+double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double sum = 0;
+  for (size_t k = 0; k < a.size(); k++) {
+    if (a[k].type() != DataType::float32 || b[k].type() != DataType::float32) continue;
+    const auto x = a[k].as<float>(), y = b[k].as<float>();
+    for (size_t i = 0; i < x.size() && i < y.size(); i++) sum += std::pow(static_cast<double>(x[i]) - static_cast<double>(y[i]), 2);
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
+                                                 const quant::Plan& plan, std::span<const data::Sample> samples, size_t threads) {
+  if (refined.empty() || samples.empty()) return refined;
+  samples = samples.first(std::min(samples.size(), most_samples));
+  quant::Plan values = plan;
+  for (auto& [name, node] : values.nodes) {
+    if (node.form == quant::Form::pairs) node.weight.reset(), node.bias.reset();
+  }
+  const Outputs exact = outputs_of(model, samples, threads);
+  const auto error = [&](const std::map<std::string, quant::QuantParams>& chosen) {
+    values.refined = chosen;
+    const Outputs found = outputs_of(quant::apply(model, values), samples, threads);
+    double sum = 0;
+    for (size_t i = 0; i < samples.size(); i++) sum += distance(exact[i], found[i]);
+    return sum;
+  };
+  std::vector<std::map<std::string, quant::QuantParams>> choices{{}, refined};
+  for (const auto& input : model.inputs) refined.erase(input.name);
+  if (refined.size() < choices.back().size()) choices.push_back(std::move(refined));
+  std::vector<double> errors(choices.size());
+  std::ranges::transform(choices, errors.begin(), error);
+  return choices[static_cast<size_t>(std::ranges::min_element(errors) - errors.begin())];
+}
+
+}  // namespace quasar::tune
