@@ -43,6 +43,16 @@ bool acts(const Entry<RoundingMethod>& entry, const std::string& name) {
   return std::ranges::any_of(entry.options, [&](const OptionSpec& spec) { return matches(spec, name); });
 }
 
+// An option that only other methods have; nullptr: none has it.
+const OptionSpec* option_elsewhere(const std::string& name) {
+  for (const auto& [method, entry] : rounding::table().items()) {
+    for (const auto& spec : entry.options) {
+      if (matches(spec, name)) return &spec;
+    }
+  }
+  return nullptr;
+}
+
 bool counts_iterations(const std::string& option) {
   return normalized(option) == "numiterations" || normalized(option) == normalized(pair_key);
 }
@@ -74,14 +84,13 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
     } else if (const InertOption* inert = inert_option(option)) {
       const Options checked({inert->spec}, {{option, value}}, group);
       if (!value.is_null()) out.inert[inert->spec.name] = value;
-    } else if (counts_iterations(option) && !acts(entry, "num_iterations")) {
-      if (normalized(option) == normalized(pair_key) && !value.is_null()) iterations_and_rate(key, value);
-      const bool single = normalized(option) == "numiterations" && !value.is_null();
-      if (single && (!value.is_number() || value.get<double>() < 1))
-        throw Error(key + " is " + value.dump() + ", but must be a whole number of at least 1");
-      if (!value.is_null()) out.inert[normalized(option) == "numiterations" ? "num_iterations" : pair_key] = value;
+    } else if (normalized(option) == normalized(pair_key)) {  // of a method that counts no iterations
+      if (!value.is_null()) iterations_and_rate(key, value), out.inert[pair_key] = value;
     } else if (std::ranges::any_of(entry.options, [&](const OptionSpec& spec) { return matches(spec, option); })) {
       if (!value.is_null()) acting[option] = value;
+    } else if (const OptionSpec* spec = option_elsewhere(option)) {
+      const Options checked({*spec}, {{option, value}}, group);
+      if (!value.is_null()) out.inert[spec->name] = value;
     } else {
       const auto known = known_options(entry);
       throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(known) + did_you_mean(option, known));
@@ -190,8 +199,12 @@ std::vector<std::string> notes_on_inert_options(const Json& words) {
     if (method_of_group(key) == nullptr || !group.is_object()) continue;
     for (const auto& [option, value] : group.items()) {
       if (const InertOption* inert = inert_option(option)) add("no effect: " + inert->why, key + "." + option);
-      if (counts_iterations(option) && !acts(method_of_group(key)->second, "num_iterations"))
+      const auto& entry = method_of_group(key)->second;
+      if (counts_iterations(option) && !acts(entry, "num_iterations")) {
         add("no effect: this method goes over the weights once", key + "." + option);
+      } else if (!acts(entry, option) && option_elsewhere(option) != nullptr) {
+        add("no effect: this method has no use for it", key + "." + option);
+      }
     }
     if (!acts(method_of_group(key)->second, "num_iterations")) continue;
     const bool single = group.contains("num_iterations"), pair = group.contains(pair_key);

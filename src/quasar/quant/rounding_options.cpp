@@ -42,8 +42,8 @@ size_t sweeps_of(const Options& options) {
 LayerSettings layer_settings(const Options& options) {
   LayerSettings settings{.data_size = {},
                          .damping = options.real("damping"),
-                         .update_bias = options.flag("update_bias"),
-                         .bias_coordinate = options.flag("bias_coordinate"),
+                         .update_bias = options.all().value("update_bias", true),
+                         .bias_coordinate = options.all().value("bias_coordinate", true),
                          .scale_search = options.flag("scale_search"),
                          .refine_activations = options.all().value("refine_activations", false)};
   for (const auto& value : options.all().value("keep_activations", Json::array())) {

@@ -14,6 +14,7 @@
 #include "quasar/tune/frontier.hpp"
 #include "quasar/tune/moments_cache.hpp"
 #include "quasar/tune/refinement_check.hpp"
+#include "quasar/tune/scale_search.hpp"
 #include "quasar/tune/sensitivity.hpp"
 #include "quasar/tune/wide_rounding.hpp"
 
@@ -110,6 +111,29 @@ class PrefixHash {
   std::string codes_, hash_;
 };
 
+// Options that cannot act under this plan take their defaults, so that varying them makes no other plan.
+void drop_idle_options(quant::Plan& plan) {
+  bool biases = false, narrow = false, clipped = false;
+  for (const auto& [name, node] : plan.nodes) {
+    if (!node.weight) continue;
+    clipped = clipped || shrinking_factors(node.weight->params).size() > 1;
+    if (!node.bias) continue;
+    biases = true;
+    narrow = narrow || node.bias->params.type != DataType::int32;
+  }
+  Json& options = plan.rounding.options;
+  const auto idle = [&](const std::string& key, const Json& usual, bool acts, const std::string& why) {
+    if (acts || !options.contains(key) || options[key] == usual) return;
+    options[key] = usual;
+    plan.notes.push_back(plan.rounding.method + "_params." + key + " has no effect: " + why);
+  };
+  idle("refine_activations", true, !plan.values.empty(), "no values are quantized");
+  idle("keep_activations", Json::array(), !plan.values.empty(), "no values are quantized");
+  idle("update_bias", true, biases, "no layer has a quantized bias");
+  idle("bias_coordinate", true, narrow, "biases of 32 bits take up any mean");
+  idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
+}
+
 }  // namespace
 
 // What depends on the float model and the samples only.
@@ -140,11 +164,25 @@ std::shared_ptr<Rounder::Material> Rounder::material(size_t count) {
 }
 
 void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const {
+  if (!rounding_acts(plan)) plan.rounding = {};
   Json& options = plan.rounding.options;
   if (!options.contains("data_size")) return;
   size_t samples = std::min(samples_->size(), calibration.value_or(samples_->size()));
   if (options["data_size"].is_number()) samples = std::min(samples, options["data_size"].get<size_t>());
   options["data_size"] = samples;
+  drop_idle_options(plan);
+}
+
+// Without layers whose codes can be chosen every method makes the same model.
+bool Rounder::rounding_acts(quant::Plan& plan) const {
+  if (plan.rounding.method == quant::Rounding().method) return true;
+  const auto rounded = [&](const LinearLayer& layer) {
+    const auto found = plan.nodes.find(layer.node);
+    return found != plan.nodes.end() && found->second.weight;
+  };
+  if (std::ranges::any_of(layers_of(model_), rounded)) return true;
+  plan.notes.push_back(plan.rounding.method + ": no layer of this model has codes that could be chosen");
+  return false;
 }
 
 void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, Material& material,

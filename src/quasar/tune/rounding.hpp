@@ -48,8 +48,9 @@ class Rounder {
   Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOptions options = {});
   ~Rounder();
 
-  // Fills in what the plan's rounding leaves open: data_size becomes the number of samples used, at most `calibration` (nullopt:
-  // all), so that equal work has equal hashes.
+  // Fills in what the plan's rounding leaves open, so that equal work has equal hashes: data_size becomes the number of samples
+  // used, at most `calibration` (nullopt: all); options that cannot act under this plan take their defaults, and a plan without
+  // layers to round has no rounding. Notes say so.
   void settle(quant::Plan& plan, std::optional<size_t> calibration) const;
 
   // Puts codes for weights and biases into the plan, as plan.rounding says. `check` is called between layers; what it throws
@@ -62,6 +63,7 @@ class Rounder {
 
  private:
   struct Material;
+  bool rounding_acts(quant::Plan& plan) const;
   std::shared_ptr<Material> material(size_t samples);
   void refine(quant::Plan& plan, const quant::LayerSettings& settings, Material& material,
               const std::function<void()>& check) const;

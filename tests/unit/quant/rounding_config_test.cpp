@@ -104,6 +104,17 @@ TEST(RoundingConfig, SequentialRoundingCountsNoIterations) {
   EXPECT_NE(notes[0].find("gptq_params.num_iterations, gptq_params.NumIterLR have no effect"), std::string::npos) << notes[0];
 }
 
+TEST(RoundingConfig, OptionsOfOtherMethodsAreNoted) {
+  const Json given = words(R"({"activation": "Float32Spec", "weight": "Int4Spec", "algorithms": "awq",
+      "awq_params": {"update_bias": false, "act_order": true}})");
+  const Json plain = words(R"({"activation": "Float32Spec", "weight": "Int4Spec", "algorithms": "awq"})");
+  EXPECT_EQ(parse_config(given).rounding.options, parse_config(plain).rounding.options);
+  const auto notes = notes_on_inert_options(given);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "awq_params.update_bias, awq_params.act_order have no effect: this method has no use for it");
+  EXPECT_NE(message(R"({"awq_params": {"update_bias": 7}})").find("true or false"), std::string::npos);
+}
+
 TEST(RoundingConfig, NotesSayOnceWhatHasNoEffect) {
   const auto notes = notes_on_inert_options(words(
       R"({"algorithms": ["adaround"], "adaround_params": {"only_if": "algorithms", "num_iterations": [10, 20], "learning_rate": [0.1, 0.2]}})"));
