@@ -63,7 +63,11 @@ Json distinct_configurations(const search::Space& space) {
   std::set<std::string> distinct;
   for (uint64_t k = 0; k < *size; ++k) {
     const search::Point point = space.at(k);
-    if (space.refused(point).empty()) distinct.insert(essence(quant::parse_config(words_of(space, point))));
+    if (!space.refused(point).empty()) continue;
+    try {
+      distinct.insert(essence(quant::parse_config(words_of(space, point))));
+    } catch (const Error&) {  // wrong only with this rounding: the trial will fail, and say why
+    }
   }
   return distinct.size();
 }
