@@ -128,6 +128,11 @@ TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
       {"  weight: [Int8Spec]\n  weight_params: {calibration_method: [MinMx], only_if: weight}\n", "did you mean 'min_max'?"},
       {"  exclude: [no_such_node]\n", "no_such_node"},
       {"  activation: [Int8Spec]\n  search_metric: [L2]\n", "'search_metric' belongs to the top level"},
+      {"  algorithms: [foo]\n", "unknown rounding method 'foo'; known: adaquant, adaround, awq, gptq, nearest, rtn, null"},
+      {"  algorithms: [gptq]\n  gptq_params: {damping: [1], percdamp: [2], only_if: {algorithms: gptq}}\n",
+       "'damping' and 'percdamp' are one option, given twice"},
+      {"  activation_type: [QInt8]\n  include_fast_ft: [true]\n  extra_options: {FastFinetune: {OptimAlgorithm: [adaruond]}}\n",
+       "extra_options.FastFinetune.OptimAlgorithm is \"adaruond\", but must be one of"},
   };
   for (const auto& [space, message] : mistakes) {
     const Ran ran = search(words(space));

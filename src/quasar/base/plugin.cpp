@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 
 #include "quasar/base/known_names.hpp"
 
@@ -33,7 +33,8 @@ Json checked(const std::string& owner, const OptionSpec& spec, const Json& value
     const bool exact =
         value.is_number() && std::floor(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) <= largest;
     if (!value.is_number() || (whole && !exact)) {
-      reject(owner, spec, value, (whole ? "a whole number" : "a number") + bounds(spec));
+      const bool large = value.is_number() && std::abs(value.get<double>()) > largest;
+      reject(owner, spec, value, (whole ? "a whole number" : "a number") + bounds(spec) + (large ? ", and below 9e15" : ""));
     }
     const double number = value.get<double>();
     if ((spec.low && number < *spec.low) || (spec.high && number > *spec.high) || std::isnan(number)) {
@@ -74,15 +75,15 @@ Options::Options(const std::vector<OptionSpec>& specs, const Json& given, const 
     values_[spec.name] = spec.fallback;
   }
   if (given.is_null()) return;
-  std::set<std::string> seen;
+  std::map<std::string, std::string> seen;  // by its name -> as it was written
   for (const auto& [name, value] : given.items()) {
     const OptionSpec* spec = find(specs, name);
     if (spec == nullptr) {
       throw Error(owner + ": unknown option '" + name + "'" +
                   (names.empty() ? "; it takes no options" : known_names(name, names)));
     }
-    if (!seen.insert(spec->name).second)
-      throw Error(owner + ": option '" + spec->name + "' is given twice (as '" + name + "' too)");
+    if (const auto [before, is_new] = seen.emplace(spec->name, name); !is_new)
+      throw Error(owner + ": '" + before->second + "' and '" + name + "' are one option, given twice");
     if (value.is_null()) continue;  // left out
     given_.push_back(spec->name);
     values_[spec->name] = checked(owner, *spec, value);

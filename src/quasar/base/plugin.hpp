@@ -91,6 +91,13 @@ class Table {
     return out;
   }
 
+  // What users may write: names, and aliases that are other words.
+  std::vector<std::string> spellings() const {
+    std::vector<std::string> out = names();
+    for (const auto& item : items_) out.insert(out.end(), item.second.aliases.begin(), item.second.aliases.end());
+    return out;
+  }
+
   // By name or alias, without regard to case, '-' and '_'; nullptr when there is none. A guest's item holds as long as the guest.
   const Item* try_find(std::string_view name) const {
     const std::string wanted = normalized(name);
@@ -114,7 +121,7 @@ class Table {
       if (normalized(known) == normalized(name))
         throw Error(kind_ + " '" + std::string(name) + "' is not yet supported; this version has " + joined(names()));
     }
-    throw Error("unknown " + kind_ + " '" + std::string(name) + "'; known: " + joined(names()) + did_you_mean(name, names()));
+    throw Error("unknown " + kind_ + " '" + std::string(name) + "'; known: " + joined(names()) + did_you_mean(name, spellings()));
   }
 
   // The canonical name of an extension; throws Error when it is unknown.

@@ -123,7 +123,11 @@ std::string chosen_method(const Json& words) {
   if (!value.is_string())
     throw Error(algorithms_key + " is " + value.dump() + ", but one configuration has one of null, " +
                 joined(rounding::table().names()));
-  return rounding::table().resolve(value.get<std::string>());
+  const auto name = value.get<std::string>();
+  if (const auto* item = rounding::table().try_find(name)) return item->first;
+  const auto known = rounding::table().spellings();
+  throw Error(algorithms_key + ": unknown rounding method '" + name + "'; known: " + joined(known) + ", null (as rtn)" +
+              did_you_mean(name, known));
 }
 
 // Calls use(option, value) for all values that a space holds for an option: choices, or the ends of a range.

@@ -12,6 +12,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
 
@@ -178,6 +179,7 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   if (weight_bytes(model) > too_big_for_one_message) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
+    graph::page_out(model);  // the session has its own
     open(folder.path() / "model.onnx", options, true);
     return;
   }

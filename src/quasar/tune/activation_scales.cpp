@@ -1,9 +1,11 @@
 #include "quasar/tune/activation_scales.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/weights.hpp"
@@ -18,6 +20,8 @@ namespace {
 constexpr size_t layers_ahead = 2;
 constexpr size_t fewest_samples = 8, most_samples = 64;
 constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
+constexpr size_t screening_samples = 16;           // after which candidates go on whose error is below
+constexpr double hopeless = 2;                     // times that of the present parameters
 constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
 
 bool is_power_of_two(float scale) {
@@ -76,6 +80,7 @@ struct Trial {
   size_t samples = 0;
   std::vector<std::vector<double>> errors = {};  // [candidate][sample · outputs + output]
   std::vector<double> powers = {};               // [sample · outputs + output]
+  std::set<size_t> alive = {};                   // candidates that are still looked at; without any but the present: done
 };
 
 Tensor zero_point_tensor(const quant::QuantParams& params) {
@@ -83,38 +88,56 @@ Tensor zero_point_tensor(const quant::QuantParams& params) {
   return Tensor::scalar(static_cast<uint8_t>(params.zero_points[0]));
 }
 
-// How much the elements of a tensor count: by rows, or all the same.
+// How much the rows of a tensor count; all the same where there are no weights for them.
 class Weighting {
  public:
   Weighting(const Tensor& tensor, std::vector<float> rows) : rows_(std::move(rows)) {
     if (rows_.empty() || tensor.count() % rows_.size() != 0) rows_.assign(1, 1);
-    columns_ = std::max<size_t>(tensor.count() / rows_.size(), 1);
+    columns_ = tensor.count() / rows_.size();
   }
-  double at(size_t element) const { return static_cast<double>(rows_[element / columns_]); }
+  size_t rows() const { return rows_.size(); }
+  size_t columns() const { return columns_; }
+  double of(size_t row) const { return static_cast<double>(rows_[row]); }
 
  private:
   std::vector<float> rows_;
-  size_t columns_ = 1;
+  size_t columns_ = 0;
 };
 
+// Σ term(i), i < count, in four sums side by side.
+template <class Term>
+double sum_of(size_t count, const Term& term) {
+  std::array<double, 4> sums{};
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    for (size_t k = 0; k < 4; k++) sums[k] += term(i + k);
+  }
+  for (; i < count; i++) sums[0] += term(i);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 double squared_distance(const Tensor& a, const Tensor& b, const Weighting& weighting) {
-  const auto x = a.as<float>(), y = b.as<float>();
   double sum = 0;
-  for (size_t i = 0; i < x.size(); i++) {
-    const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-    sum += weighting.at(i) * difference * difference;
+  for (size_t row = 0; row < weighting.rows(); row++) {
+    const float* x = a.as<float>().data() + row * weighting.columns();
+    const float* y = b.as<float>().data() + row * weighting.columns();
+    sum += weighting.of(row) * sum_of(weighting.columns(), [&](size_t i) {
+             const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+             return difference * difference;
+           });
   }
   return sum;
 }
 
 double spread(const Tensor& tensor, const Weighting& weighting) {
-  const auto values = tensor.as<float>();
   double weights = 0, sum = 0, squares = 0;
-  for (size_t i = 0; i < values.size(); i++) {
-    const double weight = weighting.at(i), value = static_cast<double>(values[i]);
-    weights += weight;
-    sum += weight * value;
-    squares += weight * value * value;
+  for (size_t row = 0; row < weighting.rows(); row++) {
+    const float* values = tensor.as<float>().data() + row * weighting.columns();
+    const double weight = weighting.of(row);
+    weights += weight * static_cast<double>(weighting.columns());
+    sum += weight * sum_of(weighting.columns(), [&](size_t i) { return static_cast<double>(values[i]); });
+    squares += weight * sum_of(weighting.columns(),
+                               [&](size_t i) { return static_cast<double>(values[i]) * static_cast<double>(values[i]); });
   }
   return std::max(squares - (weights > 0 ? sum * sum / weights : 0), 0.0);
 }
@@ -185,13 +208,22 @@ class Refinement {
       const size_t slots = trial.samples * trial.window.outputs.size();
       trial.errors.assign(trial.candidates.size(), std::vector<double>(slots));
       trial.powers.assign(slots, 0);
+      for (size_t c = 0; c < trial.candidates.size(); c++) trial.alive.insert(c);
     }
-    parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
-      const auto values = values_of(sample);
-      for (auto& trial : trials) {
-        if (sample < trial.samples) try_all(trial, sample, values);
-      }
-    });
+    const auto look_at = [&](size_t from, size_t to) {
+      parallel_for(to - from, options_.threads, [&](size_t i) {
+        const auto values = values_of(from + i);
+        for (auto& trial : trials) {
+          if (from + i < trial.samples && trial.alive.size() > 1) try_all(trial, from + i, values);
+        }
+      });
+    };
+    const size_t screened = std::min(screening_samples, samples_.size());
+    look_at(0, screened);
+    for (auto& trial : trials) {
+      if (trial.samples > screened) screen(trial, screened);
+    }
+    look_at(screened, samples_.size());
     for (auto& trial : trials) {
       trial.session.reset();
       decide(trial);
@@ -209,7 +241,7 @@ class Refinement {
       weightings.emplace_back(values.at(trial.window.outputs[k]),
                               normalized.empty() ? std::vector<float>() : weights_of_rows(values.at(normalized)));
     }
-    for (size_t c = 0; c < trial.candidates.size(); c++) {
+    for (const size_t c : trial.alive) {
       inputs[inputs.size() - 2] = Tensor::scalar(trial.candidates[c].scales[0]);
       inputs[inputs.size() - 1] = zero_point_tensor(trial.candidates[c]);
       const auto found = trial.session->run(inputs);
@@ -220,13 +252,19 @@ class Refinement {
       trial.powers[sample * outputs + k] = spread(values.at(trial.window.outputs[k]), weightings[k]);
   }
 
-  // Relative squared error of a candidate, over every second sample from `first`.
-  static double error(const Trial& trial, size_t candidate, size_t first) {
+  static void screen(Trial& trial, size_t samples) {
+    const auto so_far = [&](size_t c) { return error(trial, c, 0, samples) + error(trial, c, 1, samples); };
+    const double most = hopeless * so_far(0);
+    std::erase_if(trial.alive, [&](size_t c) { return c != 0 && so_far(c) > most; });
+  }
+
+  // Relative squared error of a candidate, over every second of the samples first … last − 1.
+  static double error(const Trial& trial, size_t candidate, size_t first, size_t last) {
     const size_t outputs = trial.window.outputs.size();
     double sum = 0;
     for (size_t k = 0; k < outputs; k++) {
       double squares = 0, power = 0;
-      for (size_t sample = first; sample < trial.samples; sample += 2) {
+      for (size_t sample = first; sample < last; sample += 2) {
         squares += trial.errors[candidate][sample * outputs + k];
         power += trial.powers[sample * outputs + k];
       }
@@ -237,11 +275,13 @@ class Refinement {
 
   void decide(const Trial& trial) {
     size_t best = 0;
-    double least = error(trial, 0, 0) + error(trial, 0, 1);
-    for (size_t c = 1; c < trial.candidates.size(); c++) {
-      const double even = error(trial, c, 0), odd = error(trial, c, 1);
-      if (even + odd >= least || even >= error(trial, 0, 0)) continue;
-      if (trial.samples > 1 && odd >= error(trial, 0, 1)) continue;
+    const auto half = [&](size_t c, size_t first) { return error(trial, c, first, trial.samples); };
+    const double even_now = half(0, 0), odd_now = half(0, 1);
+    double least = even_now + odd_now;
+    for (const size_t c : trial.alive) {
+      const double even = half(c, 0), odd = half(c, 1);
+      if (c == 0 || even + odd >= least || even >= even_now) continue;
+      if (trial.samples > 1 && odd >= odd_now) continue;
       least = even + odd;
       best = c;
     }

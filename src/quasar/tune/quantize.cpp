@@ -37,7 +37,7 @@ Quantized without_samples(const graph::Model& model, const Means& means) {
     if (!means.given.contains(value))
       throw Error("ranges leave out '" + value + "': give its range, or calibration samples for it");
   }
-  return {quant::written(model, plan), plan, means.config};
+  return {.model = quant::written(model, plan), .plan = plan, .config = means.config};
 }
 
 void add_notes(Quantized& done, const Json& words, const std::map<std::string, stats::Given>& ranges) {
@@ -68,8 +68,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   Variants variants(original, model, samples, needs);
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan);
-  graph::Model quantized = variants.build(config, plan).model;
-  Quantized done{std::move(quantized), std::move(plan), config};
+  Built built = variants.build(config, plan);
+  Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding)};
   add_notes(done, options.words, needs.given);
   return done;
 }

@@ -7,6 +7,7 @@
 #include "quasar/base/json.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/tune/rounding_report.hpp"
 
 namespace quasar::tune {
 
@@ -22,6 +23,7 @@ struct Quantized {
   graph::Model model;
   quant::Plan plan;
   quant::Config config;
+  RoundingReport rounding = {};  // of optimized rounding; else without layers
 };
 
 Quantized quantize(const QuantizeOptions& options);

@@ -1,12 +1,12 @@
 #include "quasar/tune/refinement_check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -20,17 +20,6 @@ Outputs outputs_of(const graph::Model& model, std::span<const data::Sample> samp
   Outputs out(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) { out[i] = session.run(samples[i]); });
   return out;
-}
-
-double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double sum = 0;
-  for (size_t k = 0; k < a.size(); k++) {
-    if (a[k].type() != DataType::float32 || b[k].type() != DataType::float32) continue;
-    const auto x = a[k].as<float>(), y = b[k].as<float>();
-    for (size_t i = 0; i < x.size() && i < y.size(); i++)
-      sum += std::pow(static_cast<double>(x[i]) - static_cast<double>(y[i]), 2);
-  }
-  return std::sqrt(sum);
 }
 
 }  // namespace
@@ -48,7 +37,7 @@ std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::Qu
     values.refined = chosen;
     const Outputs found = outputs_of(quant::apply(model, values), samples, threads);
     double sum = 0;
-    for (size_t i = 0; i < samples.size(); i++) sum += distance(exact[i], found[i]);
+    for (size_t i = 0; i < samples.size(); i++) sum += output_distance(exact[i], found[i]);
     return sum;
   };
   std::vector<std::map<std::string, quant::QuantParams>> choices{{}, refined};

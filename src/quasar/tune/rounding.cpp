@@ -30,27 +30,6 @@ std::vector<LinearLayer> layers_of(const graph::Model& model) {
   return out;
 }
 
-std::string formatted(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
-std::string percent(double value) {
-  return formatted("%.3g %%", 100 * value);
-}
-
-std::string summary_of(const std::string& method, const RoundingReport& report) {
-  double ratio = 0;
-  for (const auto& layer : report.layers) {
-    if (layer.before > 0)
-      ratio += std::log(std::max(layer.after / layer.before, 1e-9)) / static_cast<double>(report.layers.size());
-  }
-  return method + ": " + std::to_string(report.layers.size()) + " layers on " + std::to_string(report.samples) +
-         " samples, output error of nearest rounding × " + formatted("%.3f", std::exp(ratio)) + " (geometric mean), " +
-         std::to_string(report.refined) + " activation scales refined, in " + formatted("%.2f s", report.seconds);
-}
-
 // Codes of biases follow the scales of their layers' inputs.
 void follow_refined_inputs(const graph::Model& model, quant::Plan& plan) {
   for (const auto& node : model.nodes) {
@@ -253,12 +232,13 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
       if (node.weight->optimized) frontier.replace(layer.node, layer.weight_input, *node.weight->optimized);
       if (node.bias && node.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *node.bias->optimized);
     }
-    tell(options_.log, Level::debug,
-         layer.node + ": relative output error " + percent(error.before) + " -> " + percent(error.after));
+    tell(options_.log, Level::debug, in_words(error));
     report.layers.push_back(error);
     report.samples = frontier.samples();
   }
   report.seconds = watch.seconds();
+  if (report.samples < wanted && !report.layers.empty())
+    tell(options_.log, Level::warning, samples_given_up(report.samples, wanted, options_.memory_limit));
   tell(options_.log, Level::info, summary_of(name, report));
   return report;
 }
@@ -322,13 +302,6 @@ std::shared_ptr<const Moments> Rounder::observe(const LinearLayer& layer, const 
     gather_inputs(layer, frontier.input(sample), frontier.decoding(), target.shape, target.positions, to, stride);
   };
   return std::make_shared<const Moments>(moments_of(layer, samples, targets, fill, options_.threads));
-}
-
-Json to_json(const RoundingReport& report) {
-  Json layers = Json::array();
-  for (const auto& layer : report.layers) layers.push_back({layer.node, layer.before, layer.after, layer.alone});
-  return {{"samples", report.samples},   {"seconds", report.seconds},   {"refined", report.refined},
-          {"refine_s", report.refine_s}, {"layers", std::move(layers)}, {"kept", report.kept}};
 }
 
 }  // namespace quasar::tune

@@ -17,21 +17,11 @@
 #include "quasar/quant/rounding.hpp"
 #include "quasar/tune/float_targets.hpp"
 #include "quasar/tune/layer_rounding.hpp"
+#include "quasar/tune/rounding_report.hpp"
 
 namespace quasar::tune {
 
 class Frontier;
-
-struct RoundingReport {
-  std::vector<LayerError> layers;
-  std::vector<std::string> kept;  // quantized layers that could not be optimized, with the reason
-  size_t samples = 0;
-  size_t refined = 0;  // activations whose scales were chosen again
-  double refine_s = 0, seconds = 0;
-};
-
-// {samples, seconds, refined, refine_s, layers: [[node, before, after, alone]], kept}: what a trial records.
-Json to_json(const RoundingReport& report);
 
 struct RounderOptions {
   size_t memory_limit = size_t{4} << 30;  // bytes, for activations held

@@ -65,9 +65,13 @@ Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan
 
 void require_quantized(const quant::Plan& plan) {
   if (!plan.nodes.empty()) return;
-  std::string why;
-  if (!plan.skipped.empty()) why = ", for example " + plan.skipped.begin()->first + ": " + plan.skipped.begin()->second;
-  throw Error("nothing in this model is quantized under this configuration" + why);
+  std::map<std::string, std::vector<std::string>> nodes;  // by the reason
+  for (const auto& [node, why] : plan.skipped) nodes[why].push_back(node);
+  std::string text = "nothing in this model is quantized under this configuration";
+  for (const auto& [why, names] : nodes)
+    text += (&why == &nodes.begin()->first ? ": " : "; ") + names.front() +
+            (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "") + ": " + why;
+  throw Error(text);
 }
 
 quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {

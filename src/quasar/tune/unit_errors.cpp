@@ -1,20 +1,10 @@
 #include "quasar/tune/unit_errors.hpp"
 
-#include <cmath>
-
 #include "quasar/base/parallel.hpp"
+#include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
 namespace {
-
-double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double sum = 0;
-  for (size_t k = 0; k < a.size(); k++) {
-    const auto x = a[k].as<float>(), y = b[k].as<float>();
-    for (size_t i = 0; i < x.size() && i < y.size(); i++) sum += (x[i] - y[i]) * static_cast<double>(x[i] - y[i]);
-  }
-  return std::sqrt(sum);
-}
 
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
@@ -29,7 +19,7 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
     for (size_t u = 0; u < units; u++) {
       if (!chosen[u]) continue;
       switches[u] = !on[u];
-      by_sample[i][u] = distance(reference, model.outputs(sample, switches));
+      by_sample[i][u] = output_distance(reference, model.outputs(sample, switches));
       switches[u] = on[u];
     }
   });
@@ -70,8 +60,8 @@ double with_all(const ToggledModel& model, const data::Dataset& samples, size_t 
   std::vector<double> distances(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) {
     const data::Sample sample = samples.at(i);
-    distances[i] =
-        distance(model.outputs(sample, std::vector<bool>(units, false)), model.outputs(sample, std::vector<bool>(units, true)));
+    distances[i] = output_distance(model.outputs(sample, std::vector<bool>(units, false)),
+                                   model.outputs(sample, std::vector<bool>(units, true)));
   });
   double sum = 0;
   for (const double one : distances) sum += one;
@@ -87,7 +77,7 @@ std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& s
     const std::vector<Tensor> reference = model.outputs(sample, switches);
     for (size_t u = 0; u < units; u++) {
       switches[u] = true;
-      by_sample[i][u] = distance(reference, model.outputs(sample, switches));
+      by_sample[i][u] = output_distance(reference, model.outputs(sample, switches));
     }
   });
   std::vector<double> means(units);

@@ -4,8 +4,10 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/known_names.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/quant/config_keys.hpp"
 #include "quasar/quant/rounding.hpp"
+#include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/rounding_options.hpp"
 #include "quasar/tune/v1.hpp"
 #include "quasar/tune/v1_words.hpp"
@@ -78,6 +80,16 @@ void check_key(const std::string& key) {
 void check_fine_tuning_key(const std::string& key) {
   if (contains(fine_tuning, key) || is_rounding_option(snake_case(key))) return;
   throw Error("unknown key 'extra_options.FastFinetune." + key + "'" + known_names(key, fine_tuning));
+}
+
+void check_fine_tuning_method(const Json& method) {
+  Names known;
+  for (const auto& [name, entry] : quant::rounding::table().items()) {
+    if (name != quant::Rounding().method) known.push_back(name);
+  }
+  if (method.is_string() && contains(known, method.get<std::string>())) return;
+  throw Error("extra_options.FastFinetune.OptimAlgorithm is " + method.dump() + ", but must be one of " + joined(known) +
+              (method.is_string() ? did_you_mean(method.get<std::string>(), known) : ""));
 }
 
 }  // namespace quasar::tune::v1

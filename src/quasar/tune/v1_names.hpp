@@ -20,4 +20,7 @@ void check_key(const std::string& key);
 // The same for a key of extra_options.FastFinetune.
 void check_fine_tuning_key(const std::string& key);
 
+// The same for a value of OptimAlgorithm there.
+void check_fine_tuning_method(const Json& method);
+
 }  // namespace quasar::tune::v1

@@ -201,6 +201,7 @@ class Translator {
         if (own.erase(key) > 0) out_.notes.push_back("NumIterLR stands for NumIterations and LearningRate, which are ignored");
       }
     }
+    for (const Json& method : methods) check_fine_tuning_method(method);
     if (methods.empty()) methods = Json::array({"adaround"});
     Json algorithms = Json::array();
     if (!is_only(wanted, true)) algorithms.push_back(nullptr);

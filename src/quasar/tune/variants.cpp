@@ -57,7 +57,11 @@ void keep_given(quant::Plan& plan, const quant::Config& config, const Calibratio
   Json& options = plan.rounding.options;
   if (!options.value("refine_activations", false)) return;
   std::set<std::string> kept;
-  for (const auto& value : options["keep_activations"]) kept.insert(value.get<std::string>());
+  for (const auto& value : options["keep_activations"]) {
+    const auto name = value.get<std::string>();
+    kept.insert(name);
+    if (!plan.values.contains(name)) plan.notes.push_back("keep_activations: no quantized value is named '" + name + "'");
+  }
   for (const auto& [value, own] : config.tensors) kept.insert(value);
   for (const auto& [value, given] : needs.given) kept.insert(value);
   std::erase_if(kept, [&](const std::string& value) { return !plan.values.contains(value); });
@@ -194,11 +198,19 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   for (const auto& name : variant->in_float) plan.skipped.erase(name);
   plan.graph = variant->digest;
   plan.corrections = variant->corrections;
-  plan.notes.insert(plan.notes.end(), variant->notes.begin(), variant->notes.end());
   std::ranges::move(names_.notes(given), std::back_inserter(plan.notes));
   keep_given(plan, config, needs_);
   variant->rounder->settle(plan, config.calib_data_size);
+  tell_new(plan.notes);
+  plan.notes.insert(plan.notes.begin(), variant->notes.begin(), variant->notes.end());  // told when it was made
   return plan;
+}
+
+void Variants::tell_new(const std::vector<std::string>& notes) {
+  const std::lock_guard lock(guard_);
+  for (const auto& note : notes) {
+    if (told_.insert(note).second) tell(options_.log, Level::info, note);
+  }
 }
 
 const stats::Statistics& Variants::seen(const quant::Config& config) {

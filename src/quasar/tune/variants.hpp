@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "quasar/data/dataset.hpp"
@@ -72,6 +73,7 @@ class Variants {
   std::shared_ptr<const Variant> make(const quant::Config& config);
   std::shared_ptr<Variant> start(const quant::Config& config);
   quant::Config resolved(const quant::Config& config, const Variant& variant);
+  void tell_new(const std::vector<std::string>& notes);  // each once
 
   const graph::Model &original_, &prepared_;
   const quant::NodeNames names_;
@@ -82,6 +84,7 @@ class Variants {
   std::shared_ptr<Variant> base_, raw_;
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
+  std::set<std::string> told_;
 };
 
 }  // namespace quasar::tune

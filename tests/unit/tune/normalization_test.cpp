@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "generated_samples.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/layer_moments.hpp"
@@ -27,22 +28,19 @@ graph::Model residual_and_norm() {
 }
 
 // One token in each sample is far larger than the others.
-class Tokens final : public data::Dataset {
- public:
-  size_t size() const override { return 16; }
-  data::Sample at(size_t index) const override {
-    Rng rng(7 + index);
-    std::vector<float> values;
-    for (int64_t i = 0; i < tokens * width; i++) {
-      const double base =
-          i % 4 == 0 ? rng.normal() : 0.7 * (values.empty() ? 1 : static_cast<double>(values.back())) + 0.2 * rng.normal();
-      values.push_back(static_cast<float>(base));
-    }
-    for (int64_t i = 0; i < width; i++) values[static_cast<size_t>(i)] = static_cast<float>(60 * rng.normal());
-    return {Tensor::of(Shape{1, tokens, width}, values)};
-  }
-  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
-  std::string source() const override { return "test"; }
+struct Tokens final : GeneratedSamples {
+  Tokens()
+      : GeneratedSamples(16, [](size_t index) {
+          Rng rng(7 + index);
+          std::vector<float> values;
+          for (int64_t i = 0; i < tokens * width; i++) {
+            const double base =
+                i % 4 == 0 ? rng.normal() : 0.7 * (values.empty() ? 1 : static_cast<double>(values.back())) + 0.2 * rng.normal();
+            values.push_back(static_cast<float>(base));
+          }
+          for (int64_t i = 0; i < width; i++) values[static_cast<size_t>(i)] = static_cast<float>(60 * rng.normal());
+          return data::Sample{Tensor::of(Shape{1, tokens, width}, values)};
+        }) {}
 };
 
 TEST(Normalization, IsFoundBehindSums) {

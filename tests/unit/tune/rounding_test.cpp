@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generated_samples.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -52,20 +53,17 @@ graph::Model network() {
   return model;
 }
 
-class Samples final : public data::Dataset {
- public:
-  size_t size() const override { return 24; }
-  // Smooth images: inputs of neighbouring pixels are correlated.
-  data::Sample at(size_t index) const override {
-    Rng rng(100 + index);
-    const double a = rng.normal(), b = rng.normal(), c = rng.normal();
-    std::vector<float> values;
-    for (int i = 0; i < 192; i++)
-      values.push_back(static_cast<float>(a * std::sin(i * 0.3 + b) + c * (i % 8) / 8.0 + 0.1 * rng.normal() + 1));
-    return {Tensor::of(Shape{1, 3, 8, 8}, values)};
-  }
-  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
-  std::string source() const override { return "test"; }
+// Smooth images: inputs of neighbouring pixels are correlated.
+struct Samples final : GeneratedSamples {
+  Samples()
+      : GeneratedSamples(24, [](size_t index) {
+          Rng rng(100 + index);
+          const double a = rng.normal(), b = rng.normal(), c = rng.normal();
+          std::vector<float> values;
+          for (int i = 0; i < 192; i++)
+            values.push_back(static_cast<float>(a * std::sin(i * 0.3 + b) + c * (i % 8) / 8.0 + 0.1 * rng.normal() + 1));
+          return data::Sample{Tensor::of(Shape{1, 3, 8, 8}, values)};
+        }) {}
 };
 
 quant::Plan plan_for(const graph::Model& model, const data::Dataset& samples, const std::string& method, Json params) {
@@ -215,6 +213,65 @@ TEST(Rounding, SettledPlansOfEqualWorkHaveEqualHashes) {
   for (quant::Plan* plan : {&all, &many, &few}) rounder.settle(*plan, std::nullopt);
   EXPECT_EQ(quant::hash_of(all), quant::hash_of(many));
   EXPECT_NE(quant::hash_of(all), quant::hash_of(few));
+}
+
+TEST(Rounding, OptionsWithNothingToActOnMakeNoOtherPlan) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  const Rounder rounder(model, samples);
+  const auto settled = [&](const Json& params, const Json& weight_params) {
+    const quant::Config config = quant::parse_config({{"activation_params", {{"calibration_method", "MinMax"}}},
+                                                      {"weight_params", weight_params},
+                                                      {"algorithms", "adaquant"},
+                                                      {"adaquant_params", params}});
+    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+    quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
+    rounder.settle(plan, std::nullopt);
+    return plan;
+  };
+  const Json usual = Json::object(), channels{{"quant_granularity", "Channel"}}, tensor{{"quant_granularity", "Tensor"}};
+  const auto is_same = [&](const Json& params, const Json& weights) {
+    return quant::hash_of(settled(params, weights)) == quant::hash_of(settled(usual, weights));
+  };
+  EXPECT_TRUE(is_same({{"bias_coordinate", false}}, tensor)) << "biases have 32 bits";
+  EXPECT_TRUE(is_same({{"scale_search", false}}, channels));
+  EXPECT_FALSE(is_same({{"scale_search", false}}, tensor));
+  EXPECT_FALSE(is_same({{"update_bias", false}}, tensor));
+  EXPECT_FALSE(is_same({{"refine_activations", false}}, tensor));
+  const auto notes = settled({{"scale_search", false}}, channels).notes;
+  EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
+    return note.starts_with("adaquant_params.scale_search has no effect");
+  })) << ::testing::PrintToString(notes);
+}
+
+TEST(Rounding, AModelWithoutLayersIsTheSamePlanUnderEveryMethod) {
+  graph::Model model = network();
+  model.nodes.erase(model.nodes.begin(), model.nodes.end() - 2);
+  model.nodes.back() = {.name = "relu2", .op_type = "Relu", .domain = "", .inputs = {"f"}, .outputs = {"y"}};
+  model.nodes.front().inputs = {"x"};
+  const auto samples = std::make_shared<Samples>();
+  const Rounder rounder(model, samples);
+  quant::Plan plan = plan_for(model, *samples, "gptq", Json::object()), nearest = plan;
+  nearest.rounding = {};
+  rounder.settle(plan, std::nullopt);
+  EXPECT_EQ(quant::hash_of(plan), quant::hash_of(nearest));
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_EQ(plan.notes.back(), "gptq: no layer of this model has codes that could be chosen");
+}
+
+TEST(Rounding, SamplesGivenUpForMemoryAreSaid) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  std::vector<std::string> warnings;
+  const Log log = [&](Level level, const std::string& text) {
+    if (level == Level::warning) warnings.push_back(text);
+  };
+  quant::Plan tight = plan_for(model, *samples, "adaquant", Json::object()), enough = tight;
+  Rounder(model, samples, {.memory_limit = 20000, .log = log}).improve(tight);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("24 samples do not fit into memory_limit (20000 bytes)"), std::string::npos) << warnings[0];
+  Rounder(model, samples, {.log = log}).improve(enough);
+  EXPECT_EQ(warnings.size(), 1U);
 }
 
 TEST(Rounding, NearestIsLeftAlone) {

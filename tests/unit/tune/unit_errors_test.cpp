@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "generated_samples.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -31,12 +32,8 @@ graph::Model chain() {
   return model;
 }
 
-class Samples final : public data::Dataset {
- public:
-  size_t size() const override { return 20; }
-  data::Sample at(size_t index) const override { return {noise({1, 16}, 50 + index, 1)}; }
-  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
-  std::string source() const override { return "test"; }
+struct Samples final : GeneratedSamples {
+  Samples() : GeneratedSamples(20, [](size_t index) { return data::Sample{noise({1, 16}, 50 + index, 1)}; }) {}
 };
 
 quant::QuantParams scale(float s) {

@@ -109,6 +109,17 @@ TEST_F(VariantsTest, NamesHoldForWhatRewritesReplace) {
   EXPECT_EQ(all.values.at("ReduceMean_0_out").type, DataType::uint8);
 }
 
+TEST_F(VariantsTest, NotesOfPlansAreToldOnce) {
+  std::vector<std::string> told;
+  const Log log = [&](Level, const std::string& text) { told.push_back(text); };
+  const graph::Model clean = runtime::prepare(quant::residual());
+  Variants speaking(clean, clean, std::make_shared<quant::RandomSamples>(clean), needs(), {.log = log});
+  const Json own{{"algorithms", "adaquant"}, {"adaquant_params", {{"keep_activations", {"nowhere"}}}}};
+  for (int i = 0; i < 2; i++) speaking.plan(quant::parse_config(words(own)), *quant::targets::table().make("ort_cpu"));
+  EXPECT_EQ(std::ranges::count(told, "keep_activations: no quantized value is named 'nowhere'"), 1)
+      << testing::PrintToString(told);
+}
+
 const Json* entry(const Json& list, const std::string& name) {
   for (const auto& item : list) {
     if (item["name"] == name) return &item;

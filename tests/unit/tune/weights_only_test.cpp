@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "generated_samples.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -54,22 +55,19 @@ graph::Model network() {
 }
 
 // Correlated channels, some of them large.
-class Samples final : public data::Dataset {
- public:
-  size_t size() const override { return 30; }
-  data::Sample at(size_t index) const override {
-    Rng rng(100 + index);
-    std::vector<float> values;
-    for (int row = 0; row < 6; row++) {
-      const double a = rng.normal(), b = rng.normal();
-      for (int i = 0; i < 48; i++)
-        values.push_back(
-            static_cast<float>((i % 7 == 0 ? 6 : 1) * (a * std::sin(i * 0.4) + b * std::cos(i * 0.9) + 0.3 * rng.normal())));
-    }
-    return {Tensor::of(Shape{1, 6, 48}, values)};
-  }
-  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
-  std::string source() const override { return "test"; }
+struct Samples final : GeneratedSamples {
+  Samples()
+      : GeneratedSamples(30, [](size_t index) {
+          Rng rng(100 + index);
+          std::vector<float> values;
+          for (int row = 0; row < 6; row++) {
+            const double a = rng.normal(), b = rng.normal();
+            for (int i = 0; i < 48; i++)
+              values.push_back(static_cast<float>((i % 7 == 0 ? 6 : 1) *
+                                                  (a * std::sin(i * 0.4) + b * std::cos(i * 0.9) + 0.3 * rng.normal())));
+          }
+          return data::Sample{Tensor::of(Shape{1, 6, 48}, values)};
+        }) {}
 };
 
 struct Trial {

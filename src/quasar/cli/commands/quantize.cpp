@@ -31,6 +31,8 @@ class Quantize final : public Command {
     app.add_option("--calib", calibration_, std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16): ") + data_help);
     app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
     app.add_option("--export-ranges", exported_, "where to write the ranges that were used, as JSON");
+    app.add_option("--export-errors", errors_,
+                   "where to write what optimized rounding did to each layer's output error, as JSON");
     app.add_option("--quant-format", format_,
                    "QDQ (pairs around operators, the default) or QOperator (operators on 8-bit codes)");
     app.add_option("--target", target_, "what the model must run on")->capture_default_str();
@@ -53,9 +55,12 @@ class Quantize final : public Command {
                                                    .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_)});
     graph::save(result.model, output_, tune::external(result.config));
     if (!exported_.empty()) write_file(exported_, quant::ranges_json(result.plan, result.config).dump(2) + "\n");
+    if (!errors_.empty()) write_file(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
     for (const auto& [node, why] : result.plan.skipped) std::cout << "  " << node << " stays in float: " << why << "\n";
+    if (!result.rounding.layers.empty())
+      std::cout << "  " << tune::summary_of(result.plan.rounding.method, result.rounding) << "\n";
     for (const auto& note : result.plan.notes) std::cout << "  note: " << note << "\n";
     return exit_done;
   }
@@ -68,7 +73,7 @@ class Quantize final : public Command {
     return tune::words_of_trial(study_, study_name_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, format_,
+  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, errors_, format_,
       target_ = "ort_cpu";
   int64_t trial_ = -1;
   std::vector<std::string> settings_;

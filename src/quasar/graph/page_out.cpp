@@ -1,0 +1,25 @@
+#include "quasar/graph/page_out.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace quasar::graph {
+
+void page_out(const Model& model) {
+#ifdef MADV_PAGEOUT
+  constexpr size_t worth_it = size_t{1} << 20;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (const auto& [name, tensor] : model.initializers) {
+    const auto bytes = tensor.bytes();
+    if (bytes.size() < worth_it) continue;
+    const auto first = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+    const auto last = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+    if (first < last)
+      ::madvise(reinterpret_cast<void*>(first), last - first, MADV_PAGEOUT);  // advice: what it answers changes nothing
+  }
+#endif
+}
+
+}  // namespace quasar::graph

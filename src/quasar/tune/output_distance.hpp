@@ -1,0 +1,14 @@
+// How far two runs of a model lie apart.
+#pragma once
+
+#include <vector>
+
+#include "quasar/graph/tensor.hpp"
+
+namespace quasar::tune {
+
+// 2-norm of the difference of all outputs of one sample together; outputs that are not float32 are left out, of those of
+// different sizes what both have counts.
+double output_distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
+
+}  // namespace quasar::tune
