@@ -118,6 +118,33 @@ TEST(Commands, ModelsOfOperatorsOnCodes) {
   }
 }
 
+TEST(Commands, InspectChecksModelsWithoutPairs) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string();
+  ASSERT_EQ(run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme DYNAMIC").code, 0);
+  const Ran ran = run("inspect " + path + " --target xint8");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(ran.out.find("pairs: "), std::string::npos) << ran.out;
+}
+
+TEST(Commands, InspectRefusesWhatTheTargetCannotDo) {
+  const Ran ran = run("inspect " + digits("digits.onnx") + " --target xint8 --scheme DYNAMIC");
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_NE(ran.err.find("found at run time"), std::string::npos) << ran.err;
+}
+
+TEST(Commands, PathsOfOtherOutputsAreCheckedBeforeTheModelIsMade) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string();
+  for (const char* option : {"--export-ranges", "--export-errors"}) {
+    const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme A8W8 --calib " +
+                        digits("calibration.npz") + " " + option + " " + (folder.path() / "none/x.json").string());
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find(std::string(option) + ": cannot write"), std::string::npos) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(path)) << option;
+  }
+}
+
 TEST(Commands, InspectTakesAConfiguration) {
   const Ran ran =
       run("inspect " + digits("digits.onnx") +

@@ -1,5 +1,9 @@
 #include "quasar/cli/arguments.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "quasar/base/error.hpp"
@@ -23,6 +27,17 @@ void apply_settings(Json& words, const std::vector<std::string>& settings) {
     tune::set_key(words, setting.substr(0, equal), parse_yaml(setting.substr(equal + 1), "--set " + setting),
                   std::filesystem::current_path());
   }
+}
+
+void check_writable(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  const auto fail = [&](int code) { throw Error(option + ": cannot write '" + path + "': " + std::strerror(code)); };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::exists(folder, ignored)) fail(ENOENT);
+  if (!std::filesystem::is_directory(folder, ignored)) fail(ENOTDIR);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) fail(errno);
 }
 
 }  // namespace quasar::cli

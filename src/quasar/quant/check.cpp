@@ -10,12 +10,23 @@
 namespace quasar::quant {
 namespace {
 
-// Also com.microsoft's, and the peers' (ExtendedQuantizeLinear).
+// Also com.microsoft's, and the peers' (ExtendedQuantizeLinear). DynamicQuantizeLinear has no scales to read.
 bool quantizes(const graph::Node* node) {
-  return node != nullptr && node->op_type.ends_with("QuantizeLinear");
+  return node != nullptr && node->op_type.ends_with("QuantizeLinear") && node->op_type != "DynamicQuantizeLinear";
 }
 bool dequantizes(const graph::Node* node) {
   return node != nullptr && node->op_type.ends_with("DequantizeLinear");
+}
+
+// Operators that take or make codes without pairs: ONNX's and ONNX Runtime's.
+constexpr std::array own_code_prefixes = {"QLinear", "DynamicQuantize", "MatMulInteger", "ConvInteger", "QOrdered"};
+constexpr std::array own_code_operators = {"MatMulNBits",          "MatMulBnb4", "MatMulFpQ4", "QAttention",
+                                           "GatherBlockQuantized", "QGemm",      "QMoE",       "QEmbedLayerNormalization"};
+
+bool has_own_codes(const graph::Node& node) {
+  const auto begins = [&](const char* prefix) { return node.op_type.starts_with(prefix); };
+  return std::ranges::any_of(own_code_prefixes, begins) ||
+         std::ranges::find(own_code_operators, node.op_type) != own_code_operators.end();
 }
 
 template <size_t n>
@@ -46,12 +57,22 @@ class Reading {
 
   Network run() {
     for (const auto& node : model_.nodes) {
-      if (node.domain.empty() && types_.contains(node.op_type)) add(node);
+      if (has_own_codes(node)) {
+        add_own_codes(node);
+      } else if (node.domain.empty() && types_.contains(node.op_type)) {
+        add(node);
+      }
     }
     return std::move(network_);
   }
 
  private:
+  void add_own_codes(const graph::Node& node) {
+    Layer layer{.node = node.name, .type = node.op_type, .inputs = {}, .weight = {}, .bias = {}, .output = {}};
+    layer.own_codes = true;
+    network_.layers.push_back(std::move(layer));
+  }
+
   void add(const graph::Node& node) {
     Layer layer{.node = node.name, .type = node.op_type, .inputs = {}, .weight = {}, .bias = {}, .output = {}};
     const bool product = node.is("MatMul") && node.inputs.size() > 1 && holds_constant(node.inputs[1]);
@@ -195,7 +216,8 @@ class Reading {
 }  // namespace
 
 bool is_quantized(const graph::Model& model) {
-  return std::ranges::any_of(model.nodes, [](const graph::Node& node) { return quantizes(&node) || dequantizes(&node); });
+  return std::ranges::any_of(
+      model.nodes, [](const graph::Node& node) { return quantizes(&node) || dequantizes(&node) || has_own_codes(node); });
 }
 
 Network network_of(const graph::Model& model) {

@@ -9,7 +9,8 @@
 
 namespace quasar::quant {
 
-// The quantized layers of a QDQ model: nodes with quantized weights, and those that both read and write quantized values.
+// The quantized layers of a model: nodes with quantized weights, those that both read and write quantized values, and operators
+// that take or make codes by themselves.
 Network network_of(const graph::Model& model);
 
 struct Violation {
@@ -27,7 +28,7 @@ void keep_refined_within_rules(Plan& plan, const graph::Model& model);
 // the plan's model.
 void limit_weight_scales(Plan& plan, const Network& network);
 
-// Whether the model has Q or DQ nodes.
+// Whether the model has Q or DQ nodes, or operators that take or make codes by themselves (QLinearConv).
 bool is_quantized(const graph::Model& model);
 
 }  // namespace quasar::quant

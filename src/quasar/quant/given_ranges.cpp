@@ -15,14 +15,38 @@ const std::vector<std::string> known_keys{"min", "max", "scale", "zero_point", "
 
 double number(const std::string& where, const Json& entry, const char* key) {
   const Json& value = entry.at(key);
-  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
-  throw Error(where + ": " + key + " is " + value.dump() + ", but must be a number");
+  if (value.is_number() && std::isfinite(static_cast<float>(value.get<double>()))) return value.get<double>();
+  throw Error(where + ": " + key + " is " + value.dump() + ", but must be a number that float32 holds");
 }
 
 Json scheme_of(const Scheme& scheme) {
   return {{"type", name_of(scheme.type)},
           {"symmetric", scheme.symmetric},
           {"scale_type", scale_types.at(static_cast<size_t>(scheme.scale_type))}};
+}
+
+// The scheme that the entry says it was made for must be one.
+void check_scheme(const std::string& where, const Json& entry) {
+  const auto named = [&](const char* key, const std::vector<std::string>& known) {
+    if (!entry.contains(key)) return;
+    const std::string given = entry.at(key).is_string() ? entry.at(key).get<std::string>() : "";
+    if (std::ranges::find(known, given) == known.end())
+      throw Error(where + ": " + key + " is " + entry.at(key).dump() + ", but must be one of " + joined(known) +
+                  did_you_mean(given, known));
+  };
+  named("type", {"int8", "uint8", "int16", "uint16"});
+  named("scale_type", {scale_types.begin(), scale_types.end()});
+  if (entry.contains("symmetric") && !entry.at("symmetric").is_boolean())
+    throw Error(where + ": symmetric is " + entry.at("symmetric").dump() + ", but must be true or false");
+}
+
+// A key of the scheme that the entry says it was made for, where this is another one; "": the same, as far as it says.
+std::string differing_key(const Json& entry, const Scheme& scheme) {
+  const Json wanted = scheme_of(scheme);
+  for (const auto& [key, value] : wanted.items()) {
+    if (entry.contains(key) && entry.at(key) != value) return key;
+  }
+  return "";
 }
 
 // Whether the entry was made for this scheme.
@@ -50,6 +74,7 @@ stats::Given parse_entry(const std::string& where, const Json& entry, const Sche
     if (std::ranges::find(known_keys, key) == known_keys.end())
       throw Error(where + ": unknown key '" + key + "'; known: " + joined(known_keys) + did_you_mean(key, known_keys));
   }
+  check_scheme(where, entry);
   stats::Given given;
   if (entry.contains("min") || entry.contains("max")) {
     if (!entry.contains("min") || !entry.contains("max")) throw Error(where + ": min and max are given together or not at all");
@@ -59,6 +84,9 @@ stats::Given parse_entry(const std::string& where, const Json& entry, const Sche
     return given;
   }
   if (!entry.contains("scale")) throw Error(where + " has neither min and max nor a scale");
+  if (const std::string key = differing_key(entry, scheme); !key.empty())
+    throw Error(where + ": " + key + " is " + entry.at(key).dump() + ", but activations have " +
+                scheme_of(scheme).at(key).dump() + ": a scale means something else there; give min and max");
   given.scale = number(where, entry, "scale");
   if (!std::isnormal(static_cast<float>(given.scale)) || given.scale < 0)
     throw Error(where + ": scale is " + entry.at("scale").dump() + ", but must be a positive number");
@@ -97,6 +125,31 @@ std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::
     out[name] = parse_entry("ranges: tensor '" + name + "'", entry, activation);
   }
   return out;
+}
+
+std::vector<std::string> notes_on_ranges(const Json& file, const std::map<std::string, stats::Given>& given, const Plan& plan,
+                                         const Scheme& activation) {
+  std::vector<std::string> notes;
+  size_t others = 0;
+  std::string example;
+  for (const auto& [value, range] : given) {
+    const std::string owner = "ranges: '" + value + "'";
+    const auto params = plan.values.find(value);
+    if (range.range ? !plan.ranges.contains(value) : params == plan.values.end())
+      notes.push_back(owner + " is not used: it follows another tensor, or stays in float here");
+    else if (!range.range && params->second.scales.front() != static_cast<float>(range.scale))
+      notes.push_back(owner + ": scale " + Json(range.scale).dump() + " became " + Json(params->second.scales.front()).dump() +
+                      ": it follows other tensors, or the limits of the target");
+    const Json& entry = file.at("tensors").at(value);
+    const std::string key = differing_key(entry, activation);
+    if (!range.range || key.empty()) continue;
+    if (others++ == 0)
+      example = " ('" + value + "': " + key + " " + entry.at(key).dump() + ", here " + scheme_of(activation).at(key).dump() + ")";
+  }
+  if (others > 0)
+    notes.push_back("ranges: " + std::to_string(others) + " entries were made for another scheme" + example +
+                    "; their min and max are used, and make other scales here");
+  return notes;
 }
 
 }  // namespace quasar::quant

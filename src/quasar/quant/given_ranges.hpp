@@ -19,4 +19,9 @@ Json ranges_json(const Plan& plan, const Config& config);
 // in the scheme that the entry names.
 std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::Model& model, const Scheme& activation);
 
+// What is worth a note: entries without effect, scales that the plan had to change, entries that say that they were made for
+// another scheme.
+std::vector<std::string> notes_on_ranges(const Json& file, const std::map<std::string, stats::Given>& given, const Plan& plan,
+                                         const Scheme& activation);
+
 }  // namespace quasar::quant

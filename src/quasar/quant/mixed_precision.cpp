@@ -80,6 +80,9 @@ std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Con
   }
   mixed.noise_share = options.real("noise_share");
   if (on != true) return std::nullopt;
+  if (config.activation.dynamic || !is_integer(config.activation.type))
+    throw Error(switch_key + ": activation is " + spec_name(config.activation) +
+                ", but only layers between Q/DQ pairs of integer codes can be promoted: those of static integer types");
   const auto bits = [](const Scheme& scheme) { return bits_of(scheme.type); };
   if (mixed.activation.dynamic)
     throw Error(options_key + ".ActTargetQuantType is DynamicSpec, but promoted layers need a wider type");

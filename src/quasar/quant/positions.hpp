@@ -35,6 +35,7 @@ struct Layer {
   bool swish = false;                   // a Mul of x and HardSigmoid(x)
   bool pair_before_activation = false;  // an activation that could be fused is kept apart by a pair
   bool float_bias = false;              // it has a constant bias that is not quantized
+  bool own_codes = false;               // an operator that takes or makes codes by itself, without pairs (QLinearConv)
 };
 
 struct Network {

@@ -7,8 +7,8 @@
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
-#include "quasar/quant/positions.hpp"
 #include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/shift_demands.hpp"
 #include "quasar/quant/shift_rules.hpp"
 
 namespace quasar::quant {
@@ -50,6 +50,7 @@ class Resolver {
         nodes_(ground_, values_) {}
 
   Plan run() {
+    check_given();
     Plan plan;
     plan.rounding = config_.rounding;
     plan.format = config_.format;
@@ -76,7 +77,7 @@ class Resolver {
     plan.ranges = values_.ranges();
     plan.skipped = std::move(placement_.skipped);
     check_overrides(plan);
-    if (auto remark = target_.remark(config_); !remark.empty()) plan.notes.push_back(std::move(remark));
+    add_remarks(plan);
     return plan;
   }
 
@@ -87,23 +88,37 @@ class Resolver {
     return target_.activation_type(wanted, inputs, index_.model().opset());
   }
 
-  // Processors that shift take 8 bits on a symmetric grid with power-of-two scales.
-  static void check_shifted(const std::string& name, const TensorOverride& own) {
-    const auto refuse = [&](const std::string& key, const std::string& what) {
-      throw Error("TensorQuantOverrides." + name + "." + key + " is " + own.words.at(key).dump() +
-                  ", but the target shifts: " + what);
+  void check_given() const {
+    if (!npu_) return;
+    check_forms_for_shifts(config_);
+    for (const auto& [name, stats] : ground_.seen) {
+      if (stats.given) check_for_shifts(name, *stats.given, config_.activation);
+    }
+  }
+
+  // What the target says of the configuration's types, and of those that rules give to layers.
+  void add_remarks(Plan& plan) const {
+    std::set<std::string> said;
+    const auto add = [&](const Config& config, const std::string& whose) {
+      const std::string remark = target_.remark(config);
+      if (!remark.empty() && said.insert(remark).second) plan.notes.push_back(whose + remark);
     };
-    if (own.type && bits_of(*own.type) != 8) refuse("quant_type", "it must be QInt8 or QUInt8");
-    if (own.symmetric == false) refuse("symmetric", "it must be true");
-    if (!own.scale) return;
-    if (!position_of(*own.scale)) refuse("scale", "it must be a power of two");
-    if (*own.zero_point != 0 && *own.zero_point != 128) refuse("zero_point", "it must be 0 (QUInt8: 128)");
+    add(config_, "");
+    for (const auto& rule : config_.layers) {
+      if (rule.in_float) continue;
+      Config own;
+      own.activation = rule.activation, own.weight = rule.weight;
+      const std::string key = rule.words.is_null() ? "include_auto_mp"
+                              : rule.nodes.empty() ? "layer_type_config"
+                                                   : "specific_layer_config";
+      add(own, key + " (" + spec_name(rule.activation) + " values, " + spec_name(rule.weight) + " weights): ");
+    }
   }
 
   // Overrides of tensors that are not there are mistakes; of tensors that get no parameters of their own, worth a note.
   void check_overrides(Plan& plan) const {
     for (const auto& [name, own] : config_.tensors) {
-      if (npu_) check_shifted(name, own);
+      if (npu_) check_for_shifts(name, own);
       if (values_.overrides_used().contains(name)) continue;
       const bool input = std::ranges::find(index_.model().inputs, name, &graph::Value::name) != index_.model().inputs.end();
       if (!input && index_.producer(name) == nullptr && index_.model().initializer(name) == nullptr) {

@@ -13,8 +13,10 @@ namespace {
 const std::string owner = "TensorQuantOverrides";
 
 double number_of(const std::string& name, const Json& words, const char* key) {
-  if (!words.at(key).is_number() || !std::isfinite(words.at(key).get<double>()))
-    throw Error(owner + "." + name + "." + key + " is " + words.at(key).dump() + ", but must be a number");
+  const bool number = words.at(key).is_number() && std::isfinite(words.at(key).get<double>());
+  if (!number || !std::isfinite(static_cast<float>(words.at(key).get<double>())))
+    throw Error(owner + "." + name + "." + key + " is " + words.at(key).dump() + ", but must be a number" +
+                (number ? " that float32 holds" : ""));
   return words.at(key).get<double>();
 }
 

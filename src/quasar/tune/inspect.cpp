@@ -9,6 +9,7 @@
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/shift_demands.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
@@ -56,7 +57,9 @@ class Fate {
         scheme_(words.is_null() ? usual_scheme(target) : "configuration"),
         config_(names.resolved(quant::parse_config(words.is_null() ? quant::schemes::table().make(scheme_)->words() : words))),
         placement_(quant::place(index, config_, *target_, ranks)),
-        index_(index) {}
+        index_(index) {
+    if (target_->shifts()) quant::check_forms_for_shifts(config_);
+  }
 
   const std::string& scheme() const { return scheme_; }
 

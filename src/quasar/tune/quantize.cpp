@@ -40,14 +40,14 @@ Quantized without_samples(const graph::Model& model, const Means& means) {
   return {.model = quant::written(model, plan), .plan = plan, .config = means.config};
 }
 
-void add_notes(Quantized& done, const Json& words, const std::map<std::string, stats::Given>& ranges) {
+void add_notes(Quantized& done, const QuantizeOptions& options, const std::map<std::string, stats::Given>& ranges) {
+  const Json& words = options.words;
   std::vector<std::string>& notes = done.plan.notes;
   for (auto& note : quant::notes_on_inert_options(words)) notes.push_back(std::move(note));
   for (auto& note : quant::notes_on_idle_keys(words, done.config)) notes.push_back(std::move(note));
-  for (const auto& [value, given] : ranges) {
-    if (given.range && !done.plan.ranges.contains(value))
-      notes.push_back("ranges: '" + value + "' is not used: it follows another tensor, or stays in float here");
-  }
+  if (options.ranges.is_null()) return;
+  for (auto& note : quant::notes_on_ranges(options.ranges, ranges, done.plan, done.config.activation))
+    notes.push_back(std::move(note));
 }
 
 Quantized quantize_as_said(const QuantizeOptions& options) {
@@ -61,7 +61,7 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   if (options.calibration.is_null()) {
     Quantized done =
         without_samples(config.optimize_model ? model : runtime::unoptimized(original), {config, *target, needs.given});
-    add_notes(done, options.words, needs.given);
+    add_notes(done, options, needs.given);
     return done;
   }
   const data::DatasetPtr samples = data::open(options.calibration, model.inputs);
@@ -70,7 +70,7 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   require_quantized(plan);
   Built built = variants.build(config, plan);
   Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding)};
-  add_notes(done, options.words, needs.given);
+  add_notes(done, options, needs.given);
   return done;
 }
 

@@ -247,6 +247,28 @@ TEST(GivenRanges, MistakesAreNamed) {
                 .find("say otherwise"),
             std::string::npos);
   EXPECT_NE(message(R"({"x": {"minimum": 0}})").find("unknown key"), std::string::npos);
+  EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "scale_type": "Foo"}})").find("scale_type is \"Foo\""), std::string::npos);
+  EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "symmetric": "yes"}})").find("true or false"), std::string::npos);
+  EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "type": "int9"}})").find("did you mean 'int8'?"), std::string::npos);
+  EXPECT_NE(message(R"({"x": {"min": 0, "max": 1e300}})").find("float32"), std::string::npos);
+  EXPECT_NE(message(R"({"x": {"scale": 1, "type": "int8"}})").find("type is \"int8\", but activations have"), std::string::npos);
+  EXPECT_EQ(message(R"({"x": {"min": 0, "max": 1, "type": "int8"}})"), "");
+}
+
+TEST(GivenRanges, WhatBecomesOfThemIsSaid) {
+  const graph::Model model = residual();
+  const Config config = parse_config({{"activation", "UInt8Spec"}, {"weight", "Int8Spec"}});
+  const auto notes = [&](const Json& entry) {
+    const Json file{{"tensors", {{"x", entry}}}};
+    const auto given = parse_ranges(file, model, config.activation);
+    const Plan plan = resolve(model, with(made_up_statistics(model), given), config, *targets::table().make("ort_cpu"));
+    return notes_on_ranges(file, given, plan, config.activation);
+  };
+  EXPECT_TRUE(notes({{"min", -1}, {"max", 1}}).empty());
+  EXPECT_TRUE(notes({{"scale", 0.5}, {"zero_point", 7}}).empty());
+  const auto others = notes({{"min", -1}, {"max", 1}, {"scale", 7}, {"type", "int8"}});
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_NE(others.front().find("another scheme ('x': type \"int8\", here \"uint8\")"), std::string::npos) << others.front();
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ class Inspect final : public Command {
   }
 
   int run() override {
+    check_writable("--html", page_);
     const Json words = configuration();
     Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called()});
     if (!calibration_.empty() && facts.contains("rules"))

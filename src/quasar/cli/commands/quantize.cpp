@@ -44,6 +44,9 @@ class Quantize final : public Command {
     std::error_code code;
     if (std::filesystem::equivalent(model_, output_, code))
       throw Error("-o " + output_ + " is the float model itself; choose another file");
+    check_writable("-o", output_);
+    check_writable("--export-ranges", exported_);
+    check_writable("--export-errors", errors_);
     Json words = configuration();
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;

@@ -53,7 +53,7 @@ class OrtCpu final : public Target {
       return "ONNX Runtime's CPU computes in float32: values are rounded to 16 bits by casts, weights take half the space";
     const bool four = bits_of(config.activation.type) == 4 || bits_of(config.weight.type) == 4;
     return std::string("ONNX Runtime's CPU has no integer kernels for ") + (four ? "4" : "16") +
-           " bits with quantized activations: the model runs there in float between Q and DQ, as a simulation";
+           " bits with quantized activations: what has them runs there in float between Q and DQ, as a simulation";
   }
 
   // Its fusion compares the ends of the grid with the bounds.
