@@ -133,6 +133,23 @@ TEST(Commands, InspectRefusesWhatTheTargetCannotDo) {
   EXPECT_NE(ran.err.find("found at run time"), std::string::npos) << ran.err;
 }
 
+// The demo has nothing that these options change; a default in words is no news.
+TEST(Commands, OptionsWithoutEffectOnTheModelAreNoted) {
+  const TemporaryFolder folder;
+  const auto quantized = [&](const std::string& more) {
+    return run("quantize " + digits("digits.onnx") + " -o " + (folder.path() / "q.onnx").string() + " --calib " +
+               digits("calibration.npz") + " --scheme A8W8 " + more);
+  };
+  for (const char* key : {"FoldRelu=true", "MatMulConstBOnly=true", "ConvertSigmoidToHardSigmoid=true"}) {
+    const Ran ran = quantized(std::string("--set ") + key);
+    const std::string name(key, std::string(key).find('='));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("note: " + name + " has no effect: this model"), std::string::npos) << key << ran.out;
+  }
+  const Ran acting = quantized("--set QuantizeBias=false --set AlignConcat=false");
+  EXPECT_EQ(acting.out.find("has no effect"), std::string::npos) << acting.out;
+}
+
 TEST(Commands, PathsOfOtherOutputsAreCheckedBeforeTheModelIsMade) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "q.onnx").string();

@@ -43,7 +43,10 @@ void parse_exclude(Config& config, const Json& value) {
   for (const auto& item : list) {
     if (item.is_null()) continue;
     if (!item.is_string() && !item.is_object()) {
-      throw Error("exclude: " + item.dump() + " is neither a node name nor {regex: …} or {op_type: …}");
+      const bool ends = item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string();
+      throw Error(
+          "exclude: " + item.dump() + " is not a name, {regex: …}, {op_type: …} or {from: …, to: …}" +
+          (ends ? "; did you mean {from: " + item[0].get<std::string>() + ", to: " + item[1].get<std::string>() + "}?" : ""));
     }
     config.exclude.push_back(item);
   }

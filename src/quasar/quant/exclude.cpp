@@ -18,7 +18,9 @@ const graph::Node& node_named(const std::string& name, const graph::Index& index
   if (const auto* node = index.node(name)) return *node;
   std::vector<std::string> known;
   for (const auto& node : index.model().nodes) known.push_back(node.name);
-  throw Error("exclude: the model has no node '" + name + "'" + did_you_mean(name, known));
+  const bool pattern = name.find_first_of("^$*+?[]|()\\") != std::string::npos;
+  throw Error("exclude: the model has no node '" + name + "'" + did_you_mean(name, known) +
+              (pattern ? "; a regular expression is written {regex: '" + name + "'}" : ""));
 }
 
 NodeNames nodes_where(const graph::Model& model, const std::function<bool(const graph::Node&)>& holds, const std::string& what) {

@@ -1,7 +1,11 @@
 #include "quasar/quant/idle_keys.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/names.hpp"
+#include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/rounding.hpp"
+#include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -22,11 +26,24 @@ std::vector<Idle> idle_keys() {
                         {"CLEScaleAppendBias", equalization, "cle_algo"},
                         {"Percentile", method("Percentile")},
                         {"PercentileCandidates", method("LayerwisePercentile")},
-                        {"CalibMovingAverage", method("MinMax")},
-                        {"CalibMovingAverageConstant", method("MinMax")},
                         {"AutoMixprecision", "include_auto_mp is not true"}};
   for (const auto& [name, entry] : rounding::table().items()) all.push_back({name + "_params", "algorithms is not " + name});
   return all;
+}
+
+// Moving averages are taken over samples: of activations, and weights have none.
+std::string why_no_average(const std::string& key, const Config& config) {
+  const bool constant = normalized(key) == normalized("CalibMovingAverageConstant");
+  if (!constant && normalized(key) != normalized("CalibMovingAverage")) return "";
+  std::vector<const Scheme*> activations{&config.activation};
+  for (const auto& rule : config.layers) activations.push_back(&rule.activation);
+  if (config.mixed) activations.push_back(&config.mixed->activation);
+  const auto observed = [](const Scheme* scheme) {
+    return scheme->range_method == "min_max" && is_integer(scheme->type) && !scheme->dynamic;
+  };
+  if (std::ranges::none_of(activations, observed)) return "calibration_method of activations is not MinMax";
+  const auto averages = [](const Scheme* scheme) { return scheme->range_options.value("moving_average", Json()) == true; };
+  return constant && std::ranges::none_of(activations, averages) ? "CalibMovingAverage is not true" : "";
 }
 
 }  // namespace
@@ -35,10 +52,14 @@ std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& con
   const Json acting = to_json(config);
   std::vector<std::string> notes;
   for (const auto& [key, value] : words.items()) {
+    if (value.is_null()) continue;
     for (const auto& idle : idle_keys()) {
-      if (normalized(key) == normalized(idle.key) && !value.is_null() &&
-          !acting.contains(idle.sign.empty() ? idle.key : idle.sign))
+      if (normalized(key) == normalized(idle.key) && !acting.contains(idle.sign.empty() ? idle.key : idle.sign))
         notes.push_back(key + " has no effect: " + idle.why);
+    }
+    if (const std::string why = why_no_average(key, config); !why.empty()) notes.push_back(key + " has no effect: " + why);
+    for (const auto& option : fixed_options()) {
+      if (option.inert && normalized(key) == normalized(option.key)) notes.push_back(key + " makes no difference: " + option.why);
     }
   }
   return notes;

@@ -71,7 +71,7 @@ std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Con
   mixed.weight = side_of("weight", options.text("WeightTargetQuantType"), config.weight);
   for (const auto& type : options.json("TargetOpType")) {
     if (!type.is_string()) throw Error(options_key + ".TargetOpType: " + type.dump() + " is not the name of an operator type");
-    mixed.op_types.push_back(type.get<std::string>());
+    mixed.op_types.push_back(quantizable_type(options_key + ".TargetOpType", type.get<std::string>()));
   }
   if (const Json& most = options.json("NumTarget"); !most.is_null()) {
     if (!most.is_number_integer() || most.get<int64_t>() < 0)

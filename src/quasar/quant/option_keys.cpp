@@ -18,7 +18,14 @@ void parse_loops(Config& config, const Json& value) {
 }
 
 void check_fixed(const FixedOption& option, const Json& value) {
-  if (value.is_null() || option.inert || std::ranges::find(option.accepted, value) != option.accepted.end()) return;
+  if (value.is_null()) return;
+  if (option.inert) {
+    const bool flag = option.accepted.front().is_boolean();
+    if (flag ? value.is_boolean() : value.is_number_integer()) return;
+    throw Error(option.key + " is " + value.dump() + ", but must be " + (flag ? "true or false" : "a whole number") +
+                " (it makes no difference: " + option.why + ")");
+  }
+  if (std::ranges::find(option.accepted, value) != option.accepted.end()) return;
   std::string accepted;
   for (const auto& item : option.accepted) accepted += (accepted.empty() ? "" : ", ") + item.dump();
   throw Error(option.key + " is " + value.dump() + ", but " +

@@ -14,7 +14,7 @@ struct FixedOption {
   std::string key;
   std::vector<Json> accepted;  // null is always accepted
   std::string why;
-  bool inert = false;  // any value is accepted, because it cannot make a difference
+  bool inert = false;  // any value of the type of those accepted is, because it cannot make a difference
 };
 const std::vector<FixedOption>& fixed_options();
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
@@ -63,20 +64,24 @@ class Resolver {
       plan.nodes[name] = nodes_.of(*index_.node(name), roles);
       for (const size_t input : roles.activations) {
         const std::string& value = index_.node(name)->inputs[input];
-        if (!placement_.values.contains(value) || !schemes_.converts(value, name)) continue;
-        const QuantParams& params = values_.read_by(value, name);
+        if (!placement_.values.contains(value)) continue;
+        const bool apart = ties_.apart(value, name);
+        if (!apart && !schemes_.converts(value, name)) continue;
+        const QuantParams& params = apart ? values_.of(index_.node(name)->outputs.front()) : values_.read_by(value, name);
         plan.conversions[value][name] = stored_as(stored_type(params.type, 1), params);
       }
     }
     plan.shifts = npu_;
     plan.notes = nodes_.notes();
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
+    drop_needless_conversions(plan);
     simplify_activations(plan);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     plan.ranges = values_.ranges();
     plan.skipped = std::move(placement_.skipped);
     check_overrides(plan);
+    note_constant_inputs(plan);
     add_remarks(plan);
     return plan;
   }
@@ -88,11 +93,38 @@ class Resolver {
     return target_.activation_type(wanted, inputs, index_.model().opset());
   }
 
+  // A HardSigmoid that has come to the same scale as what it is joined with.
+  void drop_needless_conversions(Plan& plan) const {
+    std::set<std::string> rescaled;
+    for (auto& [value, readers] : plan.conversions) {
+      const std::string& name = value;
+      const auto apart = [&](const auto& reader) { return ties_.apart(name, reader.first); };
+      std::erase_if(readers, [&](const auto& reader) { return apart(reader) && plan.values.at(name) == reader.second; });
+      if (std::ranges::any_of(readers, apart)) rescaled.insert(name);
+    }
+    std::erase_if(plan.conversions, [](const auto& conversion) { return conversion.second.empty(); });
+    if (rescaled.empty()) return;
+    plan.notes.push_back(
+        "outputs of HardSigmoid are rescaled by a second pair before a Concat whose scale is too coarse for them: " +
+        joined({rescaled.begin(), rescaled.end()}));
+  }
+
   void check_given() const {
     if (!npu_) return;
     check_forms_for_shifts(config_);
     for (const auto& [name, stats] : ground_.seen) {
       if (stats.given) check_for_shifts(name, *stats.given, config_.activation);
+    }
+  }
+
+  // Samples that say nothing of an input make scales that fit nothing.
+  void note_constant_inputs(Plan& plan) const {
+    for (const auto& input : index_.model().inputs) {
+      const auto found = ground_.seen.find(input.name);
+      if (found == ground_.seen.end() || found->second.given || !plan.values.contains(input.name)) continue;
+      if (const stats::Range range = found->second.range; range.low == range.high && !is_half(plan.values.at(input.name).type))
+        plan.notes.push_back("input '" + input.name + "' is " + Json(range.low).dump() +
+                             " everywhere in all calibration samples: scales fit nothing else");
     }
   }
 

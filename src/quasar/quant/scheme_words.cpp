@@ -158,7 +158,9 @@ void check_without_parameters(const Spec& spec, const Json& given, const std::st
                           : spec.type == DataType::float32 ? "values are left as they are"
                                                            : "values are cast, there are no scales and no ranges";
   for (const auto& [name, value] : given.items()) {
-    if (normalized(name) != "datatype") throw Error(group + "." + name + ": " + spec.name + " has no parameters: " + why);
+    if (normalized(name) != "datatype")
+      throw Error(group + "." + name + ": " + spec.name + " has no parameters: " + why + "; in a search space, only_if: {" +
+                  group.substr(0, group.find('_')) + ": <another type>} keeps them from it");
   }
 }
 
@@ -203,7 +205,9 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
   if (spec.xint8) check_xint8(scheme, group);
   if (scheme.granularity == Granularity::group && scheme.group_size == 0) scheme.group_size = default_group_size;
   if (scheme.granularity != Granularity::group && scheme.group_size != 0)
-    throw Error(group + ".group_size is given, but quant_granularity is not Group: weights have no groups then");
+    throw Error(group +
+                ".group_size is given, but quant_granularity is not Group: weights have no groups then; "
+                "in a search, search_spaces takes a space for each granularity");
   scheme.dynamic = spec.dynamic;
   if (!is_integer(spec.type) || spec.dynamic) {
     check_without_parameters(spec, given, group);
@@ -219,9 +223,11 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
 
 void check_value_type(DataType type, const std::string& key) {
   if (bits_of(type) == 4)
-    throw Error(key + " is " + std::string(name_of(type)) +
-                ", but ONNX Runtime (1.30) cannot open models in which Relu or Clip stands before a 4-bit QuantizeLinear; "
-                "weights may have 4 bits");
+    throw Error(
+        key + " is " + std::string(name_of(type)) +
+        ", but values of 4 bits are refused in every model: where Relu or Clip stands before a 4-bit QuantizeLinear, ONNX "
+        "Runtime cannot open it (1.30) or computes wrongly (1.31), and elsewhere it runs them in float between Q and DQ, where "
+        "8 bits are as fast and more exact; weights may have 4 bits");
 }
 
 void check_sides(const Scheme& values, const Scheme& weights) {

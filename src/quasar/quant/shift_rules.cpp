@@ -55,6 +55,13 @@ class Picture {
       if (const auto found = values_.find(ties_.root(value)); found != values_.end()) write(params, found->second);
     }
     for (auto& [params, tensor] : constants_) write(*params, tensor);
+    for (auto& [value, params] : plan_.conversions) {
+      for (auto& [node, own] : params) {
+        if (!context_.ties.apart(value, node)) continue;
+        const std::string& output = context_.index.node(node)->outputs.front();
+        if (const auto found = values_.find(ties_.root(output)); found != values_.end()) write(own, found->second);
+      }
+    }
     limit_weight_scales(plan_, network);
     return moved;
   }
@@ -87,7 +94,8 @@ class Picture {
     Layer layer{.node = node.name, .type = node.op_type, .inputs = {}, .weight = {}, .bias = {}, .output = {}};
     for (const size_t input : roles.activations) {
       const auto fixed = std::ranges::find(plan.constants, input, &ConstantPlan::input);
-      layer.inputs.push_back(fixed == plan.constants.end() ? value(node.inputs[input]) : constant(node, *fixed));
+      const std::string& read = context_.ties.apart(node.inputs[input], node.name) ? node.outputs.front() : node.inputs[input];
+      layer.inputs.push_back(fixed == plan.constants.end() ? value(read) : constant(node, *fixed));
     }
     if (plan.weight) layer.weight = constant(node, *plan.weight);
     if (plan.bias) layer.bias = constant(node, *plan.bias);
@@ -113,12 +121,7 @@ class Picture {
   void mark_shared() {
     for (const auto& layer : network.layers) {
       if (layer.type != "Concat" || !layer.output) continue;
-      const auto& inputs = context_.index.node(layer.node)->inputs;
-      const bool bounded = std::ranges::all_of(inputs, [&](const std::string& input) {
-        const graph::Node* writer = context_.index.producer(input);
-        return writer != nullptr && (writer->is("Sigmoid") || writer->is("HardSigmoid"));
-      });
-      if (!bounded) network.tensors[*layer.output].shared = true;
+      if (!context_.ties.bounded(context_.index.node(layer.node)->outputs.front())) network.tensors[*layer.output].shared = true;
     }
   }
 

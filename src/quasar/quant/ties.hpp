@@ -19,8 +19,18 @@ class Ties {
   // Any two values with the same root share their parameters.
   std::string root(const std::string& value) const;
   void bind(const std::string& a, const std::string& b);
+  // Whether this Concat reads the value in the parameters of its output while the value keeps its own: a HardSigmoid's, which
+  // must be finer than what it is joined with.
+  bool apart(const std::string& value, const std::string& concat) const { return apart_.contains({value, concat}); }
+  // Whether the value holds outputs of HardSigmoids and nothing else.
+  bool bounded(const std::string& value) const;
 
  private:
+  void bind_all(const graph::Node& node, const Placement& placement, const std::vector<size_t>& inputs);
+  void bind_concats(std::vector<const graph::Node*> concats, const Placement& placement, std::set<std::string>& aligned);
+
+  std::set<std::string> bounded_;                        // where HardSigmoid's limits hold
+  std::set<std::pair<std::string, std::string>> apart_;  // value, Concat
   std::map<std::string, std::string> parent_;
   std::map<std::string, std::vector<std::string>> groups_;  // by root, where an alignment bound them
 };

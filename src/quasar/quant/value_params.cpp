@@ -32,6 +32,13 @@ void keep_within(const ops::Bounds& bounds, QuantParams& params) {
   }
 }
 
+// An override that gives scales needs a type that has them.
+void check_has_scales(const std::string& name, const TensorOverride& own, const Scheme& scheme) {
+  if (is_complete(own) && !is_integer(scheme.type))
+    throw Error("TensorQuantOverrides." + name + " is " + own.words.dump() + ", but " + spec_name(scheme) +
+                " has no ranges and no scales: values are cast");
+}
+
 }  // namespace
 
 // Memoized; std::unordered_map keeps references valid.
@@ -111,6 +118,7 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   const auto own = at_.config.tensors.find(value);
   const Scheme scheme = own == at_.config.tensors.end() ? usual : overridden(usual, own->second);
   if (own != at_.config.tensors.end()) check_value_type(scheme.type, "TensorQuantOverrides." + value + ".quant_type");
+  if (own != at_.config.tensors.end()) check_has_scales(value, own->second, scheme);
   if (own != at_.config.tensors.end()) used_.insert(value);
   if (own != at_.config.tensors.end() && is_complete(own->second)) return params_of(own->second, scheme);
   if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
@@ -141,6 +149,7 @@ QuantParams ValueParams::of_weights(const std::string& name, std::optional<int> 
   if (own == at_.config.tensors.end()) return weight_params(weights, axis, usual);
   used_.insert(name);
   const Scheme scheme = overridden(usual, own->second);
+  check_has_scales(name, own->second, scheme);
   return is_complete(own->second) ? params_of(own->second, scheme) : weight_params(weights, axis, scheme);
 }
 

@@ -1,8 +1,11 @@
 #include "quasar/tune/quantize.hpp"
 
+#include <functional>
+
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/idle_keys.hpp"
+#include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
@@ -19,6 +22,28 @@ struct Means {
   std::map<std::string, stats::Given> given = {};
 };
 
+using Planning = std::function<quant::Plan(const quant::Config&)>;
+
+// Options that are given, are not what would hold anyway, and change nothing in the plan of this model.
+std::vector<std::string> notes_without_effect(const Means& means, const quant::Plan& plan, const Planning& plan_of) {
+  std::vector<std::string> notes;
+  const std::string hash = quant::hash_of(plan);
+  const Json given = quant::option_words(means.config);
+  for (const auto& [key, value] : given.items()) {
+    Json words = to_json(means.config);
+    words.erase(key);
+    try {
+      const quant::Config without = quant::parse_config(words);
+      const bool npu = means.target.shifts() || quant::is_on(means.config.switches, "EnableNPUCnn", false);
+      if (quant::find_switch(key) != nullptr && quant::is_on(without.switches, key, npu) == value) continue;
+      if (quant::hash_of(plan_of(without)) == hash)
+        notes.push_back(key + " has no effect: this model has nothing that it changes, with the other options as they are");
+    } catch (const Error&) {  // it is what makes the rest possible
+    }
+  }
+  return notes;
+}
+
 Quantized without_samples(const graph::Model& model, const Means& means) {
   const bool chosen = !means.given.empty() && means.config.transforms.empty() && means.config.rounding.method == "nearest";
   if (!chosen && !quant::needs_no_samples(means.config))
@@ -33,6 +58,9 @@ Quantized without_samples(const graph::Model& model, const Means& means) {
   }
   quant::Plan plan = quant::resolve(model, seen, means.config, means.target);
   require_quantized(plan);
+  for (auto& note : notes_without_effect(
+           means, plan, [&](const quant::Config& config) { return quant::resolve(model, seen, config, means.target); }))
+    plan.notes.push_back(std::move(note));
   for (const auto& [value, range] : plan.ranges) {
     if (!means.given.contains(value))
       throw Error("ranges leave out '" + value + "': give its range, or calibration samples for it");
@@ -68,6 +96,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   Variants variants(original, model, samples, needs);
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan);
+  const auto plan_of = [&](const quant::Config& other) { return variants.plan(other, *target); };
+  for (auto& note : notes_without_effect({config, *target}, plan, plan_of)) plan.notes.push_back(std::move(note));
   Built built = variants.build(config, plan);
   Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding)};
   add_notes(done, options, needs.given);

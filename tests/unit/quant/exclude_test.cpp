@@ -36,6 +36,7 @@ TEST(Exclude, SaysWhatIsWrong) {
   const graph::Index index(model);
   const std::vector<std::tuple<Json, std::string>> cases = {
       {"conv-1x", "did you mean 'Conv_1'?"},
+      {"^Conv.*", "a regular expression is written {regex: '^Conv.*'}"},
       {Json{{"regex", "Dense.*"}}, "no node of the model matches regex 'Dense.*'"},
       {Json{{"regex", "("}}, "not a regular expression"},
       {Json{{"op_type", "Gem"}}, "did you mean 'Gemm'?"},

@@ -1,6 +1,8 @@
 // What cannot be had is refused and what does nothing is said, by whichever door it comes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "executed.hpp"
 #include "npu_models.hpp"
 #include "quasar/quant/idle_keys.hpp"
@@ -31,6 +33,12 @@ TEST(Refusals, WordsThatMakeNoSense) {
        "activation is Float32Spec, but only layers"},
       {{{"TensorQuantOverrides", {{"x", {{"rmin", -3}, {"rmax", 1e300}}}}}}, "rmax is 1e+300, but must be a number that float32"},
       {{{"weight_params", {{"group_size", 64}}}}, "quant_granularity is not Group"},
+      {{{"activation", "BFloat16Spec"}, {"weight", "BFloat16Spec"}, {"activation_params", {{"symmetric", true}}}},
+       "only_if: {activation: <another type>}"},
+      {{{"include_auto_mp", true}, {"AutoMixprecision", {{"TargetOpType", {"Konv"}}}}}, "AutoMixprecision.TargetOpType"},
+      {{{"exclude", Json::array({Json::array({"a", "b"})})}}, "did you mean {from: a, to: b}?"},
+      {{{"NumBins", "many"}}, "NumBins is \"many\", but must be a whole number"},
+      {{{"DebugMode", 7}}, "DebugMode is 7, but must be true or false"},
       {{{"activation", "Float8E4M3FN"}}, "8-bit floating point"},
       {{{"TensorQuantOverrides", {{"x", {{"quant_type", "DynamicSpec"}}}}}}, "integer type"},
       {{{"TensorQuantOverrides", {{"x", {{"quant_type", "Float32Spec"}}}}}}, "integer type"}};
@@ -88,6 +96,53 @@ TEST(Refusals, KeysThatWaitForOthersAreNamed) {
   EXPECT_TRUE(notes({{"SmoothAlpha", 0.5}, {"include_sq", true}}).empty());
   EXPECT_TRUE(notes({{"cle_steps", 2}, {"CLEScaleAppendBias", true}, {"include_cle", true}}).empty());
   EXPECT_TRUE(notes({{"adaround_params", {{"num_iterations", 4}}}, {"algorithms", "adaround"}}).empty());
+}
+
+// Weights have no samples to average over.
+TEST(Refusals, MovingAveragesNeedActivationsByMinMax) {
+  const auto notes = [](const char* method, const Json& more) {
+    Json words = with(more);
+    words["activation_params"] = {{"calibration_method", method}};
+    return notes_on_idle_keys(words, parse_config(words));
+  };
+  ASSERT_EQ(notes("Entropy", {{"CalibMovingAverage", true}}).size(), 1U);
+  EXPECT_NE(notes("Entropy", {{"CalibMovingAverage", true}}).front().find("activations is not MinMax"), std::string::npos);
+  ASSERT_EQ(notes("MinMax", {{"CalibMovingAverageConstant", 0.5}}).size(), 1U);
+  EXPECT_NE(notes("MinMax", {{"CalibMovingAverageConstant", 0.5}}).front().find("CalibMovingAverage is not true"),
+            std::string::npos);
+  EXPECT_TRUE(notes("MinMax", {{"CalibMovingAverage", true}, {"CalibMovingAverageConstant", 0.5}}).empty());
+}
+
+TEST(Refusals, KeysThatMakeNoDifferenceSaySo) {
+  const Json words = with({{"NumBins", 7}, {"DebugMode", true}});
+  const auto notes = notes_on_idle_keys(words, parse_config(words));
+  ASSERT_EQ(notes.size(), 2U);
+  for (const auto& note : notes) EXPECT_NE(note.find(" makes no difference: "), std::string::npos) << note;
+}
+
+TEST(Refusals, OverridesOfScalesNeedATypeThatHasThem) {
+  const graph::Model model = separable();
+  const Config config = parse_config({{"activation", "BFloat16Spec"},
+                                      {"weight", "BFloat16Spec"},
+                                      {"TensorQuantOverrides", {{"x", {{"rmin", -1}, {"rmax", 1}}}}}});
+  try {
+    resolve(model, made_up_statistics(model), config, *targets::table().make("ort_cpu"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("TensorQuantOverrides.x is "), std::string::npos) << error.what();
+  }
+}
+
+TEST(Refusals, SamplesThatSayNothingAreNoted) {
+  const graph::Model model = separable();
+  stats::Statistics seen = made_up_statistics(model);
+  const auto noted = [&] {
+    const Plan plan = resolve(model, seen, parse_config(usual), *targets::table().make("ort_cpu"));
+    return std::ranges::any_of(plan.notes, [](const auto& note) { return note.starts_with("input 'x' is 0.0 everywhere"); });
+  };
+  EXPECT_FALSE(noted());
+  seen.at("x") = stats::of_values(std::vector<float>{0, 0, 0}, {.histogram = true});
+  EXPECT_TRUE(noted());
 }
 
 TEST(Refusals, NodesThatAFormIsNotForSayWhy) {

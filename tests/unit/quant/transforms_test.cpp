@@ -125,6 +125,20 @@ TEST(Equalization, ABiasThatNoReluCutsMovesOn) {
   EXPECT_NE(bias(absorbed.model, 2)[0], bias(plain.model, 2)[0]);
 }
 
+// A number of steps beyond the fixed point ends there, before rounding adds up.
+TEST(Equalization, ManyStepsEndAtTheFixedPoint) {
+  const Transformed many = run("cle", separable(7), {{"cle_steps", 1000000}});
+  ASSERT_EQ(many.notes.size(), 1U);
+  EXPECT_EQ(many.notes.front().find("1000000 steps"), std::string::npos) << many.notes.front();
+  const Transformed converged = run("cle", separable(7), {{"cle_steps", -1}});
+  for (const auto& [name, tensor] : converged.model.initializers) {
+    if (tensor.type() != DataType::float32) continue;
+    for (size_t i = 0; i < tensor.count(); i++)
+      EXPECT_NEAR(many.model.initializers.at(name).as<float>()[i], tensor.as<float>()[i],
+                  1e-4F * std::abs(tensor.as<float>()[i]) + 1e-6F);
+  }
+}
+
 graph::Model normalized_product() {
   Builder b(5);
   b.model().opsets[""] = 17;
@@ -143,6 +157,19 @@ TEST(SmoothQuant, SharesAnOutlierOut) {
   EXPECT_NEAR(input_ranges(result.model, "MatMul_0")[2], weight * scale, 1e-4);
   const auto gamma = [](const graph::Model& m) { return m.initializer(m.nodes[0].inputs[1])->as<float>()[2]; };
   EXPECT_NEAR(gamma(result.model) * scale, gamma(model), 1e-5);
+}
+
+TEST(SmoothQuant, SaysWhichInputsItLeavesAndWhy) {
+  Builder b(5);
+  b.model().opsets[""] = 17;
+  const auto normal = b.node("LayerNormalization", {b.input("x", {4, 6}), b.weights({6}, 0.1F, 1), b.weights({6})});
+  const auto other = b.node("Softmax", {b.node("MatMul", {normal, b.weights({6, 6})})});
+  const graph::Model model = b.finish({other, b.node("MatMul", {other, b.weights({6, 3})})});
+  const stats::ChannelStats wide{{-1, -1, -64, -1, -1, -1}, {1, 1, 50, 1, 1, 1}, std::vector<double>(6)};
+  const Transformed result = run("smooth_quant", model, {}, {{"LayerNormalization_0_out", wide}, {"Softmax_0_out", wide}});
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_TRUE(result.notes[0].ends_with("1 left as operators other than LayerNormalization write them")) << result.notes[0];
+  EXPECT_EQ(result.notes[0].find("come quantized"), std::string::npos);
 }
 
 TEST(BiasCorrection, TakesTheShiftBack) {

@@ -1,7 +1,8 @@
 // HardSigmoid with alpha 1/6 and beta 1/2 reads positions 0 to 15, writes 7 or finer, and shifts by 14 + i − o bits, 0 to 31.
 //
 // An input coarser than 0 becomes finer: what is clipped then lies far beyond ±3, where the function is constant. An output that
-// Concat joins with others keeps its position, or theirs would be clipped: a violation remains.
+// Concat joins with wider ones keeps a scale of its own, and a second pair rescales it for the Concat; where it shares a scale
+// with wider values in another way it keeps that, or theirs would be clipped: a violation remains.
 #include <algorithm>
 #include <cmath>
 

@@ -80,7 +80,8 @@ class Cle final : public Transform {
       change /= static_cast<double>(layers);
       stalls = change < best ? 0 : stalls + 1;
       best = std::min(best, change);
-      if (steps_ < 0 && (change < threshold_ || stalls >= most_stalls)) return step;
+      // Beyond the fixed point further steps would only add up rounding.
+      if (stalls >= most_stalls || change == 0 || (steps_ < 0 && change < threshold_)) return step;
     }
     return wanted;
   }
@@ -183,7 +184,10 @@ Entry<Transform> cle() {
   return {
       .help = "Cross-layer equalization: layers that follow each other share out their channels' ranges",
       .make = make_as<Cle, Transform>,
-      .options = {{.name = "cle_steps", .fallback = 1, .help = "passes over all pairs; -1: until converged", .low = -1},
+      .options = {{.name = "cle_steps",
+                   .fallback = 1,
+                   .help = "passes over all pairs, fewer where they change nothing more; -1: until converged",
+                   .low = -1},
                   {.name = "cle_total_layer_diff_threshold",
                    .fallback = 1.9e-7,
                    .help = "with -1: mean change of a weight below which it has converged",

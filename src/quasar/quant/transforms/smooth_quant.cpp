@@ -3,7 +3,9 @@
 //   s_j = max|X_j|^α / max|W_j|^(1−α),   X ← X/s,   W_j ← W_j · s_j
 // over all matrix products that read X. The division is folded into what wrote X (LayerNormalization, a product or sum with a
 // vector, a layer) where nobody else reads it; otherwise a Mul stands before the layers, in float, so that X itself need not be
-// quantized. It does not where X comes quantized already: the outliers would be rounded before they are smoothed.
+// quantized. It does not where an operator writes X that is quantized itself: the outliers would be rounded before they are
+// smoothed. With scales found at run time that is no reason, but it costs more than it gains all the same: the paper smooths
+// behind LayerNormalization too, where the outliers are (docs/quantization.md).
 #include <algorithm>
 #include <cmath>
 
@@ -51,9 +53,10 @@ class SmoothQuant final : public Transform {
     }
     out.model = std::move(edits).finish();
     insert_scaling(inserted, out);
-    out.notes.push_back("smooth_quant: " + std::to_string(folded) + " inputs smoothed by what writes them, " +
-                        std::to_string(inserted.size()) + " by a Mul, " + std::to_string(skipped) +
-                        " left because they come quantized");
+    out.notes.push_back(
+        "smooth_quant: " + std::to_string(folded) + " inputs smoothed by what writes them, " + std::to_string(inserted.size()) +
+        " by a Mul" +
+        (skipped > 0 ? ", " + std::to_string(skipped) + " left as operators other than LayerNormalization write them" : ""));
     return out;
   }
 
