@@ -44,6 +44,9 @@ def main():
                 metrics, trials = result["best"]["metrics"], result["trials"]
                 print(f"{preset:18} {'both' if complete else 'first':9} {took:8.2f} {trials['executed']:9} {trials['duplicate']:11} "
                       f"{metrics['L2']['value']:8.4f} {metrics['top1']['value']:6.3f}", flush=True)
+        took, result = run(quasar, folder, model, "A8W8_SEARCH", False, pruner="none")
+        print(f"{'A8W8_SEARCH':18} {'no racing':9} {took:8.2f} {result['trials']['executed']:9} {result['trials']['duplicate']:11} "
+              f"{result['best']['metrics']['L2']['value']:8.4f} {result['best']['metrics']['top1']['value']:6.3f}", flush=True)
         if len(sys.argv) > 3:
             peer = shared / "peers" / "quark_grid.py"
             out = subprocess.run([sys.argv[3], str(peer), "A8W8_SEARCH", str(folder / "quark")], capture_output=True, text=True, cwd=folder)

@@ -114,6 +114,65 @@ TEST(SamplerContract, RunningAndFailedTrialsAreNotRepeatedAndDoNoHarm) {
   }
 }
 
+// Of pruned trials samplers know the value that they had when they were given up.
+TEST(SamplerContract, PrunedTrialsTeachThoseThatLearn) {
+  const Space space = Space::parse({{"on", {true}},
+                                    {"p",
+                                     {{"x", {{"type", "float"}, {"low", 0.0}, {"high", 1.0}}},
+                                      {"y", {{"type", "float"}, {"low", 0.0}, {"high", 1.0}}},
+                                      {"only_if", "on"}}}});
+  const Direction directions[] = {Direction::minimize};
+  const Cost cost;
+  for (const char* name : {"TPE", "GP", "NSGA_II", "CMA_ES"}) {
+    const auto sampler = samplers::table().make(name);
+    std::vector<Trial> trials;
+    double late = 0;
+    for (int64_t i = 0; i < 120; ++i) {
+      Rng rng(static_cast<uint64_t>(i));
+      Trial trial;
+      trial.number = i;
+      trial.point = *sampler->next({space, trials, directions, cost}, rng);
+      const double x = trial.point.find("p_x")->get<double>(), y = trial.point.find("p_y")->get<double>();
+      trial.state = i == 0 ? State::complete : State::pruned;
+      trial.values = {std::abs(x - 0.9) + std::abs(y - 0.1)};
+      if (i >= 90) late += trial.values.front() / 30;
+      trials.push_back(std::move(trial));
+    }
+    EXPECT_LT(late, 0.5) << name << " (0.82 on average without learning)";
+  }
+}
+
+// Of a space that nobody could look through, a cheap point comes quickly.
+TEST(SamplerContract, RandomNeedsNoLookAtAllPoints) {
+  Json space = {{"first", Json::array()}};
+  for (const char* key : {"a", "b", "c", "d", "e"}) {
+    for (int i = 0; i < 100; ++i) space[key].push_back(i);
+  }
+  space.erase("first");
+  const Space large = Space::parse(space);
+  const Direction directions[] = {Direction::minimize};
+  size_t asked = 0;
+  const Cost cost = [&](const Point& point) {
+    ++asked;
+    return point.find("a")->get<double>() + 1;
+  };
+  const auto sampler = samplers::table().make("random");
+  double a = 0;
+  std::vector<Trial> trials;
+  for (int64_t i = 0; i < 100; ++i) {
+    Rng rng(static_cast<uint64_t>(i));
+    Trial trial;
+    trial.number = i;
+    trial.point = *sampler->next({large, trials, directions, cost}, rng);
+    trial.state = State::complete;
+    trial.values = {1};
+    a += trial.point.find("a")->get<double>() / 100;
+    trials.push_back(std::move(trial));
+  }
+  EXPECT_LT(asked, 10000U);
+  EXPECT_LT(a, 35) << "cheap ones more often; 49.5 when all are alike";
+}
+
 TEST(SamplerContract, SeveralObjectivesAreServedOrRefused) {
   for (const auto& name : samplers::table().names()) {
     SCOPED_TRACE(name);

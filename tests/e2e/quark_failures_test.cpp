@@ -152,6 +152,10 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("warm_start"), std::string::npos) << refused.err;
 
+  const Ran other = search(std::string(space) + "n_trials: 9\ncalibration_sampling_size: 50\n", "--resume");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("another set of parameters (new: CalibDataSize)"), std::string::npos) << other.err;
+
   const double before = result()["best"]["metrics"]["L2"]["value"];
   const fs::path old = out;
   out = folder.path() / "warm";
@@ -159,6 +163,11 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   ASSERT_EQ(warm.code, 0) << warm.err;
   EXPECT_LE(result()["best"]["metrics"]["L2"]["value"].get<double>(), before);  // its best is tried again
   EXPECT_NE(read_file(out / "auto_search.log").find("teach the sampler"), std::string::npos);
+  out = folder.path() / "other";
+  const Ran goals = search(
+      changed + "objectives: [{metric: L2}, {metric: bytes}]\nsearch_algo: TPE\nwarm_start: " + old.string() + "\n", "--dry-run");
+  EXPECT_EQ(goals.code, 1);
+  EXPECT_NE(goals.err.find("has 1 objective, but this search has 2"), std::string::npos) << goals.err;
 }
 
 TEST_F(QuarkFailure, N33_N34_EqualModelsAreMadeOnceInBothStages) {

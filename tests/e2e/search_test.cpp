@@ -94,6 +94,24 @@ TEST_F(Search, ACombinationThatIsWrongOnlyWithItsRoundingFailsAlone) {
   EXPECT_GE(result()["trials"]["failed"], 1);
 }
 
+TEST_F(Search, WhatCannotActIsSaid) {
+  const std::string space =
+      "  activation: [Int8Spec]\n  activation_params: {calibration_method: [MinMax], only_if: activation}\n  weight: [Int8Spec]\n"
+      "  SmoothAlpha: [0.3, 0.7]\n  Percentile: [99.9]\n  algorithms: [null, adaround]\n"
+      "  adaquant_params: {damping: [1, 2], only_if: {algorithms: adaround}}\n"
+      "  adaround_params: {damping: [1, 2], only_if: activation}\n";
+  const Ran ran = search(words(space, "pruner: median\nobjectives: [{metric: L2}, {metric: bytes}]\nn_trials: 2\n"),
+                         "--set search_algo=random");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string said = ran.out + ran.err;
+  for (const char* note :
+       {"SmoothAlpha has no effect: include_sq is not true", "Percentile has no effect",
+        "adaquant_params has no effect: it exists only where algorithms is \"adaround\"",
+        "adaround_params is varied where algorithms is not adaround too", "pruner has no effect: several objectives"})
+    EXPECT_NE(said.find(note), std::string::npos) << note << "\n" << said;
+  EXPECT_EQ(said.find("MinMax has no effect"), std::string::npos);
+}
+
 TEST_F(Search, FormatAndCleanUpAreDimensions) {
   const Ran ran =
       search(words("  activation: [Int8Spec]\n  activation_params: {calibration_method: [MinMax], only_if: activation}\n"

@@ -189,6 +189,28 @@ Json to_json(const Rounding& rounding) {
   return {{algorithms_key, rounding.method}, {rounding.method + "_params", params}};
 }
 
+// Groups that exist where their method is not chosen.
+std::vector<std::string> notes_on_misplaced_groups(const Json& space) {
+  std::vector<std::string> notes;
+  for (const auto& [key, group] : space.items()) {
+    const auto* method = method_of_group(key);
+    if (method == nullptr || !group.is_object() || !group.contains("only_if")) continue;
+    const auto is_method = [&](const Json& name) {
+      return name.is_string() && rounding::table().try_find(name.get<std::string>()) == method;
+    };
+    const Json all = space.value(algorithms_key, Json::array()), &condition = group.at("only_if");
+    const Json wanted = condition.is_object() ? condition.value(algorithms_key, Json()) : Json();
+    const std::string advice = "; write only_if: {" + algorithms_key + ": " + method->first + "}";
+    if (wanted.is_null()) {
+      if (std::ranges::any_of(all.is_array() ? all : Json::array({all}), [&](const Json& name) { return !is_method(name); }))
+        notes.push_back(key + " is varied where algorithms is not " + method->first + " too, without effect there" + advice);
+    } else if (std::ranges::none_of(wanted.is_array() ? wanted : Json::array({wanted}), is_method)) {
+      notes.push_back(key + " has no effect: it exists only where algorithms is " + wanted.dump() + advice);
+    }
+  }
+  return notes;
+}
+
 std::vector<std::string> notes_on_inert_options(const Json& words) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // why, and of which options, in their order
   const auto add = [&](const std::string& why, const std::string& option) {

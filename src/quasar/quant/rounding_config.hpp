@@ -22,6 +22,9 @@ Json to_json(const Rounding& rounding);
 // What in `words` (a configuration, or a search space) can have no effect: one sentence for each reason, with all its options.
 std::vector<std::string> notes_on_inert_options(const Json& words);
 
+// Groups (adaround_params …) of a search space that exist, or vary, where another method is chosen: one sentence each.
+std::vector<std::string> notes_on_misplaced_groups(const Json& space);
+
 // Takes out of the groups of a search space what their NumIterLR stands for (num_iterations, learning_rate), unless that may be
 // null; one note for each group.
 void join_pairs(Json& search_space, std::vector<std::string>& notes);

@@ -12,10 +12,11 @@ std::vector<Result> NewResults::update(const History& history) {
   for (const size_t position : unfinished_) {
     const Trial& trial = history.trials[position];
     if (!trial.finished()) still.push_back(position);
-    const bool complete = trial.state == State::complete && trial.values.size() >= history.directions.size();
-    if (!complete || std::ranges::any_of(trial.values, [](double v) { return std::isnan(v); })) continue;
+    auto losses = known_losses(trial, history.directions);
+    if (!losses) continue;
     Coordinates x = coordinates(history.space, trial.point);
-    if (std::ranges::any_of(x, [](double v) { return !std::isnan(v); })) out.push_back({&trial, std::move(x)});
+    if (std::ranges::any_of(x, [](double v) { return !std::isnan(v); }))
+      out.push_back({&trial, std::move(x), *std::move(losses)});
   }
   unfinished_ = std::move(still);
   return out;

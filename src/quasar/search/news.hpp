@@ -4,19 +4,21 @@
 #include <vector>
 
 #include "quasar/search/coordinates.hpp"
+#include "quasar/search/pareto.hpp"
 #include "quasar/search/sampler.hpp"
 
 namespace quasar::search {
 
-// A complete trial of the sampler's space.
+// A trial of the sampler's space that has a value: a complete one, or one that was given up with the value so far.
 struct Result {
   const Trial* trial;
   Coordinates x;
+  Losses losses;
 };
 
 class NewResults {
  public:
-  // The trials that are complete now and were not at the last call, by number; those that do not lie in the space are left out.
+  // The trials that have ended with a value since the last call, by number; those that do not lie in the space are left out.
   // The pointers hold during the sampler's call.
   std::vector<Result> update(const History& history);
 

@@ -1,6 +1,7 @@
 #include "quasar/search/pareto.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -28,6 +29,18 @@ Losses losses(const Trial& trial, std::span<const Direction> directions) {
     out.values.push_back(directions[i] == Direction::minimize ? trial.values.at(i) : -trial.values.at(i));
   }
   return out;
+}
+
+std::optional<Losses> known_losses(const Trial& trial, std::span<const Direction> directions) {
+  if (trial.state != State::complete && trial.state != State::pruned) return std::nullopt;
+  Trial seen;
+  seen.system_attributes = trial.system_attributes;
+  seen.values = trial.values;
+  if (trial.state == State::pruned && !trial.intermediate.empty())
+    seen.values.assign(directions.size(), trial.intermediate.rbegin()->second);
+  const bool bad = std::ranges::any_of(seen.values, [](double v) { return std::isnan(v); });
+  if (seen.values.size() != directions.size() || bad) return std::nullopt;
+  return losses(seen, directions);
 }
 
 bool dominates(const Losses& a, const Losses& b) {

@@ -1,6 +1,7 @@
 // Several objectives: who dominates whom, how crowded a front is, how much it covers. Smaller is better in every component.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Losses {
 
 // The values with their signs turned so that smaller is better. The trial has one value per direction.
 Losses losses(const Trial& trial, std::span<const Direction> directions);
+
+// The losses of a finished trial; of a pruned one those that it had when it was given up (the last intermediate value, or its
+// value). nullopt: it has none.
+std::optional<Losses> known_losses(const Trial& trial, std::span<const Direction> directions);
 
 // a is at least as good everywhere and better somewhere. A smaller violation always wins (Deb et al. 2002, constrained
 // domination).

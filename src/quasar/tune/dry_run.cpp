@@ -73,6 +73,7 @@ namespace {
 
 constexpr double most_calibration_s = 20;   // that a dry run spends
 constexpr size_t most_plans = 2000;         // that it makes
+constexpr uint64_t most_points = 100000;    // whose configurations it compares
 constexpr double runs_per_observation = 3;  // of a sample: taps and histograms cost about two more
 
 // How many different models the calibrations of each space make, by making their plans; null where that would take long.
@@ -128,6 +129,13 @@ Json dry_run(const Job& job) {
     const bool known = !setting.spaces.fine_tuning[i] || job.strategy == "two_stage";
     if (!setting.spaces.facts[i].empty()) setting.spaces.facts[i]["plans"] = known ? plans[i] : Json();
   }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Json& known = setting.spaces.facts[i];
+    if (!known.empty() && known["distinct"].is_null())
+      known["distinct"] = distinct_configurations(setting.spaces.each[i], most_points);
+    if (!known.empty() && known["invalid"].is_null())
+      known["invalid"] = invalid_combinations(setting.spaces.calibration[i], most_points);
+  }
   Json facts{
       {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
   if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
@@ -138,6 +146,7 @@ Json dry_run(const Job& job) {
       seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials) / static_cast<double>(job.n_jobs);
   if (!job.warm_start.empty()) facts["warm_start"] = warm_start_facts(setting);
   facts["warnings"] = job.warnings;
+  for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);
   return facts;
 }
 

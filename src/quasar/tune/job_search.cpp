@@ -1,5 +1,6 @@
 // The keys of a configuration that say what may vary, and who decides what is tried next.
 #include <algorithm>
+#include <iterator>
 
 #include "quasar/base/known_names.hpp"
 #include "quasar/quant/config_keys.hpp"
@@ -114,7 +115,9 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
     check_names(space);
     read_sampling_size(space, keys);
     quant::join_pairs(space, job.warnings);
-    for (auto& note : quant::notes_on_inert_options(space)) {
+    auto notes = quant::notes_on_inert_options(space);
+    std::ranges::move(quant::notes_on_misplaced_groups(space), std::back_inserter(notes));
+    for (auto& note : notes) {
       if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
     }
   }

@@ -78,6 +78,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   Stopwatch phase;
   const Setting setting = prepare(job);
   tell_spaces(job, setting, monitor.log);
+  for (const auto& note : setting.spaces.notes) warn(summary, monitor.log, note);
   Variants variants = variants_of(job, setting, monitor.log);
   summary.prepare_s = phase.seconds();
 
@@ -96,6 +97,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
   const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  if (const std::string why = why_not_raced(job); job.words.contains("pruner") && job.pruner.at("name") != "none" && !why.empty())
+    warn(summary, monitor.log, "pruner has no effect: " + why);
   const auto rejection = EarlyRejection::of(job, evaluator);
   const Laboratory lab{
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,

@@ -6,6 +6,7 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
@@ -31,10 +32,21 @@ std::string fingerprint(const data::Dataset& samples) {
   return hash_of(std::string_view(text));
 }
 
+// Names of what the search space varies or fixes.
+Json parameters_of(const Job& job) {
+  std::set<std::string> names;
+  for (const Json& words : job.spaces) {
+    const search::Space space = search::Space::parse(words);
+    for (const auto& parameter : space.parameters()) names.insert(parameter.name);
+  }
+  return names;
+}
+
 Json goal_of(const Job& job, const data::Splits& samples) {
   Json goal{{"model", hash_of(read_file(job.model))},
             {"metric", metric_of(job.goals)},
             {"target", job.target},
+            {"set of parameters", parameters_of(job)},
             {"set of calibration samples", fingerprint(*samples.calibration)},
             {"set of evaluation samples", fingerprint(*samples.evaluation)}};
   if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
@@ -83,6 +95,20 @@ void check_same_job(const Json& theirs, const Json& ours) {
   }
 }
 
+// " (new: a, b; gone: c)" of two lists of names; "" for all else.
+std::string changes(const Json& before, const Json& after) {
+  const auto missing = [](const Json& from, const Json& in) {
+    std::vector<std::string> out;
+    for (const Json& name : from) {
+      if (std::ranges::find(in, name) == in.end()) out.push_back(name.get<std::string>());
+    }
+    return joined(out);
+  };
+  if (!before.is_array() || !after.is_array()) return "";
+  const std::string fresh = missing(after, before), gone = missing(before, after);
+  return " (" + (fresh.empty() ? "" : "new: " + fresh + (gone.empty() ? "" : "; ")) + (gone.empty() ? "" : "gone: " + gone) + ")";
+}
+
 // A resumed study must be about the same model, samples and goal, otherwise its values cannot be compared.
 void bind(search::Study& study, const Job& job, const data::Splits& samples) {
   const Json goal = goal_of(job, samples);
@@ -93,6 +119,7 @@ void bind(search::Study& study, const Job& job, const data::Splits& samples) {
     } else if (known.at(key) != value) {
       throw Error(
           "the study '" + job.study_name + "' in " + without_password(storage_url(job)) + " was made with another " + key +
+          changes(known.at(key), value) +
           ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
     }
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "quasar/quant/idle_keys.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/tune/precision.hpp"
 
@@ -41,6 +42,40 @@ class Blame {
   std::map<std::pair<std::string, std::string>, std::string> why_;
 };
 
+// Keys that have no effect wherever a point has them.
+class IdleKeys {
+ public:
+  void add(const Json& words, const quant::Config& config) {
+    const auto open = [this](const auto& item) { return !acting_.contains(item.key()); };
+    if (std::ranges::none_of(words.items(), open)) return;
+    std::map<std::string, std::string> here;
+    for (auto& note : quant::notes_on_idle_keys(words, config)) {
+      std::string key = note.substr(0, note.find(' '));
+      here.emplace(std::move(key), std::move(note));
+    }
+    for (const auto& [key, value] : words.items()) {
+      const auto found = here.find(key);
+      if (found == here.end()) {
+        acting_.insert(key);
+      } else {
+        idle_.insert(*found);
+      }
+    }
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    for (const auto& [key, note] : idle_) {
+      if (!acting_.contains(key)) out.push_back(note);
+    }
+    return out;
+  }
+
+ private:
+  std::set<std::string> acting_;
+  std::map<std::string, std::string> idle_;
+};
+
 std::vector<search::Point> looked_at(const search::Space& space) {
   const auto size = space.size();
   if (!size || *size > search::Space::most_looked_through) return space.cover();
@@ -53,23 +88,6 @@ std::vector<search::Point> looked_at(const search::Space& space) {
 std::string essence(quant::Config config) {
   config.rounding.inert = Json::object();  // recorded, without effect
   return quant::to_json(config).dump();
-}
-
-// Of all points, rounding included; null where there are too many to look at.
-Json distinct_configurations(const search::Space& space) {
-  constexpr uint64_t most = 5000;
-  const auto size = space.size();
-  if (!size || *size > most) return nullptr;
-  std::set<std::string> distinct;
-  for (uint64_t k = 0; k < *size; ++k) {
-    const search::Point point = space.at(k);
-    if (!space.refused(point).empty()) continue;
-    try {
-      distinct.insert(essence(quant::parse_config(words_of(space, point))));
-    } catch (const Error&) {  // wrong only with this rounding: the trial will fail, and say why
-    }
-  }
-  return distinct.size();
 }
 
 class Reading {
@@ -99,12 +117,15 @@ class Reading {
     std::set<std::string> distinct;
     std::map<std::string, size_t> reasons;
     Blame blame;
+    IdleKeys idle;
     size_t invalid = 0;
     const auto points = looked_at(space);
     for (const auto& point : points) {
       std::string why;
       try {
-        const quant::Config config = quant::parse_config(words_of(space, point));
+        const Json words = words_of(space, point);
+        const quant::Config config = quant::parse_config(words);
+        idle.add(words, config);
         out_.needs.add(config);
         out_.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
         distinct.insert(essence(config));
@@ -119,6 +140,9 @@ class Reading {
     const bool all_seen = calibrations && *calibrations == points.size();
     if (!all_seen) blame.try_harder(space);
     blame.throw_if_any();
+    for (const auto& note : idle.notes()) {
+      if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
+    }
     if (invalid > 0) {
       forbid(out_.each[i]);
       forbid(out_.calibration[i]);
@@ -130,7 +154,7 @@ class Reading {
                           {"calibrations", calibrations ? Json(*calibrations) : Json()},
                           {"invalid", all_seen ? Json(invalid) : Json()},
                           {"why", reasons},
-                          {"distinct", out_.fine_tuning[i] ? distinct_configurations(out_.each[i])
+                          {"distinct", out_.fine_tuning[i] ? distinct_configurations(out_.each[i], 5000)
                                        : all_seen          ? Json(distinct.size())
                                                            : Json()}});
   }
@@ -165,6 +189,35 @@ void resolve_calibrate_method(Json& words) {
 }
 
 }  // namespace
+
+Json invalid_combinations(const search::Space& space, uint64_t most) {
+  const auto size = space.size();
+  if (!size || *size > most) return nullptr;
+  uint64_t count = 0;
+  for (uint64_t k = 0; k < *size; ++k) {
+    try {
+      if (!quant::contradiction(words_of(space, space.at(k))).empty()) ++count;
+    } catch (const Error&) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+Json distinct_configurations(const search::Space& space, uint64_t most) {
+  const auto size = space.size();
+  if (!size || *size > most) return nullptr;
+  std::set<std::string> distinct;
+  for (uint64_t k = 0; k < *size; ++k) {
+    const search::Point point = space.at(k);
+    if (!space.refused(point).empty()) continue;
+    try {
+      distinct.insert(essence(quant::parse_config(words_of(space, point))));
+    } catch (const Error&) {  // wrong only with this rounding: the trial will fail, and say why
+    }
+  }
+  return distinct.size();
+}
 
 void Spaces::extend(const std::function<Json(size_t)>& words) {
   std::vector<search::Space> extended;

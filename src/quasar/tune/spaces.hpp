@@ -20,6 +20,7 @@ struct Spaces {
   search::Space all;                       // decodes and records the points of any of them
   CalibrationNeeds needs;
   std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
+  std::vector<std::string> notes;              // keys that act in no combination
   Json facts = Json::array();                  // per space: {points, calibrations, invalid, why, distinct}; null: no such number
 
   // Replaces each space by the one with these words, where a strategy varies more than the user does.
@@ -32,6 +33,12 @@ Spaces read_spaces(const Job& job);
 // The configuration of a point in the words of quant::parse_config. Groups called *_options (their members are first-level
 // options under a condition) and calibrate_method, which stands for methods and scale types of both sides, are resolved here.
 Json words_of(const search::Space& space, const search::Point& point);
+
+// How many configurations the points of a space make, rounding included; null where there are more than `most` points.
+Json distinct_configurations(const search::Space& space, uint64_t most);
+
+// How many of its points are impossible combinations; null as above.
+Json invalid_combinations(const search::Space& space, uint64_t most);
 
 // Whether the space varies or switches on the optimization of rounding.
 bool has_fine_tuning(const Json& search_space);

@@ -79,13 +79,22 @@ quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
   return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(lab.space, trial.point) : *recorded);
 }
 
-std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
-  const std::string name = job.pruner.at("name");
+std::string why_not_raced(const Job& job) {
   const Goals& goals = job.goals;
   const std::string& objective = goals.objectives.front().metric;
-  if (is_cost(objective) || is_own(goals, objective) || !goals.constraints.empty()) return nullptr;
+  if (goals.objectives.size() > 1) return "several objectives are compared by whole scores";
+  if (!goals.constraints.empty()) return "constraints need whole scores";
+  if (job.criterion) return "the accuracy criterion needs whole scores";
+  if (is_cost(objective) || is_own(goals, objective) || !eval::make_metric(objective)->best_possible())
+    return objective + " is no mean over samples";
+  return "";
+}
+
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
+  const std::string name = job.pruner.at("name");
+  if (name == "none" || !why_not_raced(job).empty()) return nullptr;
+  const std::string& objective = job.goals.objectives.front().metric;
   const auto best = eval::make_metric(objective)->best_possible();
-  if (name == "none" || !best || job.criterion || study.directions().size() > 1) return nullptr;
   search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
   if (!job.tolerance.is_null()) {
     const double sign = options.direction == search::Direction::minimize ? 1 : -1;

@@ -50,6 +50,9 @@ void require_quantized(const quant::Plan& plan);
 // What a finished trial tried: as it recorded it, also when the space has changed since.
 quant::Config config_of(const Laboratory& lab, const search::Trial& trial);
 
+// Why no trial of this job can be given up early, in words; "": they can.
+std::string why_not_raced(const Job& job);
+
 // The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
 // one.
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);

@@ -68,13 +68,15 @@ Json advanced_space(const Json& space, const Json& base, std::vector<std::string
   return out;
 }
 
-void read_advanced(Json& words) {
+void read_advanced(Json& words, std::vector<std::string>& notes) {
   const Json params = words.value("advanced_fastft_params", Json());
   words.erase("advanced_fastft_params");
   words.erase("advanced_fastft_search");
   if (!params.is_null() && !params.is_object()) throw Error("advanced_fastft_params must be a mapping, not " + params.dump());
+  if (words.contains("search_algo"))
+    notes.push_back("search_algo has no effect in advanced_fastft_search: advanced_fastft_params.sampler_algo does");
   words["search_algo"] = "TPE";
-  words["n_trials"] = 10;
+  if (!words.contains("n_trials")) words["n_trials"] = 10;
   if (params.is_null()) return;
   static const std::vector<std::string> known{"sampler_algo", "direction", "n_trials"};
   for (const auto& [key, value] : params.items()) {
@@ -190,7 +192,7 @@ JobTranslation job_from_v1(const Json& given) {
     if (spaces.size() != 1 || !several.is_null())
       throw Error("advanced_fastft_search needs one search_space; several are not possible");
     take_defaults(words, out.notes);
-    read_advanced(words);
+    read_advanced(words, out.notes);
     words["search_space"] = advanced_space(spaces[0], base, out.notes);
     return out;
   }

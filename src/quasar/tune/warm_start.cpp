@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/search/pareto.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/past_study.hpp"
 
@@ -43,9 +44,11 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
     throw Error("warm_start: the study in " + without_password(job.warm_start) + " was about " + metric.dump() +
                 ", but this search is about " + mine);
   std::vector<search::Trial> trials = std::move(past.trials);
-  std::erase_if(trials, [&](const auto& trial) {
-    return trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != job.goals.objectives.size();
-  });
+  const auto directions = job.goals.directions();
+  if (const size_t theirs = past.record.directions.size(); theirs != directions.size())
+    throw Error("warm_start: the study in " + without_password(job.warm_start) + " has " + std::to_string(theirs) +
+                (theirs == 1 ? " objective" : " objectives") + ", but this search has " + std::to_string(directions.size()));
+  std::erase_if(trials, [&](const auto& trial) { return trial.is_duplicate() || !search::known_losses(trial, directions); });
   return trials;
 }
 
@@ -66,7 +69,9 @@ std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const 
 
 std::vector<search::Point> best_points(std::span<const search::Trial> trials, search::Direction direction) {
   std::vector<const search::Trial*> order;
-  for (const auto& trial : trials) order.push_back(&trial);
+  for (const auto& trial : trials) {
+    if (trial.state == search::State::complete) order.push_back(&trial);
+  }
   std::ranges::stable_sort(
       order, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
   std::vector<search::Point> out;

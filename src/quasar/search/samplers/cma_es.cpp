@@ -87,7 +87,7 @@ class CmaEs final : public Sampler {
     Eigen::VectorXd x(static_cast<Eigen::Index>(dimensions_.size()));
     for (size_t k = 0; k < dimensions_.size(); ++k) x[static_cast<Eigen::Index>(k)] = result.x[dimensions_[k]];
     if (!x.allFinite()) return;
-    generation_.push_back({losses(*result.trial, history.directions), std::move(x)});
+    generation_.push_back({result.losses, std::move(x)});
     if (generation_.size() < cma_->population()) return;
     std::ranges::stable_sort(generation_, [](const Member& a, const Member& b) { return dominates(a.losses, b.losses); });
     ++since_best_;

@@ -8,7 +8,7 @@
 namespace quasar::search::samplers {
 namespace {
 
-constexpr uint64_t most_sorted = 1 << 20;  // larger spaces are walked in product order: nobody reaches their end
+constexpr uint64_t most_sorted = 1 << 17;  // larger spaces are walked in product order: nobody reaches their end
 
 class Grid final : public Sampler {
  public:

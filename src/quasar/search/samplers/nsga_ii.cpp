@@ -29,7 +29,7 @@ class NsgaII final : public Sampler {
     const Space& space = history.space;
     const auto size = space.size();
     if (size && taken_.update(history).size() >= *size) return std::nullopt;
-    for (const Result& result : news_.update(history)) enter(history, result);
+    for (const Result& result : news_.update(history)) enter(result);
     for (int i = 0; i < most_attempts && population_.size() >= size_; ++i) {
       Point point = child(space, rng);
       if (!size || !taken_.contains(*space.index_of(point))) return point;
@@ -39,9 +39,9 @@ class NsgaII final : public Sampler {
 
  private:
   // Sorted from best to worst after every entry.
-  void enter(const History& history, const Result& result) {
+  void enter(const Result& result) {
     population_.push_back(result.x);
-    losses_.push_back(losses(*result.trial, history.directions));
+    losses_.push_back(result.losses);
     const auto order = by_rank(losses_);
     std::vector<Coordinates> points;
     std::vector<Losses> values;

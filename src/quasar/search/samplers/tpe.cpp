@@ -117,24 +117,11 @@ class Tpe final : public Sampler {
       const Trial& trial = history.trials[i];
       if (!trial.finished()) {
         still.push_back(i);
-      } else if (auto value = losses_of(trial, history.directions)) {
+      } else if (auto value = known_losses(trial, history.directions)) {
         best_.enter({i, trial.state == State::pruned, std::move(*value)});
       }
     }
     unfinished_ = std::move(still);
-  }
-
-  static std::optional<Losses> losses_of(const Trial& trial, std::span<const Direction> directions) {
-    Trial seen;
-    seen.system_attributes = trial.system_attributes;
-    if (trial.state == State::complete) seen.values = trial.values;
-    if (trial.state == State::pruned) seen.values = trial.values;
-    if (trial.state == State::pruned && !trial.intermediate.empty()) {
-      seen.values.assign(directions.size(), trial.intermediate.rbegin()->second);
-    }
-    const bool bad = std::ranges::any_of(seen.values, [](double v) { return std::isnan(v); });
-    if (seen.values.size() != directions.size() || bad) return std::nullopt;
-    return losses(seen, directions);
   }
 
   // The best of the candidates that are free. Where none of those near the good points is, of others.
