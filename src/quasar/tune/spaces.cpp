@@ -6,10 +6,28 @@
 
 #include "quasar/quant/idle_keys.hpp"
 #include "quasar/quant/rounding_config.hpp"
+#include "quasar/quant/shift_demands.hpp"
+#include "quasar/quant/target.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
+
+// The configuration of a point. Throws Error for what the target cannot have either, whatever the model.
+quant::Config config_at(const Json& words, bool shifts) {
+  quant::Config config = quant::parse_config(words);
+  if (shifts) quant::check_forms_for_shifts(config);
+  return config;
+}
+
+std::string contradiction(const Json& words, bool shifts) {
+  try {
+    config_at(words, shifts);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
 
 // A choice must be possible in some combination: {parameter, value} -> why its first combination was not.
 class Blame {
@@ -22,12 +40,12 @@ class Blame {
   }
 
   // Choices that stood in no possible combination so far are tried in more, when not all were looked at.
-  void try_harder(const search::Space& space) {
+  void try_harder(const search::Space& space, bool shifts) {
     Rng rng(0);
     for (auto& [choice, why] : why_) {
       for (int i = 0; i < 100 && !why.empty(); ++i) {
         const auto point = space.with({{choice.first, parse_json(choice.second, choice.first)}}, rng);
-        if (point) why = quant::contradiction(words_of(space, *point));
+        if (point) why = contradiction(words_of(space, *point), shifts);
       }
     }
   }
@@ -92,7 +110,8 @@ std::string essence(quant::Config config) {
 
 class Reading {
  public:
-  explicit Reading(const Job& job) {
+  // A job that was made by hand may have no target yet.
+  explicit Reading(const Job& job) : shifts_(!job.target.empty() && quant::targets::table().make(job.target)->shifts()) {
     for (const Json& words : job.spaces) {
       out_.each.push_back(search::Space::parse(words));
       out_.calibration.push_back(search::Space::parse(quant::without_rounding(words)));
@@ -124,7 +143,7 @@ class Reading {
       std::string why;
       try {
         const Json words = words_of(space, point);
-        const quant::Config config = quant::parse_config(words);
+        const quant::Config config = config_at(words, shifts_);
         idle.add(words, config);
         out_.needs.add(config);
         out_.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
@@ -138,7 +157,7 @@ class Reading {
     }
     const auto calibrations = out_.calibration[i].size();
     const bool all_seen = calibrations && *calibrations == points.size();
-    if (!all_seen) blame.try_harder(space);
+    if (!all_seen) blame.try_harder(space, shifts_);
     blame.throw_if_any();
     for (const auto& note : idle.notes()) {
       if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
@@ -159,10 +178,12 @@ class Reading {
                                                            : Json()}});
   }
 
-  static void forbid(search::Space& space) {
-    space.forbid([plain = space](const search::Point& point) { return quant::contradiction(words_of(plain, point)); });
+  void forbid(search::Space& space) const {
+    space.forbid(
+        [plain = space, shifts = shifts_](const search::Point& point) { return contradiction(words_of(plain, point), shifts); });
   }
 
+  bool shifts_;
   Spaces out_;
 };
 
@@ -196,7 +217,8 @@ Json invalid_combinations(const search::Space& space, uint64_t most) {
   uint64_t count = 0;
   for (uint64_t k = 0; k < *size; ++k) {
     try {
-      if (!quant::contradiction(words_of(space, space.at(k))).empty()) ++count;
+      const search::Point point = space.at(k);
+      if (!space.refused(point).empty() || !quant::contradiction(words_of(space, point)).empty()) ++count;
     } catch (const Error&) {
       ++count;
     }

@@ -55,6 +55,24 @@ TEST(Job, EveryKeyWithTwoLettersExchangedIsStillMeant) {
   }
 }
 
+// A choice that the target cannot have ends the search before it starts, a combination is left out.
+TEST(Job, TypesThatTheTargetCannotShiftAreRefusedBeforeTheSearch) {
+  const Json space{{"activation", {"XInt8Spec", "DynamicSpec"}}, {"weight", {"XInt8Spec"}}};
+  EXPECT_TRUE(holds(error_of({{"target", "xint8"}}, space), "activation is DynamicSpec and weight XInt8Spec, but the target"));
+  EXPECT_EQ(error_of({{"target", "ort_cpu"}}, space), "");
+  const Json good{{"activation", {"XInt8Spec"}}, {"weight", {"XInt8Spec"}}};
+  EXPECT_EQ(error_of({{"target", "xint8"}}, good), "");
+}
+
+TEST(Job, KeysThatMakeNoDifferenceAreNotedOnce) {
+  Json space = small;
+  space["NumBins"] = {512, 2048};
+  const auto notes = read_spaces(job_of({}, space)).notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_TRUE(notes[0].starts_with("NumBins makes no difference: ")) << notes[0];
+  EXPECT_TRUE(read_spaces(job_of({}, small)).notes.empty());
+}
+
 TEST(Job, NoTrialsMeansTheDefault) {
   EXPECT_EQ(trials_wanted(job_of({{"n_trials", 0}})), 20);
   EXPECT_EQ(trials_wanted(job_of({{"n_trials", 0}, {"search_algo", "Grid"}})), std::nullopt);
