@@ -1,7 +1,5 @@
 #include "quasar/tune/layer_grid.hpp"
 
-#include <algorithm>
-
 namespace quasar::tune {
 
 LayerGrid::LayerGrid(const LinearLayer& layer, const Tensor& weights, const quant::QuantParams& params)
@@ -35,11 +33,9 @@ void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs,
                      std::span<const float> bias) const {
   problem.outputs = outputs;
   problem.block = block();
-  const quant::Grid whole = quant::grid_of(params_.type, false), symmetric = quant::grid_of(params_.type, true);
-  const auto middle = static_cast<int32_t>((symmetric.low + symmetric.high) / 2);
-  const bool neutral = std::ranges::all_of(params_.zero_points, [&](int32_t zero_point) { return zero_point == middle; });
-  problem.low = static_cast<int32_t>(neutral ? symmetric.low : whole.low);
-  problem.high = static_cast<int32_t>(neutral ? symmetric.high : whole.high);
+  const quant::Grid codes = quant::grid_of(params_.type, false);  // all that quantize() makes, the lowest one too
+  problem.low = static_cast<int32_t>(codes.low);
+  problem.high = static_cast<int32_t>(codes.high);
   const size_t first = block() == 0 ? 0 : input / block(), count = problem.blocks();
   for (size_t o = output; o < output + outputs; o++) {
     const float* const row = rows_.data() + o * layer_.inputs + input;

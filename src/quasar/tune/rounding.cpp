@@ -30,6 +30,18 @@ std::vector<LinearLayer> layers_of(const graph::Model& model) {
   return out;
 }
 
+// Nodes whose weights are quantized, but belong to no layer that can be posed as a problem, with the reason.
+std::vector<std::string> left_nearest(const graph::Model& model, const quant::Plan& plan) {
+  std::vector<std::string> out;
+  std::string why;
+  for (const auto& node : model.nodes) {
+    const auto found = plan.nodes.find(node.name);
+    if (found == plan.nodes.end() || !found->second.weight || linear_layer(node, model, why)) continue;
+    out.push_back(node.name + ": " + (why.empty() ? "no layer whose codes could be chosen" : why));
+  }
+  return out;
+}
+
 // Codes of biases follow the scales of their layers' inputs.
 void follow_refined_inputs(const graph::Model& model, quant::Plan& plan) {
   for (const auto& node : model.nodes) {
@@ -203,6 +215,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     report.refine_s = refinement.seconds();
   }
   const auto& layers = material->targets.layers();
+  report.kept = left_nearest(model_, plan);
   std::vector<size_t> chosen;
   std::vector<std::string> stops;
   for (size_t i = 0; i < layers.size(); i++) {

@@ -30,8 +30,10 @@ std::string summary_of(const std::string& method, const RoundingReport& report) 
       ratio += std::log(std::max(layer.after / layer.before, 1e-9)) / static_cast<double>(report.layers.size());
   }
   return method + ": " + std::to_string(report.layers.size()) + " layers on " + std::to_string(report.samples) +
-         " samples, output error of nearest rounding × " + formatted("%.3f", std::exp(ratio)) + " (geometric mean), " +
-         std::to_string(report.refined) + " activation scales refined, in " + formatted("%.2f s", report.seconds);
+         (report.samples == 1 ? " sample" : " samples") + ", output error of nearest rounding × " +
+         formatted("%.3f", std::exp(ratio)) + " (geometric mean), " +
+         (report.refined > 0 ? std::to_string(report.refined) + " activation scales refined, " : "") + "in " +
+         formatted("%.2f s", report.seconds);
 }
 
 std::string samples_given_up(size_t left, size_t wanted, size_t memory_limit) {

@@ -64,6 +64,7 @@ class Quantize final : public Command {
     for (const auto& [node, why] : result.plan.skipped) std::cout << "  " << node << " stays in float: " << why << "\n";
     if (!result.rounding.layers.empty())
       std::cout << "  " << tune::summary_of(result.plan.rounding.method, result.rounding) << "\n";
+    for (const auto& layer : result.rounding.kept) std::cout << "  keeps nearest codes: " << layer << "\n";
     for (const auto& note : result.plan.notes) std::cout << "  note: " << note << "\n";
     return exit_done;
   }
