@@ -94,6 +94,20 @@ TEST_F(Search, ACombinationThatIsWrongOnlyWithItsRoundingFailsAlone) {
   EXPECT_GE(result()["trials"]["failed"], 1);
 }
 
+// What a range gives is observed when it is drawn.
+TEST_F(Search, RangesOfWhatIsObserved) {
+  const std::string space =
+      "  activation: [UInt8Spec]\n  activation_params: {calibration_method: [MinMax], symmetric: [false], only_if: activation}\n "
+      " weight: [Int8Spec]\n"
+      "  CalibMovingAverage: [true]\n"
+      "  ma_options: {CalibMovingAverageConstant: {type: float, low: 0.001, high: 0.5}, only_if: CalibMovingAverage}\n"
+      "  size_options: {CalibDataSize: {type: int, low: 5, high: 200}, only_if: activation}\n";
+  const Ran ran = search(words(space, "n_trials: 12\n"), "--set search_algo=random");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["trials"]["failed"], 0);
+  EXPECT_GE(result()["trials"]["executed"], 6);
+}
+
 TEST_F(Search, WhatCannotActIsSaid) {
   const std::string space =
       "  activation: [Int8Spec]\n  activation_params: {calibration_method: [MinMax], only_if: activation}\n  weight: [Int8Spec]\n"
@@ -110,6 +124,13 @@ TEST_F(Search, WhatCannotActIsSaid) {
         "adaround_params is varied where algorithms is not adaround too", "pruner has no effect: several objectives"})
     EXPECT_NE(said.find(note), std::string::npos) << note << "\n" << said;
   EXPECT_EQ(said.find("MinMax has no effect"), std::string::npos);
+  out = folder.path() / "other";
+  const Ran right = search(words("  activation: [Int8Spec]\n  weight: [Int8Spec]\n  algorithms: [null, adaround]\n"
+                                 "  SmoothAlpha: [null, 0.4]\n  adaround_params: {damping: [1, 2], only_if: algorithms}\n"),
+                           "--dry-run");
+  EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_EQ(right.out.find("is varied where"), std::string::npos) << right.out;
+  EXPECT_NE(right.out.find("SmoothAlpha has no effect"), std::string::npos) << right.out;
 }
 
 TEST_F(Search, FormatAndCleanUpAreDimensions) {

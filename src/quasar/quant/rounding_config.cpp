@@ -201,8 +201,10 @@ std::vector<std::string> notes_on_misplaced_groups(const Json& space) {
     const Json all = space.value(algorithms_key, Json::array()), &condition = group.at("only_if");
     const Json wanted = condition.is_object() ? condition.value(algorithms_key, Json()) : Json();
     const std::string advice = "; write only_if: {" + algorithms_key + ": " + method->first + "}";
+    const bool by_presence = condition == algorithms_key;  // then null is no other method: the group does not exist
     if (wanted.is_null()) {
-      if (std::ranges::any_of(all.is_array() ? all : Json::array({all}), [&](const Json& name) { return !is_method(name); }))
+      if (std::ranges::any_of(all.is_array() ? all : Json::array({all}),
+                              [&](const Json& name) { return !(name.is_null() && by_presence) && !is_method(name); }))
         notes.push_back(key + " is varied where algorithms is not " + method->first + " too, without effect there" + advice);
     } else if (std::ranges::none_of(wanted.is_array() ? wanted : Json::array({wanted}), is_method)) {
       notes.push_back(key + " has no effect: it exists only where algorithms is " + wanted.dump() + advice);

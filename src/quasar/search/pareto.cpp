@@ -40,7 +40,9 @@ std::optional<Losses> known_losses(const Trial& trial, std::span<const Direction
     seen.values.assign(directions.size(), trial.intermediate.rbegin()->second);
   const bool bad = std::ranges::any_of(seen.values, [](double v) { return std::isnan(v); });
   if (seen.values.size() != directions.size() || bad) return std::nullopt;
-  return losses(seen, directions);
+  Losses out = losses(seen, directions);
+  if (trial.state == State::pruned) out.violation = std::max(out.violation, std::numeric_limits<double>::min());
+  return out;
 }
 
 bool dominates(const Losses& a, const Losses& b) {

@@ -19,7 +19,7 @@ struct Losses {
 Losses losses(const Trial& trial, std::span<const Direction> directions);
 
 // The losses of a finished trial; of a pruned one those that it had when it was given up (the last intermediate value, or its
-// value). nullopt: it has none.
+// value), with a violation that puts it behind every complete one that keeps the constraints. nullopt: it has none.
 std::optional<Losses> known_losses(const Trial& trial, std::span<const Direction> directions);
 
 // a is at least as good everywhere and better somewhere. A smaller violation always wins (Deb et al. 2002, constrained

@@ -1,5 +1,7 @@
 #include "quasar/tune/calibration.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/stopwatch.hpp"
 
 namespace quasar::tune {
@@ -11,18 +13,40 @@ void CalibrationNeeds::add(const quant::Config& config) {
 
 Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log)
     : model_(model), samples_(std::move(samples)), needs_(std::move(needs)), log_(std::move(log)) {
-  for (const size_t size : needs_.sizes) {
-    if (size > samples_->size()) {
-      throw Error("CalibDataSize is " + std::to_string(size) + ", but " + samples_->source() + " has " +
-                  std::to_string(samples_->size()) + " samples");
-    }
-  }
+  for (const size_t size : needs_.sizes) check_size(size);
+}
+
+void Calibration::check_size(size_t size) const {
+  if (size <= samples_->size()) return;
+  throw Error("CalibDataSize is " + std::to_string(size) + ", but " + samples_->source() + " has " +
+              std::to_string(samples_->size()) + " samples");
 }
 
 const stats::Statistics& Calibration::seen(const quant::Config& config) {
   const std::lock_guard lock(guard_);
   observe_once();
-  return by_size_.at(config.calib_data_size.value_or(samples_->size()));
+  const size_t size = config.calib_data_size.value_or(samples_->size());
+  const stats::Requests needs = quant::needs_of(config);
+  const bool requested =
+      (!needs.histogram || needs_.requests.histogram) && std::ranges::includes(needs_.requests.averages, needs.averages);
+  const auto found = by_size_.find(size);
+  if (requested && found != by_size_.end()) return found->second;
+  return observed_for(size, needs);
+}
+
+const stats::Statistics& Calibration::observed_for(size_t size, const stats::Requests& needs) {
+  check_size(size);
+  const auto [place, is_new] = later_.try_emplace({size, needs.histogram, needs.averages});
+  if (!is_new) return place->second;
+  try {
+    auto collected = stats::collect(model_, *samples_, quant::observed_values(model_), needs, {.prefixes = {size}, .log = log_});
+    place->second = std::move(collected.at(size));
+    for (const auto& [value, given] : needs_.given) place->second[value].given = given;
+  } catch (...) {
+    later_.erase(place);
+    throw;
+  }
+  return place->second;
 }
 
 void Calibration::reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed) {

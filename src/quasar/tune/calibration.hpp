@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "quasar/quant/config.hpp"
@@ -30,13 +31,16 @@ class Calibration {
   // The graph is the other's but for these values: all others need not be observed again. Before the first use.
   void reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed);
 
-  // Observes what has been requested, if nobody has yet. Thread-safe. Throws Error for more samples than there are.
+  // Observes what has been requested, if nobody has yet; and what this configuration needs beyond that, where ranges of a space
+  // are drawn from. Thread-safe. Throws Error for more samples than there are.
   const stats::Statistics& seen(const quant::Config& config);
   void observe();
   double seconds() const { return seconds_; }
 
  private:
   void observe_once();
+  void check_size(size_t size) const;
+  const stats::Statistics& observed_for(size_t size, const stats::Requests& needs);
 
   const graph::Model& model_;
   data::DatasetPtr samples_;
@@ -44,6 +48,8 @@ class Calibration {
   Log log_;
   std::mutex guard_;
   std::map<size_t, stats::Statistics> by_size_;  // number of samples -> statistics
+  // What nobody requested before: by number of samples and needs.
+  std::map<std::tuple<size_t, bool, std::set<double>>, stats::Statistics> later_;
   std::shared_ptr<Calibration> other_;
   std::set<std::string> changed_;
   double seconds_ = 0;

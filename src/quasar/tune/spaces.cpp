@@ -72,6 +72,7 @@ class IdleKeys {
       here.emplace(std::move(key), std::move(note));
     }
     for (const auto& [key, value] : words.items()) {
+      if (value.is_null()) continue;
       const auto found = here.find(key);
       if (found == here.end()) {
         acting_.insert(key);

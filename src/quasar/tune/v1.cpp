@@ -76,15 +76,18 @@ void read_advanced(Json& words, std::vector<std::string>& notes) {
   if (words.contains("search_algo"))
     notes.push_back("search_algo has no effect in advanced_fastft_search: advanced_fastft_params.sampler_algo does");
   words["search_algo"] = "TPE";
-  if (!words.contains("n_trials")) words["n_trials"] = 10;
+  const auto left_out = [](const Json& number) { return number.is_null() || number == 0; };
+  const Json conditions = words.value("search_stop_condition", Json::object());
+  if (left_out(words.value("n_trials", Json())) && (!conditions.is_object() || left_out(conditions.value("n_trials", Json()))))
+    words["n_trials"] = 10;
   if (params.is_null()) return;
   static const std::vector<std::string> known{"sampler_algo", "direction", "n_trials"};
   for (const auto& [key, value] : params.items()) {
     if (same(key, "sampler_algo"))
       words["search_algo"] = value;
-    else if (same(key, "n_trials"))
-      words["n_trials"] = value;
-    else if (same(key, "direction")) {
+    else if (same(key, "n_trials")) {
+      if (!left_out(value)) words["n_trials"] = value;
+    } else if (same(key, "direction")) {
       // v1 calls every distance "minimize"; similarities know better.
       if (value != "minimize") words["direction"] = value;
     } else

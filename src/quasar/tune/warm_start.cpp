@@ -13,6 +13,14 @@ namespace {
 
 constexpr size_t tried_again = 3;
 
+// The objectives' metrics of what a study recorded: a name, or goals as to_json() writes them.
+Json metrics_of(const Json& recorded) {
+  if (!recorded.is_object()) return Json::array({recorded});
+  Json out = Json::array();
+  for (const Json& objective : recorded.at("objectives")) out.push_back(objective.at("metric"));
+  return out;
+}
+
 // The trial's point in the order and with the values of the space; nullopt: it is not one of its points.
 std::optional<search::Point> inside(const search::Trial& trial, const search::Space& space) {
   search::Point point;
@@ -38,16 +46,12 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
   } catch (const Error& e) {
     throw Error(std::string("warm_start: ") + e.what());
   }
-  const Json metric = past.record.user_attributes.value("metric", Json());
-  const std::string& mine = job.goals.objectives.front().metric;
-  if (metric.is_string() && metric != mine)
-    throw Error("warm_start: the study in " + without_password(job.warm_start) + " was about " + metric.dump() +
-                ", but this search is about " + mine);
+  const Json metric = past.record.user_attributes.value("metric", Json()), mine = metrics_of(to_json(job.goals));
+  if (!metric.is_null() && metrics_of(metric) != mine)
+    throw Error("warm_start: the study in " + without_password(job.warm_start) + " was about " + metrics_of(metric).dump() +
+                ", but this search is about " + mine.dump());
   std::vector<search::Trial> trials = std::move(past.trials);
   const auto directions = job.goals.directions();
-  if (const size_t theirs = past.record.directions.size(); theirs != directions.size())
-    throw Error("warm_start: the study in " + without_password(job.warm_start) + " has " + std::to_string(theirs) +
-                (theirs == 1 ? " objective" : " objectives") + ", but this search has " + std::to_string(directions.size()));
   std::erase_if(trials, [&](const auto& trial) { return trial.is_duplicate() || !search::known_losses(trial, directions); });
   return trials;
 }

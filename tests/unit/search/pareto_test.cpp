@@ -78,5 +78,22 @@ TEST(Pareto, TheFrontOfAStudyIsFeasibleAndHasNoDuplicates) {
   EXPECT_EQ(pareto_front(trials, directions), (std::vector<int64_t>{0, 2, 3}));
 }
 
+TEST(Pareto, PrunedTrialsStandBehindCompleteOnes) {
+  const Direction directions[] = {Direction::minimize};
+  Trial complete, pruned, empty;
+  complete.state = State::complete;
+  complete.values = {3};
+  pruned.state = State::pruned;
+  pruned.values = {1};
+  pruned.intermediate = {{0, 5}, {1, 2}};
+  empty.state = State::pruned;
+  const auto whole = known_losses(complete, directions), part = known_losses(pruned, directions);
+  ASSERT_TRUE(whole && part);
+  EXPECT_EQ(part->values, std::vector<double>{2});
+  EXPECT_TRUE(dominates(*whole, *part));
+  EXPECT_FALSE(known_losses(empty, directions));
+  EXPECT_FALSE(known_losses(Trial{}, directions)) << "it is running";
+}
+
 }  // namespace
 }  // namespace quasar::search

@@ -27,7 +27,6 @@ struct Seen {
   std::vector<double> constraints;
   Losses losses;
   int64_t number;
-  bool pruned;  // its value is one of some samples only: no incumbent
 };
 
 class Gp final : public Sampler {
@@ -43,9 +42,8 @@ class Gp final : public Sampler {
     const auto size = space.size();
     if (size && taken_.update(history).size() >= *size) return std::nullopt;
     for (const Result& result : news_.update(history)) {
-      const bool pruned = result.trial->state == State::pruned;
       if (std::isfinite(result.losses.values.front()))
-        seen_.push_back({result.x, constraints_of(*result.trial), result.losses, result.trial->number, pruned});
+        seen_.push_back({result.x, constraints_of(*result.trial), result.losses, result.trial->number});
     }
     if (seen_.size() < std::max<size_t>(startup_, 2)) return draw_free(space, rng);
     const Beliefs beliefs = model(history);
@@ -100,7 +98,7 @@ class Gp final : public Sampler {
     for (size_t k = 1; k <= constraints; ++k) out.constraints.emplace_back(is_choice, points, values[k], parameters_[k]);
     for (size_t i = 0; i < seen.size(); ++i) {
       const double value = out.objective.standardized(values[0][i]);
-      if (seen[i]->losses.violation <= 0 && !seen[i]->pruned && (!out.best || value < *out.best)) out.best = value;
+      if (seen[i]->losses.violation <= 0 && (!out.best || value < *out.best)) out.best = value;
     }
     for (const Trial& trial : history.trials) {
       if (trial.state != State::running) continue;
