@@ -34,4 +34,13 @@ const Table<@Type@>& table() {
 }  // namespace @namespace@
 ]])
   target_sources(${target} PRIVATE ${files} ${generated})
+  if(QUASAR_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set(count 0)
+    foreach(file ${files})
+      math(EXPR group "${count} / 6")
+      math(EXPR count "${count} + 1")
+      set_property(SOURCE ${file} PROPERTY UNITY_GROUP ${stem}_${group})
+    endforeach()
+  endif()
 endfunction()

@@ -148,15 +148,26 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   EXPECT_EQ(result()["candidates"].size(), result()["trials"]["executed"].get<size_t>());
 
   const std::string changed = with(space, "[MinMax, Percentile]", "[MinMax, Percentile, Entropy]");
-  const Ran refused = search(changed + "n_trials: 9\n", "--resume");
-  EXPECT_EQ(refused.code, 1);
-  EXPECT_NE(refused.err.find("warm_start"), std::string::npos) << refused.err;
-
-  const Ran other = search(std::string(space) + "n_trials: 9\ncalibration_sampling_size: 50\n", "--resume");
-  EXPECT_EQ(other.code, 1);
-  EXPECT_NE(other.err.find("another set of parameters (new: CalibDataSize)"), std::string::npos) << other.err;
-
   const double before = result()["best"]["metrics"]["L2"]["value"];
+  const Ran successor = search(changed + "n_trials: 9\n", "--resume");
+  ASSERT_EQ(successor.code, 0) << successor.err;
+  EXPECT_NE(successor.err.find("(other choices: activation_params_calibration_method): a new study, 'AutoSearch-2', begins"),
+            std::string::npos)
+      << successor.err;
+  EXPECT_EQ(result()["study_name"], "AutoSearch-2");
+  EXPECT_EQ(result()["trials"]["requested"], 9);                                      // none of the first study's count
+  EXPECT_LE(result()["best"]["metrics"]["L2"]["value"].get<double>(), before);        // its best is tried again
+  const Ran on = search(changed + "n_trials: 11\n", "--resume");                     // the successor goes on, no third one begins
+  ASSERT_EQ(on.code, 0) << on.err;
+  EXPECT_EQ(result()["study_name"], "AutoSearch-2");
+  EXPECT_EQ(result()["trials"]["requested"], 11);
+  const Ran other = search(changed + "n_trials: 2\ncalibration_sampling_size: 50\n", "--resume");
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.err.find("new: CalibDataSize"), std::string::npos) << other.err;
+  EXPECT_EQ(result()["study_name"], "AutoSearch-3");
+  const Ran contradiction = search(std::string(space) + "n_trials: 2\nsearch_metric: cosine\n", "--resume");
+  EXPECT_EQ(contradiction.code, 1);  // neither go on nor teach
+
   const fs::path old = out;
   out = folder.path() / "warm";
   const Ran warm = search(changed + "n_trials: 5\nwarm_start: " + old.string() + "\n");

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "quasar/quant/exclude.hpp"
+#include "quasar/quant/four_bit_values.hpp"
 #include "quasar/quant/recipes.hpp"
 #include "quasar/quant/standalone.hpp"
 
@@ -73,6 +74,7 @@ class Placing {
     out_.skipped.merge(survey.declined);
     const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
     const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
+    const std::map<std::string, std::string> unfit = unfit_for_4_bits(model_, survey.quantizable);
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
       const graph::Node& node = *index_.node(name);
@@ -92,6 +94,8 @@ class Placing {
             std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
       } else if (touches_barred(node, roles)) {
         out_.skipped[name] = "its values hide others behind huge numbers, as an attention mask does: no grid holds both";
+      } else if (has_4_bits(rule) && touches(node, roles, unfit, why)) {
+        out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
       } else {
@@ -129,6 +133,24 @@ class Placing {
     const auto is_barred = [this](const std::string& value) { return barred_.contains(value); };
     return std::ranges::any_of(roles.activations, [&](size_t input) { return is_barred(node.inputs[input]); }) ||
            std::ranges::any_of(node.outputs, is_barred);
+  }
+
+  bool has_4_bits(const LayerRule* rule) const {
+    return bits_of((rule == nullptr ? config_.activation : rule->activation).type) == 4;
+  }
+
+  // Whether the node reads or writes one of these values; `why`: which one and the reason.
+  static bool touches(const graph::Node& node, const ops::Roles& roles, const std::map<std::string, std::string>& values,
+                      std::string& why) {
+    std::vector<std::string> own = node.outputs;
+    for (const size_t input : roles.activations) own.push_back(node.inputs[input]);
+    for (const auto& value : own) {
+      const auto found = values.find(value);
+      if (found == values.end()) continue;
+      why = "its value " + value + " cannot have 4 bits: " + found->second;
+      return true;
+    }
+    return false;
   }
 
   // What a target asks about.

@@ -223,11 +223,9 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
 
 void check_value_type(DataType type, const std::string& key) {
   if (bits_of(type) == 4)
-    throw Error(
-        key + " is " + std::string(name_of(type)) +
-        ", but values of 4 bits are refused in every model: where Relu or Clip stands before a 4-bit QuantizeLinear, ONNX "
-        "Runtime cannot open it (1.30) or computes wrongly (1.31), and elsewhere it runs them in float between Q and DQ, where "
-        "8 bits are as fast and more exact; weights may have 4 bits");
+    throw Error(key + " is " + std::string(name_of(type)) +
+                ", but single values have 8 or 16 bits: ONNX Runtime cannot open or run 4-bit values behind Relu and Clip or "
+                "beside MaxPool; with activation: UInt4Spec all those have 4 bits that it can run");
 }
 
 void check_sides(const Scheme& values, const Scheme& weights) {
@@ -236,7 +234,6 @@ void check_sides(const Scheme& values, const Scheme& weights) {
     throw Error("activation is " + std::string(name_of(activation)) + " and weight " + std::string(name_of(weight)) +
                 ", but 16-bit floating point is for both sides or none: values and weights are cast alike");
   }
-  check_value_type(activation, "activation");
   if (values.dynamic && bits_of(weight) > 8)
     throw Error("weight is " + std::string(name_of(weight)) +
                 ", but ONNX Runtime multiplies dynamically quantized activations "

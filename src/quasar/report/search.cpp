@@ -6,6 +6,7 @@
 #include "quasar/report/pages.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/tune/continuation.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
@@ -19,7 +20,8 @@ void refuse_to_overwrite(const tune::Job& job) {
   }
 }
 
-Searched search(const tune::Job& job, tune::Monitor monitor) {
+Searched search(const tune::Job& asked, tune::Monitor monitor) {
+  const tune::Job job = tune::continued(asked);
   std::error_code code;
   fs::create_directories(job.output_dir, code);
   if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/tune/continuation.hpp"
 #include "quasar/tune/cost.hpp"
 #include "quasar/tune/search.hpp"
 #include "quasar/tune/setting.hpp"
@@ -118,7 +119,8 @@ double executed_of(const Job& job, const Spaces& spaces, const std::vector<Json>
 
 }  // namespace
 
-Json dry_run(const Job& job) {
+Json dry_run(const Job& asked) {
+  const Job job = continued(asked);
   Setting setting = prepare(job);
   const data::Splits& samples = setting.samples;
   const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
@@ -133,8 +135,9 @@ Json dry_run(const Job& job) {
     Json& known = setting.spaces.facts[i];
     if (!known.empty() && known["distinct"].is_null())
       known["distinct"] = distinct_configurations(setting.spaces.each[i], most_points);
-    if (!known.empty() && known["invalid"].is_null())
-      known["invalid"] = invalid_combinations(setting.spaces.calibration[i], most_points);
+    if (known.empty() || !known["invalid"].is_null()) continue;
+    const Json invalid = invalid_combinations(setting.spaces.calibration[i], most_points);
+    if (!invalid.is_null()) known.update(invalid);
   }
   Json facts{
       {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
@@ -144,7 +147,7 @@ Json dry_run(const Job& job) {
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
   facts["expected_s"] =
       seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials) / static_cast<double>(job.n_jobs);
-  if (!job.warm_start.empty()) facts["warm_start"] = warm_start_facts(setting);
+  if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(setting);
   facts["warnings"] = job.warnings;
   for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);
   return facts;

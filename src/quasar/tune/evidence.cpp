@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "quasar/base/names.hpp"
 #include "quasar/eval/paired.hpp"
 
 namespace quasar::tune {
@@ -28,23 +29,41 @@ Json rivals_of(const ScoreBook& book, const Job& job, const Winner& winner) {
   return out;
 }
 
+namespace {
+
+// "trial 3", "trials 3, 5"
+std::string in_words(const std::vector<std::string>& trials) {
+  return (trials.size() > 1 ? "trials " : "trial ") + joined(trials);
+}
+
+bool is_same(const Json& difference) {
+  return difference["value"] == 0 && difference["low"] == 0 && difference["high"] == 0;
+}
+
+}  // namespace
+
 std::string noise_warning(const Json& rivals, const Winner& winner, const std::string& metric) {
-  std::string trials;
-  size_t count = 0;
+  std::vector<std::string> equal, near;
   const Json* first = nullptr;
   for (const Json& rival : rivals) {
     if (!rival["within_noise"].get<bool>()) continue;
-    if (first == nullptr) first = &rival["difference"];
-    trials += (count == 0 ? "" : ", ") + rival["trial"].dump();
-    ++count;
+    const Json& difference = rival["difference"];
+    if (is_same(difference)) {
+      equal.push_back(rival["trial"].dump());
+      continue;
+    }
+    if (first == nullptr) first = &difference;
+    near.push_back(rival["trial"].dump());
   }
-  if (count == 0) return "";
+  const std::string best = "trial " + std::to_string(winner.trial.number) + ", the best";
+  const std::string same = equal.empty() ? "" : in_words(equal) + (equal.size() > 1 ? " have" : " has") + " the same " + metric + " as ";
+  if (near.empty()) return equal.empty() ? "" : same + best + ", on every sample: choose by size and speed";
   char interval[96];
   std::snprintf(interval, sizeof(interval), "%.3g, 95 %% interval %.3g to %.3g", (*first)["value"].get<double>(),
                 (*first)["low"].get<double>(), (*first)["high"].get<double>());
-  return "the difference between trial " + std::to_string(winner.trial.number) + ", the best, and trial" +
-         (count > 1 ? "s " : " ") + trials + " is within noise (" + metric + " differs by " + interval +
-         "): more evaluation samples would tell them apart, or choose by size and speed";
+  return "the difference between " + best + ", and " + in_words(near) + " is within noise (" + metric + " differs by " + interval +
+         "): more evaluation samples would tell them apart, or choose by size and speed" +
+         (equal.empty() ? "" : "; " + same + "it, on every sample");
 }
 
 }  // namespace quasar::tune

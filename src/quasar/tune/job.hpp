@@ -46,6 +46,7 @@ struct Job {
   size_t trial_memory_limit = 0;  // bytes; 0: none
   std::filesystem::path output_dir, temp_dir;
   std::string study_name, storage;
+  std::string predecessor;     // the study before this one, whose search had other choices (continuation.hpp); "": none
   search::PulseOptions pulse;  // of a storage that several processes share
   bool load_if_exists = false;
   std::string keep_models;

@@ -13,6 +13,11 @@ size_t product(const Shape& shape, size_t from) {
   return count_of(Shape(shape.begin() + static_cast<std::ptrdiff_t>(from), shape.end()));
 }
 
+// [k, n], or with axes of size 1 before them.
+bool is_matrix(const Shape& shape) {
+  return shape.size() >= 2 && std::all_of(shape.begin(), shape.end() - 2, [](int64_t size) { return size == 1; });
+}
+
 std::optional<LinearLayer> convolution(const graph::Node& node, const Tensor& weights, std::string& why) {
   const Shape& shape = weights.shape();
   const size_t dimensions = shape.size() < 3 ? 0 : shape.size() - 2;
@@ -176,11 +181,12 @@ std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Mo
   std::optional<LinearLayer> layer;
   if (node.is("Conv") || node.is("ConvTranspose")) {
     layer = convolution(node, *weights, why);
-  } else if ((node.is("Gemm") && node.integer("transA", 0) == 0) || (node.is("MatMul") && weights->shape().size() == 2)) {
+  } else if ((node.is("Gemm") && node.integer("transA", 0) == 0) || (node.is("MatMul") && is_matrix(weights->shape()))) {
     layer = LinearLayer{.node = node.name, .input = node.inputs[0], .output = node.outputs[0]};
     layer->columns_first = node.integer("transB", 0) == 0;
-    layer->outputs = static_cast<size_t>(weights->shape()[layer->columns_first ? 1 : 0]);
-    layer->inputs = static_cast<size_t>(weights->shape()[layer->columns_first ? 0 : 1]);
+    const Shape matrix(weights->shape().end() - 2, weights->shape().end());
+    layer->outputs = static_cast<size_t>(matrix[layer->columns_first ? 1 : 0]);
+    layer->inputs = static_cast<size_t>(matrix[layer->columns_first ? 0 : 1]);
   } else {
     why = "its weights keep nearest rounding: only Conv, ConvTranspose, Gemm and MatMul with a matrix of weights are optimized";
   }

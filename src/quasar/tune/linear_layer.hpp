@@ -38,7 +38,7 @@ struct LinearLayer {
   }
 };
 
-// Conv, ConvTranspose, Gemm (without transA) and MatMul with a constant matrix on the right. nullopt for others, `why` says it in
+// Conv, ConvTranspose, Gemm (without transA) and MatMul with a constant matrix on the right, [k, n] or [1, …, k, n]. nullopt for others, `why` says it in
 // words.
 std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Model& model, std::string& why);
 

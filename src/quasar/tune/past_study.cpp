@@ -5,6 +5,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/tune/continuation.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -49,10 +50,15 @@ Found chosen(const std::string& place, const std::string& name, const std::vecto
 
 PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred) {
   std::vector<Found> all;
+  std::string wanted = name.empty() ? preferred : name;
   for (const auto& database : databases(place)) {
-    for (const auto& record : search::open_storage(database)->studies()) all.push_back({database, record});
+    const auto studies = search::open_storage(database)->studies();
+    if (const auto* last = name.empty() ? newest(studies, preferred) : nullptr) wanted = last->name;
+    for (const auto& record : studies) {
+      if (!name.empty() || newest(studies, record.name)->name == record.name) all.push_back({database, record});
+    }
   }
-  const Found found = chosen(place, name.empty() && all.size() > 1 ? preferred : name, all);
+  const Found found = chosen(place, name.empty() && all.size() < 2 ? "" : wanted, all);
   return {found.record, search::open_storage(found.database)->trials(found.record.id), without_password(found.database)};
 }
 

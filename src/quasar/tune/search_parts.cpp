@@ -10,6 +10,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
+#include "quasar/tune/continuation.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -32,21 +33,10 @@ std::string fingerprint(const data::Dataset& samples) {
   return hash_of(std::string_view(text));
 }
 
-// Names of what the search space varies or fixes.
-Json parameters_of(const Job& job) {
-  std::set<std::string> names;
-  for (const Json& words : job.spaces) {
-    const search::Space space = search::Space::parse(words);
-    for (const auto& parameter : space.parameters()) names.insert(parameter.name);
-  }
-  return names;
-}
-
 Json goal_of(const Job& job, const data::Splits& samples) {
   Json goal{{"model", hash_of(read_file(job.model))},
             {"metric", metric_of(job.goals)},
             {"target", job.target},
-            {"set of parameters", parameters_of(job)},
             {"set of calibration samples", fingerprint(*samples.calibration)},
             {"set of evaluation samples", fingerprint(*samples.evaluation)}};
   if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
@@ -95,34 +85,23 @@ void check_same_job(const Json& theirs, const Json& ours) {
   }
 }
 
-// " (new: a, b; gone: c)" of two lists of names; "" for all else.
-std::string changes(const Json& before, const Json& after) {
-  const auto missing = [](const Json& from, const Json& in) {
-    std::vector<std::string> out;
-    for (const Json& name : from) {
-      if (std::ranges::find(in, name) == in.end()) out.push_back(name.get<std::string>());
-    }
-    return joined(out);
-  };
-  if (!before.is_array() || !after.is_array()) return "";
-  const std::string fresh = missing(after, before), gone = missing(before, after);
-  return " (" + (fresh.empty() ? "" : "new: " + fresh + (gone.empty() ? "" : "; ")) + (gone.empty() ? "" : "gone: " + gone) + ")";
+// Throws Error when a study's values come from another model, other samples or another goal than the job's.
+void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
+  for (const auto& [key, value] : goal.items()) {
+    if (!known.contains(key) || known.at(key) == value) continue;
+    throw Error(
+        "the study '" + study + "' in " + without_password(storage_url(job)) + " was made with another " + key +
+        ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
+  }
 }
 
-// A resumed study must be about the same model, samples and goal, otherwise its values cannot be compared.
+// A resumed study must be about the same model, samples and goal, and so must the one before it.
 void bind(search::Study& study, const Job& job, const data::Splits& samples) {
   const Json goal = goal_of(job, samples);
-  for (const auto& [key, value] : goal.items()) {
-    const Json& known = study.user_attributes();
-    if (!known.contains(key)) {
-      study.set_attribute(key, value);
-    } else if (known.at(key) != value) {
-      throw Error(
-          "the study '" + job.study_name + "' in " + without_password(storage_url(job)) + " was made with another " + key +
-          changes(known.at(key), value) +
-          ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
-    }
-  }
+  check_comparable(job, study.name(), study.user_attributes(), goal);
+  for (const auto& [key, value] : goal.items()) study.set_attribute(key, value);
+  if (!job.predecessor.empty()) study.set_attribute(predecessor_attribute, job.predecessor);
+  study.set_attribute(choices_attribute, choices_of(job));
   study.set_attribute(job_attribute, without_secrets(job.words));
   Json names = Json::array();
   for (const auto& objective : job.goals.objectives) names.push_back(objective.metric);
@@ -177,6 +156,9 @@ std::string storage_url(const Job& job) {
 }
 
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source) {
+  for (const auto& before : storage.studies()) {
+    if (before.name == job.predecessor) check_comparable(job, before.name, before.user_attributes, goal_of(job, source.samples));
+  }
   search::Study study(
       storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists, .pulse = job.pulse});
   bind(study, job, source.samples);

@@ -87,10 +87,12 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
   if (job.translated) {
     for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
   }
-  if (job.warm_start.empty()) return;
+  if (job.warm_start.empty() && job.predecessor.empty()) return;
   const Json facts = warm_start_facts(setting);
   tell(log, Level::info,
-       "warm start: " + facts["inside"].dump() + " trials of " + without_password(job.warm_start) + " teach the sampler, " +
+       "warm start: " + facts["inside"].dump() + " trials of " +
+           (job.warm_start.empty() ? "the study '" + job.predecessor + "'" : without_password(job.warm_start)) +
+           " teach the sampler, " +
            facts["outside"].dump() + " lie outside the space");
 }
 

@@ -215,16 +215,17 @@ void resolve_calibrate_method(Json& words) {
 Json invalid_combinations(const search::Space& space, uint64_t most) {
   const auto size = space.size();
   if (!size || *size > most) return nullptr;
+  std::map<std::string, uint64_t> why;
   uint64_t count = 0;
   for (uint64_t k = 0; k < *size; ++k) {
-    try {
-      const search::Point point = space.at(k);
-      if (!space.refused(point).empty() || !quant::contradiction(words_of(space, point)).empty()) ++count;
-    } catch (const Error&) {
-      ++count;
-    }
+    const search::Point point = space.at(k);
+    std::string reason = space.refused(point);
+    if (reason.empty()) reason = contradiction(words_of(space, point), false);
+    if (reason.empty()) continue;
+    ++count;
+    ++why[reason];
   }
-  return count;
+  return {{"invalid", count}, {"why", why}};
 }
 
 Json distinct_configurations(const search::Space& space, uint64_t most) {

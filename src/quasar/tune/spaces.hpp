@@ -37,7 +37,7 @@ Json words_of(const search::Space& space, const search::Point& point);
 // How many configurations the points of a space make, rounding included; null where there are more than `most` points.
 Json distinct_configurations(const search::Space& space, uint64_t most);
 
-// How many of its points are impossible combinations; null as above.
+// {invalid, why: {reason: count}}: its points that are impossible combinations; null as above.
 Json invalid_combinations(const search::Space& space, uint64_t most);
 
 // Whether the space varies or switches on the optimization of rounding.

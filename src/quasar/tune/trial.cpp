@@ -116,7 +116,8 @@ void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, doub
 }
 
 std::filesystem::path file_of(const Laboratory& lab, const search::Job& trial) {
-  return lab.job.output_dir / ("trial_" + std::to_string(trial.number()) + ".onnx");
+  const std::string study = lab.job.predecessor.empty() ? "" : lab.job.study_name + "_";  // the first study has files of its own
+  return lab.job.output_dir / (study + "trial_" + std::to_string(trial.number()) + ".onnx");
 }
 
 // How a trial that was given up stood.

@@ -7,6 +7,7 @@
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/past_study.hpp"
+#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -34,26 +35,38 @@ std::optional<search::Point> inside(const search::Trial& trial, const search::Sp
   return space.has(point) ? std::optional(point) : std::nullopt;
 }
 
-}  // namespace
-
-std::vector<search::Trial> earlier_trials(const Job& job) {
-  if (job.warm_start.empty()) return {};
+PastStudy named_by_warm_start(const Job& job) {
   const bool url = job.warm_start.find("://") != std::string::npos;
   const std::string place = url ? sqlite_from(job.base, job.warm_start) : (job.base / job.warm_start).string();
-  PastStudy past;
   try {
-    past = past_study(place, "", job.study_name);
+    return past_study(place, "", job.study_name);
   } catch (const Error& e) {
     throw Error(std::string("warm_start: ") + e.what());
   }
+}
+
+// The trials that teach. `what`: for messages.
+std::vector<search::Trial> lessons(const Job& job, PastStudy past, const std::string& what) {
   const Json metric = past.record.user_attributes.value("metric", Json()), mine = metrics_of(to_json(job.goals));
   if (!metric.is_null() && metrics_of(metric) != mine)
-    throw Error("warm_start: the study in " + without_password(job.warm_start) + " was about " + metrics_of(metric).dump() +
-                ", but this search is about " + mine.dump());
+    throw Error(what + " was about " + metrics_of(metric).dump() + ", but this search is about " + mine.dump());
   std::vector<search::Trial> trials = std::move(past.trials);
   const auto directions = job.goals.directions();
   std::erase_if(trials, [&](const auto& trial) { return trial.is_duplicate() || !search::known_losses(trial, directions); });
   return trials;
+}
+
+}  // namespace
+
+std::vector<search::Trial> earlier_trials(const Job& job) {
+  std::vector<search::Trial> out;
+  if (!job.warm_start.empty())
+    out = lessons(job, named_by_warm_start(job), "warm_start: the study in " + without_password(job.warm_start));
+  if (!job.predecessor.empty()) {
+    auto own = lessons(job, past_study(storage_url(job), job.predecessor), "the study '" + job.predecessor + "'");
+    out.insert(out.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+  }
+  return out;
 }
 
 std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space) {

@@ -6,10 +6,21 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/tune/continuation.hpp"
 #include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {
+
+// A search that was continued with other choices goes on in a successor of its study.
+Job of_newest_study(Job job) {
+  const auto studies = search::open_storage(storage_url(job))->studies();
+  if (const auto* last = newest(studies, job.study_name)) {
+    job.study_name = last->name;
+    job.predecessor = last->user_attributes.value(predecessor_attribute, "");
+  }
+  return job;
+}
 
 // The search makes its study when it has prepared itself; workers may be there first.
 void wait_for_study(const Job& job, search::Storage& storage, double patience, const Log& log) {
@@ -75,12 +86,13 @@ void carry_out(Shift& shift, const Job& job, const Monitor& monitor, double pati
 
 }  // namespace
 
-Shift work(const Job& job, const Monitor& monitor, double patience) {
-  if (!search::is_shared_storage(job.storage))
+Shift work(const Job& asked, const Monitor& monitor, double patience) {
+  if (!search::is_shared_storage(asked.storage))
     throw Error(
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
         "is '" +
-        without_password(job.storage) + "'");
+        without_password(asked.storage) + "'");
+  const Job job = of_newest_study(asked);
   const Stopwatch total;
   Shift shift;
   const CancelScope scope(monitor.stop);

@@ -24,7 +24,7 @@ std::string refusal(const Json& more) {
 
 TEST(Refusals, WordsThatMakeNoSense) {
   const std::vector<std::pair<Json, std::string>> cases{
-      {{{"include_auto_mp", true}, {"AutoMixprecision", {{"ActTargetQuantType", "Int4Spec"}}}}, "4-bit QuantizeLinear"},
+      {{{"include_auto_mp", true}, {"AutoMixprecision", {{"ActTargetQuantType", "Int4Spec"}}}}, "no wider"},
       {{{"include_auto_mp", true}, {"AutoMixprecision", {{"ActTargetQuantType", "DynamicSpec"}}}}, "wider type"},
       {{{"include_auto_mp", true}, {"AutoMixprecision", {{"WeightTargetQuantType", "Int4Spec"}}}}, "no wider"},
       {{{"activation", "DynamicSpec"}, {"include_auto_mp", true}},

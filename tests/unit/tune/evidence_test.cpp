@@ -51,6 +51,18 @@ TEST_F(Evidence, IsSilentWhenTheBestIsClear) {
   EXPECT_EQ(noise_warning(rivals_of(clear, job, winner), winner, "L2"), "");
 }
 
+TEST_F(Evidence, EqualScoresAreNoQuestionOfNoise) {
+  book.keep(5, scored(0, 0, 1), 4.0, {});
+  ScoreBook twins;
+  twins.keep(4, scored(0, 0, 1), 4, {});
+  twins.keep(5, scored(0, 0, 1), 4, {});
+  EXPECT_EQ(noise_warning(rivals_of(twins, job, winner), winner, "L2"),
+            "trial 5 has the same L2 as trial 4, the best, on every sample: choose by size and speed");
+  const std::string both = noise_warning(rivals_of(book, job, winner), winner, "L2");
+  EXPECT_NE(both.find("and trial 7 is within noise"), std::string::npos) << both;
+  EXPECT_NE(both.find("; trial 5 has the same L2 as it, on every sample"), std::string::npos) << both;
+}
+
 TEST_F(Evidence, IsForSearchesOfOneMetricOnly) {
   job.goals.objectives.push_back({"bytes", search::Direction::minimize});
   EXPECT_TRUE(rivals_of(book, job, winner).empty());

@@ -67,6 +67,8 @@ TEST(LinearLayer, GatheredInputsGiveTheLayersOutput) {
       {"Gemm", {3, 5}, {5, 4}, {}},
       {"Gemm", {3, 5}, {4, 5}, {{"transB", int64_t{1}}}},
       {"MatMul", {2, 3, 5}, {5, 4}, {}},
+      {"MatMul", {2, 3, 5}, {1, 5, 4}, {}},
+      {"MatMul", {3, 5}, {1, 1, 5, 4}, {}},
   };
   for (size_t number = 0; number < cases.size(); number++) {
     graph::Model model = model_of(cases[number]);

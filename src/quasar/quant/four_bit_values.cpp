@@ -1,0 +1,35 @@
+#include "quasar/quant/four_bit_values.hpp"
+
+#include <algorithm>
+
+namespace quasar::quant {
+
+std::map<std::string, std::string> unfit_for_4_bits(const graph::Model& model,
+                                                    const std::map<std::string, ops::Roles>& quantizable) {
+  std::map<std::string, std::string> out;
+  for (const auto& node : model.nodes) {
+    if (node.is("Clip"))
+      out.emplace(node.outputs.front(), "Clip writes it, and ONNX Runtime cannot open a model with 4-bit values there");
+    if (node.is("Relu")) out.emplace(node.outputs.front(), "Relu writes it, which ONNX Runtime drops before 4-bit values");
+    if (node.is("MaxPool")) {
+      for (const auto& value : {node.inputs.front(), node.outputs.front()})
+        out.emplace(value, "ONNX Runtime has no MaxPool of 4-bit values");
+    }
+  }
+  for (bool changed = !out.empty(); changed;) {
+    changed = false;
+    for (const auto& node : model.nodes) {
+      const auto roles = quantizable.find(node.name);
+      if (roles == quantizable.end() || roles->second.kind != ops::Kind::movement) continue;
+      std::vector<std::string> values = node.outputs;
+      values.push_back(node.inputs[roles->second.activations.front()]);
+      const auto first = std::ranges::find_if(values, [&](const auto& value) { return out.contains(value); });
+      if (first == values.end()) continue;
+      const std::string why = out.at(*first);
+      for (const auto& value : values) changed = out.emplace(value, why).second || changed;
+    }
+  }
+  return out;
+}
+
+}  // namespace quasar::quant

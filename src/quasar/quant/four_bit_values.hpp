@@ -1,0 +1,18 @@
+// Which values ONNX Runtime's CPU can hold in 4 bits between Q and DQ, tried with 1.30 and 1.31. It refuses a model with Clip
+// before such a pair, and with MaxPool beside one (no kernel for the codes); it drops a Relu before one, whatever the zero point.
+// It moves pairs past operators that only move values, so that these count as not there.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "quasar/graph/model.hpp"
+#include "quasar/ops/op.hpp"
+
+namespace quasar::quant {
+
+// Value -> why it cannot. `quantizable`: the roles of the nodes that can be quantized at all, by name.
+std::map<std::string, std::string> unfit_for_4_bits(const graph::Model& model,
+                                                    const std::map<std::string, ops::Roles>& quantizable);
+
+}  // namespace quasar::quant

@@ -1,0 +1,126 @@
+#include "quasar/tune/continuation.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "quasar/base/names.hpp"
+#include "quasar/search/optuna_format.hpp"
+#include "quasar/search/space.hpp"
+#include "quasar/tune/search_parts.hpp"
+
+namespace quasar::tune {
+namespace {
+
+Json described(const search::Parameter& parameter) {
+  std::set<std::string> conditions;
+  for (const auto& condition : parameter.conditions)
+    conditions.insert(condition.parent + (condition.value ? " is " + canonical(*condition.value) : ""));
+  return {{"distribution", search::optuna::text_of(*parameter.distribution)}, {"conditions", conditions}};
+}
+
+std::map<std::string, Json> parameters_of(const Json& choices) {
+  std::map<std::string, Json> out;
+  for (const Json& space : choices.at("spaces")) {
+    for (const auto& [name, words] : space.items()) out[name].push_back(words);
+  }
+  return out;
+}
+
+// "new: a, b; gone: c; other choices: d", "the same, in another order or for other operators".
+std::string changes(const Json& before, const Json& after) {
+  const auto old = parameters_of(before), now = parameters_of(after);
+  std::vector<std::string> fresh, gone, other, parts;
+  for (const auto& [name, words] : now) {
+    const auto same = old.find(name);
+    if (same == old.end()) {
+      fresh.push_back(name);
+    } else if (same->second != words) {
+      other.push_back(name);
+    }
+  }
+  for (const auto& [name, words] : old) {
+    if (!now.contains(name)) gone.push_back(name);
+  }
+  for (const auto& [what, names] : {std::pair("new: ", &fresh), std::pair("gone: ", &gone), std::pair("other choices: ", &other)}) {
+    if (!names->empty()) parts.push_back(what + joined(*names));
+  }
+  for (const auto& [key, words] : after.items()) {
+    if (key != "spaces" && before.value(key, Json()) != words) parts.push_back("other " + key);
+  }
+  std::string out;
+  for (const auto& part : parts) out += (out.empty() ? "" : "; ") + part;
+  return out.empty() ? "other spaces" : out;
+}
+
+bool exists(const std::string& storage) {
+  const std::string sqlite = "sqlite:///";
+  if (storage == "memory") return false;
+  if (storage.starts_with(sqlite)) return std::filesystem::exists(storage.substr(sqlite.size()));
+  return storage.find("://") != std::string::npos || std::filesystem::exists(storage);
+}
+
+const search::StudyRecord* named(std::span<const search::StudyRecord> studies, const std::string& name) {
+  const auto found = std::ranges::find(studies, name, &search::StudyRecord::name);
+  return found == studies.end() ? nullptr : &*found;
+}
+
+// NAME-2 behind NAME, NAME-3 behind NAME-2; a name that is free, or was taken for this very purpose when the process was killed.
+std::string successor_name(std::span<const search::StudyRecord> studies, const std::string& name) {
+  const size_t dash = name.rfind('-');
+  const bool numbered = dash != std::string::npos && dash + 1 < name.size() && name.size() - dash < 10 &&
+                        name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+  const std::string stem = numbered ? name.substr(0, dash) : name;
+  for (int64_t i = numbered ? std::stoll(name.substr(dash + 1)) + 1 : 2;; ++i) {
+    std::string next = stem + "-" + std::to_string(i);
+    const auto* taken = named(studies, next);
+    if (taken == nullptr || !taken->user_attributes.contains(choices_attribute)) return next;
+  }
+}
+
+}  // namespace
+
+const search::StudyRecord* newest(std::span<const search::StudyRecord> studies, const std::string& name) {
+  const search::StudyRecord* out = named(studies, name);
+  for (size_t i = 0; out != nullptr && i < studies.size(); ++i) {  // as many steps as there are studies: no circle is endless
+    const auto next = std::ranges::find_if(studies, [&](const auto& study) {
+      return study.user_attributes.value(predecessor_attribute, Json()) == Json(out->name);
+    });
+    if (next == studies.end()) break;
+    out = &*next;
+  }
+  return out;
+}
+
+Json choices_of(const Job& job) {
+  Json spaces = Json::array();
+  for (const Json& words : job.spaces) {
+    std::map<std::string, Json> parameters;
+    for (const auto& parameter : search::Space::parse(words).parameters()) parameters[parameter.name] = described(parameter);
+    spaces.push_back(parameters);
+  }
+  return {{"spaces", spaces},
+          {"op_type_dict", job.tuning.op_types},
+          {"op_name_dict", job.tuning.op_names},
+          {"recipes", job.tuning.recipes},
+          {"approach", static_cast<int>(job.tuning.approach)}};
+}
+
+Job continued(Job job) {
+  if (!job.load_if_exists || !exists(storage_url(job))) return job;
+  const auto studies = search::open_storage(storage_url(job))->studies();
+  const search::StudyRecord* last = newest(studies, job.study_name);
+  if (last == nullptr) return job;
+  job.study_name = last->name;
+  job.predecessor = last->user_attributes.value(predecessor_attribute, "");
+  const Json before = last->user_attributes.value(choices_attribute, Json()), now = choices_of(job);
+  if (before.is_null() || before == now) return job;
+  job.predecessor = last->name;
+  job.study_name = successor_name(studies, last->name);
+  job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
+                         "): a new study, '" + job.study_name + "', begins, and the trials of '" + last->name + "' teach it");
+  return job;
+}
+
+}  // namespace quasar::tune
