@@ -43,8 +43,8 @@ install: build   ## make install PREFIX=/usr/local: program, library, headers, C
 format: developer-setup                    ## clang-format on every source file
 	clang-format -i $(sources)
 
-lint: developer-setup build/release/build.ninja   ## clang-tidy on every source file
-	run-clang-tidy -quiet -p build/release '$(CURDIR)/src/.*'
+lint: developer-setup build/dev/build.ninja   ## clang-tidy on every source file
+	run-clang-tidy -quiet -p build/dev '$(CURDIR)/src/.*'
 
 clean:           ## removes build
 	rm -rf build

@@ -155,12 +155,14 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
             std::string::npos)
       << successor.err;
   EXPECT_EQ(result()["study_name"], "AutoSearch-2");
-  EXPECT_EQ(result()["trials"]["requested"], 9);                                      // none of the first study's count
-  EXPECT_LE(result()["best"]["metrics"]["L2"]["value"].get<double>(), before);        // its best is tried again
-  const Ran on = search(changed + "n_trials: 11\n", "--resume");                     // the successor goes on, no third one begins
+  EXPECT_EQ(result()["trials"]["requested"], 9);                                // none of the first study's count
+  EXPECT_LE(result()["best"]["metrics"]["L2"]["value"].get<double>(), before);  // its best is tried again
+  const Ran on = search(changed + "n_trials: 11\n", "--resume");                // the successor goes on, no third one begins
   ASSERT_EQ(on.code, 0) << on.err;
   EXPECT_EQ(result()["study_name"], "AutoSearch-2");
   EXPECT_EQ(result()["trials"]["requested"], 11);
+  const fs::path old = folder.path() / "old";
+  fs::copy(out, old, fs::copy_options::recursive);
   const Ran other = search(changed + "n_trials: 2\ncalibration_sampling_size: 50\n", "--resume");
   ASSERT_EQ(other.code, 0) << other.err;
   EXPECT_NE(other.err.find("new: CalibDataSize"), std::string::npos) << other.err;
@@ -168,7 +170,6 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   const Ran contradiction = search(std::string(space) + "n_trials: 2\nsearch_metric: cosine\n", "--resume");
   EXPECT_EQ(contradiction.code, 1);  // neither go on nor teach
 
-  const fs::path old = out;
   out = folder.path() / "warm";
   const Ran warm = search(changed + "n_trials: 5\nwarm_start: " + old.string() + "\n");
   ASSERT_EQ(warm.code, 0) << warm.err;

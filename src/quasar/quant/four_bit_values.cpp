@@ -32,4 +32,14 @@ std::map<std::string, std::string> unfit_for_4_bits(const graph::Model& model,
   return out;
 }
 
+std::string obstacle_to_4_bits(const graph::Node& node, const ops::Roles& roles, DataType weights,
+                               const std::map<std::string, std::string>& unfit) {
+  if (node.is("Conv") && bits_of(weights) == 8)
+    return "ONNX Runtime cannot open Conv of 4-bit values and 8-bit weights; of 4-bit weights it can";
+  std::vector<std::string> values = node.outputs;
+  for (const size_t input : roles.activations) values.push_back(node.inputs[input]);
+  const auto found = std::ranges::find_if(values, [&](const auto& value) { return unfit.contains(value); });
+  return found == values.end() ? "" : "its value " + *found + " cannot have 4 bits: " + unfit.at(*found);
+}
+
 }  // namespace quasar::quant

@@ -94,7 +94,7 @@ class Placing {
             std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
       } else if (touches_barred(node, roles)) {
         out_.skipped[name] = "its values hide others behind huge numbers, as an attention mask does: no grid holds both";
-      } else if (has_4_bits(rule) && touches(node, roles, unfit, why)) {
+      } else if (why = too_few_bits(node, roles, rule, unfit); !why.empty()) {
         out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
@@ -135,22 +135,12 @@ class Placing {
            std::ranges::any_of(node.outputs, is_barred);
   }
 
-  bool has_4_bits(const LayerRule* rule) const {
-    return bits_of((rule == nullptr ? config_.activation : rule->activation).type) == 4;
-  }
-
-  // Whether the node reads or writes one of these values; `why`: which one and the reason.
-  static bool touches(const graph::Node& node, const ops::Roles& roles, const std::map<std::string, std::string>& values,
-                      std::string& why) {
-    std::vector<std::string> own = node.outputs;
-    for (const size_t input : roles.activations) own.push_back(node.inputs[input]);
-    for (const auto& value : own) {
-      const auto found = values.find(value);
-      if (found == values.end()) continue;
-      why = "its value " + value + " cannot have 4 bits: " + found->second;
-      return true;
-    }
-    return false;
+  // "": its values have more bits, or can have so few.
+  std::string too_few_bits(const graph::Node& node, const ops::Roles& roles, const LayerRule* rule,
+                           const std::map<std::string, std::string>& unfit) const {
+    const Scheme& values = rule == nullptr ? config_.activation : rule->activation;
+    const Scheme& weights = rule == nullptr ? config_.weight : rule->weight;
+    return bits_of(values.type) == 4 ? obstacle_to_4_bits(node, roles, weights.type, unfit) : "";
   }
 
   // What a target asks about.

@@ -28,7 +28,7 @@ std::map<std::string, Json> parameters_of(const Json& choices) {
   return out;
 }
 
-// "new: a, b; gone: c; other choices: d", "the same, in another order or for other operators".
+// "new: a, b; gone: c; other choices: d", "other recipes".
 std::string changes(const Json& before, const Json& after) {
   const auto old = parameters_of(before), now = parameters_of(after);
   std::vector<std::string> fresh, gone, other, parts;
@@ -43,7 +43,8 @@ std::string changes(const Json& before, const Json& after) {
   for (const auto& [name, words] : old) {
     if (!now.contains(name)) gone.push_back(name);
   }
-  for (const auto& [what, names] : {std::pair("new: ", &fresh), std::pair("gone: ", &gone), std::pair("other choices: ", &other)}) {
+  for (const auto& [what, names] :
+       {std::pair("new: ", &fresh), std::pair("gone: ", &gone), std::pair("other choices: ", &other)}) {
     if (!names->empty()) parts.push_back(what + joined(*names));
   }
   for (const auto& [key, words] : after.items()) {
@@ -96,8 +97,9 @@ const search::StudyRecord* newest(std::span<const search::StudyRecord> studies, 
 Json choices_of(const Job& job) {
   Json spaces = Json::array();
   for (const Json& words : job.spaces) {
+    const search::Space space = search::Space::parse(words);
     std::map<std::string, Json> parameters;
-    for (const auto& parameter : search::Space::parse(words).parameters()) parameters[parameter.name] = described(parameter);
+    for (const auto& parameter : space.parameters()) parameters[parameter.name] = described(parameter);
     spaces.push_back(parameters);
   }
   return {{"spaces", spaces},

@@ -1,5 +1,6 @@
-// What `--resume` goes on with: the study as it is, or, when the search may choose from other things than before, a new one in the
-// same storage that the old one teaches. NAME is succeeded by NAME-2, that by NAME-3, and so on; a study names its predecessor.
+// What `--resume` goes on with: the study as it is, or, when the search may choose from other things than before, a new one in
+// the same storage that the old one teaches. NAME is succeeded by NAME-2, that by NAME-3, and so on; a study names its
+// predecessor.
 #pragma once
 
 #include <span>

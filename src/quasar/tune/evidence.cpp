@@ -56,13 +56,14 @@ std::string noise_warning(const Json& rivals, const Winner& winner, const std::s
     near.push_back(rival["trial"].dump());
   }
   const std::string best = "trial " + std::to_string(winner.trial.number) + ", the best";
-  const std::string same = equal.empty() ? "" : in_words(equal) + (equal.size() > 1 ? " have" : " has") + " the same " + metric + " as ";
+  const std::string same =
+      equal.empty() ? "" : in_words(equal) + (equal.size() > 1 ? " have" : " has") + " the same " + metric + " as ";
   if (near.empty()) return equal.empty() ? "" : same + best + ", on every sample: choose by size and speed";
   char interval[96];
   std::snprintf(interval, sizeof(interval), "%.3g, 95 %% interval %.3g to %.3g", (*first)["value"].get<double>(),
                 (*first)["low"].get<double>(), (*first)["high"].get<double>());
-  return "the difference between " + best + ", and " + in_words(near) + " is within noise (" + metric + " differs by " + interval +
-         "): more evaluation samples would tell them apart, or choose by size and speed" +
+  return "the difference between " + best + ", and " + in_words(near) + " is within noise (" + metric + " differs by " +
+         interval + "): more evaluation samples would tell them apart, or choose by size and speed" +
          (equal.empty() ? "" : "; " + same + "it, on every sample");
 }
 

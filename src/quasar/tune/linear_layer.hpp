@@ -38,8 +38,8 @@ struct LinearLayer {
   }
 };
 
-// Conv, ConvTranspose, Gemm (without transA) and MatMul with a constant matrix on the right, [k, n] or [1, …, k, n]. nullopt for others, `why` says it in
-// words.
+// Conv, ConvTranspose, Gemm (without transA) and MatMul with a constant matrix on the right, [k, n] or [1, …, k, n]. nullopt for
+// others, `why` says it in words.
 std::optional<LinearLayer> linear_layer(const graph::Node& node, const graph::Model& model, std::string& why);
 
 // The constant that the layer reads at an input; nullptr: it has no such input, or it is not constant.

@@ -17,7 +17,8 @@ struct PastStudy {
 };
 
 // `place`: an output folder (all its .db files are looked into), a database file or a URL. `name`: which study; "": the only one
-// that no other succeeds (continuation.hpp), or of several the newest behind the one called `preferred`. Throws Error, which names what there is, when there is no such study.
+// that no other succeeds (continuation.hpp), or of several the newest behind the one called `preferred`. Throws Error, which
+// names what there is, when there is no such study.
 PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred = "");
 
 // The configuration of a trial of an earlier search. Throws Error when there is no such trial, or it did not finish.

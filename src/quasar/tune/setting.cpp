@@ -92,8 +92,7 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
   tell(log, Level::info,
        "warm start: " + facts["inside"].dump() + " trials of " +
            (job.warm_start.empty() ? "the study '" + job.predecessor + "'" : without_password(job.warm_start)) +
-           " teach the sampler, " +
-           facts["outside"].dump() + " lie outside the space");
+           " teach the sampler, " + facts["outside"].dump() + " lie outside the space");
 }
 
 eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {

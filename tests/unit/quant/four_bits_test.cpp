@@ -170,7 +170,7 @@ TEST(FourBits, ActivationsRunWhereOnnxRuntimeCan) {
     for (const DataType type : {DataType::uint4, DataType::int4}) {
       const graph::Model model = curved(opset);
       const Plan plan = plan_of(model, config_of(type, type == DataType::int4, Granularity::channel));
-      EXPECT_EQ(plan.nodes.size(), 6u);
+      EXPECT_EQ(plan.nodes.size(), 7u);
       const graph::Model quantized = apply(model, plan);
       const auto got = run(quantized, x, false), wanted = run(quantized, x, true), exact = run(model, x, true);
       double difference = 0, signal = 0, step = 0;
@@ -193,8 +193,9 @@ TEST(FourBits, ActivationsStayInFloatWhereOnnxRuntimeCannot) {
   const auto second = b.node("Sigmoid", {b.conv(moved, 4, 4, 3)});
   const auto pooled = b.node("MaxPool", {second}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
   const graph::Model model = b.finish({b.clip(b.conv(pooled, 4, 4, 1), 0, 6)});
-  const Config config = config_of(DataType::uint4, false);
-  const Plan plan = plan_of(model, config);
+  const Config wide = config_of(DataType::uint4, false);
+  EXPECT_NE(plan_of(model, wide).skipped.at("Conv_0").find("8-bit weights"), std::string::npos);
+  const Plan plan = plan_of(model, config_of(DataType::uint4, false, Granularity::tensor, DataType::int4));
   EXPECT_TRUE(plan.nodes.contains("Conv_0"));
   for (const char* name : {"Relu_0", "Transpose_0", "Conv_1", "Sigmoid_0", "MaxPool_0", "Conv_2", "Clip_0"})
     EXPECT_FALSE(plan.nodes.contains(name)) << name;

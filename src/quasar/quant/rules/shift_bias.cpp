@@ -10,14 +10,14 @@
 namespace quasar::quant::rules {
 namespace {
 
-constexpr int most = 15;
+constexpr int most_bias_shift = 15;
 
 class ShiftBias final : public Rule {
  public:
   std::vector<Fault> check(const Layer& layer, const Network& network) const override {
     if (!applies(layer, network)) return {};
     const int shift = bits(layer, network), fewest = least(layer, network);
-    if (shift >= fewest && shift <= most) return {};
+    if (shift >= fewest && shift <= most_bias_shift) return {};
     return {{"shift_bias (weight + input - bias position) is " + std::to_string(shift) + ", not in [" + std::to_string(fewest) +
                  ", 15]",
              {{"weight", network.position(layer.weight)},
@@ -30,7 +30,7 @@ class ShiftBias final : public Rule {
   void mend(const Layer& layer, Network& network) const override {
     if (!applies(layer, network)) return;
     const int shift = bits(layer, network);
-    if (shift > most) network.move(layer.weight, network.position(layer.weight) - (shift - most));
+    if (shift > most_bias_shift) network.move(layer.weight, network.position(layer.weight) - (shift - most_bias_shift));
     if (const int lacking = least(layer, network) - bits(layer, network); lacking > 0)
       network.move(layer.bias, network.position(layer.bias) - lacking);
   }

@@ -7,14 +7,14 @@
 namespace quasar::quant::rules {
 namespace {
 
-constexpr int most = 16;
+constexpr int most_cut = 16;
 
 class ShiftCut final : public Rule {
  public:
   std::vector<Fault> check(const Layer& layer, const Network& network) const override {
     if (!applies(layer, network)) return {};
     const int cut = shift(layer, network);
-    if (cut >= 0 && cut <= most) return {};
+    if (cut >= 0 && cut <= most_cut) return {};
     return {{"shift_cut (weight + input - output position) is " + std::to_string(cut) + ", not in [0, 16]",
              {{"weight", network.position(layer.weight)},
               {"input", network.position(layer.inputs[0])},
@@ -25,7 +25,7 @@ class ShiftCut final : public Rule {
   void mend(const Layer& layer, Network& network) const override {
     if (!applies(layer, network)) return;
     const int cut = shift(layer, network);
-    if (cut > most) network.move(layer.weight, network.position(layer.weight) - (cut - most));
+    if (cut > most_cut) network.move(layer.weight, network.position(layer.weight) - (cut - most_cut));
     if (cut < 0) network.move(layer.output, network.position(layer.output) + cut);
   }
 

@@ -6,21 +6,21 @@
 namespace quasar::quant::rules {
 namespace {
 
-constexpr int most = 7;
+constexpr int most_apart = 7;
 
 class ShiftRead final : public Rule {
  public:
   std::vector<Fault> check(const Layer& layer, const Network& network) const override {
     if (!applies(layer, network)) return {};
     const auto [low, high] = ends(layer, network);
-    if (high - low <= most) return {};
+    if (high - low <= most_apart) return {};
     return {{"shift_read (difference of the inputs' positions) is " + std::to_string(high - low) + ", more than 7",
              {{"coarsest", low}, {"finest", high}, {"shift_read", high - low}}}};
   }
 
   void mend(const Layer& layer, Network& network) const override {
     if (!applies(layer, network)) return;
-    const int limit = ends(layer, network).first + most;
+    const int limit = ends(layer, network).first + most_apart;
     for (const auto& input : layer.inputs) {
       if (network.position(input) > limit) network.move(input, limit);
     }

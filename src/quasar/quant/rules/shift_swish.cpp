@@ -6,14 +6,14 @@
 namespace quasar::quant::rules {
 namespace {
 
-constexpr int most = 15;
+constexpr int most_swish_shift = 15;
 
 class ShiftSwish final : public Rule {
  public:
   std::vector<Fault> check(const Layer& layer, const Network& network) const override {
     if (!applies(layer, network)) return {};
     const int shift = bits(layer, network);
-    if (shift >= 0 && shift <= most) return {};
+    if (shift >= 0 && shift <= most_swish_shift) return {};
     return {{"shift_swish (sum of the inputs' positions - output position) is " + std::to_string(shift) + ", not in [0, 15]",
              {{"inputs", shift + network.position(layer.output)},
               {"output", network.position(layer.output)},
@@ -24,10 +24,10 @@ class ShiftSwish final : public Rule {
     if (!applies(layer, network)) return;
     const int shift = bits(layer, network);
     if (shift < 0) network.move(layer.output, network.position(layer.output) + shift);
-    if (shift > most) {
+    if (shift > most_swish_shift) {
       const auto& finer =
           network.position(layer.inputs[0]) > network.position(layer.inputs[1]) ? layer.inputs[0] : layer.inputs[1];
-      network.move(finer, network.position(finer) - (shift - most));
+      network.move(finer, network.position(finer) - (shift - most_swish_shift));
     }
   }
 
