@@ -11,12 +11,15 @@
 namespace quasar::tune {
 namespace {
 
-constexpr size_t most_samples = 32;
+constexpr size_t most_samples = 64;
 
 using Outputs = std::vector<std::vector<Tensor>>;  // by sample
 
+// Weights stay in float here: ONNX Runtime would quantize them by itself (keep_in_float.hpp).
 Outputs outputs_of(const graph::Model& model, std::span<const data::Sample> samples, size_t threads) {
-  const runtime::Session session(model);
+  runtime::SessionOptions options;
+  options.disabled_optimizers = "WeightBiasQuantization";
+  const runtime::Session session(model, options);
   Outputs out(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) { out[i] = session.run(samples[i]); });
   return out;
