@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include "quasar/base/file.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/graph/load.hpp"
@@ -61,7 +63,7 @@ class Quantize final : public Command {
     if (!errors_.empty()) write_file(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
-    for (const auto& [node, why] : result.plan.skipped) std::cout << "  " << node << " stays in float: " << why << "\n";
+    tell_skipped(result.plan.skipped);
     if (!result.rounding.layers.empty())
       std::cout << "  " << tune::summary_of(result.plan.rounding.method, result.rounding) << "\n";
     for (const auto& layer : result.rounding.kept) std::cout << "  keeps nearest codes: " << layer << "\n";
@@ -70,6 +72,22 @@ class Quantize final : public Command {
   }
 
  private:
+  // One line for each reason.
+  static void tell_skipped(const std::map<std::string, std::string>& skipped) {
+    constexpr size_t most = 4;
+    std::map<std::string, std::vector<std::string>> nodes;
+    for (const auto& [node, why] : skipped) nodes[why].push_back(node);
+    bool all = true;
+    for (auto& [why, names] : nodes) {
+      const size_t more = names.size() > most ? names.size() - most : 0;
+      names.resize(names.size() - more);
+      all = all && more == 0;
+      std::cout << "  " << joined(names) << (more > 0 ? " and " + std::to_string(more) + " more" : "")
+                << (names.size() > 1 ? " stay" : " stays") << " in float: " << why << "\n";
+    }
+    if (!all) std::cout << "  (`quasar inspect` lists them all)\n";
+  }
+
   Json configuration() const {
     if (!scheme_.empty()) return quant::schemes::table().make(scheme_)->words();
     if (!config_.empty()) return tune::read_words(config_);
