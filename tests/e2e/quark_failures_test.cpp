@@ -161,6 +161,11 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   ASSERT_EQ(on.code, 0) << on.err;
   EXPECT_EQ(result()["study_name"], "AutoSearch-2");
   EXPECT_EQ(result()["trials"]["requested"], 11);
+  const Ran back = search(std::string(space) + "n_trials: 8\n", "--resume");  // the first study's choices: it goes on
+  ASSERT_EQ(back.code, 0) << back.err;
+  EXPECT_EQ(result()["study_name"], "AutoSearch");
+  EXPECT_EQ(result()["trials"]["requested"], 8);
+  ASSERT_EQ(search(changed + "n_trials: 11\n", "--resume").code, 0);
   const fs::path old = folder.path() / "old";
   fs::copy(out, old, fs::copy_options::recursive);
   const Ran other = search(changed + "n_trials: 2\ncalibration_sampling_size: 50\n", "--resume");

@@ -82,16 +82,33 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
 
 }  // namespace
 
-const search::StudyRecord* newest(std::span<const search::StudyRecord> studies, const std::string& name) {
-  const search::StudyRecord* out = named(studies, name);
-  for (size_t i = 0; out != nullptr && i < studies.size(); ++i) {  // as many steps as there are studies: no circle is endless
-    const auto next = std::ranges::find_if(studies, [&](const auto& study) {
-      return study.user_attributes.value(predecessor_attribute, Json()) == Json(out->name);
-    });
+std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name) {
+  const auto before = [](const search::StudyRecord& study) {
+    return study.user_attributes.value(predecessor_attribute, std::string());
+  };
+  const search::StudyRecord* first = named(studies, name);
+  if (first == nullptr) return {};
+  // As many steps as there are studies: no circle is endless.
+  for (size_t i = 0; i < studies.size() && !before(*first).empty() && named(studies, before(*first)) != nullptr; ++i)
+    first = named(studies, before(*first));
+  std::vector<const search::StudyRecord*> out{first};
+  while (out.size() < studies.size()) {
+    const auto next = std::ranges::find_if(studies, [&](const auto& study) { return before(study) == out.back()->name; });
     if (next == studies.end()) break;
-    out = &*next;
+    out.push_back(&*next);
   }
   return out;
+}
+
+const search::StudyRecord* with_choices(std::span<const search::StudyRecord> studies, const std::string& name,
+                                        const Json& choices) {
+  const auto fits = [&](const search::StudyRecord* study) {
+    return study->user_attributes.value(choices_attribute, choices) == choices;
+  };
+  const auto chain = chain_of(studies, name);
+  if (const auto* own = named(studies, name); own != nullptr && fits(own)) return own;
+  const auto found = std::ranges::find_if(chain.rbegin(), chain.rend(), fits);
+  return found == chain.rend() ? nullptr : *found;
 }
 
 Json choices_of(const Job& job) {
@@ -102,7 +119,9 @@ Json choices_of(const Job& job) {
     for (const auto& parameter : space.parameters()) parameters[parameter.name] = described(parameter);
     spaces.push_back(parameters);
   }
+  // The first of two stages is judged by itself: its trials cannot stand beside those of a search in one.
   return {{"spaces", spaces},
+          {"stages", job.strategy == "two_stage" ? 2 : 1},
           {"op_type_dict", job.tuning.op_types},
           {"op_name_dict", job.tuning.op_names},
           {"recipes", job.tuning.recipes},
@@ -112,16 +131,20 @@ Json choices_of(const Job& job) {
 Job continued(Job job) {
   if (!job.load_if_exists || !exists(storage_url(job))) return job;
   const auto studies = search::open_storage(storage_url(job))->studies();
-  const search::StudyRecord* last = newest(studies, job.study_name);
-  if (last == nullptr) return job;
-  job.study_name = last->name;
-  job.predecessor = last->user_attributes.value(predecessor_attribute, "");
-  const Json before = last->user_attributes.value(choices_attribute, Json()), now = choices_of(job);
-  if (before.is_null() || before == now) return job;
+  const auto chain = chain_of(studies, job.study_name);
+  if (chain.empty()) return job;
+  const Json now = choices_of(job);
+  if (const auto* same = with_choices(studies, job.study_name, now)) {
+    job.study_name = same->name;
+    job.predecessor = same->user_attributes.value(predecessor_attribute, "");
+    return job;
+  }
+  const search::StudyRecord* const last = chain.back();
+  const Json before = last->user_attributes.at(choices_attribute);
   job.predecessor = last->name;
   job.study_name = successor_name(studies, last->name);
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
-                         "): a new study, '" + job.study_name + "', begins, and the trials of '" + last->name + "' teach it");
+                         "): a new study, '" + job.study_name + "', begins, and earlier trials teach it");
   return job;
 }
 

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/job.hpp"
@@ -15,15 +16,21 @@ namespace quasar::tune {
 inline constexpr const char* predecessor_attribute = "predecessor";
 inline constexpr const char* choices_attribute = "choices";
 
-// The newest among the study `name` and those that succeed it; nullptr: there is none of that name.
-const search::StudyRecord* newest(std::span<const search::StudyRecord> studies, const std::string& name);
+// The studies of which `name` is one, each the predecessor of the next; empty: there is none of that name.
+std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name);
 
-// {spaces: [{parameter: {distribution, conditions}}], and what narrows the space of a tuning strategy}: equal for two jobs whose
-// studies hold the same parameters with the same meaning, however their files are ordered.
+// The study of the chain that a job with these choices goes on with: `name` itself, otherwise the newest with the same choices;
+// nullptr: none has them. A study that was cut off before it noted any has these.
+const search::StudyRecord* with_choices(std::span<const search::StudyRecord> studies, const std::string& name,
+                                        const Json& choices);
+
+// {spaces: [{parameter: {distribution, conditions}}], and what narrows the space of a tuning strategy, and stages}: equal for two
+// jobs whose studies hold the same parameters with the same meaning, however their files are ordered.
 Json choices_of(const Job& job);
 
-// The job with the study that it continues: its newest, or with other choices a successor of that, with a warning that says what
-// changed. The same job unless it is to continue a study. Nothing is written. Throws Error for a storage that cannot be read.
+// The job with the study that it continues, one of its chain with the same choices, or else a successor of the newest, with a
+// warning that says what changed. The same job unless it is to continue a study. Nothing is written. Throws Error for a storage
+// that cannot be read.
 Job continued(Job job);
 
 }  // namespace quasar::tune

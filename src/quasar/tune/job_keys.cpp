@@ -7,6 +7,7 @@
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/tune/job_parts.hpp"
+#include "quasar/tune/preset.hpp"
 #include "quasar/tune/v1_names.hpp"
 
 namespace quasar::tune {
@@ -285,7 +286,10 @@ void set_key(Json& words, const std::string& given, const Json& value, const fs:
     start = dot + 1;
   }
   if (start >= path.size()) throw Error("--set '" + path + "': the key is empty");
+  const Json before = words.value("search_space", Json());
   (*place)[path.substr(start)] = with_paths_from(path, value, folder);
+  if (before.is_object() && words["search_space"].is_object() && path.starts_with("search_space."))
+    forget_unreachable(words["search_space"], before);
 }
 
 Json read_words(const fs::path& file) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/tune/continuation.hpp"
@@ -46,19 +47,33 @@ Found chosen(const std::string& place, const std::string& name, const std::vecto
               (name.empty() ? " and the study (study_name)" : ""));
 }
 
+// The study that the results in an output folder are of; "": there are none.
+std::string study_of_results(const std::string& place) {
+  const fs::path file = fs::path(place) / "result.json";
+  if (place.find("://") != std::string::npos || !fs::is_directory(place) || !fs::exists(file)) return "";
+  const Json result = parse_json(read_file(file), file.string());
+  return result.is_object() ? result.value("study_name", std::string()) : "";
+}
+
 }  // namespace
 
 PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred) {
-  std::vector<Found> all;
-  std::string wanted = name.empty() ? preferred : name;
+  std::vector<Found> all, newest;
   for (const auto& database : databases(place)) {
     const auto studies = search::open_storage(database)->studies();
-    if (const auto* last = name.empty() ? newest(studies, preferred) : nullptr) wanted = last->name;
     for (const auto& record : studies) {
-      if (!name.empty() || newest(studies, record.name)->name == record.name) all.push_back({database, record});
+      all.push_back({database, record});
+      if (chain_of(studies, record.name).back()->name == record.name) newest.push_back(all.back());
     }
   }
-  const Found found = chosen(place, name.empty() && all.size() < 2 ? "" : wanted, all);
+  const auto has = [&](const std::string& wanted) {
+    return std::ranges::any_of(all, [&](const Found& found) { return found.record.name == wanted; });
+  };
+  std::string wanted = name;
+  for (const std::string& candidate : {preferred, study_of_results(place)}) {
+    if (wanted.empty() && !candidate.empty() && has(candidate)) wanted = candidate;
+  }
+  const Found found = chosen(place, wanted, wanted.empty() ? newest : all);
   return {found.record, search::open_storage(found.database)->trials(found.record.id), without_password(found.database)};
 }
 

@@ -16,8 +16,9 @@ struct PastStudy {
   std::string where;  // for messages: the database
 };
 
-// `place`: an output folder (all its .db files are looked into), a database file or a URL. `name`: which study; "": the only one
-// that no other succeeds (continuation.hpp), or of several the newest behind the one called `preferred`. Throws Error, which
+// `place`: an output folder (all its .db files are looked into), a database file or a URL. `name`: which study; "": the one
+// called `preferred` if there is one, else the one that the folder's results are of, else the only one that no other succeeds
+// (continuation.hpp). Throws Error, which
 // names what there is, when there is no such study.
 PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred = "");
 

@@ -47,6 +47,14 @@ bool names_a_strategy(const Json& words) {
 
 }  // namespace
 
+void forget_unreachable(Json& space, const Json& before) {
+  const Json now = space;
+  for (const auto& [name, group] : now.items()) {
+    const bool same = group.is_object() && before.contains(name) && before.at(name) == group;
+    if (same && is_reachable(group, before) && !is_reachable(group, now)) space.erase(name);
+  }
+}
+
 Json over_preset(const Json& words, const Json& preset) {
   Json merged = preset;
   if (names_a_strategy(words)) merged.erase("two_stage_search");

@@ -19,6 +19,9 @@ class Preset {
 // two_stage_search.
 Json over_preset(const Json& words, const Json& preset);
 
+// Takes out groups that `before`, the search space as it was, had with a condition that could hold there and cannot here.
+void forget_unreachable(Json& space, const Json& before);
+
 // The words with the preset that they name filled in; without one, as they are. Keys must be canonical.
 Json with_preset(const Json& words);
 

@@ -89,9 +89,9 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
   }
   if (job.warm_start.empty() && job.predecessor.empty()) return;
   const Json facts = warm_start_facts(setting);
-  tell(log, Level::info,
+  tell(log, facts["inside"] == 0 && facts["outside"] != 0 ? Level::warning : Level::info,
        "warm start: " + facts["inside"].dump() + " trials of " +
-           (job.warm_start.empty() ? "the study '" + job.predecessor + "'" : without_password(job.warm_start)) +
+           (job.warm_start.empty() ? "earlier studies ('" + job.predecessor + "')" : without_password(job.warm_start)) +
            " teach the sampler, " + facts["outside"].dump() + " lie outside the space");
 }
 

@@ -1,10 +1,12 @@
 #include "quasar/tune/warm_start.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/pareto.hpp"
+#include "quasar/tune/continuation.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/past_study.hpp"
 #include "quasar/tune/search_parts.hpp"
@@ -22,16 +24,28 @@ Json metrics_of(const Json& recorded) {
   return out;
 }
 
-// The trial's point in the order and with the values of the space; nullopt: it is not one of its points.
+// Whether a parameter says nothing of which trial is better: it has one choice.
+bool is_fixed(const search::Distribution& distribution) {
+  return search::cardinality(distribution) == 1U;
+}
+
+// The trial's point in the order and with the values of the space; nullopt: it is not one of its points. Parameters of one choice
+// may be new or gone.
 std::optional<search::Point> inside(const search::Trial& trial, const search::Space& space) {
   search::Point point;
+  size_t known = 0;
   for (const auto& parameter : space.parameters()) {
     if (!space.is_active(parameter, point)) continue;
     const Json* value = trial.point.find(parameter.name);
-    if (value == nullptr) return std::nullopt;
-    point.set(parameter.name, *value);
+    if (value == nullptr && !is_fixed(*parameter.distribution)) return std::nullopt;
+    point.set(parameter.name, value == nullptr ? search::value_at(*parameter.distribution, 0) : *value);
+    if (value != nullptr) ++known;
   }
-  if (point.values().size() != trial.point.values().size()) return std::nullopt;
+  for (size_t i = 0; i < trial.point.values().size(); ++i) {
+    const auto& name = trial.point.values()[i].first;
+    if (point.find(name) == nullptr && i < trial.distributions.size() && is_fixed(*trial.distributions[i])) ++known;
+  }
+  if (known != trial.point.values().size()) return std::nullopt;
   return space.has(point) ? std::optional(point) : std::nullopt;
 }
 
@@ -39,7 +53,7 @@ PastStudy named_by_warm_start(const Job& job) {
   const bool url = job.warm_start.find("://") != std::string::npos;
   const std::string place = url ? sqlite_from(job.base, job.warm_start) : (job.base / job.warm_start).string();
   try {
-    return past_study(place, "", job.study_name);
+    return past_study(place, "", job.words.contains("study_name") ? job.study_name : "");
   } catch (const Error& e) {
     throw Error(std::string("warm_start: ") + e.what());
   }
@@ -62,9 +76,13 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
   std::vector<search::Trial> out;
   if (!job.warm_start.empty())
     out = lessons(job, named_by_warm_start(job), "warm_start: the study in " + without_password(job.warm_start));
-  if (!job.predecessor.empty()) {
-    auto own = lessons(job, past_study(storage_url(job), job.predecessor), "the study '" + job.predecessor + "'");
+  std::string before = job.predecessor;
+  for (std::set<std::string> seen; !before.empty() && seen.insert(before).second;) {
+    PastStudy past = past_study(storage_url(job), before);
+    const std::string next = past.record.user_attributes.value(predecessor_attribute, std::string());
+    auto own = lessons(job, std::move(past), "the study '" + before + "'");
     out.insert(out.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+    before = next;
   }
   return out;
 }

@@ -12,11 +12,13 @@
 namespace quasar::tune {
 
 // The trials with a value (complete, or given up on the way), no duplicates, of the study that warm_start names (an output
-// folder, a database file or a URL, as past_study() takes them; of several studies the one of the job's own study_name), then of
-// the job's predecessor. Throws Error when there is none, or when it was about another metric.
+// folder, a database file or a URL, as past_study() takes them; of several studies the one of the job's own study_name, if
+// given), then of the job's predecessor and those before it. Throws Error when there is none, or when it was about another
+// metric.
 std::vector<search::Trial> earlier_trials(const Job& job);
 
-// Those that lie in the space, as trials that no study has (number < 0).
+// Those that lie in the space, as trials that no study has (number < 0). Parameters of one choice may be new or gone: they say
+// nothing of which trial is better.
 std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space);
 
 // The points of the best few.

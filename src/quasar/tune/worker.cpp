@@ -12,12 +12,12 @@
 namespace quasar::tune {
 namespace {
 
-// A search that was continued with other choices goes on in a successor of its study.
-Job of_newest_study(Job job) {
+// A search that was continued with other choices goes on in another study of the chain.
+Job of_the_search(Job job) {
   const auto studies = search::open_storage(storage_url(job))->studies();
-  if (const auto* last = newest(studies, job.study_name)) {
-    job.study_name = last->name;
-    job.predecessor = last->user_attributes.value(predecessor_attribute, "");
+  if (const auto* study = with_choices(studies, job.study_name, choices_of(job))) {
+    job.study_name = study->name;
+    job.predecessor = study->user_attributes.value(predecessor_attribute, "");
   }
   return job;
 }
@@ -92,7 +92,7 @@ Shift work(const Job& asked, const Monitor& monitor, double patience) {
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
         "is '" +
         without_password(asked.storage) + "'");
-  const Job job = of_newest_study(asked);
+  const Job job = of_the_search(asked);
   const Stopwatch total;
   Shift shift;
   const CancelScope scope(monitor.stop);

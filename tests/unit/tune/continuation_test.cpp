@@ -44,14 +44,28 @@ TEST(Continuation, ValuesRangesAndConditionsAreChoices) {
   EXPECT_NE(choices_of(narrowed), before);
 }
 
-TEST(Continuation, TheNewestIsAtTheEndOfTheChain) {
-  const std::vector<search::StudyRecord> studies{study("a"), study("a-3", "a-2"), study("a-2", "a"), study("b")};
-  EXPECT_EQ(newest(studies, "a")->name, "a-3");
-  EXPECT_EQ(newest(studies, "a-2")->name, "a-3");
-  EXPECT_EQ(newest(studies, "b")->name, "b");
-  EXPECT_EQ(newest(studies, "c"), nullptr);
-  const std::vector<search::StudyRecord> circle{study("a", "b"), study("b", "a")};
-  EXPECT_NE(newest(circle, "a"), nullptr);  // and it ends
+TEST(Continuation, OneOrTwoStagesAreAChoice) {
+  Job job = job_of(R"({"activation": ["Int8Spec"], "algorithms": ["adaround"]})");
+  job.strategy = "flat";
+  const Json flat = choices_of(job);
+  job.strategy = "random";
+  EXPECT_EQ(choices_of(job), flat);
+  job.strategy = "two_stage";
+  EXPECT_NE(choices_of(job), flat);
+}
+
+TEST(Continuation, AStudyWithTheSameChoicesGoesOnWhereverItStandsInTheChain) {
+  std::vector<search::StudyRecord> studies{study("a"), study("a-3", "a-2"), study("a-2", "a"), study("b")};
+  for (auto& one : studies) one.user_attributes[choices_attribute] = one.name == "a-3" ? "third" : "first";
+  std::vector<std::string> names;
+  for (const auto* one : chain_of(studies, "a-2")) names.push_back(one->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "a-2", "a-3"}));
+  EXPECT_EQ(with_choices(studies, "a", "first")->name, "a");
+  EXPECT_EQ(with_choices(studies, "a-3", "first")->name, "a-2");
+  EXPECT_EQ(with_choices(studies, "a", "third")->name, "a-3");
+  EXPECT_EQ(with_choices(studies, "a", "other"), nullptr);
+  EXPECT_TRUE(chain_of(studies, "c").empty());
+  EXPECT_EQ(chain_of(std::vector<search::StudyRecord>{study("a", "b"), study("b", "a")}, "a").size(), 2U);  // a circle ends
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/tune/strategy.hpp"
+#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -131,7 +132,10 @@ class TwoStage final : public Strategy {
     Job tuned = bench.job;
     std::erase_if(tuned.enqueue,
                   [&](const Json& configuration) { return quant::without_rounding(configuration) == configuration; });
-    const auto points = enqueued(tuned, bench.spaces.each[i], all);
+    auto points = enqueued(tuned, bench.spaces.each[i], all);
+    // The best of earlier studies too.
+    const auto known = fitting(bench.earlier, bench.spaces.each[i]);
+    for (auto& point : best_points(known, bench.study.directions().front())) points.push_back(std::move(point));
     if (points.empty()) return;
     Nothing nothing;
     const search::RunOptions options{.seed = bench.job.seed,
