@@ -61,13 +61,16 @@ std::string last_word(const std::string& name) {
   return dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
-// Int8, Int8Spec, QInt8 and QuantType.QInt8 are the same word.
+}  // namespace
+
 std::string spec_word(const std::string& name) {
   std::string word = normalized(last_word(name));
   if (word.starts_with("q")) word.erase(0, 1);
   if (!word.ends_with("spec")) word += "spec";
   return word;
 }
+
+namespace {
 
 const Spec& find_spec(const std::string& key, const Json& value) {
   const std::string allowed = joined(spec_names());

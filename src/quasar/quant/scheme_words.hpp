@@ -28,6 +28,9 @@ Json scheme_words(const Scheme& scheme);
 // The specification that a scheme is of: "Int8Spec".
 std::string spec_name(const Scheme& scheme);
 
+// What all spellings of a name have in common: Int8, Int8Spec, QInt8 and QuantType.QInt8 give one word.
+std::string spec_word(const std::string& name);
+
 // Whether values of this type are codes with scales.
 bool is_integer(DataType type);
 

@@ -211,7 +211,8 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   const search::Trial* first = default_trial(summary);
   for (const auto& metric : job.metrics) {
     const auto first_value = [&] {
-      return first == nullptr ? "-" : number(first->user_attributes["metrics"].value(metric, 0.0));
+      const bool scored = first != nullptr && first->user_attributes["metrics"].contains(metric);
+      return scored ? number(first->user_attributes["metrics"][metric].get<double>()) : "-";
     };
     const auto reference = summary.baseline.metrics.find(metric);
     const bool known = reference != summary.baseline.metrics.end();

@@ -55,13 +55,6 @@ std::string changes(const Json& before, const Json& after) {
   return out.empty() ? "other spaces" : out;
 }
 
-bool exists(const std::string& storage) {
-  const std::string sqlite = "sqlite:///";
-  if (storage == "memory") return false;
-  if (storage.starts_with(sqlite)) return std::filesystem::exists(storage.substr(sqlite.size()));
-  return storage.find("://") != std::string::npos || std::filesystem::exists(storage);
-}
-
 const search::StudyRecord* named(std::span<const search::StudyRecord> studies, const std::string& name) {
   const auto found = std::ranges::find(studies, name, &search::StudyRecord::name);
   return found == studies.end() ? nullptr : &*found;
@@ -81,6 +74,13 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
 }
 
 }  // namespace
+
+bool exists(const std::string& storage) {
+  const std::string sqlite = "sqlite:///";
+  if (storage == "memory") return false;
+  if (storage.starts_with(sqlite)) return std::filesystem::exists(storage.substr(sqlite.size()));
+  return storage.find("://") != std::string::npos || std::filesystem::exists(storage);
+}
 
 std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name) {
   const auto before = [](const search::StudyRecord& study) {

@@ -5,7 +5,7 @@
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/cost.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/variants.hpp"
 
@@ -124,7 +124,7 @@ Json dry_run(const Job& asked) {
   Setting setting = prepare(job);
   const data::Splits& samples = setting.samples;
   const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
-  const uint64_t trials = trials_of(job, setting.spaces);
+  const uint64_t trials = trials_of(job, setting.spaces), finished = std::min<uint64_t>(finished_before(job, samples), trials);
   const std::vector<Json> plans = distinct_plans(setting);
   for (size_t i = 0; i < plans.size(); ++i) {
     // What rounding makes of a plan is not known before; the first of two stages does without.
@@ -145,9 +145,10 @@ Json dry_run(const Job& asked) {
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
-  facts["expected_s"] =
-      seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials) / static_cast<double>(job.n_jobs);
+  facts["expected_s"] = seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials - finished) /
+                        static_cast<double>(job.n_jobs);
   if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(setting);
+  if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;
   for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);
   return facts;

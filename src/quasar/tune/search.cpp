@@ -6,6 +6,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/file_lock.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/evidence.hpp"
@@ -71,6 +72,21 @@ void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
   if (!noise.empty()) warn(summary, log, noise);
 }
 
+// Models that keep_models asks for, of trials that an earlier run scored.
+void warn_of_missing_models(Summary& summary, const Job& job, const Log& log) {
+  if (job.keep_models == "best") return;
+  std::vector<std::string> missing;
+  for (const auto& trial : summary.trials) {
+    const bool wanted =
+        trial.state == search::State::complete && !trial.is_duplicate() && (job.keep_models == "all" || trial.is_candidate());
+    if (wanted && !fs::exists(kept_file(job, trial.number))) missing.push_back(std::to_string(trial.number));
+  }
+  if (!missing.empty())
+    warn(summary, log,
+         "keep_models: " + job.keep_models + " does not reach trials of an earlier run (" + joined(missing) +
+             "); `quasar quantize --from-study` makes their models again");
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
@@ -115,6 +131,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
+  warn_of_missing_models(summary, job, monitor.log);
   summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
   summary.reason = result.reason;

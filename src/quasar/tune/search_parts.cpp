@@ -155,6 +155,20 @@ std::string storage_url(const Job& job) {
   return (job.output_dir / job.storage).string();
 }
 
+size_t finished_before(const Job& job, const data::Splits& samples) {
+  if (!job.load_if_exists || !exists(storage_url(job))) return 0;
+  const auto storage = search::open_storage(storage_url(job));
+  size_t out = 0;
+  for (const auto& study : storage->studies()) {
+    if (study.name != job.study_name && study.name != job.predecessor) continue;
+    check_comparable(job, study.name, study.user_attributes, goal_of(job, samples));
+    if (study.name != job.study_name) continue;
+    const auto trials = storage->trials(study.id);
+    out = static_cast<size_t>(std::ranges::count_if(trials, [](const auto& trial) { return trial.finished(); }));
+  }
+  return out;
+}
+
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source) {
   for (const auto& before : storage.studies()) {
     if (before.name == job.predecessor) check_comparable(job, before.name, before.user_attributes, goal_of(job, source.samples));

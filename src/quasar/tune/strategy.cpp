@@ -64,13 +64,40 @@ search::Point default_point(const search::Space& space) {
   return point;
 }
 
+namespace {
+
+// The space's own spelling of a choice: "int8" is its "Int8Spec".
+Json spelled(const search::Space& space, const std::string& name, const Json& value) {
+  const search::Parameter* parameter = space.find(name);
+  const auto* choices = parameter == nullptr ? nullptr : std::get_if<search::Categorical>(parameter->distribution.get());
+  if (choices == nullptr || !value.is_string() || search::contains(*parameter->distribution, value)) return value;
+  const auto word = [&](const Json& choice) { return quant::spec_word(choice.get<std::string>()); };
+  const auto same = std::ranges::find_if(choices->choices,
+                                         [&](const Json& choice) { return choice.is_string() && word(choice) == word(value); });
+  return same == choices->choices.end() ? value : *same;
+}
+
+Json spelled(const search::Space& space, const Json& words) {
+  Json out = words;
+  for (auto& [key, value] : out.items()) {
+    if (value.is_object() && space.find(key) == nullptr) {
+      for (auto& [member, inner] : value.items()) inner = spelled(space, key + "_" + member, inner);
+    } else {
+      value = spelled(space, key, value);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces) {
   std::vector<search::Point> out;
   for (const auto& words : job.enqueue) {
     std::string why;
     const auto point = [&](const search::Space& in) -> std::optional<search::Point> {
       try {
-        search::Point inside = in.encode(words);
+        search::Point inside = in.encode(spelled(in, words));
         if (const std::string reason = in.refused(inside); !reason.empty()) throw Error(reason);
         return inside;
       } catch (const Error& e) {

@@ -115,11 +115,6 @@ void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, doub
   lab.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
-std::filesystem::path file_of(const Laboratory& lab, const search::Job& trial) {
-  const std::string study = lab.job.predecessor.empty() ? "" : lab.job.study_name + "_";  // the first study has files of its own
-  return lab.job.output_dir / (study + "trial_" + std::to_string(trial.number()) + ".onnx");
-}
-
 // How a trial that was given up stood.
 struct Fallen {
   std::optional<double> value;  // nullopt: the samples so far are no fair selection
@@ -172,7 +167,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
   if (const auto other = lab.book.same_model(content); other && !content.empty())
     return {.values = {}, .duplicate_of = other, .user_attributes = own};
-  if (lab.job.keep_models == "all") graph::save(candidate, file_of(lab, trial), external(config));
+  if (lab.job.keep_models == "all") graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
   Fallen fallen;
   const auto loan = lab.devices.take();
   const auto scores = score(lab, trial, candidate, fallen, loan.device());
@@ -206,11 +201,17 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
   outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);
   if (feasible) keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
-  if (outcome.candidate && lab.job.keep_models == "candidates") graph::save(candidate, file_of(lab, trial), external(config));
+  if (outcome.candidate && lab.job.keep_models == "candidates")
+    graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
   return outcome;
 }
 
 }  // namespace
+
+std::filesystem::path kept_file(const Job& job, int64_t trial) {
+  const std::string study = job.predecessor.empty() ? "" : job.study_name + "_";
+  return job.output_dir / (study + "trial_" + std::to_string(trial) + ".onnx");
+}
 
 void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
   for (const search::Trial& trial : trials) {

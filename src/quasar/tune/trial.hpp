@@ -57,6 +57,9 @@ std::string why_not_raced(const Job& job);
 // one.
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
 
+// Where keep_models puts a trial's model. Studies that succeed another have their own names in front.
+std::filesystem::path kept_file(const Job& job, int64_t trial);
+
 // What the trials of a resumed study have made, so that an equal model is not scored again.
 void recall_models(const Laboratory& lab, std::span<const search::Trial> trials);
 
