@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/tune/cost.hpp"
 #include "quasar/tune/warm_start.hpp"
 
