@@ -99,5 +99,20 @@ TEST(Preset, AUsersChoicesTakeTheGroupsThatTheyMakeImpossible) {
   EXPECT_EQ(preset["search_space"].size(), 5u);
 }
 
+TEST(Preset, WithoutAlgorithmsThroughSetItHasNoGroupsOfThem) {
+  for (const char* name : {"A8W8_SEARCH", "XINT8_SEARCH", "A16W8_SEARCH", "ADVANCED_SEARCH"}) {
+    Json words = with_preset({{"preset", name}});
+    if (!words.contains("search_space")) continue;
+    ASSERT_TRUE(words["search_space"].contains("adaround_params")) << name;
+    set_key(words, "search_space.algorithms", Json::array({nullptr}), "");
+    EXPECT_FALSE(words["search_space"].contains("adaround_params")) << name;
+    EXPECT_TRUE(words["search_space"].contains("activation_params")) << name;
+  }
+  // A group that could never exist is the user's mistake, and stays for the check that says so.
+  Json words{{"search_space", {{"algorithms", {"gptq"}}, {"adaround_params", {{"only_if", {{"algorithms", "adaround"}}}}}}}};
+  set_key(words, "search_space.algorithms", Json::array({nullptr}), "");
+  EXPECT_TRUE(words["search_space"].contains("adaround_params"));
+}
+
 }  // namespace
 }  // namespace quasar::tune
