@@ -16,6 +16,17 @@ namespace {
 constexpr int64_t oldest_opset = 13;
 constexpr int64_t oldest_ir = 7;  // that of opset 13; from 4 on, initializers need not be inputs
 
+// ONNX Runtime (1.30) folds a Pad with zeros into MaxPool, whose own padding is −inf; into Conv and AveragePool it may.
+bool pads_before_max_pool(const graph::Model& model) {
+  const graph::Index index(model);
+  return std::ranges::any_of(model.nodes, [&](const graph::Node& node) {
+    if (!node.is("MaxPool")) return false;
+    const graph::Node* below = index.producer(node.inputs.front());
+    while (below != nullptr && (below->is("Identity") || below->is("Dropout"))) below = index.producer(below->inputs.front());
+    return below != nullptr && below->is("Pad");
+  });
+}
+
 // What ONNX Runtime makes of the graph at its basic level: constants and BatchNorm folded, what does nothing removed. The three
 // that would restructure the graph and rename its nodes and values stay off.
 graph::Model cleaned(const graph::Model& model) {
@@ -24,6 +35,7 @@ graph::Model cleaned(const graph::Model& model) {
   options.optimization = Optimization::basic;
   options.save_optimized = folder.path() / "clean.onnx";
   options.disabled_optimizers = "TransposeOptimizer;MatMulAddFusion;ConstantSharing";
+  if (pads_before_max_pool(model)) options.disabled_optimizers += ";Pad_Fusion";
   { const Session session(model, options); }
   return graph::load(options.save_optimized);
 }

@@ -95,6 +95,18 @@ graph::Model loop() {
   return m;
 }
 
+// Zeros around values below zero, then the greatest of each window.
+graph::Model zeros_before_max_pool() {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {1, 1, 4, 4})};
+  m.outputs = {float_value("y", {1, 1, 3, 3})};
+  m.initializers["pads"] = longs({0, 0, 1, 1, 0, 0, 1, 1});
+  m.nodes = {node("Pad", "pad", {"x", "pads"}, {"p"}), node("Identity", "same", {"p"}, {"q"}),
+             node("MaxPool", "pool", {"q"}, {"y"},
+                  {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}})};
+  return m;
+}
+
 std::vector<Tensor> inputs_for(const graph::Model& model, uint64_t seed, double low = -1, double high = 1) {
   std::vector<Tensor> out;
   for (const auto& input : model.inputs) {
@@ -129,6 +141,7 @@ TEST(Prepare, ComputesTheSame) {
                      {"old_opset", old_opset()},
                      {"branches", branches()},
                      {"loop", loop()},
+                     {"zeros_before_max_pool", zeros_before_max_pool()},
                      {"relu_times_two", relu_times_two()}};
   for (const auto& row : table) {
     const graph::Model prepared = prepare(row.model);
@@ -136,6 +149,7 @@ TEST(Prepare, ComputesTheSame) {
     for (uint64_t seed : {1U, 2U, 3U}) {
       EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, seed, -1, 1)), 1e-6) << row.what;
       EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, seed, -2, 0.5)), 1e-6) << row.what;
+      EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, seed, -2, -1)), 1e-6) << row.what;
     }
   }
 }
