@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "quasar/quant/scheme.hpp"
+
 namespace quasar::quant {
 namespace {
 
@@ -24,6 +26,8 @@ bool is_single(const Tensor* tensor) {
 }
 
 Tensor repeated(const Tensor& one, int64_t count) {
+  if (bits_of(one.type()) == 4)
+    return codes_tensor(one.type(), {count}, std::vector<int32_t>(static_cast<size_t>(count), plain_codes(one).front()));
   const auto bytes = one.bytes();
   std::vector<std::byte> all;
   for (int64_t i = 0; i < count; i++) all.insert(all.end(), bytes.begin(), bytes.end());

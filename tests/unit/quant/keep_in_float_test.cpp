@@ -94,5 +94,18 @@ TEST(KeepInFloat, GemmAndTransposedConvolutionToo) {
   EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.02);
 }
 
+TEST(KeepInFloat, Behind4BitsToo) {
+  for (const int64_t opset : {13, 21}) {
+    graph::Model model = uneven(7);
+    model.opsets[""] = opset;
+    for (auto& node : model.nodes) node.op_type = node.is("Relu") ? "Sigmoid" : node.op_type;
+    Config config = config_of(DataType::uint4, false, Granularity::channel, DataType::int4);
+    config.exclude = {"Conv_1"};
+    const graph::Model quantized = apply(model, plan_of(model, config));
+    const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
+    EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.2) << opset;
+  }
+}
+
 }  // namespace
 }  // namespace quasar::quant
