@@ -13,6 +13,15 @@ bool has_limits(const graph::Node& node, const Switches& switches, bool npu) {
   return node.is("HardSigmoid") || (node.is("Sigmoid") && replaced);
 }
 
+// What a pool and the activation that runs with it write: no pair stands between them.
+const std::string* behind_activation(const graph::Node& pool, const graph::Index& index, const Placement& placement) {
+  const graph::Node* reader = sole_reader(pool.outputs.front(), index);
+  const ops::Roles* roles = placement.roles(reader);
+  if (roles == nullptr) return nullptr;
+  const bool curve = (reader->is("LeakyRelu") || reader->is("PRelu")) && !placement.values.contains(pool.outputs.front());
+  return curve || roles->kind == ops::Kind::activation ? &reader->outputs.front() : nullptr;
+}
+
 }  // namespace
 
 Ties::Ties(const graph::Index& index, const Placement& placement, const Switches& switches, bool npu) {
@@ -29,6 +38,8 @@ Ties::Ties(const graph::Index& index, const Placement& placement, const Switches
       for (const size_t input : roles.activations) {
         if (pool) aligned.insert(node.inputs[input]);
       }
+      const std::string* written = pool ? behind_activation(node, index, placement) : nullptr;
+      if (written != nullptr && placement.values.contains(*written)) bind(*written, node.inputs.front());
     }
   }
   bind_concats(std::move(concats), placement, aligned);

@@ -197,6 +197,22 @@ TEST(ShiftRules, OfSeveralActivationsTheFirstIsFused) {
   }
 }
 
+// Pooling has no shift, nor has it one with the activation that runs with it.
+TEST(ShiftRules, PoolsAreAlignedWithWhatIsBehindTheirActivation) {
+  for (const char* type : {"Relu", "LeakyRelu", "Clip"}) {
+    for (uint32_t seed = 1; seed < 6; seed++) {
+      Builder b;
+      const auto conv = b.conv(b.input("x", {1, 2, 8, 8}), 2, 2, 3);
+      const auto pooled = b.node("AveragePool", {conv}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+      const auto curve = std::string(type) == "Clip" ? b.clip(pooled, 0, 6) : b.node(type, {pooled}, {});
+      const auto model = b.finish({b.conv(b.node("GlobalAveragePool", {curve}), 2, 2, 1)});
+      const Plan plan = npu_plan(model, Json::object(), seed);
+      EXPECT_EQ(plan.values.at(conv).scales, plan.values.at(curve).scales) << type;
+      EXPECT_FALSE(rules_broken(apply(model, plan)).contains("align_pool")) << type;
+    }
+  }
+}
+
 // A convolution of computed weights stays in float, though they are another node's quantized output.
 TEST(ShiftRules, ComputedWeightsMakeNoLayer) {
   Builder b;
