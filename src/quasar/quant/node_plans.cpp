@@ -1,7 +1,11 @@
 #include "quasar/quant/node_plans.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/quant/exclude.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
@@ -18,7 +22,7 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
   const auto held = [&](size_t input) { return at_.index.model().initializer(node.inputs[input]); };
   if (roles.weight) {
     plan.weight = ConstantPlan{roles.weight->input, values_.of_weights(node.inputs[roles.weight->input], roles.weight->axis,
-                                                                       stored_scheme(roles, *weight))};
+                                                                       weight_scheme(node, roles))};
     check_blocks(plan.weight->params);
     if (at_.on("WeightsOnly")) return plan;
     // With blocks of inputs the sums are float, and so is the bias.
@@ -27,6 +31,9 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
     } else if (roles.bias && at_.on("QuantizeBias") && plan.weight->params.block == 0) {
       plan.bias = bias(node, roles, *weight, *plan.weight);
     }
+    if (const Tensor* vector = vector_behind(node);
+        vector != nullptr && is_integer(weight->type) && plan.weight->params.block == 0)
+      make_room(node, *vector, *weight, *plan.weight);
   }
   if (at_.on("SimulateDPU"))
     plan.simulation = simulation_of({node, at_.index.model(), shape_of(node.inputs.front())}, at_.config.switches, at_.npu);
@@ -41,7 +48,6 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
 }
 
 ConstantPlan NodePlans::bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight) {
-  const Tensor& weights = *at_.index.model().initializer(node.inputs[weight.input]);
   const Tensor& values = *at_.index.model().initializer(node.inputs[*roles.bias]);
   const bool wide = at_.on("Int16Bias");
   if (wide || !at_.on("Int32Bias")) {
@@ -52,11 +58,51 @@ ConstantPlan NodePlans::bias(const graph::Node& node, const ops::Roles& roles, c
                      .range_method = powers ? "min_mse" : "min_max"};
     return {*roles.bias, weight_params(values, std::nullopt, own)};
   }
-  const float input_scale = values_.read_by(node.inputs[roles.activations.front()], node.name).scales.front();
-  const size_t raised = fit_to_bias(weight.params, weights, values, input_scale, scheme.scale_type);
+  const float input_scale = make_room(node, values, scheme, weight);
+  return {*roles.bias, bias_params(weight.params, values, input_scale)};
+}
+
+// -> the scale of the node's input.
+float NodePlans::make_room(const graph::Node& node, const Tensor& bias, const Scheme& scheme, ConstantPlan& weight) {
+  const Tensor& weights = *at_.index.model().initializer(node.inputs[weight.input]);
+  const float input_scale =
+      values_.read_by(node.inputs[at_.placement.roles(&node)->activations.front()], node.name).scales.front();
+  const size_t raised = fit_to_bias(weight.params, weights, bias, input_scale, scheme.scale_type);
   if (raised > 0)
     notes_.push_back(node.name + ": " + std::to_string(raised) + " weight scales raised so that the bias fits int32");
-  return {*roles.bias, bias_params(weight.params, values, input_scale)};
+  return input_scale;
+}
+
+// The constant vector that is added to the node's product. ONNX Runtime makes a Gemm of both and quantizes the vector to int32
+// with scale s_input · s_weight, like a bias.
+const Tensor* NodePlans::vector_behind(const graph::Node& node) const {
+  const std::string& product = node.outputs.front();
+  const auto& biased = at_.placement.biased;
+  const auto sum = std::ranges::find(biased, product, [](const auto& pair) { return pair.second; });
+  if (sum == biased.end() || !at_.placement.values.contains(sum->first)) return nullptr;  // none, or widened
+  const graph::Node& add = *at_.index.producer(sum->first);
+  return at_.index.model().initializer(add.inputs[add.inputs[0] == product ? 1 : 0]);
+}
+
+// ONNX Runtime's kernels for products of 8-bit values and 8-bit matrices have no blocks, and its fusion does not look.
+Scheme NodePlans::weight_scheme(const graph::Node& node, const ops::Roles& roles) {
+  const auto& schemes = at_.schemes.of(node.name);
+  Scheme scheme = stored_scheme(roles, *schemes.weight);
+  const bool bytes = is_integer(scheme.type) && bits_of(scheme.type) == 8 && bits_of(schemes.activation->type) == 8;
+  if (!node.is("MatMul") || scheme.granularity != Granularity::group || !bytes) return scheme;
+  scheme.granularity = Granularity::channel;
+  without_blocks_.push_back(node.name);
+  return scheme;
+}
+
+std::vector<std::string> NodePlans::notes() const {
+  std::vector<std::string> out = notes_;
+  if (!without_blocks_.empty())
+    out.push_back(
+        "one weight scale per output instead of blocks, which ONNX Runtime's MatMul of 8-bit values and 8-bit weights does "
+        "not have: " +
+        joined(without_blocks_));
+  return out;
 }
 
 // The constant vector of a sum gets as many axes as the product has.

@@ -17,11 +17,14 @@ class NodePlans {
   NodePlan of(const graph::Node& node, const ops::Roles& roles);
   // Large constants of nodes that are not quantized themselves: in 16-bit floating point they take half the space.
   void store_the_rest(Plan& plan) const;
-  // What was changed so that a bias fits, in words.
-  const std::vector<std::string>& notes() const { return notes_; }
+  // What was changed so that a bias fits, or a kernel takes the weights, in words.
+  std::vector<std::string> notes() const;
 
  private:
   ConstantPlan bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight);
+  float make_room(const graph::Node& node, const Tensor& bias, const Scheme& scheme, ConstantPlan& weight);
+  const Tensor* vector_behind(const graph::Node& node) const;
+  Scheme weight_scheme(const graph::Node& node, const ops::Roles& roles);
   QuantParams constant(const Tensor& values, const graph::Node& node) const;
   void widen_bias(NodePlan& plan, const graph::Node& sum, const std::string& product) const;
   void check_blocks(const QuantParams& params) const;
@@ -29,7 +32,7 @@ class NodePlans {
 
   const Ground& at_;
   ValueParams& values_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, without_blocks_;
 };
 
 }  // namespace quasar::quant

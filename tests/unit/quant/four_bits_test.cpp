@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "made_up_statistics.hpp"
@@ -145,6 +146,22 @@ TEST(FourBits, WithQuantizedActivationsTheyRunBetweenPairs) {
   Config config = config_of(DataType::uint8, false, Granularity::group);
   config.weight.group_size = 16;
   EXPECT_THROW(plan_of(products(), config), Error);  // blocks need opset 21
+}
+
+// ONNX Runtime makes one operator of 8-bit values, 8-bit weights and MatMul, which has no blocks.
+TEST(FourBits, BlocksOf8BitsAreForGemmOnly) {
+  const Tensor x = normal({3, 40}, 5);
+  Config config = config_of(DataType::uint8, false, Granularity::group);
+  config.weight.group_size = 16;
+  const graph::Model model = products(21);
+  const Plan plan = plan_of(model, config);
+  EXPECT_EQ(plan.nodes.at("MatMul_0").weight->params.block, 0);
+  EXPECT_EQ(plan.nodes.at("MatMul_0").weight->params.scales.size(), 24u);
+  EXPECT_EQ(plan.nodes.at("Gemm_0").weight->params.block, 16);
+  EXPECT_TRUE(std::ranges::any_of(plan.notes, [](const auto& note) { return note.ends_with("does not have: MatMul_0"); }));
+  EXPECT_EQ(runtime::Session(apply(model, plan)).run({{x}}).front().count(), 21u);
+  config.weight.type = DataType::int4;
+  EXPECT_EQ(plan_of(model, config).nodes.at("MatMul_0").weight->params.block, 16);
 }
 
 std::vector<float> run(const graph::Model& model, const Tensor& x, bool simulated) {
