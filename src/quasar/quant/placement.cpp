@@ -5,7 +5,9 @@
 
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/four_bit_values.hpp"
+#include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/recipes.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
@@ -93,8 +95,11 @@ class Placing {
         out_.skipped[name] =
             std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
       } else if (touches_barred(node, roles)) {
-        out_.skipped[name] = "its values hide others behind huge numbers, as an attention mask does: no grid holds both";
+        out_.skipped[name] =
+            "its values hide others behind huge or infinite numbers, as an attention mask does: no grid holds both";
       } else if (why = too_few_bits(node, roles, rule, unfit); !why.empty()) {
+        out_.skipped[name] = why;
+      } else if (why = softmax_obstacle(node, rule); !why.empty()) {
         out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
@@ -141,6 +146,14 @@ class Placing {
     const Scheme& values = rule == nullptr ? config_.activation : rule->activation;
     const Scheme& weights = rule == nullptr ? config_.weight : rule->weight;
     return bits_of(values.type) == 4 ? obstacle_to_4_bits(node, roles, weights.type, unfit) : "";
+  }
+
+  // "": no Softmax of 8 bits, or one that ONNX Runtime's integer kernel computes.
+  std::string softmax_obstacle(const graph::Node& node, const LayerRule* rule) {
+    const DataType type = (rule == nullptr ? config_.activation : rule->activation).type;
+    if (!node.is("Softmax") || !is_integer(type) || bits_of(type) != 8 || target_.shifts()) return "";
+    if (out_.softmaxes.empty()) out_.softmaxes = softmax_lengths(model_, seen_);
+    return obstacle_to_integer_softmax(out_.softmaxes.at(node.name));
   }
 
   // What a target asks about.

@@ -19,6 +19,7 @@ struct Placement {
   std::set<std::string> values;                // inputs and outputs of quantized nodes, all but constants
   std::map<std::string, NodePlan> alone;       // quantized without pairs: weights only
   std::map<std::string, std::string> biased;   // sum of a product and a constant vector -> the product's value, kept wide
+  std::map<std::string, int64_t> softmaxes;    // Softmax of 8 bits -> how many elements its axis has (integer_softmax)
 
   const ops::Roles* roles(const graph::Node* node) const;  // nullptr: not quantized, or no node
 };

@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
@@ -24,14 +25,15 @@ QuantParams stored_as(DataType type, QuantParams params) {
   return params;
 }
 
-// Values that an attention mask has filled with −10⁴, −65504 or the lowest float, so that Softmax gives zero there.
+// Values that an attention mask has filled with −10⁴, −65504, the lowest float or −inf, so that Softmax gives zero there, and all
+// others that are infinite somewhere.
 std::set<std::string> masked_values(const graph::Index& index, const stats::Statistics& seen) {
   constexpr double hidden = -5e3, absurd = 1e30;
   std::set<std::string> out;
   for (const auto& [value, stats] : seen) {
     const auto is_softmax = [](const graph::Node* node) { return node->is("Softmax"); };
     const bool masks = stats.range.low <= hidden && std::ranges::any_of(index.consumers(value), is_softmax);
-    if (masks || stats.range.low <= -absurd || stats.range.high >= absurd) out.insert(value);
+    if (masks || stats.not_finite > 0 || stats.range.low <= -absurd || stats.range.high >= absurd) out.insert(value);
   }
   return out;
 }
@@ -81,6 +83,7 @@ class Resolver {
     plan.ranges = values_.ranges();
     plan.skipped = std::move(placement_.skipped);
     check_overrides(plan);
+    for (auto& note : notes_on_softmax(index_.model(), plan, placement_.softmaxes)) plan.notes.push_back(std::move(note));
     note_constant_inputs(plan);
     add_remarks(plan);
     return plan;

@@ -4,15 +4,12 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
 namespace {
-
-// ONNX Runtime's integer Softmax (1.30) overflows without saying so where its output's scale is below about 0.55/255: codes
-// become 0.
-constexpr double least_range_of_probabilities = 0.75;
 
 // Rounding of the scale may carry the ends of the grid beyond the bounds to which the activation clips, by an ulp; then no target
 // could tell that the grid clips as well.
@@ -131,7 +128,10 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   if (given && !given->range)
     return {.type = scheme.type, .scales = {static_cast<float>(given->scale)}, .zero_points = {given->zero_point}};
   stats::Range range = given ? *given->range : probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
-  if (!given && probabilities && bits_of(scheme.type) == 8) range.high = std::max(range.high, least_range_of_probabilities);
+  if (!given && probabilities && bits_of(scheme.type) == 8) {
+    const auto length = at_.placement.softmaxes.find(producer->name);
+    range.high = std::max(range.high, least_range_of_softmax(length == at_.placement.softmaxes.end() ? 0 : length->second));
+  }
   ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
   return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};

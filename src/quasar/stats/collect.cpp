@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -73,13 +74,20 @@ std::vector<size_t> sizes_of(const std::vector<Tensor>& values) {
   return sizes;
 }
 
+bool holds_nan(const Tensor& value) {
+  return std::ranges::any_of(value.as<float>(), [](float x) { return std::isnan(x); });
+}
+
 // One pass over the samples: chunks are run sample by sample in parallel, then every value takes its chunk in the order of the
 // samples, values in parallel. So nothing depends on the number of threads, and no thread keeps a histogram of its own.
 class Pass {
  public:
-  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, size_t threads)
+  // `ends`: inputs and outputs of the model, which must be finite.
+  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, const std::set<std::string>& ends,
+       size_t threads)
       : source_(source),
         samples_(samples),
+        ends_(ends),
         threads_(threads == 0 ? cores() : threads),
         seen_(source.names().size(), Accumulator(requests)) {}
 
@@ -102,20 +110,23 @@ class Pass {
     std::vector<size_t> bad(seen_.size(), none);
     parallel_for(seen_.size(), threads_, [&](size_t v) {
       for (size_t i = 0; i < values.size() && bad[v] == none; ++i) {
+        const size_t before = seen_[v].not_finite();
         seen_[v].add(values[i][v].as<float>());
         seen_[v].note_shape(values[i][v].shape());
-        if (seen_[v].not_finite() > 0) bad[v] = next_ + i;
+        if (seen_[v].not_finite() > before && (ends_.contains(source_.names()[v]) || holds_nan(values[i][v]))) bad[v] = next_ + i;
       }
     });
     const auto first = std::min_element(bad.begin(), bad.end());
     if (first == bad.end() || *first == none) return;
-    throw Error("sample " + std::to_string(*first) + " of " + samples_.source() + ": '" +
-                source_.names()[static_cast<size_t>(first - bad.begin())] +
-                "' has values that are not finite (NaN or infinite); such a model or sample cannot be calibrated");
+    const std::string& name = source_.names()[static_cast<size_t>(first - bad.begin())];
+    throw Error("sample " + std::to_string(*first) + " of " + samples_.source() + ": '" + name + "' has values that are " +
+                (ends_.contains(name) ? "not finite (NaN or infinite)" : "not numbers (NaN)") +
+                "; such a model or sample cannot be calibrated");
   }
 
   const Source& source_;
   const data::Dataset& samples_;
+  const std::set<std::string>& ends_;
   size_t threads_;
   std::vector<Accumulator> seen_;
   size_t next_ = 0;
@@ -152,6 +163,9 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
 
   std::map<size_t, Statistics> result;
   for (const size_t stop : stops) result[stop];
+  std::set<std::string> ends;
+  for (const auto& input : model.inputs) ends.insert(input.name);
+  for (const auto& output : model.outputs) ends.insert(output.name);
   if (values.empty()) return result;
   std::optional<Source> source(std::in_place, model, values);
   const std::vector<size_t> sizes = sizes_of(source->at(samples.at(0)));
@@ -167,7 +181,7 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
     tell(options.log, Level::debug,
          "calibration: " + std::to_string(group.size()) + " values of " + std::to_string(samples.size()) + " samples, " +
              std::to_string(chunk) + " at a time");
-    Pass pass(*source, samples, requests, threads);
+    Pass pass(*source, samples, requests, ends, threads);
     for (const size_t stop : stops) {
       pass.advance(stop, chunk);
       for (size_t i = 0; i < group.size(); ++i) result[stop][group[i]] = pass.seen(i).result();

@@ -1,6 +1,8 @@
 // Layers and tensors of their own: rules, promotion, recipes, overrides, and the names by which they are called.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/quant/node_names.hpp"
@@ -163,6 +165,27 @@ TEST(Masks, StayInFloat) {
   EXPECT_FALSE(plan.nodes.contains("Softmax_0"));
   EXPECT_TRUE(plan.nodes.contains("MatMul_0"));
   EXPECT_TRUE(plan.nodes.contains("MatMul_1"));
+  seen[masked] = stats::of_values(std::vector<float>{-INFINITY, 2}, {.histogram = true});
+  EXPECT_EQ(resolve(model, seen, config_of(DataType::uint8, false), *targets::table().make("ort_cpu")).skipped, plan.skipped);
+}
+
+// ONNX Runtime makes a Gemm of product and sum and quantizes the vector to int32.
+TEST(Biases, VectorsBehindAMatMulFitInt32) {
+  for (const DataType type : {DataType::int8, DataType::int16}) {
+    Builder b(8);
+    const auto product = b.node("MatMul", {b.input("x", {2, 6}), b.weights({6, 4})});
+    const auto vector = b.constant(Tensor::of<float>({4}, {0.5F, -900, 0, 3}));
+    const graph::Model model = b.finish({b.node("Add", {product, vector})});
+    const Plan plan = plan_of(model, config_of(type, true, Granularity::channel, type));
+    const QuantParams& weight = plan.nodes.at("MatMul_0").weight->params;
+    const float input = plan.values.at("x").scales[0];
+    for (size_t k = 0; k < 4; k++) {
+      const double codes =
+          std::abs(model.initializers.at(vector).as<float>()[k]) / (static_cast<double>(input) * weight.scales[k]);
+      EXPECT_LE(codes, 1.0001 * (1 << 30)) << k;
+    }
+    EXPECT_EQ(plan.notes.empty(), type == DataType::int8);
+  }
 }
 
 TEST(Embeddings, AreStoredAsCodes) {

@@ -4,6 +4,7 @@
 
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/quant/integer_softmax.hpp"
 #include "sample_models.hpp"
 
 namespace quasar::quant {
@@ -73,6 +74,37 @@ TEST(Resolve, ProbabilitiesKeepAWideRange) {
     const auto wide = resolve(model, seen, config_of(DataType::uint16, false), *targets::table().make(target));
     EXPECT_FLOAT_EQ(wide.values.at("Softmax_0_out").scales[0], 0.3F / 65535);
   }
+}
+
+// x [rows, length] -> MatMul -> Softmax along the last axis.
+graph::Model probabilities(int64_t length) {
+  Builder b;
+  const std::string x = b.input("x", {2, length});
+  const auto weights = b.weights({std::max<int64_t>(length, 1), std::max<int64_t>(length, 1)});
+  return b.finish({b.node("Softmax", {length < 0 ? x : b.node("MatMul", {x, weights})}, {{"axis", int64_t{-1}}})});
+}
+
+// Over one element it gives 0, over two it overflows below 0.85 / 255.
+TEST(Resolve, SoftmaxOverFewElementsIsLeftOrCoversOne) {
+  const auto plan = [](int64_t length, const Config& config, const char* target = "ort_cpu") {
+    const auto model = probabilities(length);
+    auto seen = made_up_statistics(model);
+    seen["Softmax_0_out"] = stats::of_values(std::vector<float>{0.0F, 0.3F}, {.histogram = true});
+    return resolve(model, seen, config, *targets::table().make(target));
+  };
+  auto config = config_of(DataType::uint8, false);
+  for (const char* target : {"ort_cpu", "ort_cuda", "generic"}) {
+    EXPECT_FLOAT_EQ(plan(2, config, target).values.at("Softmax_0_out").scales[0], 1.0F / 255);
+    EXPECT_FLOAT_EQ(plan(3, config, target).values.at("Softmax_0_out").scales[0], 0.75F / 255);
+  }
+  EXPECT_EQ(plan(1, config).skipped.at("Softmax_0"), obstacle_to_integer_softmax(1));
+  EXPECT_EQ(plan(-1, config, "generic").skipped.at("Softmax_0"), obstacle_to_integer_softmax(0));
+  EXPECT_TRUE(plan(1, config_of(DataType::uint16, false)).nodes.contains("Softmax_0"));
+  EXPECT_TRUE(plan(2, config).notes.empty());
+  config.tensors["Softmax_0_out"].scale = 0.5 / 255;
+  config.tensors["Softmax_0_out"].zero_point = 0;
+  ASSERT_EQ(plan(2, config).notes.size(), 1u);
+  EXPECT_TRUE(plan(2, config).notes[0].starts_with("Softmax_0: ")) << plan(2, config).notes[0];
 }
 
 TEST(Resolve, MovedValuesShareTheirScale) {

@@ -171,5 +171,21 @@ TEST(Collect, ErrorsNameTheValueAndTheSample) {
   EXPECT_NE(message(Generated(2), {"y"}, {.prefixes = {3}}).find("after 3 samples"), std::string::npos);
 }
 
+// Masks of −inf are usual between nodes; at the ends they are mistakes.
+TEST(Collect, InfiniteValuesAreCountedInside) {
+  const auto with = [](float value) {
+    return Generated(4, [=](size_t index, std::vector<float>& values) {
+      if (index == 2) values[3] = value;
+    });
+  };
+  const Generated huge = with(3e38F), infinite = with(INFINITY);
+  const auto seen = collect(small_model(), huge, {"product", "rectified"}, everything, {}).at(4);
+  EXPECT_GT(seen.at("product").not_finite, 0U);
+  EXPECT_EQ(seen.at("product").count + seen.at("product").not_finite, 4U * width);
+  EXPECT_LT(seen.at("product").range.high, 3.5e38);
+  EXPECT_NE(message(huge, {"product", "y"}).find("sample 2 of generated: 'y' has values that are not finite"), std::string::npos);
+  EXPECT_NE(message(infinite, {"x"}).find("sample 2 of generated: 'x' has values that are not finite"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace quasar::stats

@@ -1,0 +1,81 @@
+#include "quasar/quant/integer_softmax.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "quasar/quant/scheme_words.hpp"
+#include "quasar/stats/shapes.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr double limit = 1.75;  // of scale · 255 · length
+
+bool has_open_inputs(const graph::Model& model) {
+  return std::ranges::any_of(model.inputs, [](const graph::Value& input) {
+    return !input.shape || std::ranges::any_of(*input.shape, [](int64_t size) { return size < 0; });
+  });
+}
+
+std::string rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
+int64_t along(const graph::Node& node, const Shape& shape) {
+  const int64_t given = node.integer("axis", -1), axis = given < 0 ? given + static_cast<int64_t>(shape.size()) : given;
+  if (axis < 0 || axis >= static_cast<int64_t>(shape.size())) return 0;
+  return std::max<int64_t>(shape[static_cast<size_t>(axis)], 0);
+}
+
+}  // namespace
+
+std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen) {
+  std::map<std::string, int64_t> out;
+  bool all_seen = !has_open_inputs(model);
+  for (const auto& node : model.nodes) {
+    if (!node.is("Softmax")) continue;
+    const auto found = seen.find(node.outputs.front());
+    const int64_t length = found == seen.end() ? 0 : along(node, found->second.shape);
+    out[node.name] = length;
+    all_seen = all_seen && length > 0;
+  }
+  if (out.empty() || all_seen) return out;
+  const auto shapes = stats::known_shapes(model);
+  for (const auto& node : model.nodes) {
+    if (!node.is("Softmax")) continue;
+    const auto found = shapes.find(node.outputs.front());
+    out[node.name] = found == shapes.end() ? 0 : along(node, found->second);
+  }
+  return out;
+}
+
+std::string obstacle_to_integer_softmax(int64_t length) {
+  if (length > 1) return "";
+  return length == 1 ? "its axis has one element, for which ONNX Runtime's integer Softmax gives 0"
+                     : "its axis may have one element, for which ONNX Runtime's integer Softmax gives 0";
+}
+
+double least_range_of_softmax(int64_t length) {
+  return length <= 2 ? 1 : 0.75;
+}
+
+std::vector<std::string> notes_on_softmax(const graph::Model& model, const Plan& plan,
+                                          const std::map<std::string, int64_t>& lengths) {
+  std::vector<std::string> notes;
+  for (const auto& node : model.nodes) {
+    const auto length = lengths.find(node.name);
+    const auto output = node.is("Softmax") ? plan.values.find(node.outputs.front()) : plan.values.end();
+    if (length == lengths.end() || output == plan.values.end() || !plan.nodes.contains(node.name)) continue;
+    if (!is_integer(output->second.type) || bits_of(output->second.type) != 8) continue;
+    const double covered = 255 * static_cast<double>(output->second.scales.front());
+    const double least = limit / static_cast<double>(std::max<int64_t>(length->second, 1));
+    if (covered < least)
+      notes.push_back(node.name + ": the output's scale is " + rounded(covered / 255) + "; ONNX Runtime's integer Softmax over " +
+                      std::to_string(length->second) + " elements gives wrong probabilities below " + rounded(least / 255));
+  }
+  return notes;
+}
+
+}  // namespace quasar::quant
