@@ -98,8 +98,8 @@ struct CollectOptions {
 // Runs the model on every sample, with the named values (float32) as outputs. Memory does not grow with the number of samples:
 // at most 128 MiB of values are held at a time (one sample's largest value, when that is more); a model whose named values need
 // more per sample is run several times.
-// -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error, with name and sample, for NaN and for
-// infinite inputs and outputs of the model, for a value that is not float32, and for a prefix beyond the number of samples.
+// -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error for NaN and for infinite inputs and
+// outputs of the model, with name and sample, for a value that is not float32, and for a prefix beyond the number of samples.
 std::map<size_t, Statistics> collect(const graph::Model& model, const data::Dataset& samples,
                                      const std::vector<std::string>& values, const Requests& requests,
                                      const CollectOptions& options = {});
