@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/stats/shapes.hpp"
@@ -10,12 +11,6 @@ namespace quasar::quant {
 namespace {
 
 constexpr double limit = 1.75;  // of scale · 255 · length
-
-bool has_open_inputs(const graph::Model& model) {
-  return std::ranges::any_of(model.inputs, [](const graph::Value& input) {
-    return !input.shape || std::ranges::any_of(*input.shape, [](int64_t size) { return size < 0; });
-  });
-}
 
 std::string rounded(double value) {
   char text[32];
@@ -33,20 +28,17 @@ int64_t along(const graph::Node& node, const Shape& shape) {
 
 std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen) {
   std::map<std::string, int64_t> out;
-  bool all_seen = !has_open_inputs(model);
+  std::optional<std::map<std::string, Shape>> known;
   for (const auto& node : model.nodes) {
     if (!node.is("Softmax")) continue;
-    const auto found = seen.find(node.outputs.front());
-    const int64_t length = found == seen.end() ? 0 : along(node, found->second.shape);
-    out[node.name] = length;
-    all_seen = all_seen && length > 0;
-  }
-  if (out.empty() || all_seen) return out;
-  const auto shapes = stats::known_shapes(model);
-  for (const auto& node : model.nodes) {
-    if (!node.is("Softmax")) continue;
-    const auto found = shapes.find(node.outputs.front());
-    out[node.name] = found == shapes.end() ? 0 : along(node, found->second);
+    const std::string& value = node.outputs.front();
+    if (const auto found = seen.find(value); found != seen.end() && !found->second.shape.empty()) {
+      out[node.name] = along(node, found->second.shape);
+      continue;
+    }
+    if (!known) known = stats::known_shapes(model);
+    const auto found = known->find(value);
+    out[node.name] = found == known->end() ? 0 : along(node, found->second);
   }
   return out;
 }

@@ -13,8 +13,8 @@
 
 namespace quasar::quant {
 
-// By Softmax node: how many elements its axis has; 0 where the model leaves that open or nothing is known. Inputs of open shape
-// make ONNX Runtime infer shapes; otherwise shapes that were seen do.
+// By Softmax node: how many elements its axis has, by the shapes in `seen`, or those that ONNX Runtime infers for what is not
+// there; 0 where the model leaves that open or nothing is known.
 std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen);
 
 // Why a Softmax over an axis of this length cannot have 8 bits; "" when it can.

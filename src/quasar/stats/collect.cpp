@@ -45,6 +45,11 @@ class Source {
 
   const std::vector<std::string>& names() const { return names_; }
 
+  // What the model itself says of a value that it computes; nullopt: not even the rank.
+  std::optional<Shape> declared(size_t value) const {
+    return places_[value].given ? std::nullopt : session_->outputs().at(places_[value].index).shape;
+  }
+
   std::vector<Tensor> at(const data::Sample& sample) const {
     std::vector<Tensor> outputs;
     if (session_) {
@@ -132,6 +137,26 @@ class Pass {
   size_t next_ = 0;
 };
 
+// By output of a Softmax: its shape as far as the model fixes it.
+std::map<std::string, Shape> declared_softmaxes(const graph::Model& model, const Source& source) {
+  std::map<std::string, Shape> out;
+  std::set<std::string> outputs;
+  for (const auto& node : model.nodes) {
+    if (node.is("Softmax")) outputs.insert(node.outputs.front());
+  }
+  for (size_t i = 0; i < source.names().size(); ++i) {
+    if (outputs.contains(source.names()[i])) out[source.names()[i]] = source.declared(i).value_or(Shape{});
+  }
+  return out;
+}
+
+void open_sizes(const Shape& declared, Shape& seen) {
+  if (declared.size() != seen.size()) seen.clear();
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (declared[i] < 0) seen[i] = -1;
+  }
+}
+
 // The values in order, in groups whose sizes stay below the limit (or of one value).
 std::vector<std::vector<std::string>> grouped(const std::vector<std::string>& names, const std::vector<size_t>& sizes) {
   std::vector<std::vector<std::string>> groups(1);
@@ -168,6 +193,7 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
   for (const auto& output : model.outputs) ends.insert(output.name);
   if (values.empty()) return result;
   std::optional<Source> source(std::in_place, model, values);
+  const std::map<std::string, Shape> softmaxes = declared_softmaxes(model, *source);
   const std::vector<size_t> sizes = sizes_of(source->at(samples.at(0)));
   const auto groups = grouped(values, sizes);
   size_t at = 0;
@@ -184,7 +210,10 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
     Pass pass(*source, samples, requests, ends, threads);
     for (const size_t stop : stops) {
       pass.advance(stop, chunk);
-      for (size_t i = 0; i < group.size(); ++i) result[stop][group[i]] = pass.seen(i).result();
+      for (size_t i = 0; i < group.size(); ++i) {
+        TensorStats& seen = result[stop][group[i]] = pass.seen(i).result();
+        if (const auto known = softmaxes.find(group[i]); known != softmaxes.end()) open_sizes(known->second, seen.shape);
+      }
     }
   }
   return result;

@@ -78,7 +78,7 @@ struct TensorStats {
   Histogram histogram{2};  // empty unless requested
   double mean = 0, mean_square = 0;
   uint64_t count = 0, not_finite = 0;
-  Shape shape = {};  // of one sample; −1 where samples differ; empty: not observed, a scalar, or of several ranks
+  Shape shape = {};  // of one sample; −1: samples differ, or (Softmax) the model leaves it open; empty: unknown, several ranks
   std::optional<Given> given = {};  // what the user said, in place of any method
 };
 

@@ -171,6 +171,21 @@ TEST(Collect, ErrorsNameTheValueAndTheSample) {
   EXPECT_NE(message(Generated(2), {"y"}, {.prefixes = {3}}).find("after 3 samples"), std::string::npos);
 }
 
+// What every sample has by chance is not what the model promises.
+TEST(Collect, SizesThatTheModelLeavesOpenAreOpenBehindSoftmax) {
+  for (const int64_t size : {width, int64_t{-1}}) {
+    graph::Model model = small_model();
+    model.inputs[0].shape = Shape{1, size};
+    model.inputs[0].symbols = {"", size < 0 ? "n" : ""};
+    model.outputs[0].shape = Shape{1, size};
+    model.nodes = {{.name = "softmax", .op_type = "Softmax", .domain = "", .inputs = {"x"}, .outputs = {"p"}},
+                   {.name = "scale", .op_type = "Mul", .domain = "", .inputs = {"p", "x"}, .outputs = {"y"}}};
+    const auto seen = collect(model, Generated(3), {"p", "y"}, {}, {}).at(3);
+    EXPECT_EQ(seen.at("p").shape, (Shape{1, size}));
+    EXPECT_EQ(seen.at("y").shape, (Shape{1, width}));
+  }
+}
+
 // Masks of −inf are usual between nodes; at the ends they are mistakes.
 TEST(Collect, InfiniteValuesAreCountedInside) {
   const auto with = [](float value) {
