@@ -30,6 +30,11 @@ std::vector<LinearLayer> layers_of(const graph::Model& model) {
   return out;
 }
 
+graph::Model without_unused(graph::Model model) {
+  graph::remove_unused(model);
+  return model;
+}
+
 // Nodes whose weights are quantized, but belong to no layer that can be posed as a problem, with the reason.
 std::vector<std::string> left_nearest(const graph::Model& model, const quant::Plan& plan) {
   std::vector<std::string> out;
@@ -137,7 +142,7 @@ struct Rounder::Material {
 };
 
 Rounder::Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOptions options)
-    : model_(model), samples_(std::move(samples)), options_(std::move(options)) {}
+    : model_(without_unused(model)), samples_(std::move(samples)), options_(std::move(options)) {}
 
 Rounder::~Rounder() = default;
 

@@ -31,8 +31,8 @@ struct RounderOptions {
   Log log = {};
 };
 
-// Works for all trials on one float model; the float model's outputs are computed once. improve() may be called from several
-// threads.
+// Works for all trials on one float model; the float model's outputs are computed once. Layers that no output of the model needs
+// are left as they are. improve() may be called from several threads.
 class Rounder {
  public:
   Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOptions options = {});
@@ -61,7 +61,7 @@ class Rounder {
                        Frontier& frontier, const std::string& prefix, quant::NodePlan& plan) const;
   std::shared_ptr<const Moments> observe(const LinearLayer& layer, const std::vector<Target>& targets, Frontier& frontier) const;
 
-  const graph::Model& model_;
+  const graph::Model model_;  // without what no output needs
   data::DatasetPtr samples_;
   RounderOptions options_;
   std::mutex guard_;

@@ -274,6 +274,30 @@ TEST(Rounding, SamplesGivenUpForMemoryAreSaid) {
   EXPECT_EQ(warnings.size(), 1U);
 }
 
+// Branches that end nowhere: a layer with codes to choose, and one without.
+TEST(Rounding, LayersThatNobodyNeedsAreLeftOut) {
+  graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  quant::Plan alone = plan_for(model, *samples, "adaquant", Json::object());
+  Rounder(model, samples).improve(alone);
+  model.initializers["stack"] = random_tensor({8, 8, 4}, 7, 0.3F);
+  model.nodes.push_back({.name = "dead", .op_type = "Conv", .domain = "", .inputs = {"r1", "w3"}, .outputs = {"d"}});
+  model.nodes.push_back({.name = "stacked", .op_type = "MatMul", .domain = "", .inputs = {"a", "stack"}, .outputs = {"s"}});
+  for (const std::string method : {"adaround", "adaquant", "gptq"}) {
+    quant::Plan plan = plan_for(model, *samples, method, Json::object());
+    Rounder rounder(model, samples);
+    rounder.settle(plan, std::nullopt);
+    const RoundingReport report = rounder.improve(plan);
+    EXPECT_EQ(report.layers.size(), 5U) << method;
+    EXPECT_TRUE(report.kept.empty()) << ::testing::PrintToString(report.kept);
+    EXPECT_FALSE(plan.nodes.at("dead").weight->optimized) << method;
+    EXPECT_FALSE(rounder.sensitivities(plan).contains("dead"));
+    if (method == "adaquant") {
+      EXPECT_EQ(plan.refined, alone.refined);
+    }
+  }
+}
+
 TEST(Rounding, NearestIsLeftAlone) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
