@@ -11,64 +11,22 @@
 #include "quasar/quant/weights.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/judges.hpp"
 #include "quasar/tune/normalization.hpp"
+#include "quasar/tune/scale_candidates.hpp"
 #include "quasar/tune/scale_window.hpp"
 
 namespace quasar::tune {
 namespace {
 
 constexpr size_t layers_ahead = 2;
-constexpr size_t fewest_samples = 8, most_samples = 64;
+constexpr size_t fewest_samples = 8, usual_samples = 64;
 constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
+constexpr size_t cheap_values = size_t{1} << 17;   // likewise: all samples judge
 constexpr size_t screening_samples = 16;           // after which candidates go on whose error is below
+constexpr double noise = 3;                        // standard errors that a gain must exceed where a range is clipped
 constexpr double hopeless = 2;                     // times that of the present parameters
 constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
-
-bool is_power_of_two(float scale) {
-  int exponent = 0;
-  return std::frexp(scale, &exponent) == 0.5F;
-}
-
-// The parameters for a range of codes low … high of the present grid (as real numbers).
-quant::QuantParams clipped(const quant::QuantParams& params, double low, double high) {
-  const auto grid = quant::grid_of(params.type, false);
-  const double scale = static_cast<double>(params.scales[0]);
-  const double from = scale * low * static_cast<double>(grid.low - params.zero_points[0]);
-  const double to = scale * high * static_cast<double>(grid.high - params.zero_points[0]);
-  const auto fresh = quant::scale_for({from, to}, params.type, false);
-  quant::QuantParams out = params;
-  out.scales[0] = fresh.scale;
-  out.zero_points[0] = fresh.zero_point;
-  return out;
-}
-
-quant::QuantParams scaled(const quant::QuantParams& params, double factor) {
-  quant::QuantParams out = params;
-  out.scales[0] = static_cast<float>(static_cast<double>(params.scales[0]) * factor);
-  return out;
-}
-
-// The present parameters first.
-std::vector<quant::QuantParams> candidates(const quant::QuantParams& params) {
-  const auto grid = quant::grid_of(params.type, false);
-  const auto symmetric = quant::grid_of(params.type, true);
-  const bool centred = params.zero_points[0] == (symmetric.low + symmetric.high) / 2;
-  std::vector<quant::QuantParams> out{params};
-  if (is_power_of_two(params.scales[0])) {
-    if (!centred && params.zero_points[0] != grid.low && params.zero_points[0] != grid.high) return out;
-    for (const double factor : {2.0, 0.5}) out.push_back(scaled(params, factor));
-  } else if (centred || params.zero_points[0] == grid.low || params.zero_points[0] == grid.high) {
-    for (const double factor : {0.9, 0.8, 0.65}) out.push_back(scaled(params, factor));
-  } else {
-    for (const double factor : {0.9, 0.75}) {
-      out.push_back(clipped(params, 1, factor));
-      out.push_back(clipped(params, factor, 1));
-      out.push_back(clipped(params, factor, factor));
-    }
-  }
-  std::erase_if(out, [](const quant::QuantParams& p) { return !std::isnormal(p.scales[0]); });
-  return out;
-}
 
 // One group of values under trial.
 struct Trial {
@@ -77,9 +35,10 @@ struct Trial {
   std::vector<std::string> normalized = {};  // by output of the window: what is normalized behind it; "": nothing
   std::vector<quant::QuantParams> candidates = {};
   std::unique_ptr<runtime::Session> session = {};
-  size_t samples = 0;
-  std::vector<std::vector<double>> errors = {};  // [candidate][sample · outputs + output]
-  std::vector<double> powers = {};               // [sample · outputs + output]
+  std::vector<Judge> judges = {};
+  std::map<size_t, size_t> slots = {};           // of judges, by sample
+  std::vector<std::vector<double>> errors = {};  // [candidate][judge · outputs + output]
+  std::vector<double> powers = {};               // [judge · outputs + output]
   std::set<size_t> alive = {};                   // candidates that are still looked at; without any but the present: done
 };
 
@@ -146,7 +105,7 @@ class Refinement {
  public:
   Refinement(const graph::Model& model, const quant::Plan& plan, std::span<const data::Sample> samples,
              const RefineOptions& options)
-      : model_(model), plan_(plan), samples_(samples.first(std::min(samples.size(), most_samples))), options_(options) {}
+      : model_(model), plan_(plan), samples_(samples), options_(options) {}
 
   std::map<std::string, quant::QuantParams> run(const std::function<void()>& check) {
     find_trials();
@@ -174,7 +133,7 @@ class Refinement {
       trials_.push_back({std::move(group), std::move(*window)});
       for (const auto& output : trials_.back().window.outputs)
         trials_.back().normalized.push_back(normalized_value(output, index));
-      trials_.back().candidates = candidates(plan_.values.at(trials_.back().group.front()));
+      trials_.back().candidates = scale_candidates(plan_.values.at(trials_.back().group.front()));
     }
     std::erase_if(trials_, [](const Trial& trial) { return trial.candidates.size() < 2; });
   }
@@ -201,36 +160,77 @@ class Refinement {
       for (size_t i = 0; i < taps.size(); i++) values[taps[i]] = std::move(outputs[i]);
       return values;
     };
-    const auto first = values_of(0);
-    for (auto& trial : trials) {
-      const size_t count = std::max<size_t>(first.at(trial.window.inputs.front()).count(), 1);
-      trial.samples = std::min(std::clamp(wanted_values / count, fewest_samples, most_samples), samples_.size());
-      const size_t slots = trial.samples * trial.window.outputs.size();
-      trial.errors.assign(trial.candidates.size(), std::vector<double>(slots));
-      trial.powers.assign(slots, 0);
-      for (size_t c = 0; c < trial.candidates.size(); c++) trial.alive.insert(c);
-    }
+    call_judges(trials, values_of(0));
     const auto look_at = [&](size_t from, size_t to) {
-      parallel_for(to - from, options_.threads, [&](size_t i) {
-        const auto values = values_of(from + i);
+      std::set<size_t> wanted_samples;
+      for (const auto& trial : trials) {
+        for (size_t i = from; i < std::min(to, trial.judges.size()) && trial.alive.size() > 1; i++)
+          wanted_samples.insert(trial.judges[i].sample);
+      }
+      const std::vector<size_t> samples(wanted_samples.begin(), wanted_samples.end());
+      parallel_for(samples.size(), options_.threads, [&](size_t i) {
+        const auto values = values_of(samples[i]);
         for (auto& trial : trials) {
-          if (from + i < trial.samples && trial.alive.size() > 1) try_all(trial, from + i, values);
+          const auto slot = trial.slots.find(samples[i]);
+          if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
+          try_all(trial, slot->second, values);
         }
       });
     };
-    const size_t screened = std::min(screening_samples, samples_.size());
-    look_at(0, screened);
+    look_at(0, screening_samples);
     for (auto& trial : trials) {
-      if (trial.samples > screened) screen(trial, screened);
+      if (trial.judges.size() > screening_samples) screen(trial);
     }
-    look_at(screened, samples_.size());
+    look_at(screening_samples, samples_.size());
     for (auto& trial : trials) {
       trial.session.reset();
       decide(trial);
     }
   }
 
-  static void try_all(Trial& trial, size_t sample, const std::map<std::string, Tensor>& values) {
+  // `example`: the values of one sample.
+  void call_judges(std::span<Trial> trials, const std::map<std::string, Tensor>& example) {
+    std::vector<size_t> most;
+    std::set<std::string> chosen_from;
+    for (const auto& trial : trials) {
+      const size_t count = std::max<size_t>(example.at(trial.window.inputs.front()).count(), 1);
+      const bool cheap = count * samples_.size() <= cheap_values;
+      most.push_back(cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
+      if (most.back() < samples_.size()) chosen_from.insert(trial.window.inputs.front());
+    }
+    const auto reaches = reaches_of(chosen_from);
+    for (size_t i = 0; i < trials.size(); i++) {
+      Trial& trial = trials[i];
+      const auto reach = reaches.find(trial.window.inputs.front());
+      trial.judges = judges(reach == reaches.end() ? std::vector<Reach>(samples_.size()) : reach->second, most[i]);
+      for (size_t j = 0; j < trial.judges.size(); j++) trial.slots[trial.judges[j].sample] = j;
+      const size_t slots = trial.judges.size() * trial.window.outputs.size();
+      trial.errors.assign(trial.candidates.size(), std::vector<double>(slots));
+      trial.powers.assign(slots, 0);
+      for (size_t c = 0; c < trial.candidates.size(); c++) trial.alive.insert(c);
+    }
+  }
+
+  // How far values reach in each sample: one run of the float model.
+  std::map<std::string, std::vector<Reach>> reaches_of(const std::set<std::string>& values) const {
+    std::map<std::string, std::vector<Reach>> out;
+    if (values.empty()) return out;
+    const std::vector<std::string> names(values.begin(), values.end());
+    for (const auto& name : names) out[name].resize(samples_.size());
+    const runtime::Session session(runtime::tapped(model_, names));
+    parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
+      const auto found = session.run(samples_[sample]);
+      for (size_t i = 0; i < names.size(); i++) {
+        const auto numbers = found[i].as<float>();
+        if (numbers.empty()) continue;
+        const auto [low, high] = std::ranges::minmax(numbers);
+        out.at(names[i])[sample] = {low, high};
+      }
+    });
+    return out;
+  }
+
+  static void try_all(Trial& trial, size_t slot, const std::map<std::string, Tensor>& values) {
     std::vector<Tensor> inputs;
     for (const auto& name : trial.window.inputs) inputs.push_back(values.at(name));
     inputs.resize(inputs.size() + 2);
@@ -246,43 +246,45 @@ class Refinement {
       inputs[inputs.size() - 1] = zero_point_tensor(trial.candidates[c]);
       const auto found = trial.session->run(inputs);
       for (size_t k = 0; k < outputs; k++)
-        trial.errors[c][sample * outputs + k] = squared_distance(found[k], values.at(trial.window.outputs[k]), weightings[k]);
+        trial.errors[c][slot * outputs + k] = squared_distance(found[k], values.at(trial.window.outputs[k]), weightings[k]);
     }
     for (size_t k = 0; k < outputs; k++)
-      trial.powers[sample * outputs + k] = spread(values.at(trial.window.outputs[k]), weightings[k]);
+      trial.powers[slot * outputs + k] = spread(values.at(trial.window.outputs[k]), weightings[k]);
   }
 
-  static void screen(Trial& trial, size_t samples) {
-    const auto so_far = [&](size_t c) { return error(trial, c, 0, samples) + error(trial, c, 1, samples); };
+  static void screen(Trial& trial) {
+    const auto so_far = [&](size_t c) {
+      const std::vector<double> errors = errors_of(trial, c, screening_samples);
+      return std::accumulate(errors.begin(), errors.end(), 0.0);
+    };
     const double most = hopeless * so_far(0);
     std::erase_if(trial.alive, [&](size_t c) { return c != 0 && so_far(c) > most; });
   }
 
-  // Relative squared error of a candidate, over every second of the samples first … last − 1.
-  static double error(const Trial& trial, size_t candidate, size_t first, size_t last) {
+  // What each of the first judges adds to the relative squared error of a candidate.
+  static std::vector<double> errors_of(const Trial& trial, size_t candidate, size_t count) {
     const size_t outputs = trial.window.outputs.size();
-    double sum = 0;
+    std::vector<double> out(count);
     for (size_t k = 0; k < outputs; k++) {
-      double squares = 0, power = 0;
-      for (size_t sample = first; sample < last; sample += 2) {
-        squares += trial.errors[candidate][sample * outputs + k];
-        power += trial.powers[sample * outputs + k];
-      }
-      if (power > 0) sum += squares / power;
+      double power = 0;
+      for (size_t j = 0; j < count; j++) power += trial.judges[j].weight * trial.powers[j * outputs + k];
+      if (power <= 0) continue;
+      for (size_t j = 0; j < count; j++) out[j] += trial.judges[j].weight * trial.errors[candidate][j * outputs + k] / power;
     }
-    return sum;
+    return out;
   }
 
   void decide(const Trial& trial) {
     size_t best = 0;
-    const auto half = [&](size_t c, size_t first) { return error(trial, c, first, trial.samples); };
-    const double even_now = half(0, 0), odd_now = half(0, 1);
-    double least = even_now + odd_now;
+    double most = 0;
+    const std::vector<double> now = errors_of(trial, 0, trial.judges.size());
     for (const size_t c : trial.alive) {
-      const double even = half(c, 0), odd = half(c, 1);
-      if (c == 0 || even + odd >= least || even >= even_now) continue;
-      if (trial.samples > 1 && odd >= odd_now) continue;
-      least = even + odd;
+      std::vector<double> gains = errors_of(trial, c, trial.judges.size());
+      for (size_t j = 0; j < gains.size(); j++) gains[j] = now[j] - gains[j];
+      const bool wider = trial.candidates[c].scales[0] > trial.candidates[0].scales[0];
+      const double gain = certain_gain(gains, wider ? 0 : noise);
+      if (c == 0 || gain <= most) continue;
+      most = gain;
       best = c;
     }
     if (best == 0 || !biases_fit(trial.group, trial.candidates[best])) return;

@@ -2,8 +2,8 @@
 //
 // For every value with a pair of its own, candidates (neighbouring powers of two; clipped ends of float ranges) run through the
 // next two linear layers, weights in float, activations quantized; the least relative squared error of what comes out is taken,
-// where both halves of the samples agree that it is less than with the range method's own scale. Each value is judged alone,
-// from float inputs, so that the cost is linear in depth.
+// where both halves of the samples agree that it is less than with the range method's own scale, and by three standard errors
+// where the range becomes narrower. Each value is judged alone, from float inputs, so that the cost is linear in depth.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,8 @@ struct RefineOptions {
   std::set<std::string> keep = {};        // values that keep their parameters, and with them those that share them
 };
 
-// The parameters that differ from the plan's, by value. `check` is called between stretches; what it throws ends the work.
+// The parameters that differ from the plan's, by value. All samples judge small values; for others judges are chosen
+// (judges.hpp). `check` is called between stretches; what it throws ends the work.
 std::map<std::string, quant::QuantParams> refined_activations(const graph::Model& model, const quant::Plan& plan,
                                                               std::span<const data::Sample> samples, const RefineOptions& options,
                                                               const std::function<void()>& check = {});

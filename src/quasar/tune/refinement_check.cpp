@@ -1,11 +1,11 @@
 #include "quasar/tune/refinement_check.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/judges.hpp"
 #include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
@@ -30,17 +30,18 @@ Outputs outputs_of(const graph::Model& model, std::span<const data::Sample> samp
 std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
                                                  const quant::Plan& plan, std::span<const data::Sample> samples, size_t threads) {
   if (refined.empty() || samples.empty()) return refined;
-  samples = samples.first(std::min(samples.size(), most_samples));
+  std::vector<data::Sample> judging;
+  for (const size_t i : spread_over(samples.size(), most_samples)) judging.push_back(samples[i]);
   quant::Plan values = plan;
   for (auto& [name, node] : values.nodes) {
     if (node.form == quant::Form::pairs) node.weight.reset(), node.bias.reset();
   }
-  const Outputs exact = outputs_of(model, samples, threads);
+  const Outputs exact = outputs_of(model, judging, threads);
   const auto error = [&](const std::map<std::string, quant::QuantParams>& chosen) {
     values.refined = chosen;
-    const Outputs found = outputs_of(quant::apply(model, values), samples, threads);
+    const Outputs found = outputs_of(quant::apply(model, values), judging, threads);
     double sum = 0;
-    for (size_t i = 0; i < samples.size(); i++) sum += output_distance(exact[i], found[i]);
+    for (size_t i = 0; i < judging.size(); i++) sum += output_distance(exact[i], found[i]);
     return sum;
   };
   std::vector<std::map<std::string, quant::QuantParams>> choices{{}, refined};

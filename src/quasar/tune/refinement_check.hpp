@@ -11,7 +11,8 @@
 namespace quasar::tune {
 
 // Of the refined parameters: all, those of values that are no inputs of the model, or none, whichever leaves the outputs nearest
-// to the float model's (mean over at most 64 samples of the 2-norm of the difference), with weights in float.
+// to the float model's (mean over at most 64 samples, spread over those given, of the 2-norm of the difference), with weights in
+// float.
 std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
                                                  const quant::Plan& plan, std::span<const data::Sample> samples, size_t threads);
 

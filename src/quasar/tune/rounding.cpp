@@ -12,6 +12,7 @@
 #include "quasar/quant/weights.hpp"
 #include "quasar/tune/activation_scales.hpp"
 #include "quasar/tune/frontier.hpp"
+#include "quasar/tune/judges.hpp"
 #include "quasar/tune/moments_cache.hpp"
 #include "quasar/tune/refinement_check.hpp"
 #include "quasar/tune/scale_search.hpp"
@@ -44,6 +45,17 @@ std::vector<std::string> left_nearest(const graph::Model& model, const quant::Pl
     if (found == plan.nodes.end() || !found->second.weight || linear_layer(node, model, why)) continue;
     out.push_back(node.name + ": " + (why.empty() ? "no layer whose codes could be chosen" : why));
   }
+  return out;
+}
+
+// As many as fit into `limit` bytes, up to 1024, from the whole set.
+std::vector<data::Sample> spread_samples(const data::Dataset& samples, size_t limit) {
+  constexpr size_t fewest = 64, most = 1024;
+  if (samples.size() == 0) return {};
+  size_t bytes = 1;
+  for (const Tensor& tensor : samples.at(0)) bytes += tensor.bytes().size();
+  std::vector<data::Sample> out;
+  for (const size_t i : spread_over(samples.size(), std::clamp(limit / bytes, fewest, most))) out.push_back(samples.at(i));
   return out;
 }
 
@@ -193,8 +205,8 @@ void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, Ma
   if (plan.refined.empty()) {
     const RefineOptions options{
         .memory_limit = options_.memory_limit / 4, .threads = options_.threads, .keep = settings.keep_activations};
-    plan.refined = proven(refined_activations(model_, plan, material.samples, options, check), model_, plan, material.samples,
-                          options_.threads);
+    const std::vector<data::Sample> judging = spread_samples(*samples_, options.memory_limit);
+    plan.refined = proven(refined_activations(model_, plan, judging, options, check), model_, plan, judging, options_.threads);
     if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
     const std::lock_guard lock(material.guard);
     material.refined[hash] = plan.refined;

@@ -188,6 +188,26 @@ TEST(Rounding, ActivationScalesAreRefined) {
   }
 }
 
+// Every twelfth sample is larger; few samples for the codes must not clip what they do not show.
+TEST(Rounding, AllSamplesJudgeActivationScales) {
+  const graph::Model model = network();
+  const Samples usual;
+  const auto samples = std::make_shared<GeneratedSamples>(24, [&](size_t index) {
+    data::Sample sample = usual.at(index);
+    std::vector<float> values(sample[0].as<float>().begin(), sample[0].as<float>().end());
+    for (auto& value : values) value *= index % 12 == 11 ? 4 : 1;
+    return data::Sample{Tensor::of(sample[0].shape(), values)};
+  });
+  quant::Plan all = plan_for(model, *samples, "adaquant", Json::object());
+  quant::Plan few = plan_for(model, *samples, "adaquant", {{"data_size", 4}});
+  Rounder(model, samples).improve(all);
+  Rounder(model, samples).improve(few);
+  EXPECT_EQ(all.refined, few.refined);
+  quant::Plan kept = plan_for(model, *samples, "adaquant", {{"data_size", 4}, {"refine_activations", false}});
+  Rounder(model, samples).improve(kept);
+  EXPECT_LT(output_error(model, few, *samples), 1.1 * output_error(model, kept, *samples));
+}
+
 TEST(Rounding, LaterTrialsGiveWhatAFreshStartGives) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
