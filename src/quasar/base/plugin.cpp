@@ -34,7 +34,9 @@ Json checked(const std::string& owner, const OptionSpec& spec, const Json& value
         value.is_number() && std::floor(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) <= largest;
     if (!value.is_number() || (whole && !exact)) {
       const bool large = value.is_number() && std::abs(value.get<double>()) > largest;
-      reject(owner, spec, value, (whole ? "a whole number" : "a number") + bounds(spec) + (large ? ", and below 9e15" : ""));
+      reject(owner, spec, value,
+             (whole ? "a whole number" : "a number") + bounds(spec) + (large ? ", and below 9e15" : "") +
+                 (spec.help.starts_with("bytes") ? " (bytes)" : ""));
     }
     const double number = value.get<double>();
     if ((spec.low && number < *spec.low) || (spec.high && number > *spec.high) || std::isnan(number)) {

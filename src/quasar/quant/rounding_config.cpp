@@ -57,6 +57,14 @@ bool counts_iterations(const std::string& option) {
   return normalized(option) == "numiterations" || normalized(option) == normalized(pair_key);
 }
 
+// A name that begins alike comes before one of similar letters: num_iters means num_iterations.
+std::string advice(const std::string& option, const std::vector<std::string>& known) {
+  std::string stem = normalized(option);
+  if (stem.size() > 1 && stem.back() == 's') stem.pop_back();
+  const auto longer = std::ranges::find_if(known, [&](const auto& name) { return normalized(name).starts_with(stem); });
+  return stem.size() < 4 || longer == known.end() ? did_you_mean(option, known) : did_you_mean(*longer, known);
+}
+
 // Samples are counted.
 void check_data_size(const std::string& group, const Json& size) {
   if (size.is_number() && std::floor(size.get<double>()) != size.get<double>())
@@ -93,7 +101,7 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
       if (!value.is_null()) out.inert[spec->name] = value;
     } else {
       const auto known = known_options(entry);
-      throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(known) + did_you_mean(option, known));
+      throw Error("unknown key '" + key + "'; known in " + group + ": " + joined(known) + advice(option, known));
     }
   }
   if (!pair.is_null()) {
@@ -122,7 +130,7 @@ std::string chosen_method(const Json& words) {
   if (value.is_null() || (value.is_array() && value.empty())) return nearest_name;
   if (!value.is_string())
     throw Error(algorithms_key + " is " + value.dump() + ", but one configuration has one of null, " +
-                joined(rounding::table().names()));
+                joined(rounding::table().spellings()));
   const auto name = value.get<std::string>();
   if (const auto* item = rounding::table().try_find(name)) return item->first;
   const auto known = rounding::table().spellings();

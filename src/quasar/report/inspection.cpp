@@ -64,7 +64,7 @@ std::string name_in(const Json& layer, size_t width) {
 
 std::string line(const std::string& name, const std::vector<std::string>& cells) {
   std::string out = "  " + name;
-  for (const auto& text : cells) out += padded(text, 9);
+  for (const auto& text : cells) out += " " + padded(text, 8);
   return out + "\n";
 }
 

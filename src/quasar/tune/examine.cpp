@@ -1,6 +1,7 @@
 #include "quasar/tune/examine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -61,6 +62,11 @@ std::vector<Compared> all_schemes(const ExamineOptions& options, size_t pairs) {
     out.insert(out.begin(), std::move(first));
   }
   return out;
+}
+
+// null: the layer's output does not vary.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
 }
 
 size_t pairs_in(const graph::Model& model) {
@@ -194,7 +200,7 @@ class Examination {
       if (const auto found = noise.nodes.find(node.name); found != noise.nodes.end()) layer["accumulated_noise"] = found->second;
       if (const graph::Node* same = prepared.node(node.name)) add_weights(layer, *same, weights);
       if (by_channel.contains(node.name) && by_tensor.contains(node.name))
-        layer["rounding_error"] = {{"tensor", by_tensor.at(node.name)}, {"channel", by_channel.at(node.name)}};
+        layer["rounding_error"] = {{"tensor", number(by_tensor.at(node.name))}, {"channel", number(by_channel.at(node.name))}};
       layer["place"] = out.size();
       out.push_back(std::move(layer));
     }

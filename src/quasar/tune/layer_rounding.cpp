@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "quasar/base/error.hpp"
@@ -45,7 +44,7 @@ class LayerRounding {
     const Result before = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
       return quant::descend(problem, {.sweeps = 0, .threads = threads});
     });
-    const double power = std::max(variance_of_outputs(moments_), std::numeric_limits<double>::min());
+    const double power = variance_of_outputs(moments_);
     const double alone = rounding_error(layer_, moments_, weights_, plan_.weight->params, role_ != Bias::stays, context_.threads);
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(

@@ -9,7 +9,7 @@
 
 namespace quasar::tune {
 
-// One layer's relative output error: mean squared difference from the float output, over the float output's variance.
+// One layer's relative output error: mean squared difference from the float output over its variance (NaN: it does not vary).
 struct LayerError {
   std::string node;
   double before = 0, after = 0;  // nearest rounding; the codes chosen (both with the bias as the layer will have it)

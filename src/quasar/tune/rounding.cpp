@@ -42,7 +42,10 @@ std::vector<std::string> left_nearest(const graph::Model& model, const quant::Pl
   std::string why;
   for (const auto& node : model.nodes) {
     const auto found = plan.nodes.find(node.name);
-    if (found == plan.nodes.end() || !found->second.weight || linear_layer(node, model, why)) continue;
+    if (found == plan.nodes.end() || linear_layer(node, model, why)) continue;
+    if (node.is("MatMul") && !found->second.constants.empty())
+      out.push_back(node.name + ": its constant stands on the left, and only matrices on the right are optimized");
+    if (!found->second.weight) continue;
     out.push_back(node.name + ": " + (why.empty() ? "no layer whose codes could be chosen" : why));
   }
   return out;

@@ -17,23 +17,33 @@ std::string percent(double value) {
   return formatted("%.3g %%", 100 * value);
 }
 
+// null: the layer's output does not vary.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
+}
+
 }  // namespace
 
 std::string in_words(const LayerError& error) {
+  if (!std::isfinite(error.before)) return error.node + ": its output does not vary";
   return error.node + ": relative output error " + percent(error.before) + " -> " + percent(error.after);
 }
 
 std::string summary_of(const std::string& method, const RoundingReport& report) {
-  double ratio = 0;
+  double ratio = 0, count = 0;
   for (const auto& layer : report.layers) {
-    if (layer.before > 0)
-      ratio += std::log(std::max(layer.after / layer.before, 1e-9)) / static_cast<double>(report.layers.size());
+    if (!std::isfinite(layer.before)) continue;
+    if (layer.before > 0) ratio += std::log(std::max(layer.after / layer.before, 1e-9));
+    count++;
   }
-  return method + ": " + std::to_string(report.layers.size()) + " layers on " + std::to_string(report.samples) +
-         (report.samples == 1 ? " sample" : " samples") + ", output error of nearest rounding × " +
-         formatted("%.3f", std::exp(ratio)) + " (geometric mean), " +
-         (report.refined > 0 ? std::to_string(report.refined) + " activation scales refined, " : "") + "in " +
-         formatted("%.2f s", report.seconds);
+  return method + ": " + std::to_string(report.layers.size()) + (report.layers.size() == 1 ? " layer on " : " layers on ") +
+         std::to_string(report.samples) + (report.samples == 1 ? " sample" : " samples") +
+         (count > 0 ? ", output error of nearest rounding × " + formatted("%.3f", std::exp(ratio / count)) + " (geometric mean), "
+                    : ", whose outputs do not vary, ") +
+         (report.refined > 0
+              ? std::to_string(report.refined) + (report.refined == 1 ? " activation scale" : " activation scales") + " refined, "
+              : "") +
+         "in " + formatted("%.2f s", report.seconds);
 }
 
 std::string samples_given_up(size_t left, size_t wanted, size_t memory_limit) {
@@ -44,7 +54,8 @@ std::string samples_given_up(size_t left, size_t wanted, size_t memory_limit) {
 
 Json to_json(const RoundingReport& report) {
   Json layers = Json::array();
-  for (const auto& layer : report.layers) layers.push_back({layer.node, layer.before, layer.after, layer.alone});
+  for (const auto& layer : report.layers)
+    layers.push_back({layer.node, number(layer.before), number(layer.after), number(layer.alone)});
   return {{"samples", report.samples},   {"seconds", report.seconds},   {"refined", report.refined},
           {"refine_s", report.refine_s}, {"layers", std::move(layers)}, {"kept", report.kept}};
 }
@@ -52,7 +63,7 @@ Json to_json(const RoundingReport& report) {
 Json errors_by_layer(const RoundingReport& report) {
   Json out = Json::object();
   for (const auto& layer : report.layers)
-    out[layer.node] = {{"before", layer.before}, {"after", layer.after}, {"alone", layer.alone}};
+    out[layer.node] = {{"before", number(layer.before)}, {"after", number(layer.after)}, {"alone", number(layer.alone)}};
   return out;
 }
 

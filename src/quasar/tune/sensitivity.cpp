@@ -33,11 +33,14 @@ double error_of_change(const LinearLayer& layer, const Moments& moments,
 }
 
 double variance_of_outputs(const Moments& moments) {
+  constexpr double rounding = 1e-7;  // of the power: below it the difference of two sums says nothing
   const double share = 1 / positive(moments.weight);
-  double sum = 0;
-  for (size_t o = 0; o < moments.outputs.size(); o++)
+  double sum = 0, power = 0;
+  for (size_t o = 0; o < moments.outputs.size(); o++) {
     sum += std::max(share * moments.squares[o] - share * moments.outputs[o] * share * moments.outputs[o], 0.0);
-  return sum;
+    power += share * moments.squares[o];
+  }
+  return sum > rounding * power ? sum : std::numeric_limits<double>::quiet_NaN();
 }
 
 double rounding_error(const LinearLayer& layer, const Moments& moments, const Tensor& weights, const quant::QuantParams& params,
@@ -48,8 +51,7 @@ double rounding_error(const LinearLayer& layer, const Moments& moments, const Te
     const size_t at = layer.stored_at(o, i);
     return static_cast<double>(used[at]) - static_cast<double>(exact[at]);
   };
-  return error_of_change(layer, moments, change, centred, threads) /
-         std::max(variance_of_outputs(moments), std::numeric_limits<double>::min());
+  return error_of_change(layer, moments, change, centred, threads) / variance_of_outputs(moments);
 }
 
 }  // namespace quasar::tune

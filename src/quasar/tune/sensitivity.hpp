@@ -13,10 +13,10 @@ namespace quasar::tune {
 double error_of_change(const LinearLayer& layer, const Moments& moments,
                        const std::function<double(size_t output, size_t input)>& change, bool centred, size_t threads);
 
-// Σ_o of the outputs' variance.
+// Σ_o of the outputs' variance; NaN where they do not vary.
 double variance_of_outputs(const Moments& moments);
 
-// error_of_change for nearest rounding of these weights, over the outputs' variance.
+// error_of_change for nearest rounding of these weights, over the outputs' variance (NaN where they do not vary).
 double rounding_error(const LinearLayer& layer, const Moments& moments, const Tensor& weights, const quant::QuantParams& params,
                       bool centred, size_t threads);
 

@@ -4,10 +4,13 @@
 #include <iterator>
 
 #include "quasar/base/hash.hpp"
+#include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/prepare.hpp"
 
 namespace quasar::tune {
 namespace {
+
+const std::string awq = "awq";
 
 // Of all that differs between two graphs: nodes and constants. Attributes change only with the operator's type.
 std::string digest_of(const graph::Model& model, const graph::Model& prepared) {
@@ -66,6 +69,36 @@ void keep_given(quant::Plan& plan, const quant::Config& config, const Calibratio
   for (const auto& [value, given] : needs.given) kept.insert(value);
   std::erase_if(kept, [&](const std::string& value) { return !plan.values.contains(value); });
   options["keep_activations"] = kept;
+}
+
+// Weights that were scaled for their rounding (weights only).
+bool scales_weights(const quant::Config& config) {
+  return config.rounding.method == awq && std::ranges::count(config.transforms, awq, &quant::TransformUse::name) > 0;
+}
+
+// Warnings alone.
+Log warnings_of(const Log& log) {
+  return [log](Level level, const std::string& text) {
+    if (level == Level::warning || level == Level::error) tell(log, level, text);
+  };
+}
+
+// What nearest rounding does to the model before its weights were scaled, in place of what it does afterwards.
+void set_nearest(RoundingReport& report, const graph::Model& model, const quant::Config& config, const quant::Plan& scaled,
+                 Rounder& rounder) {
+  quant::Plan plan;
+  plan.rounding = scaled.rounding;
+  std::string why;
+  for (const auto& node : model.nodes) {
+    if (!scaled.nodes.contains(node.name)) continue;
+    if (auto own = quant::plan_alone(node, model, config, why)) plan.nodes[node.name] = std::move(*own);
+  }
+  std::map<std::string, LayerError> errors;
+  for (const auto& layer : rounder.improve(plan).layers) errors[layer.node] = layer;
+  for (auto& layer : report.layers) {
+    const auto found = errors.find(layer.node);
+    if (found != errors.end()) layer.before = found->second.before, layer.alone = found->second.alone;
+  }
 }
 
 }  // namespace
@@ -175,7 +208,9 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
   }
   out->calibration = std::make_shared<Calibration>(out->model, samples_, needs_, options_.log);
   out->calibration->reuse(from->calibration, std::move(changed));
-  out->rounder = std::make_shared<Rounder>(out->model, samples_, options_.rounding);
+  RounderOptions rounding = options_.rounding;
+  if (scales_weights(config)) rounding.log = warnings_of(rounding.log);  // improve() tells the rest
+  out->rounder = std::make_shared<Rounder>(out->model, samples_, std::move(rounding));
   by_digest_[out->digest] = out;
   return out;
 }
@@ -221,6 +256,17 @@ const stats::Statistics& Variants::seen(const quant::Config& config) {
 RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
   const auto variant = of(config);
   RoundingReport report = variant->rounder->improve(plan, check);
+  quant::Config unscaled = config;
+  std::erase_if(unscaled.transforms, [](const quant::TransformUse& use) { return use.name == awq; });
+  const auto plain = scales_weights(config) ? of(unscaled) : variant;
+  if (plain->rounder != variant->rounder) {
+    RounderOptions silent = options_.rounding;
+    silent.log = {};
+    Rounder rounder(plain->model, samples_, silent);
+    set_nearest(report, plain->model, config, plan, rounder);
+    for (const auto& layer : report.layers) tell(options_.rounding.log, Level::debug, in_words(layer));
+    tell(options_.rounding.log, Level::info, summary_of(plan.rounding.method, report));
+  }
   for (const auto& use : plan.corrections)
     quant::transforms::table().make(use.name, use.options)->correct(variant->model, variant->channels, plan);
   return report;

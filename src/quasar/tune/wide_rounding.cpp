@@ -41,7 +41,7 @@ class WideRounding {
 
   LayerError solve() {
     const std::vector<Target> wanted = residuals_of_nothing();
-    const double variance = std::max(varying(wanted, true), std::numeric_limits<double>::min());
+    const double variance = varying(wanted, true) > 0 ? varying(wanted, true) : std::numeric_limits<double>::quiet_NaN();
     std::vector<int32_t> codes = nearest();
     std::vector<Target> residuals = wanted;
     subtract(codes, residuals);

@@ -84,6 +84,8 @@ TEST(RoundingConfig, ErrorsNameTheNearestWord) {
   EXPECT_NE(message(R"({"algorithms": "adaroud"})").find("adaround"), std::string::npos);
   EXPECT_NE(message(R"({"algorithms": ["adaround", "adaquant"]})").find("one configuration has one"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"num_iteration": 5}})").find("did you mean 'num_iterations'"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"num_iters": 5}})").find("did you mean 'num_iterations'"), std::string::npos);
+  EXPECT_NE(message(R"({"algorithms": 3})").find("rtn"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"num_iterations": 0}})").find("num_iterations"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"drop_ratio": 2}})").find("drop_ratio"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"NumIterLR": [3]}})").find("pair"), std::string::npos);

@@ -318,6 +318,41 @@ TEST(Rounding, LayersThatNobodyNeedsAreLeftOut) {
   }
 }
 
+TEST(Rounding, OutputsThatDoNotVaryHaveNoRelativeError) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<GeneratedSamples>(4, [](size_t) { return data::Sample{random_tensor({1, 3, 8, 8}, 9)}; });
+  graph::Model still = model;  // one position per output
+  still.initializers["w1"] = random_tensor({8, 3, 8, 8}, 1, 0.1F);
+  still.nodes = {model.nodes[0]};
+  still.nodes[0].attributes.clear();
+  still.outputs = {{"c1", DataType::float32, Shape{1, 8, 1, 1}}};
+  quant::Plan plan = plan_for(still, *samples, "adaquant", Json::object());
+  const RoundingReport report = Rounder(still, samples).improve(plan);
+  ASSERT_EQ(report.layers.size(), 1U);
+  EXPECT_TRUE(std::isnan(report.layers[0].before));
+  EXPECT_TRUE(errors_by_layer(report).at("conv").at("before").is_null());
+  EXPECT_TRUE(to_json(report).at("layers")[0][3].is_null());
+  EXPECT_EQ(summary_of("adaquant", report).find("geometric"), std::string::npos) << summary_of("adaquant", report);
+}
+
+TEST(Rounding, ConstantsOnTheLeftAreNamed) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{1, 8, 6}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 5, 4}}};
+  model.initializers["left"] = random_tensor({5, 8}, 1);
+  model.initializers["right"] = random_tensor({6, 4}, 2);
+  model.nodes = {{.name = "l", .op_type = "MatMul", .domain = "", .inputs = {"left", "x"}, .outputs = {"a"}},
+                 {.name = "r", .op_type = "MatMul", .domain = "", .inputs = {"a", "right"}, .outputs = {"y"}}};
+  const auto samples = std::make_shared<GeneratedSamples>(8, [](size_t index) {
+    return data::Sample{random_tensor({1, 8, 6}, 10 + index)};
+  });
+  quant::Plan plan = plan_for(model, *samples, "adaquant", Json::object());
+  const RoundingReport report = Rounder(model, samples).improve(plan);
+  ASSERT_EQ(report.kept.size(), 1U);
+  EXPECT_TRUE(report.kept[0].starts_with("l: its constant stands on the left")) << report.kept[0];
+}
+
 TEST(Rounding, NearestIsLeftAlone) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();

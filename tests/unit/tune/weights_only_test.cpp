@@ -136,6 +136,10 @@ TEST(WeightsOnly, AwqScalesChannels) {
   words["awq_params"] = {{"scale_search", false}};
   const Trial nearest = tried(weights_only("rtn")), scaled = tried(words);
   EXPECT_LT(scaled.error, nearest.error);
+  // Compared with the model as it came.
+  const Trial clipped = tried(weights_only("gptq"));
+  EXPECT_NEAR(scaled.report.layers[0].alone, clipped.report.layers[0].alone, 1e-6 * clipped.report.layers[0].alone);
+  EXPECT_LT(scaled.report.layers[0].after, scaled.report.layers[0].before);
   words["awq_params"]["alpha"] = 0.0;  // weights only
   EXPECT_NO_THROW(tried(words));
   words["activation"] = "Int8Spec";

@@ -67,6 +67,8 @@ class Quantize final : public Command {
     if (!result.rounding.layers.empty())
       std::cout << "  " << tune::summary_of(result.plan.rounding.method, result.rounding) << "\n";
     for (const auto& layer : result.rounding.kept) std::cout << "  keeps nearest codes: " << layer << "\n";
+    if (!errors_.empty() && result.rounding.layers.empty())
+      std::cout << "  note: --export-errors " << errors_ << " holds nothing: " << why_no_errors(result) << "\n";
     for (const auto& note : result.plan.notes) std::cout << "  note: " << note << "\n";
     return exit_done;
   }
@@ -86,6 +88,11 @@ class Quantize final : public Command {
                 << (names.size() > 1 ? " stay" : " stays") << " in float: " << why << "\n";
     }
     if (!all) std::cout << "  (`quasar inspect` lists them all)\n";
+  }
+
+  static std::string why_no_errors(const tune::Quantized& result) {
+    return result.config.rounding.method == "nearest" ? "the configuration gives no algorithms that optimize rounding"
+                                                      : "no layer's rounding was optimized";
   }
 
   Json configuration() const {
