@@ -1,7 +1,6 @@
 #include "quasar/tune/activation_scales.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -15,6 +14,7 @@
 #include "quasar/tune/normalization.hpp"
 #include "quasar/tune/scale_candidates.hpp"
 #include "quasar/tune/scale_window.hpp"
+#include "quasar/tune/weighted_rows.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -45,60 +45,6 @@ struct Trial {
 Tensor zero_point_tensor(const quant::QuantParams& params) {
   if (params.type == DataType::int8) return Tensor::scalar(static_cast<int8_t>(params.zero_points[0]));
   return Tensor::scalar(static_cast<uint8_t>(params.zero_points[0]));
-}
-
-// How much the rows of a tensor count; all the same where there are no weights for them.
-class Weighting {
- public:
-  Weighting(const Tensor& tensor, std::vector<float> rows) : rows_(std::move(rows)) {
-    if (rows_.empty() || tensor.count() % rows_.size() != 0) rows_.assign(1, 1);
-    columns_ = tensor.count() / rows_.size();
-  }
-  size_t rows() const { return rows_.size(); }
-  size_t columns() const { return columns_; }
-  double of(size_t row) const { return static_cast<double>(rows_[row]); }
-
- private:
-  std::vector<float> rows_;
-  size_t columns_ = 0;
-};
-
-// Σ term(i), i < count, in four sums side by side.
-template <class Term>
-double sum_of(size_t count, const Term& term) {
-  std::array<double, 4> sums{};
-  size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    for (size_t k = 0; k < 4; k++) sums[k] += term(i + k);
-  }
-  for (; i < count; i++) sums[0] += term(i);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-double squared_distance(const Tensor& a, const Tensor& b, const Weighting& weighting) {
-  double sum = 0;
-  for (size_t row = 0; row < weighting.rows(); row++) {
-    const float* x = a.as<float>().data() + row * weighting.columns();
-    const float* y = b.as<float>().data() + row * weighting.columns();
-    sum += weighting.of(row) * sum_of(weighting.columns(), [&](size_t i) {
-             const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-             return difference * difference;
-           });
-  }
-  return sum;
-}
-
-double spread(const Tensor& tensor, const Weighting& weighting) {
-  double weights = 0, sum = 0, squares = 0;
-  for (size_t row = 0; row < weighting.rows(); row++) {
-    const float* values = tensor.as<float>().data() + row * weighting.columns();
-    const double weight = weighting.of(row);
-    weights += weight * static_cast<double>(weighting.columns());
-    sum += weight * sum_of(weighting.columns(), [&](size_t i) { return static_cast<double>(values[i]); });
-    squares += weight * sum_of(weighting.columns(),
-                               [&](size_t i) { return static_cast<double>(values[i]) * static_cast<double>(values[i]); });
-  }
-  return std::max(squares - (weights > 0 ? sum * sum / weights : 0), 0.0);
 }
 
 class Refinement {
