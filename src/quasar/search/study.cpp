@@ -247,9 +247,11 @@ void Study::compare(size_t position) {
   if (trial.state != State::complete) return;
   const auto is_better = [&](const Trial& best) {
     if (trial.violation() != best.violation()) return trial.violation() < best.violation();
-    const double a = trial.values.front();
-    const double b = best.values.front();
-    return better(a, b, record_.directions.front()) || (a == b && trial.number < best.number);
+    // Ties in the first objective are decided by the others, so that nothing dominates the best.
+    for (size_t i = 0; i < std::min(trial.values.size(), best.values.size()); ++i) {
+      if (trial.values[i] != best.values[i]) return better(trial.values[i], best.values[i], record_.directions[i]);
+    }
+    return trial.number < best.number;
   };
   if (!best_ || is_better(trials_[*best_])) best_ = position;
 }

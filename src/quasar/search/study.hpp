@@ -99,8 +99,8 @@ class Study {
   // Throws Error when there is no trial of this number.
   const Trial& at(int64_t number) const;
 
-  // The complete trial with the best first value (the earliest of equals) among those that violate the constraints least;
-  // nullptr: none.
+  // The complete trial with the best first value (of equals the best second one, and so on, then the earliest) among those that
+  // violate the constraints least; nullptr: none.
   const Trial* best() const { return best_ ? &trials_[*best_] : nullptr; }
 
  private:

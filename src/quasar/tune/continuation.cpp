@@ -132,7 +132,14 @@ Job continued(Job job) {
   if (!job.load_if_exists || !exists(storage_url(job))) return job;
   const auto studies = search::open_storage(storage_url(job))->studies();
   const auto chain = chain_of(studies, job.study_name);
-  if (chain.empty()) return job;
+  if (chain.empty()) {
+    std::vector<std::string> names;
+    for (const auto& study : studies) names.push_back("'" + study.name + "'");
+    if (!names.empty())
+      job.warnings.push_back("there is no study '" + job.study_name + "' to resume (there are " + joined(names) +
+                             "): a new one begins");
+    return job;
+  }
   const Json now = choices_of(job);
   if (const auto* same = with_choices(studies, job.study_name, now)) {
     job.study_name = same->name;

@@ -7,6 +7,7 @@
 #include "quasar/tune/cost.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
+#include "quasar/tune/trial.hpp"
 #include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
@@ -147,10 +148,11 @@ Json dry_run(const Job& asked) {
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
   facts["expected_s"] = seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials - finished) /
                         static_cast<double>(job.n_jobs);
-  if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(setting);
+  if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(job, setting);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;
   for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);
+  if (const std::string note = idle_pruner(job); !note.empty()) facts["warnings"].push_back(note);
   return facts;
 }
 

@@ -113,8 +113,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
   const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  if (const std::string why = why_not_raced(job); job.words.contains("pruner") && job.pruner.at("name") != "none" && !why.empty())
-    warn(summary, monitor.log, "pruner has no effect: " + why);
+  if (const std::string note = idle_pruner(job); !note.empty()) warn(summary, monitor.log, note);
   const auto rejection = EarlyRejection::of(job, evaluator);
   const Laboratory lab{
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,

@@ -53,12 +53,13 @@ Setting prepare(const Job& job) {
   return setting;
 }
 
-Json warm_start_facts(const Setting& setting) {
+Json warm_start_facts(const Job& job, const Setting& setting) {
   const auto& [spaces, earlier] = std::tie(setting.spaces, setting.earlier);
   size_t inside = 0;
   for (const auto& trial : earlier) {
     const auto fits = [&](const search::Space& space) { return !fitting({&trial, 1}, space).empty(); };
-    inside += std::ranges::any_of(spaces.each, fits) || std::ranges::any_of(spaces.calibration, fits) ? 1 : 0;
+    const bool first_stage = job.strategy == "two_stage" && std::ranges::any_of(spaces.calibration, fits);
+    inside += first_stage || std::ranges::any_of(spaces.each, fits) ? 1 : 0;
   }
   return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
 }
@@ -88,7 +89,7 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
     for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
   }
   if (job.warm_start.empty() && job.predecessor.empty()) return;
-  const Json facts = warm_start_facts(setting);
+  const Json facts = warm_start_facts(job, setting);
   tell(log, facts["inside"] == 0 && facts["outside"] != 0 ? Level::warning : Level::info,
        "warm start: " + facts["inside"].dump() + " trials of " +
            (job.warm_start.empty() ? "earlier studies ('" + job.predecessor + "')" : without_password(job.warm_start)) +

@@ -90,6 +90,11 @@ std::string why_not_raced(const Job& job) {
   return "";
 }
 
+std::string idle_pruner(const Job& job) {
+  const std::string why = why_not_raced(job);
+  return job.words.contains("pruner") && job.pruner.at("name") != "none" && !why.empty() ? "pruner has no effect: " + why : "";
+}
+
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
   const std::string name = job.pruner.at("name");
   if (name == "none" || !why_not_raced(job).empty()) return nullptr;

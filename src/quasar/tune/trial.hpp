@@ -53,6 +53,9 @@ quant::Config config_of(const Laboratory& lab, const search::Trial& trial);
 // Why no trial of this job can be given up early, in words; "": they can.
 std::string why_not_raced(const Job& job);
 
+// What the user should know of a pruner that he named and that cannot act; "" when it can.
+std::string idle_pruner(const Job& job);
+
 // The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
 // one.
 std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);

@@ -38,7 +38,11 @@ Json range_of(const std::string& key, const Json& ends) {
 Json advanced_space(const Json& space, const Json& base, std::vector<std::string>& notes) {
   Json ranges = Json::object();
   for (const auto& [key, value] : space.items()) {
-    if (same(key, "include_fast_ft")) continue;
+    if (same(key, "include_fast_ft")) {
+      if (value != true && value != Json::array({true}))
+        throw Error("advanced_fastft_search: include_fast_ft is " + value.dump() + " in search_space, but must be true");
+      continue;
+    }
     if (!same(key, "extra_options") || !value.is_object() || value.size() != 1 || !value.contains("FastFinetune")) {
       throw Error("advanced_fastft_search searches NumIterations and LearningRate of extra_options.FastFinetune only; '" + key +
                   "' belongs into quant_config");

@@ -29,16 +29,23 @@ bool is_fixed(const search::Distribution& distribution) {
   return search::cardinality(distribution) == 1U;
 }
 
-// The trial's point in the order and with the values of the space; nullopt: it is not one of its points. Parameters of one choice
-// may be new or gone.
+// What a parameter means to a trial that does not have it: its only choice, or null where that is one (no algorithm, nothing
+// excluded); nullopt: nobody knows.
+std::optional<Json> unsaid(const search::Distribution& distribution) {
+  if (is_fixed(distribution)) return search::value_at(distribution, 0);
+  return search::contains(distribution, nullptr) ? std::optional<Json>(nullptr) : std::nullopt;
+}
+
+// The trial's point in the order and with the values of the space; nullopt: it is not one of its points.
 std::optional<search::Point> inside(const search::Trial& trial, const search::Space& space) {
   search::Point point;
   size_t known = 0;
   for (const auto& parameter : space.parameters()) {
     if (!space.is_active(parameter, point)) continue;
     const Json* value = trial.point.find(parameter.name);
-    if (value == nullptr && !is_fixed(*parameter.distribution)) return std::nullopt;
-    point.set(parameter.name, value == nullptr ? search::value_at(*parameter.distribution, 0) : *value);
+    const std::optional<Json> meant = value == nullptr ? unsaid(*parameter.distribution) : *value;
+    if (!meant) return std::nullopt;
+    point.set(parameter.name, *meant);
     if (value != nullptr) ++known;
   }
   for (size_t i = 0; i < trial.point.values().size(); ++i) {

@@ -17,8 +17,8 @@ namespace quasar::tune {
 // metric.
 std::vector<search::Trial> earlier_trials(const Job& job);
 
-// Those that lie in the space, as trials that no study has (number < 0). Parameters of one choice may be new or gone: they say
-// nothing of which trial is better.
+// Those that lie in the space, as trials that no study has (number < 0). Parameters of one choice may be new or gone, and
+// one that may be null may be new: earlier trials are without it.
 std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space);
 
 // The points of the best few.

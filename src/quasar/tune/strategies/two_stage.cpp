@@ -47,6 +47,7 @@ class TwoStage final : public Strategy {
     if (!winner) return {{first.end, "no configuration of the first stage worked", first.counts}};
     search::RunResult second = fine_tune(bench, *winner);
     second.counts = sum(first.counts, second.counts);
+    if (second.end == End::condition) second.reason = "second stage: " + second.reason;
     return {second};
   }
 
@@ -145,7 +146,9 @@ class TwoStage final : public Strategy {
                                      .listener = bench.listener,
                                      .stop = bench.stop,
                                      .begin = bench.begin};
-    const auto conditions = search::stop_conditions(what_is_left(bench));
+    Json words = what_is_left(bench);
+    if (const auto wanted = trials_wanted(bench.job)) words["n_trials"] = *wanted;
+    const auto conditions = search::stop_conditions(words);
     search::run(options, bench.study, bench.spaces.each[i], nothing, conditions, bench.objective);
   }
 
