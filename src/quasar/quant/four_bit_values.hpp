@@ -12,7 +12,8 @@
 
 namespace quasar::quant {
 
-// Value -> why a node that reads or writes it cannot have 4 bits. `quantizable`: the roles of the nodes that can be quantized at all, by name.
+// Value -> why a node that reads or writes it cannot have 4 bits. `quantizable`: the roles of the nodes that can be quantized at
+// all, by name.
 std::map<std::string, std::string> unfit_for_4_bits(const graph::Model& model,
                                                     const std::map<std::string, ops::Roles>& quantizable);
 
