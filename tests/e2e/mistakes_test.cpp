@@ -38,6 +38,24 @@ TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
   EXPECT_EQ(search(words("  exclude: [no_such_node]\n"), "--dry-run").code, 1);
 }
 
+TEST_F(Search, DryRunWarnsOfAPrunerThatCanDoNothing) {
+  const auto warnings = [&](const std::string& more) {
+    const Ran ran = search(words(small_space, more), "--dry-run");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return parse_json(ran.out, "stdout")["warnings"].dump();
+  };
+  EXPECT_NE(warnings("pruner: wilcoxon\nobjectives: [{metric: L2}, {metric: bytes}]\n").find("pruner has no effect"),
+            std::string::npos);
+  EXPECT_EQ(warnings("pruner: wilcoxon\n").find("pruner"), std::string::npos);
+}
+
+TEST_F(Search, ResumingWhatIsNotThereBeginsAndSaysSo) {
+  ASSERT_EQ(search(words(small_space, "n_trials: 1\nstudy_name: first\n")).code, 0);
+  const Ran ran = search(words(small_space, "n_trials: 1\nstudy_name: frist\n"), "--resume");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("there is no study 'frist' to resume (there are 'first')"), std::string::npos) << ran.err;
+}
+
 TEST_F(Search, PathsOfTheCommandLineStartInTheWorkingDirectory) {
   const fs::path here = folder.path() / "here", there = folder.path() / "there";
   fs::create_directories(here);

@@ -41,9 +41,12 @@ struct QuarkFailure : testing::Test {
     return run("search " + config.string() + " --output-dir " + out.string() + " " + arguments);
   }
   Json result() const { return read_json(out / "result.json"); }
-  std::vector<search::Trial> trials() const {
+  std::vector<search::Trial> trials(const std::string& study = "AutoSearch") const {
     const auto storage = search::open_storage((out / "auto_search.db").string());
-    return storage->trials(storage->studies().at(0).id);
+    const auto studies = storage->studies();
+    const auto found = std::ranges::find(studies, study, &search::StudyRecord::name);
+    if (found == studies.end()) throw Error("no study " + study);
+    return storage->trials(found->id);
   }
 };
 

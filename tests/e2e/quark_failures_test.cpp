@@ -2,6 +2,7 @@
 // unit tests; these run the program.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "e2e/quark_failure.hpp"
@@ -199,6 +200,19 @@ TEST_F(QuarkFailure, N33_N34_EqualModelsAreMadeOnceInBothStages) {
       EXPECT_TRUE(hashes.insert(trial.user_attributes.at("plan_hash").get<std::string>()).second);
     }
   }
+}
+
+// n_trials is the second stage's, whatever comes first in it: configurations enqueued, the best of earlier studies.
+TEST_F(QuarkFailure, N31_AResumedSecondStageKeepsToItsTrials) {
+  const std::string two = fine_tuning + std::string("two_stage_search: true\nsearch_algo: Random\n");
+  ASSERT_EQ(search(space + two + "n_trials: 3\n").code, 0);
+  const Ran ran =
+      search(with(space, "[MinMax, Percentile]", "[MinMax, Percentile, Entropy]") + two + "n_trials: 2\n", "--resume");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["study_name"], "AutoSearch-2");
+  const auto tried = trials("AutoSearch-2");
+  const auto in_second = [](const search::Trial& trial) { return trial.user_attributes.at("stage") == "fine-tuning"; };
+  EXPECT_EQ(std::ranges::count_if(tried, in_second), 2);
 }
 
 TEST_F(QuarkFailure, N39_TheTimeLimitHoldsInBothStages) {

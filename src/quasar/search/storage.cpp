@@ -1,9 +1,14 @@
 #include "quasar/search/storage.hpp"
 
+#include <filesystem>
+#include <string_view>
+
 #include "quasar/base/secrets.hpp"
 
 namespace quasar::search {
 namespace {
+
+constexpr std::string_view sqlite_scheme = "sqlite:///";
 
 // Optuna's users write the driver too: "postgresql+psycopg2://…".
 bool is_postgresql(const std::string& url) {
@@ -18,11 +23,17 @@ std::string dead_worker(int64_t deaths) {
          ": its heartbeat stopped (max_retry)";
 }
 
+bool storage_exists(const std::string& url) {
+  if (url == "memory") return false;
+  if (url.starts_with(sqlite_scheme)) return std::filesystem::exists(url.substr(sqlite_scheme.size()));
+  return url.find("://") != std::string::npos || std::filesystem::exists(url);
+}
+
 std::unique_ptr<Storage> open_storage(const std::string& url) {
   if (url == "memory") return storage::table().make("memory");
   const size_t scheme = url.find("://");
   if (scheme == std::string::npos) return storage::table().make("sqlite", {{"path", url}});
-  if (url.rfind("sqlite:///", 0) == 0) return storage::table().make("sqlite", {{"path", url.substr(10)}});
+  if (url.starts_with(sqlite_scheme)) return storage::table().make("sqlite", {{"path", url.substr(sqlite_scheme.size())}});
   if (is_postgresql(url)) return storage::table().make("postgresql", {{"url", "postgresql" + url.substr(scheme)}});
   throw Error("the study storage '" + without_password(url) +
               "' is not supported; write a path, sqlite:///path or postgresql://user@host:port/database");

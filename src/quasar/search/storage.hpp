@@ -122,6 +122,9 @@ std::unique_ptr<Storage> open_storage(const std::string& url);
 // Whether several processes may work on one study in the storage of this URL at the same time.
 bool is_shared_storage(const std::string& url);
 
+// Whether there is anything in the storage of this URL or path; of a server: true.
+bool storage_exists(const std::string& url);
+
 }  // namespace quasar::search
 
 namespace quasar::search::storage {

@@ -10,6 +10,7 @@
 #include "quasar/quant/weights.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/stats/summary.hpp"
 #include "quasar/tune/judges.hpp"
 #include "quasar/tune/normalization.hpp"
 #include "quasar/tune/scale_candidates.hpp"
@@ -167,10 +168,8 @@ class Refinement {
     parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
       const auto found = session.run(samples_[sample]);
       for (size_t i = 0; i < names.size(); i++) {
-        const auto numbers = found[i].as<float>();
-        if (numbers.empty()) continue;
-        const auto [low, high] = std::ranges::minmax(numbers);
-        out.at(names[i])[sample] = {low, high};
+        const stats::Summary seen = stats::summarize(found[i].as<float>());
+        out.at(names[i])[sample] = {seen.low, seen.high};
       }
     });
     return out;

@@ -1,7 +1,6 @@
 #include "quasar/tune/continuation.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -75,13 +74,6 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
 
 }  // namespace
 
-bool exists(const std::string& storage) {
-  const std::string sqlite = "sqlite:///";
-  if (storage == "memory") return false;
-  if (storage.starts_with(sqlite)) return std::filesystem::exists(storage.substr(sqlite.size()));
-  return storage.find("://") != std::string::npos || std::filesystem::exists(storage);
-}
-
 std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name) {
   const auto before = [](const search::StudyRecord& study) {
     return study.user_attributes.value(predecessor_attribute, std::string());
@@ -129,7 +121,7 @@ Json choices_of(const Job& job) {
 }
 
 Job continued(Job job) {
-  if (!job.load_if_exists || !exists(storage_url(job))) return job;
+  if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return job;
   const auto studies = search::open_storage(storage_url(job))->studies();
   const auto chain = chain_of(studies, job.study_name);
   if (chain.empty()) {

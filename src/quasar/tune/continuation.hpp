@@ -16,9 +16,6 @@ namespace quasar::tune {
 inline constexpr const char* predecessor_attribute = "predecessor";
 inline constexpr const char* choices_attribute = "choices";
 
-// Whether there is anything in the storage of this URL or path (storage_url()); of a server: true.
-bool exists(const std::string& storage);
-
 // The studies of which `name` is one, each the predecessor of the next; empty: there is none of that name.
 std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name);
 

@@ -156,7 +156,7 @@ std::string storage_url(const Job& job) {
 }
 
 size_t finished_before(const Job& job, const data::Splits& samples) {
-  if (!job.load_if_exists || !exists(storage_url(job))) return 0;
+  if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return 0;
   const auto storage = search::open_storage(storage_url(job));
   size_t out = 0;
   for (const auto& study : storage->studies()) {
