@@ -98,11 +98,20 @@ TEST_P(Metrics, EdgesAreFinite) {
   }
 }
 
+// Means over samples can be given up early; what pools samples cannot.
+TEST_P(Metrics, MeansHaveABestValue) {
+  const auto best = metric->best_possible();
+  ASSERT_EQ(best.has_value(), metric->pooled() == nullptr);
+  if (!best) return;
+  const double sign = metric->direction() == Direction::maximize ? 1 : -1;
+  EXPECT_LE(sign * mean_score(0), sign * *best);
+  EXPECT_LE(sign * mean_score(1e-5), sign * *best);
+}
+
 // A pool of all samples drawn once, and of the same ones twice.
 TEST_P(Metrics, PoolsDoNotDependOnTheOrderOrOnRepetition) {
   const PooledMetric* pooled = metric->pooled();
   if (pooled == nullptr) GTEST_SKIP() << "a mean over samples";
-  EXPECT_FALSE(metric->best_possible().has_value());  // never raced
   std::vector<Part> parts, backwards;
   const OneBox decoder;
   Context all = context;

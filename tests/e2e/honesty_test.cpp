@@ -95,6 +95,55 @@ TEST_F(Search, AStudyIsContinuedOnItsOwnSamples) {
   EXPECT_EQ(search(words(small_space), "--resume").code, 0);
 }
 
+// Nor can values of another evaluator, or of outputs weighted otherwise.
+TEST_F(Search, AStudyIsContinuedWithItsOwnMeasure) {
+  const std::string top1 = "search_metric: top1\nn_trials: 2\n",
+                    goal = with(words(small_space), "search_metric: [L2, top1, agreement]\n", top1);
+  ASSERT_EQ(search(goal).code, 0);
+  for (const auto& [other, what] : std::vector<std::pair<std::string, std::string>>{
+           {"output_weights='{probabilities: 0.5}'", "another output_weights (null, now {\"probabilities\":0.5})"},
+           {"constraints='[{metric: L2, max: 1}]'", "another set of objectives and constraints"},
+           {"search_metric=L2", "another metric (\"top1\", now \"L2\")"}}) {
+    const Ran ran = search(goal, "--resume --set " + other);
+    EXPECT_EQ(ran.code, 1) << other;
+    EXPECT_NE(ran.err.find("was made with " + what), std::string::npos) << ran.err;
+  }
+  fs::remove_all(out);
+  const auto scored = [&](const std::string& program) {
+    return words(small_space, "n_trials: 2\nsearch_evaluator: {command: ['" + program + "', '{model}'], timeout: 9}\n");
+  };
+  write_file(folder.path() / "score.sh", "#!/bin/sh\necho 1\n");
+  fs::permissions(folder.path() / "score.sh", fs::perms::owner_all);
+  fs::copy(folder.path() / "score.sh", folder.path() / "other.sh");
+  ASSERT_EQ(search(scored("./score.sh")).code, 0);
+  EXPECT_EQ(search(scored("./score.sh"), "--resume --set search_evaluator.timeout=8").code, 0);
+  const Ran ran = search(scored("./other.sh"), "--resume");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("another search_evaluator"), std::string::npos) << ran.err;
+}
+
+// Errors relative to what does not vary are not known; the winner is reported all the same.
+TEST_F(Search, ALayerWhoseOutputDoesNotVaryLosesNoResults) {
+  const Ran ran = search(words("  activation: [Int8Spec]\n  weight: [Int8Spec]\n  algorithms: [adaquant]\n"),
+                         "--set calib_data_reader.limit=1");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["status"], "ok");
+  EXPECT_TRUE(fs::exists(out / "best_config.yaml"));
+}
+
+// A condition may name any parameter, of rounding too; only two stages cannot be told apart then.
+TEST_F(Search, OptionsMayHangOnRounding) {
+  const std::string space =
+      "  activation: [Int8Spec]\n  weight: [Int8Spec]\n  algorithms: [null, adaround]\n"
+      "  weight_params: {quant_granularity: [Tensor, Channel], only_if: {algorithms: adaround}}\n";
+  ASSERT_EQ(search(words(space)).code, 0);
+  EXPECT_EQ(result()["trials"]["requested"], 3);
+  fs::remove_all(out);
+  const Ran ran = search(words(space, "two_stage_search: true\n"), "--dry-run");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("only_if names 'algorithms', which the second of two stages decides"), std::string::npos) << ran.err;
+}
+
 // Rounding that has come to its end makes the same model with more iterations.
 TEST_F(Search, EqualModelsAreScoredOnce) {
   const std::string space =

@@ -44,9 +44,40 @@ TEST_F(Search, DryRunWarnsOfAPrunerThatCanDoNothing) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     return parse_json(ran.out, "stdout")["warnings"].dump();
   };
-  EXPECT_NE(warnings("pruner: wilcoxon\nobjectives: [{metric: L2}, {metric: bytes}]\n").find("pruner has no effect"),
+  EXPECT_NE(warnings("pruner: halving\nobjectives: [{metric: L2}, {metric: bytes}]\n").find("pruner has no effect"),
             std::string::npos);
-  EXPECT_EQ(warnings("pruner: wilcoxon\n").find("pruner"), std::string::npos);
+  EXPECT_EQ(warnings("pruner: halving\n").find("pruner"), std::string::npos);
+}
+
+// As many trials as the limits let run, and no longer than the time limit.
+TEST_F(Search, DryRunKnowsTheLimits) {
+  const auto facts = [&](const std::string& condition) {
+    const Ran ran =
+        search(words(small_space, "expected_time_per_config: 0.5\nsearch_stop_condition: " + condition + "\n"), "--dry-run");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return parse_json(ran.out, "stdout");
+  };
+  EXPECT_EQ(facts("{iteration_limit: 4}")["trials"], 8);  // every second one is a duplicate
+  EXPECT_EQ(facts("{iteration_limit: 100}")["trials"], 16);
+  EXPECT_EQ(facts("{time_limit: 1.5}")["expected_s"], 1.5);
+}
+
+// Rounding takes many times as long as scoring a small model.
+TEST_F(Search, DryRunExpectsRoundingToTakeItsTime) {
+  const auto seconds = [&](const std::string& algorithm) {
+    const Ran ran =
+        search(words("  activation: [Int8Spec]\n  weight: [Int8Spec]\n  algorithms: [" + algorithm + "]\n"), "--dry-run");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return parse_json(ran.out, "stdout")["expected_s"].get<double>();
+  };
+  EXPECT_GT(seconds("adaquant"), 2 * seconds("null"));
+}
+
+TEST_F(Search, ResumingWithoutTheStudyOfTheFolderIsRefused) {
+  ASSERT_EQ(search(words(small_space, "n_trials: 1\n")).code, 0);
+  const Ran ran = search(words(small_space, "n_trials: 1\nstudy_storage_db: other.db\n"), "--resume");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("holds an earlier search"), std::string::npos) << ran.err;
 }
 
 TEST_F(Search, ResumingWhatIsNotThereBeginsAndSaysSo) {

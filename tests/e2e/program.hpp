@@ -36,4 +36,11 @@ inline Json read_json(const std::filesystem::path& file) {
   return parse_json(read_file(file), file.string());
 }
 
+// A text with one part replaced.
+inline std::string with(std::string text, const std::string& from, const std::string& to) {
+  const size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
 }  // namespace quasar::e2e

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,11 +50,5 @@ struct QuarkFailure : testing::Test {
     return storage->trials(found->id);
   }
 };
-
-inline std::string with(std::string text, const std::string& from, const std::string& to) {
-  const size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  return text.replace(place, from.size(), to);
-}
 
 }  // namespace quasar::e2e

@@ -98,7 +98,7 @@ bool ScaleFolding::collect(const std::string& value, size_t channels, std::vecto
     return false;
   }
   const auto layer = channel_layer(*node, model_);
-  if (!layer || layer->axis != -1 || layer->outputs != channels) return false;
+  if (!layers_ || !layer || layer->axis != -1 || layer->outputs != channels) return false;
   divide(1);
   if (layer->bias) divide(*layer->bias);
   return true;

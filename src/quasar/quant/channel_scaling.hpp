@@ -29,9 +29,10 @@ void multiply_weights(const ReaderGroup& group, const ChannelScales& scales, Con
 // Divides what writes a value by the scales, in the constants on its way.
 class ScaleFolding {
  public:
-  // `widen`: a product with a single number may become one with a vector (which does no good where it is quantized).
-  ScaleFolding(const graph::Model& model, const graph::Index& index, ConstantEdits& edits, bool widen)
-      : model_(model), index_(index), edits_(edits), widen_(widen) {}
+  // `widen`: a product with a single number may become one with a vector (which does no good where it is quantized). `layers`:
+  // the weights of a layer may take the scales (which makes a scale that all of them share coarser).
+  ScaleFolding(const graph::Model& model, const graph::Index& index, ConstantEdits& edits, bool widen, bool layers = true)
+      : model_(model), index_(index), edits_(edits), widen_(widen), layers_(layers) {}
 
   // false: nothing on the way can take the scales, and nothing was changed. `touched`: the values that changed.
   bool fold(const std::string& value, const ChannelScales& scales, std::set<std::string>& touched);
@@ -48,7 +49,7 @@ class ScaleFolding {
   const graph::Model& model_;
   const graph::Index& index_;
   ConstantEdits& edits_;
-  bool widen_;
+  bool widen_, layers_;
 };
 
 // A Mul that divides a value by its scales before the matrix products that read it; named in `out`, which stays sorted.

@@ -46,6 +46,14 @@ std::string why_no_average(const std::string& key, const Config& config) {
   return constant && std::ranges::none_of(activations, averages) ? "CalibMovingAverage is not true" : "";
 }
 
+// It stretches ranges of activations to the ends of power-of-two grids.
+bool fits_nothing(const std::string& key, const Config& config) {
+  if (normalized(key) != normalized("FitPowerOfTwo")) return false;
+  const auto coarse = [](const Scheme& scheme) { return scheme.scale_type == ScaleType::power_of_two; };
+  return !coarse(config.activation) && !(config.mixed && coarse(config.mixed->activation)) &&
+         std::ranges::none_of(config.layers, [&](const auto& rule) { return coarse(rule.activation); });
+}
+
 }  // namespace
 
 std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& config) {
@@ -58,6 +66,8 @@ std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& con
         notes.push_back(key + " has no effect: " + idle.why);
     }
     if (const std::string why = why_no_average(key, config); !why.empty()) notes.push_back(key + " has no effect: " + why);
+    if (value == true && fits_nothing(key, config))
+      notes.push_back(key + " has no effect: no activations have power-of-two scales");
     for (const auto& option : fixed_options()) {
       if (option.inert && normalized(key) == normalized(option.key)) notes.push_back(key + " makes no difference: " + option.why);
     }

@@ -71,9 +71,16 @@ void check_data_size(const std::string& group, const Json& size) {
     throw Error(group + ".data_size is " + size.dump() + ", but must be a whole number of at least 1 (left out: all samples)");
 }
 
+void check_kept(const std::string& group, const Json& names) {
+  for (const Json& name : names.is_array() ? names : Json::array({names})) {
+    if (!name.is_string())
+      throw Error(group + ".keep_activations holds " + name.dump() + ", but must be a list of names of values");
+  }
+}
+
 // [iterations, learning rate], or the same as a JSON text.
 std::pair<Json, Json> iterations_and_rate(const std::string& key, const Json& value) {
-  const Json pair = value.is_string() ? parse_json(value.get<std::string>(), key) : value;
+  const Json pair = value.is_string() ? Json::parse(value.get<std::string>(), nullptr, false) : value;
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
     throw Error(key + " is " + value.dump() + ", but must be a pair [number of iterations, learning rate]");
   return {pair[0], pair[1]};
@@ -112,6 +119,7 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
   const Options options(entry.options, acting, group);
   out.options = options.all();
   check_data_size(group, out.options.value("data_size", Json()));
+  check_kept(group, out.options.value("keep_activations", Json::array()));
   // Beyond what any layer needs, more passes are the same plan.
   if (out.options.contains("num_iterations")) out.options["num_iterations"] = sweeps_of(options);
   return out;

@@ -1,22 +1,27 @@
 #include "quasar/report/search.hpp"
 
 #include "quasar/base/file.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/live.hpp"
 #include "quasar/report/pages.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
 
 void refuse_to_overwrite(const tune::Job& job) {
-  if (job.load_if_exists) return;
+  const std::string storage = tune::storage_url(job);
+  if (job.load_if_exists && search::storage_exists(storage)) return;
   for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
     if (!fs::exists(job.output_dir / name)) continue;
-    throw Error("output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name +
-                "): continue it with --resume (load_study_if_exists: true), or choose another folder");
+    const std::string folder = "output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name + ")";
+    if (job.load_if_exists)
+      throw Error(folder + ", but not in " + without_password(storage) + ": name its study_storage_db, or choose another folder");
+    throw Error(folder + ": continue it with --resume (load_study_if_exists: true), or choose another folder");
   }
 }
 

@@ -121,7 +121,11 @@ Json choices_of(const Job& job) {
 }
 
 Job continued(Job job) {
-  if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return job;
+  if (!job.load_if_exists) return job;
+  if (!search::storage_exists(storage_url(job))) {
+    job.warnings.push_back("there is no study in " + job.output_dir.string() + " to resume: a new one begins");
+    return job;
+  }
   const auto studies = search::open_storage(storage_url(job))->studies();
   const auto chain = chain_of(studies, job.study_name);
   if (chain.empty()) {

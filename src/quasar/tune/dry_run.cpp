@@ -4,7 +4,7 @@
 
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/continuation.hpp"
-#include "quasar/tune/cost.hpp"
+#include "quasar/tune/expected_time.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/trial.hpp"
@@ -12,45 +12,6 @@
 
 namespace quasar::tune {
 namespace {
-
-// How many times the scoring of a model a trial takes, on average: rounding takes longer.
-double work_per_trial(const Job& job, const Spaces& spaces) {
-  constexpr int points = 50;
-  double all = 0, rounded = 0, several = 0;
-  for (const search::Space& space : spaces.each) {
-    Rng rng(job.seed);
-    for (int i = 0; i < points && !space.empty(); ++i) {
-      try {
-        const quant::Config config = quant::parse_config(words_of(space, space.sample(rng)));
-        const double cost = expected_cost(config);
-        all += cost / points / static_cast<double>(spaces.each.size());
-        if (config.rounding.method != "nearest") rounded += cost, ++several;
-      } catch (const Error&) {  // no configuration: it costs nothing
-      }
-    }
-  }
-  // The second stage rounds in every trial, the first in none.
-  if (job.strategy != "two_stage" || several == 0) return std::max(all, 1.0);
-  const auto wanted = static_cast<double>(trials_wanted(job).value_or(0));
-  double calibrations = 0;
-  for (const auto& space : spaces.calibration) calibrations += static_cast<double>(space.valid().value_or(0));
-  return (calibrations + wanted * rounded / several) / std::max(calibrations + wanted, 1.0);
-}
-
-// Seconds of one trial: as the user expects it, as earlier trials took, or from the float model's own time.
-double seconds_per_trial(const Job& job, const Setting& setting) {
-  if (job.expected_seconds > 0) return job.expected_seconds;
-  std::vector<double> took;
-  for (const auto& trial : setting.earlier) {
-    if (const auto seconds = trial.seconds()) took.push_back(*seconds);
-  }
-  if (took.empty()) {
-    const auto one = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
-    return one * static_cast<double>(setting.samples.evaluation->size()) * work_per_trial(job, setting.spaces);
-  }
-  std::ranges::nth_element(took, took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2));
-  return took[took.size() / 2];
-}
 
 // Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
 uint64_t trials_of(const Job& job, const Spaces& spaces) {
@@ -118,6 +79,14 @@ double executed_of(const Job& job, const Spaces& spaces, const std::vector<Json>
   return points > 0 ? static_cast<double>(trials) * models / points : static_cast<double>(trials);
 }
 
+// iteration_limit counts trials that run.
+uint64_t within_limit(uint64_t trials, const Job& job, const Spaces& spaces, const std::vector<Json>& plans) {
+  const Json limit = condition_words(job).value("iteration_limit", Json());
+  if (!limit.is_number() || limit.get<double>() < 0) return trials;
+  const double executed = executed_of(job, spaces, plans, trials), most = limit.get<double>();
+  return executed <= most ? trials : static_cast<uint64_t>(static_cast<double>(trials) * most / executed);
+}
+
 }  // namespace
 
 Json dry_run(const Job& asked) {
@@ -125,8 +94,10 @@ Json dry_run(const Job& asked) {
   Setting setting = prepare(job);
   const data::Splits& samples = setting.samples;
   const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
-  const uint64_t trials = trials_of(job, setting.spaces), finished = std::min<uint64_t>(finished_before(job, samples), trials);
+  const std::vector<search::Trial> before = finished_before(job, samples);
   const std::vector<Json> plans = distinct_plans(setting);
+  const uint64_t trials = within_limit(trials_of(job, setting.spaces), job, setting.spaces, plans);
+  const uint64_t finished = std::min<uint64_t>(before.size(), trials);
   for (size_t i = 0; i < plans.size(); ++i) {
     // What rounding makes of a plan is not known before; the first of two stages does without.
     const bool known = !setting.spaces.fine_tuning[i] || job.strategy == "two_stage";
@@ -146,8 +117,10 @@ Json dry_run(const Job& asked) {
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
-  facts["expected_s"] = seconds_per_trial(job, setting) * executed_of(job, setting.spaces, plans, trials - finished) /
+  facts["expected_s"] = seconds_per_trial(job, setting, before) * executed_of(job, setting.spaces, plans, trials - finished) /
                         static_cast<double>(job.n_jobs);
+  if (const auto limit = time_limit_of(conditions_of(job)))
+    facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
   if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(job, setting);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;

@@ -144,9 +144,9 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
 // Without fine-tuning there is one stage only; without a choice of calibration the first would be one trial.
 void check_stages(Job& job) {
   if (job.strategy != "two_stage") return;
-  const auto one = [](const Json& space) { return search::Space::parse(quant::without_rounding(space)).size() == 1U; };
+  const auto one = [](const Json& space) { return calibration_part(space).size() == 1U; };
   const bool fine_tuning = std::ranges::any_of(job.spaces, has_fine_tuning);
-  if (fine_tuning && !std::ranges::all_of(job.spaces, one)) return;
+  if (fine_tuning && std::ranges::count_if(job.spaces, one) < std::ssize(job.spaces)) return;  // reads each of them
   job.strategy = "flat";
   job.warnings.push_back(std::string("two_stage_search: the space has no ") + (fine_tuning ? "calibration" : "fine-tuning") +
                          " part, so this is a flat search");

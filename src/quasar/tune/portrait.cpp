@@ -68,12 +68,13 @@ Json distribution(const stats::Histogram& histogram, const quant::QuantParams& p
           {"clipped", static_cast<double>(outside) / static_cast<double>(histogram.total())}};
 }
 
-// How much a layer loses: what is known best of it.
+// How much a layer loses: what is known best of it. An error is null where the layer's output does not vary.
 double loss_of(const Json& layer) {
-  if (layer.contains("sensitivity")) return layer["sensitivity"];
-  if (layer.contains("output_error")) return layer["output_error"];
-  if (layer.contains("error")) return layer["error"].value("after", 0.0);
-  return layer.contains("weight_error") && layer["weight_error"].is_number() ? layer["weight_error"].get<double>() : 0;
+  const Json known = layer.contains("sensitivity")    ? layer["sensitivity"]
+                     : layer.contains("output_error") ? layer["output_error"]
+                     : layer.contains("error")        ? layer["error"].value("after", Json())
+                                                      : layer.value("weight_error", Json());
+  return known.is_number() ? known.get<double>() : 0;
 }
 
 }  // namespace

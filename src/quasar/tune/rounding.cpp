@@ -139,9 +139,11 @@ void drop_idle_options(quant::Plan& plan) {
     plan.notes.push_back(plan.rounding.method + "_params." + key + " has no effect: " + why);
   };
   idle("refine_activations", true, !plan.values.empty(), "no values are quantized");
-  idle("keep_activations", Json::array(), !plan.values.empty(), "no values are quantized");
+  const bool refines = options.value("refine_activations", false), updates = options.value("update_bias", true);
+  idle("keep_activations", Json::array(), !plan.values.empty() && refines,
+       refines ? "no values are quantized" : "refine_activations is false");
   idle("update_bias", true, biases, "no layer has a quantized bias");
-  idle("bias_coordinate", true, narrow, "biases of 32 bits take up any mean");
+  idle("bias_coordinate", true, narrow && updates, updates ? "biases of 32 bits take up any mean" : "update_bias is false");
   idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
 }
 
@@ -201,11 +203,14 @@ void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, Ma
   quant::Plan key = plan;
   key.rounding = {.options = {{"keep_activations", settings.keep_activations}}};
   const std::string hash = quant::hash_of(key);
-  {
+  const auto known = [&]() -> std::optional<std::map<std::string, quant::QuantParams>> {
     const std::lock_guard lock(material.guard);
-    if (const auto known = material.refined.find(hash); known != material.refined.end()) plan.refined = known->second;
-  }
-  if (plan.refined.empty()) {
+    const auto found = material.refined.find(hash);
+    return found == material.refined.end() ? std::nullopt : std::optional(found->second);
+  }();
+  if (known) {
+    plan.refined = *known;
+  } else {
     const RefineOptions options{
         .memory_limit = options_.memory_limit / 4, .threads = options_.threads, .keep = settings.keep_activations};
     const std::vector<data::Sample> judging = spread_samples(*samples_, options.memory_limit);

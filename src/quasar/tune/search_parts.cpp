@@ -4,44 +4,15 @@
 #include <cmath>
 #include <set>
 
-#include "quasar/base/file.hpp"
-#include "quasar/base/hash.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
+#include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
 
 namespace quasar::tune {
 namespace {
-
-// What a study's values mean: the metric's name, or all goals where there are more.
-Json metric_of(const Goals& goals) {
-  if (goals.objectives.size() == 1 && goals.constraints.empty()) return goals.objectives.front().metric;
-  return to_json(goals);
-}
-
-// Tells sets of samples apart: how many there are, and the bytes of the first, the middle and the last.
-std::string fingerprint(const data::Dataset& samples) {
-  std::string text = std::to_string(samples.size());
-  for (const size_t i : {size_t{0}, samples.size() / 2, samples.size() - 1}) {
-    for (const Tensor& tensor : samples.at(i)) {
-      const auto bytes = tensor.bytes();
-      text += to_string(tensor.shape()) + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    }
-  }
-  return hash_of(std::string_view(text));
-}
-
-Json goal_of(const Job& job, const data::Splits& samples) {
-  Json goal{{"model", hash_of(read_file(job.model))},
-            {"metric", metric_of(job.goals)},
-            {"target", job.target},
-            {"set of calibration samples", fingerprint(*samples.calibration)},
-            {"set of evaluation samples", fingerprint(*samples.evaluation)}};
-  if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
-  return goal;
-}
 
 // Keys that may differ between the processes of one search: where things are on each machine, and how much of it they use.
 bool is_local(const std::string& key) {
@@ -85,20 +56,8 @@ void check_same_job(const Json& theirs, const Json& ours) {
   }
 }
 
-// Throws Error when a study's values come from another model, other samples or another goal than the job's.
-void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
-  for (const auto& [key, value] : goal.items()) {
-    if (!known.contains(key) || known.at(key) == value) continue;
-    throw Error(
-        "the study '" + study + "' in " + without_password(storage_url(job)) + " was made with another " + key +
-        ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
-  }
-}
-
-// A resumed study must be about the same model, samples and goal, and so must the one before it.
 void bind(search::Study& study, const Job& job, const data::Splits& samples) {
   const Json goal = goal_of(job, samples);
-  check_comparable(job, study.name(), study.user_attributes(), goal);
   for (const auto& [key, value] : goal.items()) study.set_attribute(key, value);
   if (!job.predecessor.empty()) study.set_attribute(predecessor_attribute, job.predecessor);
   study.set_attribute(choices_attribute, choices_of(job));
@@ -155,23 +114,24 @@ std::string storage_url(const Job& job) {
   return (job.output_dir / job.storage).string();
 }
 
-size_t finished_before(const Job& job, const data::Splits& samples) {
-  if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return 0;
+std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {
+  if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return {};
   const auto storage = search::open_storage(storage_url(job));
-  size_t out = 0;
+  std::vector<search::Trial> out;
   for (const auto& study : storage->studies()) {
     if (study.name != job.study_name && study.name != job.predecessor) continue;
     check_comparable(job, study.name, study.user_attributes, goal_of(job, samples));
     if (study.name != job.study_name) continue;
-    const auto trials = storage->trials(study.id);
-    out = static_cast<size_t>(std::ranges::count_if(trials, [](const auto& trial) { return trial.finished(); }));
+    out = storage->trials(study.id);
+    std::erase_if(out, [](const auto& trial) { return !trial.finished(); });
   }
   return out;
 }
 
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source) {
   for (const auto& before : storage.studies()) {
-    if (before.name == job.predecessor) check_comparable(job, before.name, before.user_attributes, goal_of(job, source.samples));
+    if (before.name == job.predecessor || before.name == job.study_name)
+      check_comparable(job, before.name, before.user_attributes, goal_of(job, source.samples));
   }
   search::Study study(
       storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists, .pulse = job.pulse});

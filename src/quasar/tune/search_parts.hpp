@@ -22,8 +22,8 @@ struct Source {
   const data::Splits& samples;
 };
 
-// How many trials of the job's study are finished, without touching it. Throws Error as lead_study() does.
-size_t finished_before(const Job& job, const data::Splits& samples);
+// The finished trials of the job's study, without touching it. Throws Error as lead_study() does.
+std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples);
 
 // The job's study, made or continued. Throws Error when it is about another model, metric, target, or other samples.
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source);

@@ -115,7 +115,7 @@ class Reading {
   explicit Reading(const Job& job) : shifts_(!job.target.empty() && quant::targets::table().make(job.target)->shifts()) {
     for (const Json& words : job.spaces) {
       out_.each.push_back(search::Space::parse(words));
-      out_.calibration.push_back(search::Space::parse(quant::without_rounding(words)));
+      out_.calibration.push_back(separable(words) ? calibration_part(words) : out_.each.back());
       out_.fine_tuning.push_back(has_fine_tuning(words));
     }
     out_.all = search::Space::together(out_.each);
@@ -131,7 +131,16 @@ class Reading {
   Spaces result() { return std::move(out_); }
 
  private:
-  // Rounding needs no statistics, contradicts nothing else, and may be continuous: it is left out here.
+  static bool separable(const Json& words) {
+    try {
+      calibration_part(words);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  // Rounding needs no statistics, contradicts nothing else, and may be continuous: it is left out here where it can be.
   void look_through(size_t i) {
     const search::Space& space = out_.calibration[i];
     std::set<std::string> distinct;
@@ -277,6 +286,18 @@ bool has_fine_tuning(const Json& search_space) {
     if (choices.is_array() ? std::any_of(choices.begin(), choices.end(), acts) : acts(choices)) return true;
   }
   return false;
+}
+
+search::Space calibration_part(const Json& search_space) {
+  try {
+    return search::Space::parse(quant::without_rounding(search_space));
+  } catch (const Error& error) {
+    const std::string why = error.what();
+    const size_t missing = why.find(", which is not in the space");
+    if (missing == std::string::npos) throw;
+    throw Error(why.substr(0, missing) +
+                ", which the second of two stages decides; leave two_stage_search out, or that condition");
+  }
 }
 
 Spaces read_spaces(const Job& job) {

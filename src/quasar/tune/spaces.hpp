@@ -15,7 +15,7 @@ namespace quasar::tune {
 
 struct Spaces {
   std::vector<search::Space> each;         // in the order of the search, without the combinations that cannot be
-  std::vector<search::Space> calibration;  // the same without their fine-tuning parts
+  std::vector<search::Space> calibration;  // the same without their fine-tuning parts, where nothing else hangs on these
   std::vector<bool> fine_tuning;           // whether each has such a part
   search::Space all;                       // decodes and records the points of any of them
   CalibrationNeeds needs;
@@ -39,6 +39,9 @@ Json distinct_configurations(const search::Space& space, uint64_t most);
 
 // {invalid, why: {reason: count}}: its points that are impossible combinations; null as above.
 Json invalid_combinations(const search::Space& space, uint64_t most);
+
+// A space without its fine-tuning part. Throws Error where other options hang on that part.
+search::Space calibration_part(const Json& search_space);
 
 // Whether the space varies or switches on the optimization of rounding.
 bool has_fine_tuning(const Json& search_space);

@@ -151,6 +151,7 @@ constexpr const char* model_attribute = "model_hash";  // of a model whose round
 // What the model holds, however its plan asked for it.
 std::string content_of(const graph::Model& model, quant::Plan plan) {
   plan.rounding = {};
+  plan.corrections = {};
   std::string text = quant::hash_of(plan);
   for (const auto& [name, tensor] : model.initializers) {
     const auto bytes = tensor.bytes();

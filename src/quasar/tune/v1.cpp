@@ -72,6 +72,23 @@ Json advanced_space(const Json& space, const Json& base, std::vector<std::string
   return out;
 }
 
+bool left_out(const Json& number) {
+  return number.is_null() || number == 0;
+}
+
+// v1 has no n_trials: iteration_limit says how many points a random search draws.
+void take_iterations(Json& words, std::vector<std::string>& notes) {
+  const Json conditions = words.value("search_stop_condition", Json());
+  if (!conditions.is_object() || !left_out(words.value("n_trials", Json())) || !left_out(conditions.value("n_trials", Json())))
+    return;
+  const Json limit = conditions.value("iteration_limit", Json());
+  if (!limit.is_number_integer() || limit.get<int64_t>() <= 0) return;
+  const Json algo = words["search_algo"];
+  if (algo.is_string() && normalized(algo.get<std::string>()).starts_with("grid")) return;  // it tries every point in any case
+  words["n_trials"] = limit;
+  notes.push_back("n_trials is " + limit.dump() + ", as iteration_limit of a v1 search says");
+}
+
 void read_advanced(Json& words, std::vector<std::string>& notes) {
   const Json params = words.value("advanced_fastft_params", Json());
   words.erase("advanced_fastft_params");
@@ -80,7 +97,6 @@ void read_advanced(Json& words, std::vector<std::string>& notes) {
   if (words.contains("search_algo"))
     notes.push_back("search_algo has no effect in advanced_fastft_search: advanced_fastft_params.sampler_algo does");
   words["search_algo"] = "TPE";
-  const auto left_out = [](const Json& number) { return number.is_null() || number == 0; };
   const Json conditions = words.value("search_stop_condition", Json::object());
   if (left_out(words.value("n_trials", Json())) && (!conditions.is_object() || left_out(conditions.value("n_trials", Json()))))
     words["n_trials"] = 10;
@@ -207,6 +223,7 @@ JobTranslation job_from_v1(const Json& given) {
   if (std::ranges::all_of(spaces, [](const Json& space) { return space.empty() || is_v1(space); })) {
     take_defaults(words, out.notes);
     if (!words.contains("search_algo")) words["search_algo"] = "grid_search";
+    take_iterations(words, out.notes);
   } else {
     tell_of_mixture(words, out.notes);
   }

@@ -98,6 +98,13 @@ TEST(RoundingConfig, ErrorsNameTheNearestWord) {
   EXPECT_NE(message(R"({"adaround_params": {"optim_device": 5}})").find("a text"), std::string::npos);
 }
 
+TEST(RoundingConfig, ValuesThatAreNoNamesOrPairsAreErrors) {
+  EXPECT_EQ(message(R"({"algorithms": "adaquant", "adaquant_params": {"keep_activations": [1]}})"),
+            "adaquant_params.keep_activations holds 1, but must be a list of names of values");
+  EXPECT_EQ(message(R"({"algorithms": "adaquant", "adaquant_params": {"NumIterLR": "a"}})"),
+            "adaquant_params.NumIterLR is \"a\", but must be a pair [number of iterations, learning rate]");
+}
+
 TEST(RoundingConfig, SequentialRoundingCountsNoIterations) {
   const Json given = words(R"({"algorithms": "gptq", "gptq_params": {"num_iterations": 5, "NumIterLR": [3, 0.1]}})");
   EXPECT_EQ(parse_config(given).rounding.options, parse_config(words(R"({"algorithms": "gptq"})")).rounding.options);

@@ -165,5 +165,21 @@ TEST(V1Job, ParametersOfTheAdvancedSearchWithoutItAreTold) {
       1u);
 }
 
+// v1 knows no n_trials.
+TEST(V1Job, IterationLimitIsTheBudgetOfARandomSearch) {
+  Json words{{"search_space", v1_space}, {"search_algo", "random"}, {"search_stop_condition", {{"iteration_limit", 25}}}};
+  const Job job = job_of(words);
+  EXPECT_EQ(job.n_trials, 25);
+  EXPECT_EQ(count(job, "iteration_limit"), 1U);
+  words["n_trials"] = 7;
+  EXPECT_EQ(job_of(words).n_trials, 7);
+  words.erase("n_trials");
+  words["search_algo"] = "grid_search";
+  EXPECT_EQ(job_of(words).n_trials, 0);
+  words["search_algo"] = "random";
+  words["search_space"] = pro_space;
+  EXPECT_EQ(job_of(words).n_trials, 0);
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -76,8 +76,7 @@ struct Trial {
   double error;  // mean squared error of the output over the samples
 };
 
-Trial tried(const Json& words, const RounderOptions& options = {}) {
-  const graph::Model model = network();
+Trial tried(const Json& words, const RounderOptions& options = {}, const graph::Model& model = network()) {
   const auto samples = std::make_shared<Samples>();
   const quant::Config config = quant::parse_config(words);
   CalibrationNeeds needs;
@@ -115,6 +114,43 @@ TEST(WeightsOnly, EveryMethodLowersTheOutputsError) {
       EXPECT_LE(layer.after, layer.before) << layer.node;
       EXPECT_GT(layer.alone, 0) << layer.node;
     }
+  }
+}
+
+// MatMul → Relu → MatMul; some of the values between are large.
+graph::Model two_products() {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{1, 6, 48}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 6, 32}}};
+  std::vector<float> first;
+  const Tensor random = random_tensor({48, 64}, 7, 0.2F);
+  for (size_t i = 0; i < random.count(); i++) first.push_back(random.as<float>()[i] * (i % 16 == 0 ? 3.0F : 1.0F));
+  model.initializers["w1"] = Tensor::of(Shape{48, 64}, first);
+  model.initializers["w2"] = random_tensor({64, 32}, 8, 0.2F);
+  const auto add = [&](std::string name, std::string type, std::vector<std::string> inputs, std::string output) {
+    model.nodes.push_back({.name = std::move(name),
+                           .op_type = std::move(type),
+                           .domain = "",
+                           .inputs = std::move(inputs),
+                           .outputs = {std::move(output)},
+                           .attributes = {}});
+  };
+  add("first", "MatMul", {"x", "w1"}, "a");
+  add("relu", "Relu", {"a"}, "r");
+  add("second", "MatMul", {"r", "w2"}, "y");
+  return model;
+}
+
+// Weights that share one scale take no scales from the layer behind them: their range would grow.
+TEST(WeightsOnly, AwqWithOneScalePerTensorIsNoWorseThanNearest) {
+  for (const char* type : {"Int8Spec", "UInt4Spec"}) {
+    Json words{{"activation", nullptr}, {"weight", type}, {"weight_params", {{"quant_granularity", "Tensor"}}}};
+    const double nearest = tried(words, {}, two_products()).error;
+    words["algorithms"] = "awq";
+    EXPECT_LE(tried(words, {}, two_products()).error, nearest) << type;
+    words["awq_params"] = {{"alpha", 0.5}};
+    EXPECT_LE(tried(words, {}, two_products()).error, 1.05 * nearest) << type;
   }
 }
 

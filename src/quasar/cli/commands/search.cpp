@@ -84,8 +84,6 @@ class Search final : public Command {
     console.log_to(job.output_dir / log_name);
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
-    if (resume_ && !fs::exists(job.output_dir / job.storage) && job.storage.find("://") == std::string::npos)
-      console.log()(Level::warning, "there is no study in " + job.output_dir.string() + " to resume: a new one begins");
     const auto [summary, result] =
         report::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()});
     console.close_progress();

@@ -10,6 +10,7 @@ namespace {
 class V1MeanDifference : public Metric {
  public:
   Direction direction() const override { return Direction::minimize; }
+  std::optional<double> best_possible() const override { return 0; }
   double of(const Pair& x, const Context&) const override {
     const auto term = [&](size_t i) {
       return std::abs(static_cast<double>(x.reference[i]) - static_cast<double>(x.candidate[i]));

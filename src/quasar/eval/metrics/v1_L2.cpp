@@ -8,6 +8,7 @@ namespace {
 class V1MeanSquare : public Metric {
  public:
   Direction direction() const override { return Direction::minimize; }
+  std::optional<double> best_possible() const override { return 0; }
   double of(const Pair& x, const Context&) const override {
     return squared_distance(x.reference, x.candidate) / static_cast<double>(x.reference.size());
   }

@@ -10,6 +10,7 @@ namespace {
 class V1Cosine : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return 1; }
   double of(const Pair& x, const Context&) const override {
     const double norms = std::sqrt(dot(x.reference, x.reference)) * std::sqrt(dot(x.candidate, x.candidate));
     return norms == 0 ? 0 : 0.5 + 0.5 * std::clamp(dot(x.reference, x.candidate) / norms, -1.0, 1.0);

@@ -10,6 +10,7 @@ namespace {
 class V1Psnr : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return 20 * std::log10(255 / 1e-5); }  // at an mse of 1e-10
   double of(const Pair& x, const Context&) const override {
     const double mse = squared_distance(x.reference, x.candidate) / static_cast<double>(x.reference.size());
     return mse < 1e-10 ? 100 : 20 * std::log10(255 / std::sqrt(mse));

@@ -8,6 +8,7 @@ namespace {
 class V1Ssim : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
+  std::optional<double> best_possible() const override { return 1; }
   double of(const Pair& x, const Context&) const override { return structural_similarity(x.reference, x.candidate, 255); }
 };
 

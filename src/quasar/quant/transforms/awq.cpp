@@ -4,7 +4,8 @@
 // for all matrix products that read X, so that the function stays. α and the form are those whose rounded weights give the least
 // error of the outputs, summed over the products in proportion to their power:
 //   Σ |(Ŵ − W) X|² / |W X|²,    |E X|² = tr(E H Eᵀ),  H = mean x xᵀ within blocks of 512 channels
-// The division is folded into what writes X where nobody else reads it, or else done by a Mul.
+// The division is folded into what writes X where nobody else reads it (but not into weights that share one scale: their range
+// would grow), or else done by a Mul.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +46,7 @@ class Awq final : public Transform {
     Transformed out{.model = model};
     const graph::Index index(model);
     ConstantEdits edits(model);
-    ScaleFolding folding(model, index, edits, true);
+    ScaleFolding folding(model, index, edits, true, scheme_.granularity != Granularity::tensor);
     std::map<std::string, ChannelScales> inserted;
     size_t folded = 0;
     for (const auto& group : reader_groups(model, index)) {

@@ -1,0 +1,112 @@
+#include "quasar/tune/comparable.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/data/truth.hpp"
+#include "quasar/eval/custom.hpp"
+#include "quasar/eval/metric.hpp"
+#include "quasar/tune/search_parts.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// What a study's values mean: the metric's name, or all goals where there are more.
+Json metric_of(const Goals& goals) {
+  if (goals.objectives.size() == 1 && goals.constraints.empty()) return goals.objectives.front().metric;
+  return to_json(goals);
+}
+
+std::string hash_of_bytes(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  return to_string(tensor.shape()) + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+// The first, the middle and the last.
+std::set<size_t> looked_at(const data::Dataset& samples) {
+  return {0, samples.size() / 2, samples.size() - 1};
+}
+
+// Tells sets of samples apart: how many there are, and the bytes of three of them.
+std::string fingerprint(const data::Dataset& samples) {
+  std::string text = std::to_string(samples.size());
+  for (const size_t i : looked_at(samples)) {
+    for (const Tensor& tensor : samples.at(i)) text += hash_of_bytes(tensor);
+  }
+  return hash_of(std::string_view(text));
+}
+
+// Of the labels that the goals look at; null where they look at none. A user's evaluator may look at classes.
+Json truth_of(const Job& job, const data::Dataset& samples) {
+  std::set<eval::Truth> needed;
+  if (job.evaluator) needed.insert(eval::Truth::label);
+  for (const auto& metric : job.metrics) {
+    if (job.goals.needs(metric) && !is_own(job.goals, metric)) needed.insert(eval::make_metric(metric)->needs());
+  }
+  std::string text;
+  for (size_t i = 0; needed.contains(eval::Truth::label) && i < samples.size(); ++i) {
+    if (const auto label = samples.label(i)) text += std::to_string(*label) + " ";
+  }
+  for (const size_t i : looked_at(samples)) {
+    if (needed.contains(eval::Truth::boxes)) {
+      for (const auto& box : data::boxes_of(samples, i).value_or(data::Boxes()))
+        text += Json{box.left, box.top, box.right, box.bottom, box.label, box.crowd}.dump();
+    }
+    if (needed.contains(eval::Truth::target)) {
+      if (const auto target = data::target_of(samples, i)) text += hash_of_bytes(*target);
+    }
+  }
+  return text.empty() ? Json() : Json(hash_of(std::string_view(text)));
+}
+
+// What scores; how long it may take and what runs it does not matter.
+Json evaluator_words(const Job& job) {
+  if (!job.evaluator) return nullptr;
+  static const std::set<std::string> indifferent{"timeout", "interpreter", "metrics", "direction"};
+  static const std::set<std::string> kinds{"command", "library", "python"};
+  Json out = Json::object();
+  const Json words = job.words.value("search_evaluator", Json::object());
+  for (const auto& [key, value] : words.items()) {
+    if (!indifferent.contains(key)) out[kinds.contains(key) ? key : "function"] = value;  // of Python: under a name of its own
+  }
+  for (const auto& [name, direction] : job.evaluator->metrics())
+    out["metrics"][name] = direction == eval::Direction::maximize ? "maximize" : "minimize";
+  return out;
+}
+
+bool is_hash(const std::string& key) {
+  return key == "model" || key.ends_with("samples");
+}
+
+}  // namespace
+
+Json goal_of(const Job& job, const data::Splits& samples) {
+  Json goal{{"model", hash_of(read_file(job.model))},
+            {"metric", metric_of(job.goals)},
+            {"target", job.target},
+            {"set of calibration samples", fingerprint(*samples.calibration)},
+            {"set of evaluation samples", fingerprint(*samples.evaluation)},
+            {"labelling of evaluation samples", truth_of(job, *samples.evaluation)},
+            {"search_evaluator", evaluator_words(job)},
+            {"decoder", job.decoder},
+            {"output_weights", job.output_weights}};
+  if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
+  return goal;
+}
+
+void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
+  for (const auto& [key, value] : goal.items()) {
+    if (!known.contains(key) || known.at(key) == value) continue;
+    const bool several = key == "metric" && (known.at(key).is_object() || value.is_object());
+    const std::string what = several ? "set of objectives and constraints" : key;
+    const std::string both = is_hash(key) ? "" : " (" + known.at(key).dump() + ", now " + value.dump() + ")";
+    throw Error(
+        "the study '" + study + "' in " + without_password(storage_url(job)) + " was made with another " + what + both +
+        ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
+  }
+}
+
+}  // namespace quasar::tune

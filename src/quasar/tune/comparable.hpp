@@ -1,0 +1,19 @@
+// Whether the values of a study may stand beside those of a search.
+#pragma once
+
+#include <string>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+// What values depend on besides the configuration of a trial, by name; kept as attributes of the study: the model, the goals, the
+// target, the samples and what is true of them, the user's evaluator, the weights of outputs, the decoder.
+Json goal_of(const Job& job, const data::Splits& samples);
+
+// Throws Error, which names what differs, when a study's values come from something else. `known`: the study's attributes;
+// what an older study does not tell is not compared.
+void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal);
+
+}  // namespace quasar::tune

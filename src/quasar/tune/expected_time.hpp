@@ -1,0 +1,16 @@
+// How long the trials of a job will take, said before they run.
+#pragma once
+
+#include <span>
+
+#include "quasar/search/trial.hpp"
+#include "quasar/tune/setting.hpp"
+
+namespace quasar::tune {
+
+// Seconds of one trial, on average: as the user expects it, else as those of `finished`, trials of the same study, took, else as
+// those of earlier studies did, else from a run of the float model and, where the space rounds, from rounding one configuration
+// (a guess where that alone would take more than some 20 s).
+double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished);
+
+}  // namespace quasar::tune
