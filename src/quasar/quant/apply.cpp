@@ -35,7 +35,7 @@ class Rewriting {
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
-    if (!plan_.shifts) keep_in_float(out_);  // ONNX Runtime's own ways; a processor that shifts would find scales per channel
+    if (!plan_.shifts) keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
     out_.metadata["quasar.version"] = QUASAR_VERSION;
     out_.metadata["quasar.plan"] = summary_of(plan_);
     out_.metadata["quasar.plan_hash"] = hash_of(plan_);

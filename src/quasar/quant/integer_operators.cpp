@@ -169,9 +169,7 @@ Nodes two_tensors(const Group& group, const Workbench&) {
 }
 
 Nodes one_tensor(const Group& group, const Workbench& bench) {
-  const auto dilations = group.node.integers("dilations");
-  if (!alike(group) || group.inputs.size() != 1 || std::ranges::any_of(dilations, [](int64_t d) { return d != 1; }))
-    return std::nullopt;
+  if (!alike(group) || group.inputs.size() != 1 || is_dilated(group.node)) return std::nullopt;
   std::vector<std::string> inputs;
   append(inputs, *group.inputs[0]);
   append_grid(inputs, *group.output);
@@ -224,6 +222,10 @@ std::optional<std::vector<graph::Node>> on_codes(const Group& group, const Workb
                                                           {"Where", where}};
   const auto found = operators.find(group.node.op_type);
   return found == operators.end() || !group.node.domain.empty() ? std::nullopt : found->second(group, bench);
+}
+
+bool is_dilated(const graph::Node& node) {
+  return std::ranges::any_of(node.integers("dilations"), [](int64_t step) { return step != 1; });
 }
 
 bool moves_codes(const std::string& op_type) {

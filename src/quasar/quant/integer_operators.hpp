@@ -42,6 +42,9 @@ struct Workbench {
 // The nodes that compute the group on codes; nullopt: ONNX Runtime has no operator for it.
 std::optional<std::vector<graph::Node>> on_codes(const Group& group, const Workbench& bench);
 
+// Whether an average skips values within its window: ONNX Runtime's QLinearAveragePool does not.
+bool is_dilated(const graph::Node& node);
+
 // Whether ONNX Runtime's CPU moves 8-bit codes by the operator itself (Reshape, MaxPool …; not GlobalMaxPool).
 bool moves_codes(const std::string& op_type);
 

@@ -1,7 +1,10 @@
 #include "quasar/quant/keep_in_float.hpp"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
+#include "quasar/quant/integer_operators.hpp"
 #include "quasar/quant/scheme.hpp"
 
 namespace quasar::quant {
@@ -19,6 +22,26 @@ Channels channels_of(const graph::Node& node, const Shape& weights) {
   if (node.op_type == "ConvTranspose") return {1, weights.at(0)};
   const bool transposed = node.integer("transA", 0) != 0;
   return {transposed ? 0 : 1, weights.at(node.integer("transB", 0) != 0 ? 1 : 0)};
+}
+
+// Those that ONNX Runtime (1.30) computes in codes of 8 bits between pairs; what moves values gives the same in codes.
+bool computes_in_codes(const graph::Node& node) {
+  constexpr std::array all = {"Softmax", "Sigmoid", "LeakyRelu", "AveragePool", "GlobalAveragePool", "Add", "Mul", "Concat",
+                              "Where",   "MatMul",  "Gemm",      "Conv"};
+  return std::ranges::any_of(all, [&](const char* type) { return node.is(type); });
+}
+
+// Its pairs may come to stand on the other side of such a node, or the node be dropped.
+bool lets_pairs_pass(const graph::Node& node) {
+  return node.domain.empty() && (moves_codes(node.op_type) || node.is("Relu") || node.is("Clip") || node.is("Identity") ||
+                                 node.is("Dropout") || node.is("Cast"));
+}
+
+// The inputs that such a node reads as codes: [first, last).
+std::pair<size_t, size_t> value_inputs(const graph::Node& node) {
+  if (node.is("Where")) return {1, node.inputs.size()};
+  if (node.is("MatMul") || node.is("Gemm") || node.is("Conv")) return {0, 2};
+  return {0, node.inputs.size()};
 }
 
 bool is_single(const Tensor* tensor) {
@@ -42,7 +65,8 @@ Tensor halved(const Tensor& weights) {
 
 class Keeping {
  public:
-  explicit Keeping(graph::Model& model) : model_(model), names_(model) {}
+  Keeping(graph::Model& model, const std::map<std::string, NodePlan>& planned)
+      : model_(model), planned_(planned), names_(model) {}
 
   void run() {
     const graph::Model before = model_;
@@ -50,11 +74,65 @@ class Keeping {
     model_.nodes.clear();
     for (graph::Node node : before.nodes) {
       if (node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm")) keep(node, index);
+      if (has_no_kernel_on_codes(node) || !planned_.contains(node.name)) keep_apart(node, index);
       model_.nodes.push_back(std::move(node));
     }
   }
 
  private:
+  // ONNX Runtime would write one all the same, and refuse the model.
+  static bool has_no_kernel_on_codes(const graph::Node& node) { return node.is("AveragePool") && is_dilated(node); }
+
+  void keep_apart(graph::Node& node, const graph::Index& index) {
+    const bool weighted = node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm");
+    const graph::Node* pair = index.producer(node.inputs.front());
+    const bool folds = weighted && pair != nullptr && pair->op_type == "DequantizeLinear" &&
+                       index.model().initializer(node.inputs[1]) == nullptr && is_constant(node.inputs[1], index);
+    if (!folds && (!computes_in_codes(node) || !stands_between_codes(node, index))) return;
+    std::string& input = node.inputs[value_inputs(node).first];
+    const std::string own = names_.fresh(node.name + "_input");
+    model_.nodes.push_back(
+        {.name = names_.fresh(node.name + "_Sum"), .op_type = "Sum", .domain = "", .inputs = {input}, .outputs = {own}});
+    input = own;
+  }
+
+  // ONNX Runtime makes an initializer of it.
+  static bool is_constant(const std::string& value, const graph::Index& index) {
+    if (value.empty() || index.model().initializer(value) != nullptr) return true;
+    const graph::Node* producer = index.producer(value);
+    return producer != nullptr && producer->captures.empty() &&
+           std::ranges::all_of(producer->inputs, [&](const std::string& input) { return is_constant(input, index); });
+  }
+
+  static bool stands_between_codes(const graph::Node& node, const graph::Index& index) {
+    const auto [first, last] = value_inputs(node);
+    for (size_t i = first; i < last; i++) {
+      if (!comes_from_codes(node.inputs[i], index)) return false;
+    }
+    return node.is("MatMul") || node.is("Gemm") || becomes_codes(node.outputs.front(), index);
+  }
+
+  static bool has_bytes(const graph::Node& pair, const graph::Index& index) {
+    const Tensor* zero_point = pair.inputs.size() > 2 ? index.model().initializer(pair.inputs[2]) : nullptr;
+    return zero_point != nullptr && bits_of(zero_point->type()) == 8;
+  }
+
+  static bool comes_from_codes(const std::string& value, const graph::Index& index) {
+    const graph::Node* producer = index.producer(value);
+    if (producer == nullptr) return false;
+    if (producer->op_type == "DequantizeLinear") return has_bytes(*producer, index);
+    return lets_pairs_pass(*producer) && comes_from_codes(producer->inputs.front(), index);
+  }
+
+  static bool becomes_codes(const std::string& value, const graph::Index& index) {
+    const auto& readers = index.consumers(value);
+    if (readers.empty() || index.is_output(value)) return false;
+    return std::ranges::all_of(readers, [&](const graph::Node* reader) {
+      if (reader->op_type == "QuantizeLinear") return has_bytes(*reader, index);
+      return lets_pairs_pass(*reader) && becomes_codes(reader->outputs.front(), index);
+    });
+  }
+
   void keep(graph::Node& node, const graph::Index& index) {
     const Tensor* weights = index.model().initializer(node.inputs[1]);
     const graph::Node* pair = index.producer(node.inputs[0]);
@@ -92,13 +170,14 @@ class Keeping {
   }
 
   graph::Model& model_;
+  const std::map<std::string, NodePlan>& planned_;
   graph::Names names_;
 };
 
 }  // namespace
 
-void keep_in_float(graph::Model& quantized) {
-  Keeping(quantized).run();
+void keep_in_float(graph::Model& quantized, const std::map<std::string, NodePlan>& planned) {
+  Keeping(quantized, planned).run();
   graph::remove_unused(quantized);
 }
 

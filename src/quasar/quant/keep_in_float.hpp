@@ -4,14 +4,24 @@
 // between DequantizeLinear and QuantizeLinear for one that somebody forgot, and quantizes its weights to int8, with one scale per
 // tensor and without a word. It asks for an input that is dequantized with a single scale; so such a node gets a
 // DequantizeLinear of its own, whose scale is written once per channel: the same values, another form.
+//
+// Operators without weights (Softmax, Add, Concat, MatMul of two activations …) run on codes wherever 8-bit pairs stand around
+// them, whoever left them in float. The first input of such a node passes a Sum of one input, a copy that the optimizer (1.30)
+// neither removes nor sees through; a node whose weights other nodes compute from constants gets one as well. A copy costs about
+// as much as the pair before it, or less.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "quasar/graph/model.hpp"
+#include "quasar/quant/plan.hpp"
 
 namespace quasar::quant {
 
-// Changes the readers only: every value keeps its meaning. Needs opset 13 for scales per channel; below, and where the input
-// has one channel, the input is doubled and the weights are halved, which is exact.
-void keep_in_float(graph::Model& quantized);
+// Changes the readers only: every value keeps its meaning. `planned`: the nodes that are meant to run on codes, by name. Needs
+// opset 13 for scales per channel; below, and where the input has one channel, the input is doubled and the weights are halved,
+// which is exact.
+void keep_in_float(graph::Model& quantized, const std::map<std::string, NodePlan>& planned);
 
 }  // namespace quasar::quant

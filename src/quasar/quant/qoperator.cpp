@@ -1,5 +1,5 @@
 // A finished QDQ model becomes one of operators on codes: DequantizeLinear ─▶ operator ─▶ QuantizeLinear is one node. What has no
-// such form stays between its pairs, and what stays float reads DequantizeLinear.
+// such form stays between its pairs, and so does what the plan leaves in float.
 //
 // Quantization is monotone, so it may stand before an activation as well as behind it: Q(clip(x, a, b)) = clip(Q(x), Q(a), Q(b)).
 // That is how activations vanish where the grid ends at their bounds, and become a Clip of codes elsewhere.
@@ -24,7 +24,8 @@ struct Tail {
 
 class Converting {
  public:
-  explicit Converting(graph::Model qdq) : before_(std::move(qdq)), index_(before_), names_(before_), out_(before_) {}
+  Converting(graph::Model qdq, const Plan& plan)
+      : before_(std::move(qdq)), plan_(plan), index_(before_), names_(before_), out_(before_) {}
 
   graph::Model run() {
     out_.nodes.clear();
@@ -40,7 +41,7 @@ class Converting {
 
  private:
   bool convert(const graph::Node& node) {
-    if (!node.domain.empty() || node.op_type.ends_with("uantizeLinear")) return false;
+    if (!plan_.nodes.contains(node.name)) return false;
     Group group{.node = node, .inputs = {}, .output = {}, .result = node.outputs.front()};
     bool any = false;
     for (const auto& input : node.inputs) {
@@ -81,7 +82,7 @@ class Converting {
       }
       const bool clips = reader->is("Relu") || reader->is("Clip");
       const auto roles = clips ? ops::roles_of(*reader, before_, why) : std::nullopt;
-      if (!roles || reader->inputs[0] != value) break;
+      if (!roles || reader->inputs[0] != value || !plan_.nodes.contains(reader->name)) break;
       for (float* bound : {&tail.bounds.low, &tail.bounds.high})
         *bound = std::min(std::max(*bound, roles->bounds->low), roles->bounds->high);
       tail.activations.push_back(reader);
@@ -209,6 +210,7 @@ class Converting {
   }
 
   const graph::Model before_;
+  const Plan& plan_;
   const graph::Index index_;
   graph::Names names_;
   graph::Model out_;
@@ -219,7 +221,7 @@ class Converting {
 
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
-  return plan.format == Format::qdq ? qdq : Converting(std::move(qdq)).run();
+  return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 
 }  // namespace quasar::quant

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <tuple>
 
 #include "made_up_statistics.hpp"
 #include "quasar/runtime/kernels.hpp"
@@ -67,9 +68,10 @@ TEST(KeepInFloat, OnnxRuntimeDoesNotQuantizeWhatIsExcluded) {
 
 TEST(KeepInFloat, LeavesTheRestAlone) {
   for (const auto& model : {separable(), residual(), branches(), attention(), recurrent()}) {
-    graph::Model quantized = apply(model, plan_of(model, config_of(DataType::uint8, false)));
+    const Plan plan = plan_of(model, config_of(DataType::uint8, false));
+    graph::Model quantized = apply(model, plan);
     const size_t nodes = quantized.nodes.size(), constants = quantized.initializers.size();
-    keep_in_float(quantized);
+    keep_in_float(quantized, plan.nodes);
     EXPECT_EQ(quantized.nodes.size(), nodes);
     EXPECT_EQ(quantized.initializers.size(), constants);
   }
@@ -104,6 +106,107 @@ TEST(KeepInFloat, Behind4BitsToo) {
     const graph::Model quantized = apply(model, plan_of(model, config));
     const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
     EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.2) << opset;
+  }
+}
+
+// Two Convs, an operator that reads one or both, and a Conv behind it. `moved`: a Transpose on either side of the operator.
+graph::Model between(const std::string& type, size_t inputs, std::vector<graph::Attribute> attributes = {}, bool moved = false) {
+  Builder b(5);
+  const auto x = b.input("x", {1, 3, 6, 6});
+  std::vector<std::string> read;
+  if (type == "Where") read.push_back(b.constant(Tensor::copy(DataType::boolean, {1, 4, 1, 1}, "\1\0\0\1", 4)));
+  for (size_t i = 0; i < inputs; i++) read.push_back(b.conv(x, 3, 4, 3));
+  const auto turned = [&](const std::string& value) {
+    return b.node("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  };
+  if (moved) read.back() = turned(read.back());
+  std::string result = b.node(type, read, std::move(attributes));
+  if (moved) result = turned(result);
+  graph::Model model = b.finish({b.conv(result, type == "Concat" ? 8 : 4, 5, 1)});
+  model.opsets[""] = 19;
+  return model;
+}
+
+TEST(KeepInFloat, OperatorsWithoutWeightsToo) {
+  const std::vector<int64_t> two{2, 2};
+  const std::vector<std::tuple<std::string, size_t, std::vector<graph::Attribute>>> all{
+      {"Softmax", 1, {{"axis", int64_t{1}}}},
+      {"Sigmoid", 1, {}},
+      {"LeakyRelu", 1, {{"alpha", 0.2F}}},
+      {"AveragePool", 1, {{"kernel_shape", two}}},
+      {"GlobalAveragePool", 1, {}},
+      {"Add", 2, {}},
+      {"Mul", 2, {}},
+      {"Concat", 2, {{"axis", int64_t{1}}}},
+      {"Where", 2, {}},
+      {"MatMul", 2, {}}};
+  for (const auto& [type, inputs, attributes] : all) {
+    for (const auto format : {Format::qdq, Format::qoperator}) {
+      for (const auto activation : {DataType::uint8, DataType::int8}) {
+        for (const bool moved : {false, true}) {
+          const graph::Model model = between(type, inputs, attributes, moved);
+          Config config = config_of(activation, false);
+          config.format = format;
+          const std::string last = "Conv_" + std::to_string(inputs), name = type + "_0";
+          const std::vector<std::string> names{"Conv_0", name, last};
+          const std::string what = type + " " + std::string(name_of(activation)) + " " + std::string(name_of(format));
+          if (!moved) {
+            EXPECT_TRUE(runtime::runs_quantized(written(model, plan_of(model, config)), names).at(name)) << what;
+          }
+          config.exclude = {name};
+          if (moved) config.exclude = {name, "Transpose_0", "Transpose_1"};
+          const graph::Model quantized = written(model, plan_of(model, config));
+          const auto runs = runtime::runs_quantized(quantized, names);
+          EXPECT_TRUE(runs.at("Conv_0") && runs.at(last)) << what;
+          EXPECT_FALSE(runs.at(name)) << what << (moved ? " moved" : "");
+          const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
+          EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.02) << what;
+        }
+      }
+    }
+  }
+}
+
+// Nobody excludes it: no integer kernel computes it.
+TEST(KeepInFloat, DilatedAveragesAndSoftmaxOverOneElement) {
+  Builder b(6);
+  const auto pooled = b.node("GlobalAveragePool", {b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3)});
+  const auto one = b.finish({b.conv(b.node("Softmax", {b.conv(pooled, 4, 1, 1)}, {{"axis", int64_t{1}}}), 1, 3, 1)});
+  const std::vector<int64_t> two{2, 2};
+  const auto dilated = between("AveragePool", 1, {{"kernel_shape", two}, {"dilations", two}});
+  for (const auto& [name, model] : {std::pair<std::string, graph::Model>{"Softmax_0", one}, {"AveragePool_0", dilated}}) {
+    for (const char* target : {"ort_cpu", "generic"}) {
+      for (const auto format : {Format::qdq, Format::qoperator}) {
+        Config config = config_of(DataType::uint8, false);
+        config.format = format;
+        const Plan plan = plan_of(model, config, target);
+        if (std::string(target) == "ort_cpu") {
+          EXPECT_TRUE(plan.skipped.contains(name));
+        }
+        const graph::Model quantized = written(model, plan);
+        EXPECT_FALSE(runtime::runs_quantized(quantized, {name}).at(name)) << name << " " << target;
+        const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
+        EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.02) << name << " " << target;
+      }
+    }
+  }
+}
+
+// ONNX Runtime folds them, and would give them 8 bits.
+TEST(KeepInFloat, WeightsThatOtherNodesCompute) {
+  Builder b(3);
+  const auto weights = b.node("Transpose", {b.weights({3, 3, 8, 6})}, {{"perm", std::vector<int64_t>{3, 2, 0, 1}}});
+  const auto first = b.node("Relu", {b.conv(b.input("x", {1, 2, 9, 9}), 2, 8, 3)});
+  const auto model = b.finish({b.conv(b.node("Conv", {first, weights}), 6, 4, 1)});
+  for (const auto type : {DataType::uint8, DataType::int16}) {
+    const bool wide = type == DataType::int16;
+    const Config config = config_of(type, wide, Granularity::tensor, wide ? DataType::int16 : DataType::int8);
+    const Plan plan = plan_of(model, config, "generic");
+    ASSERT_TRUE(plan.skipped.contains("Conv_1"));
+    const graph::Model quantized = apply(model, plan);
+    EXPECT_FALSE(runtime::runs_quantized(quantized, {"Conv_1"}).at("Conv_1"));
+    const auto simulated = outputs_of(quantized, {.optimization = runtime::Optimization::none, .integer_kernels = false});
+    EXPECT_LT(distance(simulated, outputs_of(quantized, {})), 0.001);
   }
 }
 

@@ -176,6 +176,21 @@ TEST(QOperator, EveryOperatorIsWithinAStepOfItsSimulation) {
   }
 }
 
+// What stays float is no operator on codes: the code of another value than zero is not the zero point.
+TEST(QOperator, PadWithAnotherValueStaysInFloat) {
+  for (const bool computed : {false, true}) {
+    Builder b;
+    const auto first = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+    const auto value = computed ? b.node("ReduceMax", {first}, {{"keepdims", int64_t{0}}}) : b.constant(Tensor::scalar(3.7F));
+    const auto pads = b.constant(Tensor::of<int64_t>({8}, {0, 0, 1, 1, 0, 0, 1, 2}));
+    const graph::Model model = b.finish({b.conv(b.node("Pad", {first, pads, value}), 4, 4, 3)});
+    const Samples samples = random_samples(model, 3);
+    for (const char* target : {"ort_cpu", "generic"}) {
+      for (const auto& config : configs()) EXPECT_LT(steps(both(model, config, samples, target), samples), 1.01);
+    }
+  }
+}
+
 TEST(QOperator, WholeModelsAgreeWithTheirPairs) {
   for (const auto& made : {separable(), residual(), branches(), attention(), recurrent()}) {
     const graph::Model model = runtime::prepare(made);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/quant/integer_operators.hpp"
 #include "quasar/quant/target.hpp"
 
 namespace quasar::quant::targets {
@@ -38,6 +39,8 @@ class OrtCpu final : public Target {
     if (std::ranges::find(integer_kernels, node.op_type) == integer_kernels.end() ||
         (node.is("Resize") && roles.kind != ops::Kind::movement)) {
       why = "ONNX Runtime's CPU has no integer kernel for it";
+    } else if (node.is("AveragePool") && is_dilated(node)) {
+      why = "ONNX Runtime's integer AveragePool takes no dilations";
     } else {
       return true;
     }
