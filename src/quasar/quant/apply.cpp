@@ -8,8 +8,10 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/every_axis.hpp"
 #include "quasar/quant/keep_in_float.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
@@ -35,7 +37,7 @@ class Rewriting {
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
-    if (!plan_.shifts) keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
+    if (!plan_.shifts) suit_onnx_runtime();  // a processor that shifts would find scales per channel
     out_.metadata["quasar.version"] = QUASAR_VERSION;
     out_.metadata["quasar.plan"] = summary_of(plan_);
     out_.metadata["quasar.plan_hash"] = hash_of(plan_);
@@ -45,6 +47,12 @@ class Rewriting {
   }
 
  private:
+  void suit_onnx_runtime() {
+    keep_in_float(out_, plan_.nodes);
+    const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
+    if (std::ranges::any_of(plan_.values, has_bytes)) write_every_axis(out_, model_);
+  }
+
   // The pair that the plan wants on a value; quantized nodes read it from then on.
   void quantize_value(const std::string& value, const std::string& from, bool by_quantized) {
     const std::string to = by_quantized ? value : names_.fresh(value + "_dequantized");
