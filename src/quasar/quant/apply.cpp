@@ -9,6 +9,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/every_axis.hpp"
+#include "quasar/quant/idle_bounds.hpp"
 #include "quasar/quant/keep_in_float.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/scheme_words.hpp"
@@ -50,7 +51,9 @@ class Rewriting {
   void suit_onnx_runtime() {
     keep_in_float(out_, plan_.nodes);
     const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
-    if (std::ranges::any_of(plan_.values, has_bytes)) write_every_axis(out_, model_);
+    if (std::ranges::none_of(plan_.values, has_bytes)) return;
+    write_every_axis(out_, model_);
+    drop_idle_bounds(out_);
   }
 
   // The pair that the plan wants on a value; quantized nodes read it from then on.
