@@ -7,8 +7,8 @@
 //
 // Operators without weights (Softmax, Add, Concat, MatMul of two activations …) run on codes wherever 8-bit pairs stand around
 // them, whoever left them in float. The first input of such a node passes a Sum of one input, a copy that the optimizer (1.30)
-// neither removes nor sees through; a node whose weights other nodes compute from constants gets one as well. A copy costs about
-// as much as the pair before it, or less.
+// neither removes nor sees through; a node whose weights other nodes compute from constants gets one as well. A copy takes as
+// long as DequantizeLinear.
 #pragma once
 
 #include <map>
