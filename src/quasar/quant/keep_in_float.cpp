@@ -89,7 +89,10 @@ class Keeping {
     const bool folds = weighted && pair != nullptr && pair->op_type == "DequantizeLinear" &&
                        index.model().initializer(node.inputs[1]) == nullptr && is_constant(node.inputs[1], index);
     if (!folds && (!computes_in_codes(node) || !stands_between_codes(node, index))) return;
-    std::string& input = node.inputs[value_inputs(node).first];
+    const auto [first, last] = value_inputs(node);
+    size_t copied = first;
+    while (copied + 1 < last && is_constant(node.inputs[copied], index)) copied++;
+    std::string& input = node.inputs[copied];
     const std::string own = names_.fresh(node.name + "_input");
     model_.nodes.push_back(
         {.name = names_.fresh(node.name + "_Sum"), .op_type = "Sum", .domain = "", .inputs = {input}, .outputs = {own}});
@@ -106,9 +109,14 @@ class Keeping {
 
   static bool stands_between_codes(const graph::Node& node, const graph::Index& index) {
     const auto [first, last] = value_inputs(node);
+    bool any = false;
     for (size_t i = first; i < last; i++) {
-      if (!comes_from_codes(node.inputs[i], index)) return false;
+      const bool from_codes = comes_from_codes(node.inputs[i], index);
+      any = any || from_codes;
+      // ONNX Runtime gives a constant of Where a pair of its own.
+      if (!from_codes && !(node.is("Where") && is_constant(node.inputs[i], index))) return false;
     }
+    if (!any) return false;
     return node.is("MatMul") || node.is("Gemm") || becomes_codes(node.outputs.front(), index);
   }
 

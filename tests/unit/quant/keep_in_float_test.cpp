@@ -167,6 +167,19 @@ TEST(KeepInFloat, OperatorsWithoutWeightsToo) {
   }
 }
 
+TEST(KeepInFloat, WhereWithAConstant) {
+  Builder b(5);
+  const auto x = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto which = b.constant(Tensor::copy(DataType::boolean, {1, 4, 1, 1}, "\1\0\0\1", 4));
+  const auto model = b.finish({b.conv(b.node("Where", {which, b.constant(Tensor::scalar(0.5F)), x}), 4, 5, 1)});
+  Config config = config_of(DataType::uint8, false);
+  config.exclude = {"Where_0"};
+  const graph::Model quantized = apply(model, plan_of(model, config));
+  const auto runs = runtime::runs_quantized(quantized, {"Conv_0", "Where_0", "Conv_1"});
+  EXPECT_TRUE(runs.at("Conv_0") && runs.at("Conv_1"));
+  EXPECT_FALSE(runs.at("Where_0"));
+}
+
 // Nobody excludes it: no integer kernel computes it.
 TEST(KeepInFloat, DilatedAveragesAndSoftmaxOverOneElement) {
   Builder b(6);
