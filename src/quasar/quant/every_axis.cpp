@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -48,26 +47,45 @@ class Writing {
     for (auto& node : nodes) {
       const auto input = names_axes(node) ? reads.find(node.name) : reads.end();
       const auto shape = input == reads.end() ? shapes_.end() : shapes_.find(input->second);
-      if (shape != shapes_.end()) write(node, shape->second);
-      model_.nodes.push_back(std::move(node));
+      if (shape == shapes_.end() || write(node, shape->second)) {
+        model_.nodes.push_back(std::move(node));
+      } else {
+        stop_transposes(std::move(node), shape->second.size());
+      }
     }
   }
 
  private:
-  void write(graph::Node& node, const Shape& shape) {
+  bool write(graph::Node& node, const Shape& shape) {
     const auto axes = axes_of(node, shape.size());
-    if (!axes) return;
+    if (!axes) return false;
     if (node.is("Pad")) {
       Axes ends = *axes;
       for (const int64_t axis : *axes) ends.push_back(axis + static_cast<int64_t>(shape.size()));
       node.inputs[1] = spread<int64_t>(node, node.inputs[1], ends, Axes(2 * shape.size(), 0));
       node.inputs.resize(node.inputs[2].empty() ? 2 : 3);
-    } else if (resize(node, *axes, shape)) {
-      node.inputs[1].clear();
-      std::erase_if(node.attributes, [](const graph::Attribute& attribute) {
-        return attribute.name == "axes" || attribute.name == "keep_aspect_ratio_policy";
-      });
+      return true;
     }
+    if (!resize(node, *axes, shape)) return false;
+    node.inputs[1].clear();
+    std::erase_if(node.attributes, [](const graph::Attribute& attribute) {
+      return attribute.name == "axes" || attribute.name == "keep_aspect_ratio_policy";
+    });
+    return true;
+  }
+
+  // A Reshape to the same shape behind it: transposes do not pass that.
+  void stop_transposes(graph::Node node, size_t rank) {
+    const std::string result = node.outputs.front(), name = node.name;
+    node.outputs.front() = names_.fresh(result + "_unmoved");
+    const std::string same = add(node, Tensor::of<int64_t>({static_cast<int64_t>(rank)}, Axes(rank, 0)));
+    std::vector<std::string> inputs{node.outputs.front(), same};
+    model_.nodes.push_back(std::move(node));
+    model_.nodes.push_back({.name = names_.fresh(name + "_Reshape"),
+                            .op_type = "Reshape",
+                            .domain = "",
+                            .inputs = std::move(inputs),
+                            .outputs = {result}});
   }
 
   std::optional<Axes> axes_of(const graph::Node& node, size_t rank) const {
@@ -85,38 +103,42 @@ class Writing {
       return true;
     }
     const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
-    if (policy == "stretch") {
+    const bool open = std::ranges::any_of(shape, [](int64_t size) { return size < 0; });
+    if (policy == "stretch" && !open) {
       node.inputs[3] = spread<int64_t>(node, node.inputs[3], axes, shape);
       return true;
     }
-    const auto scale = common_scale(node, axes, shape, policy == "not_larger");
-    if (!scale) return false;
-    node.inputs.resize(3);
-    node.inputs[2] = spread<float>(
-        node, add(node, Tensor::of<float>({static_cast<int64_t>(axes.size())}, std::vector<float>(axes.size(), *scale))), axes,
-        ones);
-    return true;
+    if (const auto scales = scales_for(node, axes, shape, policy)) {
+      node.inputs.resize(3);
+      node.inputs[2] =
+          spread<float>(node, add(node, Tensor::of<float>({static_cast<int64_t>(axes.size())}, *scales)), axes, ones);
+      return true;
+    }
+    if (policy == "stretch") node.inputs[3] = spread<int64_t>(node, node.inputs[3], axes, shape);
+    return policy == "stretch";
   }
 
-  // What gives the sizes that the policy asks for; nullopt where nothing does, or it is not known.
-  std::optional<float> common_scale(const graph::Node& node, const Axes& axes, const Shape& shape, bool least) const {
+  // The scales that ONNX Runtime computes with for these sizes; nullopt where they would not give the same sizes by themselves,
+  // or are not known.
+  std::optional<std::vector<float>> scales_for(const graph::Node& node, const Axes& axes, const Shape& shape,
+                                               const std::string& policy) const {
     const Tensor* sizes = model_.initializer(node.inputs[3]);
     if (sizes == nullptr || sizes->count() != axes.size() || axes.empty()) return std::nullopt;
-    std::vector<float> known, ratios;
+    std::vector<float> known, scales;
     for (size_t k = 0; k < axes.size(); k++) {
       const int64_t size = shape[static_cast<size_t>(axes[k])];
       if (size <= 0) return std::nullopt;
       known.push_back(static_cast<float>(size));
-      ratios.push_back(static_cast<float>(sizes->as<int64_t>()[k]) / known.back());
+      scales.push_back(static_cast<float>(sizes->as<int64_t>()[k]) / known.back());
     }
-    const float ratio = least ? *std::ranges::min_element(ratios) : *std::ranges::max_element(ratios);
-    const auto same_sizes = [&](float scale) {
-      return std::ranges::all_of(known, [&](float size) { return std::floor(scale * size) == std::round(ratio * size); });
-    };
-    for (const float scale : {ratio, std::nextafter(ratio, std::numeric_limits<float>::infinity())}) {
-      if (same_sizes(scale)) return scale;
+    if (policy != "stretch") {
+      const auto [least, greatest] = std::ranges::minmax(scales);
+      scales.assign(scales.size(), policy == "not_larger" ? least : greatest);
     }
-    return std::nullopt;
+    for (size_t k = 0; k < scales.size(); k++) {
+      if (std::floor(scales[k] * known[k]) != std::round(scales[k] * known[k])) return std::nullopt;
+    }
+    return scales;
   }
 
   // `given` at these places of `all`; below 0 in `all`: as the input has it.

@@ -7,9 +7,9 @@
 
 namespace quasar::quant {
 
-// `original`: the float model, with nodes of the same names. Left as they are: nodes whose input's rank is not known without a
-// run, axes that are not constant, Resize with tf_crop_and_resize, and sizes that keep the aspect ratio where no scales give the
-// same sizes exactly.
+// `original`: the float model, with nodes of the same names. Nodes that have no such form (axes that are not constant,
+// tf_crop_and_resize, sizes that keep the aspect ratio and that no scales give exactly) get a Reshape to the same shape behind
+// them, past which no transposes go. Left as they are: those whose input's rank is not known without a run.
 void write_every_axis(graph::Model& quantized, const graph::Model& original);
 
 }  // namespace quasar::quant
