@@ -67,6 +67,8 @@ def values_of(result: Any, first: str) -> Dict[str, float]:
     """An evaluator's result by metric; a single number is the first metric's."""
     if isinstance(result, Mapping):
         return {str(name): float(value) for name, value in result.items()}
+    if getattr(result, "shape", None) and hasattr(result, "item"):  # an array or a tensor; of one number, as models return losses
+        result = result.item()
     if result is None:
         raise TypeError("the evaluator returned None, but must return a number or a mapping of names to numbers")
     return {first: float(result)}

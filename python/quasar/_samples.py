@@ -13,8 +13,10 @@ from ._words import plain
 _numbers = itertools.count(1)
 
 #: Samples: a path or a reader description as on the command line; an array, or arrays by input name, whose first axis counts the
-#: samples (beside them `class_names`: what reports call the classes); a pair (arrays, labels); an onnxruntime CalibrationDataReader; or anything that can be iterated (a list, a generator, a
-#: torch DataLoader) over arrays, dictionaries of arrays, or pairs of one of these and labels.
+#: samples (beside them `class_names`: what reports call the classes); a pair (arrays, labels); an onnxruntime CalibrationDataReader;
+#: anything that can be iterated (a list, a generator, a torch DataLoader) over arrays, dictionaries of arrays, or pairs of one of
+#: these and labels; or an object with __len__ and __getitem__ (torch's Dataset) that gives one of these, which is asked for samples
+#: when they are needed and does not keep them.
 Samples = Any
 
 def _is_array(value: Any) -> bool:
@@ -31,7 +33,7 @@ def _item(value: Any) -> Dict[str, numpy.ndarray]:
         return {str(name): _array(array) for name, array in value.items()}
     if isinstance(value, (tuple, list)) and len(value) == 2 and (_is_array(value[0]) or isinstance(value[0], Mapping)):
         item = _item(value[0])
-        item["labels"] = _array(value[1]).reshape(-1)
+        item["labels"] = _array(value[1])
         return item
     if isinstance(value, (tuple, list)) and len(value) == 1:
         return _item(value[0])
@@ -47,6 +49,22 @@ def _drained(reader: Any) -> Iterable[Any]:
         yield item
     if hasattr(reader, "rewind"):
         reader.rewind()
+
+def is_stream(data: Any) -> bool:
+    """Whether samples are asked for one by one: objects with __len__ and __getitem__ that hold no samples themselves."""
+    held = isinstance(data, (Mapping, list, tuple, str, bytes)) or _is_array(data) or hasattr(data, "get_next")
+    return not held and hasattr(type(data), "__len__") and hasattr(type(data), "__getitem__")
+
+def known_labels(data: Any) -> List[int]:
+    """The labels of a data set of which they are known without reading it (torchvision's targets); empty: they are not."""
+    for name in ("targets", "labels"):
+        try:
+            found = _array(getattr(data, name, None))
+            if found.shape == (len(data),) and found.dtype.kind in "iu":
+                return [int(label) for label in found]
+        except (TypeError, ValueError):
+            pass
+    return []
 
 def items_of(data: Samples) -> List[Dict[str, numpy.ndarray]]:
     """Samples, or batches of them, as dictionaries of arrays."""
@@ -91,7 +109,10 @@ class Gathering:
             words["class_names"] = _class_names(data["class_names"])
             arrays = {key: value for key, value in data.items() if key != "class_names"}
         source = f"{role} ({type(data).__name__})"
-        self.guests.append(_core.bring_samples(name, items_of(arrays), source))
+        if is_stream(arrays):
+            self.guests.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source))
+        else:
+            self.guests.append(_core.bring_samples(name, items_of(arrays), source, isinstance(arrays, Mapping) or _is_array(arrays) or isinstance(arrays, tuple)))
         self._known.append((data, words))
         return words
 

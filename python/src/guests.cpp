@@ -95,14 +95,37 @@ class Evaluator final : public eval::CustomEvaluator {
   bool looks_;
 };
 
-std::unique_ptr<Visitor> samples(const std::string& name, const py::list& items, const std::string& source) {
-  auto held = std::make_shared<std::vector<data::Item>>();
-  for (const auto& item : items) {
-    data::Item arrays;
-    for (const auto& [key, array] : item.cast<py::dict>()) arrays[key.cast<std::string>()] = to_tensor(py::array::ensure(array));
-    held->push_back(std::move(arrays));
+data::Item to_item(const py::dict& arrays, bool shared) {
+  data::Item item;
+  for (const auto& [key, array] : arrays) {
+    const py::array given = py::array::ensure(array);
+    item[key.cast<std::string>()] = shared ? to_shared_tensor(given) : to_tensor(given);
   }
+  return item;
+}
+
+// `shared`: the arrays stay as they are for as long as the guest lives, and are not copied.
+std::unique_ptr<Visitor> samples(const std::string& name, const py::list& items, const std::string& source, bool shared) {
+  auto held = std::make_shared<std::vector<data::Item>>();
+  for (const auto& item : items) held->push_back(to_item(item.cast<py::dict>(), shared));
   const Entry<data::Reader> entry = data::memory(std::move(held), source);
+  return visitor<data::Reader>(data::readers::table(), name, entry.make, entry.options);
+}
+
+// Python is asked for every item, from whatever thread needs it.
+std::unique_ptr<Visitor> stream(const std::string& name, size_t size, const py::object& item, const std::vector<int64_t>& labels,
+                                const std::string& source) {
+  const Held held(item);
+  const auto read = [held, source](size_t index) {
+    const py::gil_scoped_acquire lock;
+    try {
+      return to_item(held.get()(index).cast<py::dict>(), false);
+    } catch (py::error_already_set& error) {
+      const auto [message, traceback] = described(error);
+      throw Error("samples of " + source + ", item " + std::to_string(index) + ": " + message + "\n" + traceback);
+    }
+  };
+  const Entry<data::Reader> entry = data::streamed({size, read, labels}, source);
   return visitor<data::Reader>(data::readers::table(), name, entry.make, entry.options);
 }
 
@@ -155,6 +178,7 @@ void bind_guests(py::module_& module) {
       .def("outputs", &Asked::outputs)
       .def("reference_outputs", &Asked::reference_outputs);
   module.def("bring_samples", &samples);
+  module.def("bring_stream", &stream);
   module.def("bring_evaluator", &evaluator);
 }
 

@@ -18,6 +18,21 @@ const Kind kinds[] = {
     {DataType::int64, 'i', 8, "int64"},     {DataType::uint8, 'u', 1, "uint8"},     {DataType::uint16, 'u', 2, "uint16"},
     {DataType::uint32, 'u', 4, "uint32"},   {DataType::uint64, 'u', 8, "uint64"},   {DataType::boolean, 'b', 1, "bool"}};
 
+// Throws Error for types that no model takes.
+const Kind& kind_of(const py::array& array) {
+  const py::dtype dtype = array.dtype();
+  for (const Kind& kind : kinds) {
+    if (kind.kind != dtype.kind() || kind.size != dtype.itemsize()) continue;
+    if (dtype.byteorder() == '>') throw Error("an array of big-endian numbers; convert it with array.astype('=f4')");
+    return kind;
+  }
+  throw Error("an array of type " + py::str(dtype).cast<std::string>() + " cannot feed a model");
+}
+
+Shape shape_of(const py::array& array) {
+  return {array.shape(), array.shape() + array.ndim()};
+}
+
 }  // namespace
 
 py::object to_python(const Json& value) {
@@ -85,14 +100,13 @@ py::array to_numpy(const Tensor& given) {
 
 Tensor to_tensor(const py::array& given) {
   const py::array array = py::array::ensure(given, py::array::c_style | py::array::forcecast);
-  const py::dtype dtype = array.dtype();
-  for (const Kind& kind : kinds) {
-    if (kind.kind != dtype.kind() || kind.size != dtype.itemsize()) continue;
-    if (dtype.byteorder() == '>') throw Error("an array of big-endian numbers; convert it with array.astype('=f4')");
-    return Tensor::copy(kind.type, Shape(array.shape(), array.shape() + array.ndim()), array.data(),
-                        static_cast<size_t>(array.nbytes()));
-  }
-  throw Error("an array of type " + py::str(dtype).cast<std::string>() + " cannot feed a model");
+  return Tensor::copy(kind_of(array).type, shape_of(array), array.data(), static_cast<size_t>(array.nbytes()));
+}
+
+Tensor to_shared_tensor(const py::array& given) {
+  const bool aligned = (given.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
+  if ((given.flags() & py::array::c_style) == 0 || !aligned) return to_tensor(given);
+  return {kind_of(given).type, shape_of(given), std::make_shared<const Held>(given), given.data()};
 }
 
 std::pair<std::string, std::string> described(py::error_already_set& error) {

@@ -24,6 +24,9 @@ py::array to_numpy(const Tensor& tensor);
 // A copy. Throws Error for types that no model takes.
 Tensor to_tensor(const py::array& array);
 
+// The same without a copy where the array is contiguous: it must not change as long as the tensor lives.
+Tensor to_shared_tensor(const py::array& array);
+
 // A Python object that C++ may copy and let go from any thread, with or without the interpreter's lock.
 class Held {
  public:

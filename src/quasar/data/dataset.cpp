@@ -4,27 +4,18 @@
 #include <numeric>
 
 #include "quasar/base/error.hpp"
-#include "quasar/data/class_names.hpp"
-#include "quasar/data/picture.hpp"
-#include "quasar/data/truth.hpp"
+#include "quasar/data/view.hpp"
 
 namespace quasar::data {
 namespace {
 
-class Subset : public Dataset, public Truths, public Pictures, public Named {
+class Subset final : public View {
  public:
-  Subset(DatasetPtr all, std::vector<size_t> indices) : all_(std::move(all)), indices_(std::move(indices)) {}
+  Subset(DatasetPtr all, std::vector<size_t> indices) : View(std::move(all)), indices_(std::move(indices)) {}
   size_t size() const override { return indices_.size(); }
-  Sample at(size_t index) const override { return all_->at(indices_.at(index)); }
-  std::optional<int64_t> label(size_t index) const override { return all_->label(indices_.at(index)); }
-  std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, indices_.at(index)); }
-  std::optional<Tensor> target(size_t index) const override { return target_of(*all_, indices_.at(index)); }
-  std::optional<Picture> picture(size_t index) const override { return picture_of(*all_, indices_.at(index)); }
-  std::string class_name(int64_t model_class) const override { return class_name_of(*all_, model_class); }
-  std::string source() const override { return all_->source(); }
 
  private:
-  DatasetPtr all_;
+  size_t place(size_t index) const override { return indices_.at(index); }
   std::vector<size_t> indices_;
 };
 

@@ -1,59 +1,58 @@
 #include "quasar/data/memory.hpp"
 
-#include <algorithm>
+#include <atomic>
 
-#include "quasar/data/conversion.hpp"
+#include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/items.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
+#include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 namespace {
 
 using Items = std::shared_ptr<const std::vector<Item>>;
 
-// A row of an array, without copying: [1, the other axes].
-Tensor row_of(const Tensor& array, size_t row) {
-  Shape shape = array.shape();
-  shape[0] = 1;
-  const auto owner = std::make_shared<const Tensor>(array);
-  const size_t size = bytes_of(array.type(), count_of(shape));
-  return {array.type(), shape, owner, owner->bytes().data() + row * size};
-}
-
 struct Place {
-  size_t item;
-  int64_t row;  // −1: the item is one sample
+  size_t item, samples;  // and how many the item holds
+  int64_t row;           // −1: the item is one sample
 };
 
-class MemoryDataset final : public Labelled {
+// Throws Error for an item that is the batch which the model fixes, with a label for each sample of it: open() then tries again.
+bool has_targets(const ItemForm& form, const Item& item, size_t samples, const std::vector<graph::Value>& inputs) {
+  if (!form.has_targets(item, samples)) return false;
+  if (samples == 1 && form.label_shape(item) == Shape{fixed_batch(inputs)})
+    throw Error("an item holds labels for each sample of the model's batch");
+  return true;
+}
+
+class MemoryDataset final : public Labelled, public Truths {
  public:
-  MemoryDataset(std::string source, Items items, std::vector<Place> places,
-                std::vector<std::pair<std::string, Conversion>> columns, Labels labels)
+  MemoryDataset(std::string source, Items items, std::vector<Place> places, ItemForm form, Labels labels, bool targets)
       : Labelled(std::move(labels)),
         source_(std::move(source)),
         items_(std::move(items)),
         places_(std::move(places)),
-        columns_(std::move(columns)) {}
+        form_(std::move(form)),
+        targets_(targets) {}
 
   size_t size() const override { return places_.size(); }
   std::string source() const override { return source_; }
-
-  Sample at(size_t index) const override {
-    const auto [item, row] = places_.at(index);
-    Sample sample;
-    for (const auto& [name, conversion] : columns_) {
-      const Tensor& array = items_->at(item).at(name);
-      sample.push_back(conversion.apply(row < 0 ? array : row_of(array, static_cast<size_t>(row)),
-                                        source_ + ", sample " + std::to_string(index)));
-    }
-    return sample;
+  Sample at(size_t index) const override { return form_.sample(item(index), places_[index].row, where(index)); }
+  std::optional<Tensor> target(size_t index) const override {
+    if (!targets_) return std::nullopt;
+    return form_.target(item(index), places_[index].row, places_[index].samples, where(index));
   }
 
  private:
+  const Item& item(size_t index) const { return items_->at(places_.at(index).item); }
+  std::string where(size_t index) const { return source_ + ", sample " + std::to_string(index); }
+
   std::string source_;
   Items items_;
   std::vector<Place> places_;
-  std::vector<std::pair<std::string, Conversion>> columns_;  // array, and how it becomes the input
+  ItemForm form_;
+  bool targets_;
 };
 
 class Memory final : public Reader {
@@ -66,93 +65,112 @@ class Memory final : public Reader {
   DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
     check_inputs(inputs);
     if (items_->empty()) throw Error(owner_ + ": there are none");
-    check_input_names(options_, {"layout", "mean", "scale", "dtype"}, inputs, owner_);
-    std::vector<std::pair<std::string, Conversion>> columns;
-    for (const auto& input : inputs) columns.emplace_back(array_for(input, inputs), Conversion(input, options_, owner_));
-    const std::string labels_name = labels_among(inputs);
+    ItemForm form(items_->front(), inputs, options_, owner_);
     std::vector<Place> places;
     std::vector<int64_t> labels;
-    for (size_t i = 0; i < items_->size(); ++i) add(i, columns, labels_name, places, labels);
+    bool targets = false;
+    for (size_t i = 0; i < items_->size(); ++i) {
+      const int64_t rows = form.rows(items_->at(i), i);
+      const size_t samples = rows < 0 ? 1 : static_cast<size_t>(rows);
+      for (int64_t row = rows < 0 ? -1 : 0; row < rows || row < 0; ++row) places.push_back({i, samples, row});
+      if (i == 0) targets = has_targets(form, items_->front(), samples, inputs);
+      if (!form.has_labels() || targets) continue;
+      const auto mine = form.labels(items_->at(i), i, samples);
+      labels.insert(labels.end(), mine.begin(), mine.end());
+    }
     auto all = std::make_shared<MemoryDataset>(
-        source_, items_, std::move(places), std::move(columns),
-        Labels{with_offset(std::move(labels), options_), read_class_names(options_, base, base, owner_)});
+        source_, items_, std::move(places), std::move(form),
+        Labels{with_offset(std::move(labels), options_), read_class_names(options_, base, base, owner_)}, targets);
     return limited(all, options_, owner_);
   }
 
  private:
-  std::string where(size_t item) const { return owner_ + ", item " + std::to_string(item); }
-
-  std::vector<std::string> names(const Item& item) const {
-    std::vector<std::string> out;
-    for (const auto& [name, array] : item) out.push_back(name.empty() ? "(without a name)" : name);
-    return out;
-  }
-
-  bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) const {
-    const bool customary = name == "labels" || name == "label" || name == "y";
-    return customary && std::ranges::none_of(inputs, [&](const auto& input) { return input.name == name; });
-  }
-
-  std::string labels_among(const std::vector<graph::Value>& inputs) const {
-    for (const auto& [name, array] : items_->front()) {
-      if (is_label(name, inputs)) return name;
-    }
-    return "";
-  }
-
-  // By its name; the only array of a model with one input may have any.
-  std::string array_for(const graph::Value& input, const std::vector<graph::Value>& inputs) const {
-    const Item& first = items_->front();
-    if (first.contains(input.name)) return input.name;
-    std::vector<std::string> others;
-    for (const auto& [name, array] : first) {
-      if (!is_label(name, inputs)) others.push_back(name);
-    }
-    if (inputs.size() == 1 && others.size() == 1) return others[0];
-    throw Error(where(0) + " holds no array for the model's input '" + input.name + "'; it holds " + joined(names(first)) +
-                "; the model's inputs: " + joined(names_of(inputs)));
-  }
-
-  // Samples of one item: the rows of a batch, or the item itself.
-  int64_t rows_of(const Tensor& array, const graph::Value& input) const {
-    if (!input.shape || input.shape->empty()) return -1;
-    const bool one_at_a_time = input.shape->front() <= 1;
-    if (!one_at_a_time || array.shape().size() != input.shape->size()) return -1;
-    return array.shape()[0];
-  }
-
-  void add(size_t index, const std::vector<std::pair<std::string, Conversion>>& columns, const std::string& labels_name,
-           std::vector<Place>& places, std::vector<int64_t>& labels) const {
-    const Item& item = items_->at(index);
-    std::optional<int64_t> rows;
-    for (const auto& [name, conversion] : columns) {
-      const auto found = item.find(name);
-      if (found == item.end())
-        throw Error(where(index) + " holds no array '" + name + "' as the first one does; it holds " + joined(names(item)));
-      const int64_t count = rows_of(found->second, conversion.input());
-      if (rows && *rows != count)
-        throw Error(where(index) + ": its arrays hold different numbers of samples (first axis of '" + name + "')");
-      rows = count;
-      Shape one = found->second.shape();
-      if (count >= 0) one[0] = 1;
-      conversion.check(found->second.type(), one, where(index));
-    }
-    const size_t before = places.size();
-    if (*rows < 0) places.push_back({index, -1});
-    for (int64_t row = 0; row < *rows; ++row) places.push_back({index, row});
-    if (labels_name.empty()) return;
-    const auto found = item.find(labels_name);
-    if (found == item.end()) throw Error(where(index) + " has no '" + labels_name + "' as the first one has");
-    const Tensor flat = found->second.reshaped({static_cast<int64_t>(found->second.count())});
-    const auto mine = labels_of(flat, where(index) + ", '" + labels_name + "'");
-    if (mine.size() != places.size() - before)
-      throw Error(where(index) + " holds " + std::to_string(places.size() - before) + " samples, but " +
-                  std::to_string(mine.size()) + " labels");
-    labels.insert(labels.end(), mine.begin(), mine.end());
-  }
-
   Options options_;
   Items items_;
+  std::string source_, owner_;
+};
+
+class StreamDataset final : public Labelled, public Truths {
+ public:
+  // `row`: of the sample in its item, 0 or −1.   `targets`: whether items have several labels.
+  StreamDataset(std::string source, Stream stream, ItemForm form, Labels labels, int64_t offset, int64_t row, bool targets)
+      : Labelled(std::move(labels)),
+        source_(std::move(source)),
+        stream_(std::move(stream)),
+        form_(std::move(form)),
+        offset_(offset),
+        row_(row),
+        targets_(targets),
+        known_(stream_.labels.empty() && form_.has_labels() && !targets ? stream_.size : 0),
+        labels_(known_.size()) {}
+
+  size_t size() const override { return stream_.size; }
+  std::string source() const override { return source_; }
+
+  Sample at(size_t index) const override {
+    const Item item = stream_.item(index);
+    learn(index, item);
+    return form_.sample(item, row_, where(index));
+  }
+
+  std::optional<Tensor> target(size_t index) const override {
+    if (!targets_) return std::nullopt;
+    return form_.target(stream_.item(index), row_, 1, where(index));
+  }
+
+  // Of an item that nobody has read so far it has to be read for its label.
+  std::optional<int64_t> label(size_t index) const override {
+    if (known_.empty()) return Labelled::label(index);
+    if (!known_.at(index).load()) learn(index, stream_.item(index));
+    return labels_[index].load();
+  }
+
+ private:
+  std::string where(size_t index) const { return source_ + ", sample " + std::to_string(index); }
+
+  void learn(size_t index, const Item& item) const {
+    if (known_.empty() || known_.at(index).load()) return;
+    labels_[index] = form_.labels(item, index, 1).front() + offset_;
+    known_[index] = true;
+  }
+
+  std::string source_;
+  Stream stream_;
+  ItemForm form_;
+  int64_t offset_, row_;
+  bool targets_;
+  mutable std::vector<std::atomic<bool>> known_;  // of each item's label; empty: there are none, or all are known
+  mutable std::vector<std::atomic<int64_t>> labels_;
+};
+
+class Streamed final : public Reader {
+ public:
+  Streamed(const Options& options, Stream stream, std::string source)
+      : options_(options), stream_(std::move(stream)), source_(std::move(source)), owner_("samples of " + source_) {
+    reject_batches(options, owner_);
+  }
+
+  DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
+    check_inputs(inputs);
+    if (stream_.size == 0) throw Error(owner_ + ": there are none");
+    const Item first = stream_.item(0);
+    ItemForm form(first, inputs, options_, owner_);
+    const int64_t rows = form.rows(first, 0);
+    if (rows > 1) {
+      auto items = std::make_shared<std::vector<Item>>();
+      for (size_t i = 0; i < stream_.size; ++i) items->push_back(stream_.item(i));
+      return Memory(options_, items, source_).open(inputs, base);
+    }
+    const bool targets = stream_.labels.empty() && has_targets(form, first, 1, inputs);
+    Labels labels{with_offset(stream_.labels, options_), read_class_names(options_, base, base, owner_)};
+    auto all = std::make_shared<StreamDataset>(source_, stream_, std::move(form), std::move(labels),
+                                               integer_option(options_, "label_offset", 0), rows < 0 ? -1 : 0, targets);
+    return limited(all, options_, owner_);
+  }
+
+ private:
+  Options options_;
+  Stream stream_;
   std::string source_, owner_;
 };
 
@@ -161,6 +179,12 @@ class Memory final : public Reader {
 Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source) {
   return {.help = "Samples that the program holds in memory.",
           .make = [items, source](const Options& options) { return std::make_unique<Memory>(options, items, source); },
+          .options = with_common({})};
+}
+
+Entry<Reader> streamed(Stream stream, const std::string& source) {
+  return {.help = "Samples that the program gives one by one.",
+          .make = [stream, source](const Options& options) { return std::make_unique<Streamed>(options, stream, source); },
           .options = with_common({})};
 }
 

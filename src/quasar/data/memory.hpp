@@ -1,8 +1,9 @@
-// Samples that a program holds in memory: a reader that it brings as a guest of the readers' table.
+// Samples that a program holds in memory, or gives one by one: readers that it brings as guests of the readers' table.
 //
 //   const Guest<Reader> guest(readers::table(), "mine", memory(samples));       calib_data_reader: {reader: mine, limit: 100}
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,5 +20,15 @@ using Item = std::map<std::string, Tensor>;
 
 // `source`: for messages. Items of a reader are never copied.
 Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source);
+
+// Items that are asked for when they are needed, and not kept: from several threads at once, any number of times.
+struct Stream {
+  size_t size = 0;
+  std::function<Item(size_t)> item;
+  std::vector<int64_t> labels = {};  // one per item, where they are known without reading it
+};
+
+// Items are samples; where the first one is a batch of several, all are read at once and kept.
+Entry<Reader> streamed(Stream stream, const std::string& source);
 
 }  // namespace quasar::data

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "quasar/base/yaml.hpp"
-#include "quasar/data/dataset.hpp"
+#include "quasar/data/constants.hpp"
+#include "quasar/data/fixed_batch.hpp"
 #include "quasar/data/reader.hpp"
 
 namespace quasar::data {
@@ -40,6 +43,44 @@ std::string reader_for(const fs::path& path) {
               "': the folder holds neither .npy files nor pictures (or subfolders of them) nor test_data_set_*");
 }
 
+Json taken(Json& options, const std::string& name) {
+  Json out = options.value(name, Json());
+  options.erase(name);
+  return out;
+}
+
+// Of axes of three values only a picture's channels are left as they are.
+bool may_be_channels(const std::vector<graph::Value>& inputs, int64_t batch) {
+  return std::ranges::any_of(inputs, [&](const auto& input) {
+    return batch == 3 && input.shape && input.shape->size() == 3 && input.shape->front() == 3;
+  });
+}
+
+// Where the model fixes a batch of several samples, stored samples may be such batches, or single ones, which fill it.
+DatasetPtr open_samples(const std::string& name, Json options, const std::vector<graph::Value>& inputs, const fs::path& base) {
+  const int64_t batch = fixed_batch(inputs);
+  const auto reader = [&](const Json& words) { return readers::table().make(name, words); };
+  const auto filled = [&](const Json& words) {
+    return repeated(reader(words)->open(one_at_a_time(inputs, batch), base), inputs, batch);
+  };
+  if (batch > 1 && options.value("batch_size", Json()) == batch) {
+    options.erase("batch_size");
+    return filled(options);
+  }
+  try {
+    return reader(options)->open(inputs, base);
+  } catch (const Error&) {
+    if (batch == 1 || may_be_channels(inputs, batch)) throw;
+    DatasetPtr found;
+    try {
+      found = filled(options);
+    } catch (const Error&) {  // the first error speaks of the model as it is
+    }
+    if (found == nullptr) throw;
+    return found;
+  }
+}
+
 DatasetPtr open_mapping(Json options, const std::vector<graph::Value>& inputs, const fs::path& base) {
   std::string name;
   if (options.contains("reader")) {
@@ -51,7 +92,8 @@ DatasetPtr open_mapping(Json options, const std::vector<graph::Value>& inputs, c
   } else {
     throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
   }
-  return readers::table().make(name, options)->open(inputs, base);
+  const Constants constants(taken(options, "constants"), inputs);
+  return constants.join(open_samples(name, options, constants.others(), base));
 }
 
 }  // namespace

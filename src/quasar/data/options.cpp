@@ -11,11 +11,17 @@ OptionSpec limit_option() {
 }
 
 OptionSpec batch_size_option() {
-  return {"batch_size", 1, "samples per run of the model; only 1 for now", 1};
+  return {"batch_size", 1,
+          "samples per run of the model: 1, or the batch that the model fixes, which each sample then fills with copies", 1};
+}
+
+OptionSpec constants_option() {
+  return {"constants", nullptr, "inputs that are the same for every sample: {input: number or nested lists}"};
 }
 
 std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
   const std::vector<OptionSpec> common = {
+      constants_option(),
       limit_option(),
       {"seed", nullptr,
        "a whole number: samples in a seeded random order (limit then takes a random choice); left out: as stored"},
@@ -49,7 +55,7 @@ void reject_batches(const Options& options, const std::string& owner) {
   const int64_t size = integer_option(options, "batch_size", 1);
   if (size == 1) return;
   throw Error(owner + ": batch_size " + std::to_string(size) +
-              " is not yet supported; samples are run one at a time (batch_size: 1)");
+              " is not yet supported; samples are run one at a time (batch_size: 1), or in the batch that the model fixes");
 }
 
 const Json* option_for(const Options& options, const std::string& name, const graph::Value& input) {

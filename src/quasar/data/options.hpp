@@ -10,9 +10,10 @@
 
 namespace quasar::data {
 
-// A reader's own options followed by those of every reader that reads files: limit, seed, batch_size, layout, mean, scale,
-// dtype, label_offset, class_names.
+// A reader's own options followed by those of every reader that reads files: constants, limit, seed, batch_size, layout, mean,
+// scale, dtype, label_offset, class_names.
 std::vector<OptionSpec> with_common(std::vector<OptionSpec> own);
+OptionSpec constants_option();  // which open() itself heeds
 OptionSpec limit_option();
 OptionSpec batch_size_option();
 
@@ -22,7 +23,7 @@ int64_t integer_option(const Options& options, const std::string& name, int64_t 
 // The option's text. Throws Error when it is none.
 std::string text_option(const Options& options, const std::string& name, const std::string& owner);
 
-// Throws Error: batches are put together by nobody yet.
+// Throws Error unless batch_size is 1: open() heeds the batch of a model that fixes one.
 void reject_batches(const Options& options, const std::string& owner);
 
 // The option's value for one input: given for all, or by a mapping {input: value}; nullptr when there is none.

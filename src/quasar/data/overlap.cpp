@@ -5,9 +5,7 @@
 #include <set>
 
 #include "quasar/base/hash.hpp"
-#include "quasar/data/class_names.hpp"
-#include "quasar/data/picture.hpp"
-#include "quasar/data/truth.hpp"
+#include "quasar/data/view.hpp"
 
 namespace quasar::data {
 namespace {
@@ -22,19 +20,12 @@ std::string content_of(const Sample& sample) {
 
 }  // namespace
 
-class WatchedDataset : public Dataset, public Truths, public Pictures, public Named {
+class WatchedDataset : public View {
  public:
-  explicit WatchedDataset(DatasetPtr all) : all_(std::move(all)), state_(all_->size()), content_(all_->size()) {}
-  size_t size() const override { return all_->size(); }
-  std::optional<int64_t> label(size_t index) const override { return all_->label(index); }
-  std::optional<Boxes> boxes(size_t index) const override { return boxes_of(*all_, index); }
-  std::optional<Tensor> target(size_t index) const override { return target_of(*all_, index); }
-  std::optional<Picture> picture(size_t index) const override { return picture_of(*all_, index); }
-  std::string class_name(int64_t model_class) const override { return class_name_of(*all_, model_class); }
-  std::string source() const override { return all_->source(); }
+  explicit WatchedDataset(DatasetPtr all) : View(std::move(all)), state_(size()), content_(size()) {}
 
   Sample at(size_t index) const override {
-    Sample sample = all_->at(index);
+    Sample sample = all().at(index);
     State unread = State::unread;
     if (state_.at(index).compare_exchange_strong(unread, State::reading)) {
       content_[index] = content_of(sample);
@@ -54,7 +45,6 @@ class WatchedDataset : public Dataset, public Truths, public Pictures, public Na
 
  private:
   enum class State : char { unread, reading, read };
-  DatasetPtr all_;
   mutable std::vector<std::atomic<State>> state_;
   mutable std::vector<std::string> content_;
 };

@@ -1,6 +1,7 @@
 // Decoders: from the outputs of a detector to boxes. One file each in decoders/, for one family of heads.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +24,9 @@ class Decoder {
   virtual std::vector<Detection> decode(std::span<const float> values, const Layout& layout) const = 0;
 };
 
-// From a configuration's `decoder`: a name, or {name: yolov5, option: value}. Throws Error.
-std::unique_ptr<Decoder> make_decoder(const Json& words);
+// From a configuration's `decoder`: a name, or {name: yolov5, option: value}; files that it names start from `base`. Throws
+// Error.
+std::unique_ptr<Decoder> make_decoder(const Json& words, const std::filesystem::path& base = {});
 
 }  // namespace quasar::eval
 

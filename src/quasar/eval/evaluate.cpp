@@ -7,6 +7,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/data/fixed_batch.hpp"
 #include "quasar/eval/decoder.hpp"
 #include "quasar/eval/flattened.hpp"
 #include "quasar/eval/ledger.hpp"
@@ -56,10 +57,12 @@ struct Evaluator::Impl {
         order(Rng(options.seed).permutation(count)),
         output_weights(options.output_weights),
         layouts(count),
+        inputs(count),
+        repeats(data::repeats_of(*samples)),
         custom(options.custom),
         surroundings{options.base, options.model, {}, {}} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
-    if (!options.decoder.is_null()) decoder = make_decoder(options.decoder);
+    if (!options.decoder.is_null()) decoder = make_decoder(options.decoder, options.base);
     if (decoder && !options.output_weights.is_null())
       throw Error("decoder and output_weights contradict each other: a decoder needs the outputs as they are");
     for (const auto& name : options.metrics) {
@@ -103,7 +106,7 @@ struct Evaluator::Impl {
     targets.resize(needs(Truth::target) ? count : 0);
     const auto run = [&](size_t i) {
       data::Sample sample = samples->at(i);
-      const Flattened output(session.run(sample), session.outputs(), *weights);
+      const Flattened output(run_one(session, sample), session.outputs(), *weights);
       const auto values = output.values();
       if (values.empty()) throw Error("the float model's outputs are empty" + at_sample(i));
       if (!all_finite(values)) throw Error("the float model's outputs are not finite" + at_sample(i));
@@ -114,7 +117,8 @@ struct Evaluator::Impl {
       outputs.put(i, values);
       answers[i] = output.answer();
       layouts[i].outputs = output.shapes();
-      for (const Tensor& input : sample) layouts[i].inputs.push_back(input.shape());
+      for (const Tensor& input : first_of(sample, repeats)) layouts[i].inputs.push_back(input.shape());
+      keep_inputs(i, session, sample);
       if (!boxes.empty()) boxes[i] = data::boxes_of(*samples, i).value_or(data::Boxes());
       if (!targets.empty()) targets[i] = data::target_of(*samples, i).value();
       if ((i + 1) * bytes_of_sample(sample) <= sample_cache_bytes) cache[i] = std::move(sample);
@@ -124,13 +128,31 @@ struct Evaluator::Impl {
     context = {*std::min_element(lows.begin(), lows.end()), *std::max_element(highs.begin(), highs.end()), decoder.get()};
   }
 
+  // The candidate's or the float model's outputs for one sample.
+  std::vector<Tensor> run_one(const runtime::Session& session, const data::Sample& sample) const {
+    return first_of(session.run(sample), repeats);
+  }
+  std::vector<Tensor> run_one(const runtime::Session& session, size_t i) const {
+    return run_one(session, cache[i].empty() ? samples->at(i) : cache[i]);
+  }
+
+  // Those that metrics look at.
+  void keep_inputs(size_t i, const runtime::Session& session, const data::Sample& sample) {
+    for (const auto& [name, metric] : metrics) {
+      for (size_t k = 0; k < sample.size(); ++k) {
+        if (session.inputs()[k].name == metric->looks_at()) inputs[i][metric->looks_at()] = first_of({sample[k]}, repeats)[0];
+      }
+    }
+  }
+
   Pair pair_of(size_t i, std::span<const float> candidate) const {
     return {outputs.get(i),
             candidate,
             samples->label(i),
             &layouts[i],
             boxes.empty() ? nullptr : &boxes[i],
-            targets.empty() ? nullptr : &targets[i]};
+            targets.empty() ? nullptr : &targets[i],
+            &inputs[i]};
   }
 
   void check_label(size_t i, size_t classes) const {
@@ -175,7 +197,7 @@ struct Evaluator::Impl {
     for (const auto& output : session.outputs()) out.names.push_back(output.name);
     out.values.assign(out.names.size(), std::vector<Tensor>(count));
     parallel_for(count, threads, [&](size_t i) {
-      const auto found = session.run(cache[i].empty() ? samples->at(i) : cache[i]);
+      const auto found = run_one(session, i);
       for (size_t k = 0; k < found.size(); ++k) out.values[k][i] = found[k];
     });
     return out;
@@ -196,7 +218,7 @@ struct Evaluator::Impl {
 
   // What the candidate makes of this sample, into the ledger. -> its answer
   int32_t score_sample(const runtime::Session& session, size_t i, Ledger& ledger) const {
-    const Flattened output(session.run(cache[i].empty() ? samples->at(i) : cache[i]), session.outputs(), *weights);
+    const Flattened output(run_one(session, i), session.outputs(), *weights);
     const Pair pair = pair_of(i, output.values());
     if (pair.candidate.size() != pair.reference.size()) {
       throw Error("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
@@ -249,8 +271,10 @@ struct Evaluator::Impl {
   std::optional<OutputWeights> weights;  // once the model's outputs are known
   std::vector<int32_t> answers;          // the float model's
   std::vector<Layout> layouts;
-  std::vector<data::Boxes> boxes;  // empty: no metric needs them
-  std::vector<Tensor> targets;     // the same
+  std::vector<std::map<std::string, Tensor>> inputs;  // of each sample, those that metrics look at
+  int64_t repeats;                                    // how often a sample stands in a batch
+  std::vector<data::Boxes> boxes;                     // empty: no metric needs them
+  std::vector<Tensor> targets;                        // the same
   std::unique_ptr<Decoder> decoder;
   Context context;
   Scores reference;

@@ -28,6 +28,17 @@ OutputWeights::OutputWeights(const Json& words, const std::vector<graph::Value>&
   if (std::ranges::count(factors_, 0.0F) == std::ssize(factors_)) throw Error("output_weights leaves no output: all are 0");
 }
 
+std::vector<Tensor> first_of(std::vector<Tensor> outputs, int64_t repeats) {
+  for (Tensor& output : outputs) {
+    Shape shape = output.shape();
+    if (repeats == 1 || shape.empty() || shape.front() != repeats || output.type() == DataType::string) continue;
+    shape.front() = 1;
+    const auto whole = std::make_shared<const Tensor>(output);
+    output = Tensor(whole->type(), std::move(shape), whole, whole->bytes().data());
+  }
+  return outputs;
+}
+
 Flattened::Flattened(std::vector<Tensor> outputs, const std::vector<graph::Value>& names, const OutputWeights& weights) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].type() == DataType::string || outputs[i].type() == DataType::undefined) {

@@ -25,6 +25,10 @@ class OutputWeights {
   std::vector<float> factors_;  // empty: all 1
 };
 
+// Of a batch of `repeats` copies of a sample, the outputs of the first one, [1, …]; outputs without such a first axis as they
+// are.
+std::vector<Tensor> first_of(std::vector<Tensor> outputs, int64_t repeats);
+
 class Flattened {
  public:
   // Throws Error for an output that holds no numbers. A single float32 output is not copied.

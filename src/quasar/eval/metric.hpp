@@ -1,6 +1,7 @@
 // Metrics: one file each in metrics/. Most are a mean over samples; the others are made of what every sample contributes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,7 @@ struct Pair {
   const Layout* layout = nullptr;
   const data::Boxes* boxes = nullptr;
   const Tensor* target = nullptr;
+  const std::map<std::string, Tensor>* inputs = nullptr;  // what the model was fed, of the inputs that metrics look at
 };
 
 class PooledMetric;
@@ -49,6 +51,7 @@ class Metric {
   virtual Direction direction() const = 0;
   virtual Truth needs() const { return Truth::none; }
   virtual bool needs_decoder() const { return false; }
+  virtual std::string looks_at() const { return ""; }  // the model's input whose values it wants, where there is one of this name
   virtual bool is_proportion() const { return false; }  // per-sample values are 0 or 1: Wilson's interval
 
   // The best value that any sample can have (0 for a distance, 1 for a share). nullopt: there is none, or the metric is no mean

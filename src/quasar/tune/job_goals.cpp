@@ -100,7 +100,7 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   if (job.metrics.empty()) job.metrics = {"L2"};
   read_criterion(job, keys, metrics.empty() ? "" : metrics.front());
   job.decoder = keys.json("decoder");
-  if (!job.decoder.is_null()) eval::make_decoder(job.decoder);  // checks it
+  if (!job.decoder.is_null()) eval::make_decoder(job.decoder, job.base);  // checks it
   for (const auto& metric : job.metrics) {
     if (job.decoder.is_null() && !is_own(job.goals, metric) && eval::make_metric(metric)->needs_decoder())
       throw Error("metric '" + metric + "' needs a decoder: " + joined(eval::decoders::table().names()));

@@ -1,6 +1,7 @@
 // Samples that a program holds in memory.
 #include "quasar/data/memory.hpp"
 
+#include "quasar/data/truth.hpp"
 #include "unit/data/files.hpp"
 
 namespace quasar::data {
@@ -57,6 +58,52 @@ TEST(Memory, SeveralInputsAreFedByName) {
       opened({{{"a", floats({2, 2}, {1, 2, 3, 4})}, {"b", Tensor::of<int64_t>({2}, std::vector<int64_t>{5, 6})}}}, two_inputs);
   EXPECT_EQ(data->size(), 2u);
   EXPECT_EQ(data->at(1).at(1).as<int64_t>()[0], 6);
+}
+
+TEST(Memory, LabelsOfManyPlacesAreTargets) {
+  const Tensor all = floats({2, 2}, {1, 2, 3, 4});
+  for (const auto& items :
+       {std::vector<Item>{{{"v", all}, {"y", Tensor::of<int64_t>({2, 3}, std::vector<int64_t>{1, 2, 3, 4, 5, 6})}}},
+        std::vector<Item>{{{"v", floats({2}, {1, 2})}, {"y", Tensor::of<int64_t>({3}, std::vector<int64_t>{1, 2, 3})}},
+                          {{"v", floats({2}, {3, 4})}, {"y", Tensor::of<int64_t>({3}, std::vector<int64_t>{4, 5, 6})}}}}) {
+    const DatasetPtr data = opened(items);
+    ASSERT_EQ(data->size(), 2u);
+    EXPECT_EQ(data->label(1), std::nullopt);
+    EXPECT_EQ(target_of(*data, 1), Tensor::of<int64_t>({3}, std::vector<int64_t>{4, 5, 6}));
+  }
+}
+
+DatasetPtr streamed_from(Stream stream, const Json& options = Json::object()) {
+  const Guest<Reader> guest(readers::table(), "mine", streamed(std::move(stream), "a test"));
+  Json words = options;
+  words["reader"] = "mine";
+  return open(words, one_input);
+}
+
+TEST(Memory, StreamsAreReadWhenTheyAreAskedFor) {
+  auto reads = std::make_shared<std::vector<size_t>>();
+  const auto item = [reads](size_t i) {
+    reads->push_back(i);
+    const auto value = static_cast<float>(i);
+    return Item{{"v", floats({2}, {value, -value})}, {"label", Tensor::scalar(static_cast<int64_t>(i % 3))}};
+  };
+  const DatasetPtr data = streamed_from({.size = 1000, .item = item}, {{"label_offset", 1}});
+  EXPECT_EQ(data->size(), 1000u);
+  EXPECT_EQ(*reads, std::vector<size_t>({0}));
+  EXPECT_EQ(data->at(7).at(0), floats({1, 2}, {7, -7}));
+  EXPECT_EQ(data->label(7), 2);
+  EXPECT_EQ(data->label(8), 3);
+  EXPECT_EQ(*reads, std::vector<size_t>({0, 7, 8}));
+  const std::vector<int64_t> known(1000, 4);
+  EXPECT_EQ(streamed_from({.size = 1000, .item = item, .labels = known})->label(999), 4);
+  EXPECT_EQ(reads->back(), 0u);
+}
+
+TEST(Memory, StreamsOfBatchesAreKept) {
+  const auto item = [](size_t i) { return Item{{"", floats({2, 2}, std::vector<float>(4, static_cast<float>(i)))}}; };
+  const DatasetPtr data = streamed_from({.size = 3, .item = item});
+  EXPECT_EQ(data->size(), 6u);
+  EXPECT_EQ(data->at(5).at(0), floats({1, 2}, {2, 2}));
 }
 
 TEST(Memory, MistakesNameTheItem) {

@@ -7,6 +7,8 @@
 #include "quasar/base/file.hpp"
 #include "quasar/eval/boxes.hpp"
 #include "quasar/eval/detection_match.hpp"
+#include "quasar/eval/priors.hpp"
+#include "unit/data/files.hpp"
 
 namespace quasar::eval {
 namespace {
@@ -135,6 +137,85 @@ TEST(Decoders, YoloV3TakesChannelsFirstAndLast) {
     ASSERT_EQ(found.size(), 1U) << to_string(shape);
     expect_box(found[0], 96 - 16, 32 - 4, 96 + 16, 32 + 4, 0.5 * sigmoid(3), 0);
   }
+}
+
+TEST(Decoders, YoloV5RawHeads) {
+  // One anchor of 16 x 8 pixels, two classes, a grid of 1 x 2 on 64 x 128 pixels: stride 64.
+  const float fields[] = {0, 0, std::log(3.0F), 0, 0, -20, 3};  // sigmoid(ln 3) = 3/4
+  std::vector<float> first(14, -20), last(14, -20);
+  for (size_t f = 0; f < 7; ++f) first[2 * f + 1] = last[7 + f] = fields[f];
+  const Json words{{"name", "yolov5"}, {"anchors", {16, 8}}};
+  for (const auto& [values, shape] :
+       {std::pair{first, Shape{1, 7, 1, 2}}, std::pair{last, Shape{1, 1, 2, 7}}, std::pair{last, Shape{1, 1, 1, 2, 7}}}) {
+    const auto found = decode(words, values, {{shape}, picture});
+    ASSERT_EQ(found.size(), 1U) << to_string(shape);
+    expect_box(found[0], 96 - 18, 32 - 4, 96 + 18, 32 + 4, 0.5 * sigmoid(3), 1);  // centre (1 + 2/2 - 1/2) of 64, 16·1.5²
+  }
+  std::vector<float> activated = last;
+  for (float& value : activated) value = static_cast<float>(sigmoid(value));
+  Json done = words;
+  done["activated"] = true;
+  EXPECT_NEAR(decode(done, activated, {{{1, 1, 1, 2, 7}}, picture}).at(0).score, 0.5 * sigmoid(3), 1e-6);
+  EXPECT_THROW(decode("yolov5", first, {{{1, 7, 1, 2}}, picture}), Error);  // 9 anchors in one scale
+}
+
+TEST(Decoders, YoloV8RawHeads) {
+  // Two bins, one class, a grid of 1 x 2: distances 1/2, 1/2, 1/2 and 3/4 of a cell of 64 pixels.
+  std::vector<float> values(2 * 9, -20);
+  for (size_t k = 0; k < 8; ++k) values[2 * k + 1] = 0;
+  values[2 * 7 + 1] = std::log(3.0F);
+  values[2 * 8 + 1] = 2;
+  const auto found = decode({{"name", "yolov8"}, {"bins", 2}}, values, {{{1, 9, 1, 2}}, picture});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], 64, 0, 128, 32 + 48, sigmoid(2), 0);
+}
+
+TEST(Decoders, SsdOffsetsFromPriors) {
+  // Two priors; offsets move the second one by a tenth of its size and double its width.
+  const std::vector<float> values{0, 0, 0, 0, 1, 0, std::log(2.0F) / 0.2F, 0, 5, 0, 0, 0, 0, 5};
+  const Json boxes{{{0.25, 0.5}, {0.5, 0.25}}};
+  const Json words{{"name", "ssd"}, {"activation", "softmax"}, {"priors", {{"grids", {1}}, {"boxes", boxes}}}};
+  const auto found = decode(words, values, {{{1, 2, 4}, {1, 2, 3}}, picture});
+  const double p = std::exp(5.0) / (std::exp(5.0) + 2);
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], 0.55 * 128 - 64, 24, 0.55 * 128 + 64, 40, p, 1);
+  Json three = words;
+  three["priors"]["boxes"][0].push_back({1, 1});
+  EXPECT_THROW(decode(three, values, {{{1, 2, 4}, {1, 2, 3}}, picture}), Error);
+}
+
+TEST(Decoders, PriorsOfTensorFlowsSsd) {
+  const auto priors = read_priors({{"grids", {19, 10, 5, 3, 2, 1}}}, false);
+  ASSERT_EQ(priors.size(), 1917U);  // ssd_mobilenet's, in shares of 300 x 300 pixels
+  const auto expect = [&](size_t i, double x, double y, double w, double h) {
+    EXPECT_NEAR(priors[i].x, x, 1e-6);
+    EXPECT_NEAR(priors[i].y, y, 1e-6);
+    EXPECT_NEAR(priors[i].width, w, 1e-6);
+    EXPECT_NEAR(priors[i].height, h, 1e-6);
+  };
+  expect(0, 0.5 / 19, 0.5 / 19, 0.1, 0.1);
+  expect(4, 1.5 / 19, 0.5 / 19, 0.2 * std::sqrt(2.0), 0.2 / std::sqrt(2.0));
+  expect(1083, 0.05, 0.05, 0.35, 0.35);
+  expect(1083 + 5, 0.05, 0.05, std::sqrt(0.35 * 0.5), std::sqrt(0.35 * 0.5));
+  expect(1916, 0.5, 0.5, std::sqrt(0.95), std::sqrt(0.95));
+}
+
+TEST(Decoders, PriorsFromAFile) {
+  const TemporaryFolder folder;
+  const std::vector<float> rows{0.25F, 0.5F, 0.1F, 0.2F, 0.75F, 0.5F, 0.3F, 0.4F};
+  data::write_npz(folder.path() / "p.npz",
+                  {{"anchors", data::npy_text<float>({2, 4}, rows)}, {"more", data::npy_text<float>({1}, {0})}});
+  write_file(folder.path() / "p.npy", data::npy_text<float>({1, 2, 4}, rows));
+  for (const char* name : {"p.npz", "p.npy"}) {
+    const auto priors = read_priors((folder.path() / name).string(), true);
+    ASSERT_EQ(priors.size(), 2U);
+    EXPECT_FLOAT_EQ(static_cast<float>(priors[1].y), 0.75F);
+    EXPECT_FLOAT_EQ(static_cast<float>(priors[1].width), 0.4F);
+    EXPECT_NO_THROW(make_decoder({{"name", "ssd"}, {"priors", name}}, folder.path()));
+  }
+  EXPECT_THROW(read_priors("nowhere.npy", false), Error);
+  EXPECT_THROW(read_priors({{"grids", {19}}, {"ratio", {1}}}, false), Error);
+  EXPECT_THROW(read_priors(3, false), Error);
 }
 
 TEST(Decoders, SsdTakesProbabilitiesOrLabelsAndScores) {

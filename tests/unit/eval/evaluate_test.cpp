@@ -7,6 +7,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/data/fixed_batch.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::eval {
@@ -104,6 +105,27 @@ TEST(Evaluator, ThreadsAndMemoryLimitChangeNothing) {
     EXPECT_EQ(score.low, b.at(name).low) << name;
     EXPECT_EQ(score.high, b.at(name).high) << name;
   }
+}
+
+// Four copies of every row, as for a model that takes four at a time.
+class FourTimes : public Rows, public data::Repeating {
+ public:
+  using Rows::Rows;
+  data::Sample at(size_t i) const override {
+    const Tensor row = Rows::at(i)[0];
+    std::vector<float> four;
+    for (int k = 0; k < 4; ++k) four.insert(four.end(), row.as<float>().begin(), row.as<float>().end());
+    return {Tensor::of<float>({4, 3}, four)};
+  }
+  int64_t repeats() const override { return 4; }
+};
+
+TEST(Evaluator, AFixedBatchChangesNoScore) {
+  const Evaluator single(scaled({1, 1, 1}), std::make_shared<Rows>(30), {.metrics = metrics});
+  const Evaluator four(scaled({1, 1, 1}), std::make_shared<FourTimes>(30), {.metrics = metrics});
+  const Scores a = single.score(scaled({1, 0.7F, 0.3F})), b = four.score(scaled({1, 0.7F, 0.3F}), 2);
+  for (const auto& [name, score] : a) EXPECT_EQ(score.per_sample, b.at(name).per_sample) << name;
+  EXPECT_EQ(single.reference().at("top1").value, four.reference().at("top1").value);
 }
 
 TEST(Evaluator, OutputsAreConcatenatedAndConverted) {

@@ -92,5 +92,20 @@ TEST(EmbeddingCos, PoolsBeforeItCompares) {
   EXPECT_NEAR(one("embedding_cos(pooling=cls)", f, q, {1, 2, 2}, {}), 0, 1e-12);
 }
 
+TEST(EmbeddingCos, PaddedPlacesDoNotCount) {
+  const std::vector<float> f{2, 0, 9, 9}, q{0, 4, 9, 9};  // padding that agrees
+  const std::map<std::string, Tensor> inputs{{"attention_mask", Tensor::of<int64_t>({1, 2}, std::vector<int64_t>{1, 0})}};
+  const auto cosine = [&](const std::string& metric, const Shape& shape) {
+    const Layout layout{{shape}, {}};
+    return make_metric(metric)->of({.reference = f, .candidate = q, .layout = &layout, .inputs = &inputs}, {});
+  };
+  EXPECT_NEAR(cosine("embedding_cos", {1, 2, 2}), 0, 1e-12);
+  EXPECT_GT(cosine("embedding_cos(mask=none)", {1, 2, 2}), 0.9);
+  EXPECT_GT(cosine("embedding_cos", {1, 4}), 0.9);  // pooled in the model
+  EXPECT_THROW(cosine("embedding_cos(mask=maske)", {1, 2, 2}), Error);
+  EXPECT_THROW(cosine("embedding_cos", {1, 4, 1}), Error);
+  EXPECT_EQ(make_metric("embedding_cos(pooling=cls)")->looks_at(), "");
+}
+
 }  // namespace
 }  // namespace quasar::eval

@@ -159,7 +159,7 @@ class Images : public Reader {
     check_inputs(inputs);
     if (inputs.size() > 1) {
       throw Error(std::string(owner) + ": the model has the inputs " + joined(names_of(inputs)) +
-                  ", but pictures feed models with one input only; use npz or npy");
+                  ", but pictures feed one of them; give the others with constants: {INPUT: value}, or use npz or npy");
     }
     const Pixels pixels(inputs[0], options_, owner);
     const Framing framing(options_, pixels.size(), owner);

@@ -148,6 +148,7 @@ Entry<Reader> random() {
           .make = make_as<Random, Reader>,
           .options = {
               {"count", 100, "number of samples", 1},
+              constants_option(),
               limit_option(),
               {"seed", 0, "same seed, same samples; a sample does not depend on their number", 0},
               batch_size_option(),

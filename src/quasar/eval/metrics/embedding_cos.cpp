@@ -1,7 +1,8 @@
-// Cosine of embeddings: of an output [1, length, size], the vectors of all places are averaged (mean) or the first one is taken
-// (cls); then f·q / (‖f‖ ‖q‖), 0 for a zero norm.
+// Cosine of embeddings: of an output [1, length, size], the vectors of all places are averaged (mean), weighted by the input that
+// masks places, or the first one is taken (cls); then f·q / (‖f‖ ‖q‖), 0 for a zero norm.
 #include <cmath>
 
+#include "quasar/base/error.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/eval/sums.hpp"
 
@@ -10,43 +11,68 @@ namespace {
 
 class EmbeddingCos : public Metric {
  public:
-  explicit EmbeddingCos(const Options& options) : mean_(options.text("pooling") == "mean") {}
+  explicit EmbeddingCos(const Options& options)
+      : mean_(options.text("pooling") == "mean"), mask_(options.text("mask")), asked_(options.given("mask")) {}
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return 1; }
 
+  std::string looks_at() const override { return mean_ && mask_ != "none" ? mask_ : ""; }
+
   double of(const Pair& x, const Context&) const override {
-    const auto f = embedding(x.reference, x.layout), q = embedding(x.candidate, x.layout);
+    const std::vector<double> weights = weights_of(x);
+    const auto f = embedding(x.reference, x.layout, weights), q = embedding(x.candidate, x.layout, weights);
     const double norms = std::sqrt(dot(f, f)) * std::sqrt(dot(q, q));
     return norms == 0 ? 0 : std::min(1.0, dot(f, q) / norms);
   }
 
  private:
-  std::vector<float> embedding(std::span<const float> values, const Layout* layout) const {
-    if (layout == nullptr || layout->outputs.empty() || layout->outputs.front().size() < 2) return {values.begin(), values.end()};
+  // Of the places; empty: all alike.
+  std::vector<double> weights_of(const Pair& x) const {
+    if (looks_at().empty() || x.inputs == nullptr) return {};
+    const auto found = x.inputs->find(mask_);
+    if (found != x.inputs->end()) return to_doubles(found->second);
+    if (asked_) throw Error("metric embedding_cos: mask is '" + mask_ + "', which is no input of the model");
+    return {};
+  }
+
+  std::vector<float> embedding(std::span<const float> values, const Layout* layout, const std::vector<double>& weights) const {
+    if (layout == nullptr || layout->outputs.empty()) return {values.begin(), values.end()};
     const Shape& shape = layout->outputs.front();
-    const auto size = static_cast<size_t>(shape.back());
+    const auto size = shape.empty() ? size_t{1} : static_cast<size_t>(shape.back());
     const size_t places = size == 0 ? 0 : count_of(shape) / size;
+    if (places < 2) return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(places * size)};  // pooled already
+    if (!weights.empty() && weights.size() != places)
+      throw Error("metric embedding_cos: the input '" + mask_ + "' masks " + std::to_string(weights.size()) +
+                  " places, but the output " + to_string(shape) + " has " + std::to_string(places));
     std::vector<double> sums(size);
+    double total = 0;
     for (size_t place = 0; place < (mean_ ? places : 1); ++place) {
-      for (size_t k = 0; k < size; ++k) sums[k] += values[place * size + k];
+      const double weight = weights.empty() ? 1 : weights[place];
+      total += weight;
+      for (size_t k = 0; k < size; ++k) sums[k] += weight * values[place * size + k];
     }
     std::vector<float> out;
-    for (const double sum : sums) out.push_back(static_cast<float>(sum / static_cast<double>(mean_ ? places : 1)));
+    for (const double sum : sums) out.push_back(static_cast<float>(total == 0 ? 0 : sum / total));
     return out;
   }
 
   bool mean_;
+  std::string mask_;
+  bool asked_;
 };
 
 }  // namespace
 
 Entry<Metric> embedding_cos() {
-  return {.help = "cosine of embeddings, pooled over the places of an output [1,length,size]",
-          .make = make_as<EmbeddingCos, Metric>,
-          .options = {{.name = "pooling",
-                       .fallback = "mean",
-                       .help = "mean: the mean of all places; cls: the first place",
-                       .choices = {"mean", "cls"}}}};
+  return {
+      .help = "cosine of embeddings, pooled over the places of an output [1,length,size]",
+      .make = make_as<EmbeddingCos, Metric>,
+      .options = {{.name = "pooling",
+                   .fallback = "mean",
+                   .help = "mean: the mean of all places; cls: the first place",
+                   .choices = {"mean", "cls"}},
+                  {"mask", "attention_mask",
+                   "the model's input with a weight for each place, 0 for padding, where it has one; none: all places count"}}};
 }
 
 }  // namespace quasar::eval::metrics

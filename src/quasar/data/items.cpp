@@ -1,0 +1,118 @@
+#include "quasar/data/items.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "quasar/data/labels.hpp"
+#include "quasar/data/options.hpp"
+
+namespace quasar::data {
+namespace {
+
+// A row of an array, without copying: [1, the other axes].
+Tensor row_of(const Tensor& array, size_t row) {
+  Shape shape = array.shape();
+  shape[0] = 1;
+  const auto owner = std::make_shared<const Tensor>(array);
+  const size_t size = bytes_of(array.type(), count_of(shape));
+  return {array.type(), shape, owner, owner->bytes().data() + row * size};
+}
+
+std::vector<std::string> names(const Item& item) {
+  std::vector<std::string> out;
+  for (const auto& [name, array] : item) out.push_back(name.empty() ? "(without a name)" : name);
+  return out;
+}
+
+bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) {
+  const bool customary = name == "labels" || name == "label" || name == "y";
+  return customary && std::ranges::none_of(inputs, [&](const auto& input) { return input.name == name; });
+}
+
+// Samples of an array: the rows of a batch, or −1 where it is one.
+int64_t rows_of(const Tensor& array, const graph::Value& input) {
+  if (!input.shape || input.shape->empty()) return -1;
+  const bool one_at_a_time = input.shape->front() <= 1;
+  if (!one_at_a_time || array.shape().size() != input.shape->size()) return -1;
+  return array.shape()[0];
+}
+
+}  // namespace
+
+ItemForm::ItemForm(const Item& first, const std::vector<graph::Value>& inputs, const Options& options, std::string owner)
+    : owner_(std::move(owner)) {
+  check_input_names(options, {"layout", "mean", "scale", "dtype"}, inputs, owner_);
+  std::vector<std::string> others;
+  for (const auto& [name, array] : first) {
+    if (!is_label(name, inputs)) others.push_back(name);
+    if (is_label(name, inputs) && labels_.empty()) labels_ = name;
+  }
+  for (const auto& input : inputs) {  // by its name; the only array of a model with one input may have any
+    const bool only = inputs.size() == 1 && others.size() == 1;
+    if (!first.contains(input.name) && !only)
+      throw Error(where(0) + " holds no array for the model's input '" + input.name + "'; it holds " + joined(names(first)) +
+                  "; the model's inputs: " + joined(names_of(inputs)));
+    columns_.emplace_back(first.contains(input.name) ? input.name : others[0], Conversion(input, options, owner_));
+  }
+}
+
+int64_t ItemForm::rows(const Item& item, size_t index) const {
+  std::optional<int64_t> rows;
+  for (const auto& [name, conversion] : columns_) {
+    const auto found = item.find(name);
+    if (found == item.end())
+      throw Error(where(index) + " holds no array '" + name + "' as the first one does; it holds " + joined(names(item)));
+    const int64_t count = rows_of(found->second, conversion.input());
+    if (rows && *rows != count)
+      throw Error(where(index) + ": its arrays hold different numbers of samples (first axis of '" + name + "')");
+    rows = count;
+    Shape one = found->second.shape();
+    if (count >= 0) one[0] = 1;
+    conversion.check(found->second.type(), one, where(index));
+  }
+  return rows.value_or(-1);
+}
+
+Sample ItemForm::sample(const Item& item, int64_t row, const std::string& where) const {
+  Sample out;
+  for (const auto& [name, conversion] : columns_) {
+    const auto found = item.find(name);
+    if (found == item.end()) throw Error(where + " holds no array '" + name + "' as the first one does");
+    out.push_back(conversion.apply(row < 0 ? found->second : row_of(found->second, static_cast<size_t>(row)), where));
+  }
+  return out;
+}
+
+bool ItemForm::has_targets(const Item& item, size_t samples) const {
+  const auto found = labels_.empty() ? item.end() : item.find(labels_);
+  if (found == item.end() || samples == 0) return false;
+  const Shape& shape = found->second.shape();
+  const bool each = samples == 1 || (!shape.empty() && shape[0] == static_cast<int64_t>(samples));
+  return each && found->second.count() > samples;
+}
+
+Tensor ItemForm::target(const Item& item, int64_t row, size_t samples, const std::string& where) const {
+  const auto found = item.find(labels_);
+  if (found == item.end()) throw Error(where + " has no '" + labels_ + "' as the first one has");
+  const Tensor& labels = found->second;
+  if (is_floating(labels.type()))
+    throw Error(where + ": labels must be whole numbers, found " + std::string(name_of(labels.type())));
+  const Shape& shape = labels.shape();
+  if (row < 0 || (samples == 1 && !shape.empty() && shape[0] != 1)) return converted(labels, DataType::int64);
+  if (shape.empty() || shape[0] != static_cast<int64_t>(samples))
+    throw Error(where + ": its item holds " + std::to_string(samples) + " samples, but labels of shape " + to_string(shape));
+  const Tensor mine = row_of(labels, static_cast<size_t>(row));
+  return converted(mine.reshaped({mine.shape().begin() + 1, mine.shape().end()}), DataType::int64);
+}
+
+std::vector<int64_t> ItemForm::labels(const Item& item, size_t index, size_t samples) const {
+  const auto found = item.find(labels_);
+  if (found == item.end()) throw Error(where(index) + " has no '" + labels_ + "' as the first one has");
+  const Tensor flat = found->second.reshaped({static_cast<int64_t>(found->second.count())});
+  const auto out = labels_of(flat, where(index) + ", '" + labels_ + "'");
+  if (out.size() != samples)
+    throw Error(where(index) + " holds " + std::to_string(samples) + " samples, but " + std::to_string(out.size()) + " labels");
+  return out;
+}
+
+}  // namespace quasar::data
