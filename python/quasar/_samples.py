@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import Any, Dict, Iterable, List, Mapping
+from typing import Any, Dict, Iterable, Iterator, List, Mapping
 
 import numpy
 
@@ -66,16 +66,19 @@ def known_labels(data: Any) -> List[int]:
             pass
     return []
 
-def items_of(data: Samples) -> List[Dict[str, numpy.ndarray]]:
-    """Samples, or batches of them, as dictionaries of arrays."""
-    if isinstance(data, Mapping) or _is_array(data):
-        return [_item(data)]
-    if isinstance(data, tuple) and len(data) == 2 and (_is_array(data[0]) or isinstance(data[0], Mapping)):
-        return [_item(data)]
+def _is_one(data: Samples) -> bool:
+    """Whether these are arrays that hold all samples, not something to iterate over."""
+    pair = isinstance(data, tuple) and len(data) == 2 and (_is_array(data[0]) or isinstance(data[0], Mapping))
+    return pair or isinstance(data, Mapping) or _is_array(data)
+
+def items_of(data: Samples) -> Iterator[Dict[str, numpy.ndarray]]:
+    """Samples, or batches of them, as dictionaries of arrays. An array may be another one's memory: it holds until the next one is asked for."""
+    if _is_one(data):
+        return iter([_item(data)])
     if hasattr(data, "get_next"):
-        return [_item(item) for item in _drained(data)]
+        return map(_item, _drained(data))
     if isinstance(data, Iterable):
-        return [_item(item) for item in data]
+        return map(_item, data)
     raise TypeError(f"samples are a path, arrays, a data reader or something to iterate over, not {type(data).__name__}")
 
 def _class_names(names: Any) -> Any:
@@ -112,7 +115,7 @@ class Gathering:
         if is_stream(arrays):
             self.guests.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source))
         else:
-            self.guests.append(_core.bring_samples(name, items_of(arrays), source, isinstance(arrays, Mapping) or _is_array(arrays) or isinstance(arrays, tuple)))
+            self.guests.append(_core.bring_samples(name, items_of(arrays), source, _is_one(arrays)))
         self._known.append((data, words))
         return words
 
@@ -120,4 +123,4 @@ def fresh_name(wish: str) -> str:
     """A name for a guest that no other has."""
     return f"{wish}_{next(_numbers)}"
 
-__all__ = ["Samples", "Gathering", "items_of", "fresh_name", "Optional"]
+__all__ = ["Samples", "Gathering", "items_of", "fresh_name"]

@@ -105,7 +105,7 @@ data::Item to_item(const py::dict& arrays, bool shared) {
 }
 
 // `shared`: the arrays stay as they are for as long as the guest lives, and are not copied.
-std::unique_ptr<Visitor> samples(const std::string& name, const py::list& items, const std::string& source, bool shared) {
+std::unique_ptr<Visitor> samples(const std::string& name, const py::iterable& items, const std::string& source, bool shared) {
   auto held = std::make_shared<std::vector<data::Item>>();
   for (const auto& item : items) held->push_back(to_item(item.cast<py::dict>(), shared));
   const Entry<data::Reader> entry = data::memory(std::move(held), source);

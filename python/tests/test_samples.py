@@ -78,8 +78,8 @@ class Forms(Case):
                 super().__init__(self.images)
 
         reader = Rewinding(self.calibration[0])
-        self.assertEqual(len(items_of(reader)), 50)
-        self.assertEqual(len(items_of(reader)), 50)
+        self.assertEqual(len(list(items_of(reader))), 50)
+        self.assertEqual(len(list(items_of(reader))), 50)
 
     def test_one_source_for_two_purposes_is_read_once(self):
         with self.assertLogs("quasar", "WARNING"):
