@@ -17,9 +17,9 @@ from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._samples import Samples
 from ._session import Session
 from ._study import Space, Study, Trial
-from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, Config, Configs, QuantizationConfig, SearchSpace,
-                          generate_all_configs, get_auto_search_config, get_default_config)
-from .enums import CalibrationMethod, PowerOfTwoMethod, QuantFormat, QuantType
+from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, CalibrationDataReader, Config, Configs,
+                          QuantizationConfig, SearchSpace, generate_all_configs, get_auto_search_config, get_default_config)
+from .enums import CalibrationMethod, ExtendedQuantType, Int16Method, LayerWiseMethod, PowerOfTwoMethod, QuantFormat, QuantType
 
 __version__: str = _core.version
 onnxruntime_version: str = _core.onnxruntime_version
@@ -32,8 +32,9 @@ def listed(kind: str) -> Dict[str, str]:
 
 
 __all__ = [
-    "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationMethod", "Config", "Configs",
-    "PowerOfTwoMethod", "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult",
-    "SearchSpace", "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "dry_run", "evaluate", "generate_all_configs",
+    "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationDataReader", "CalibrationMethod",
+    "Config", "Configs", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "PowerOfTwoMethod",
+    "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
+    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "dry_run", "evaluate", "generate_all_configs",
     "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "scoring", "search",
 ]

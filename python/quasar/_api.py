@@ -36,6 +36,7 @@ class SearchResult:
 
     @property
     def best_trial(self) -> Optional[Trial]:
+        """The winner's; None when no trial worked."""
         best = self.result["best"]
         return None if best is None else next(trial for trial in self.trials if trial.number == best["trial"])
 
@@ -61,6 +62,7 @@ class SearchResult:
 
     @property
     def study(self) -> Study:
+        """All of output_dir's trials, those of earlier runs too."""
         return Study(self.output_dir)
 
     def __repr__(self) -> str:
@@ -136,7 +138,7 @@ class _Words:
         """strategy_kwargs.hawq_v2_loss may be a function of (output, target, criterion)."""
         kwargs = criterion.get("strategy_kwargs") if isinstance(criterion, Mapping) else None
         loss = kwargs.get("hawq_v2_loss") if isinstance(kwargs, Mapping) else None
-        if callable(loss):
+        if isinstance(criterion, Mapping) and isinstance(kwargs, Mapping) and callable(loss):
             name = fresh_name(getattr(loss, "__name__", "loss"))
             self.gathering.guests.append(_core.bring_loss(name, loss_caller(loss)))
             criterion = {**criterion, "strategy_kwargs": {**kwargs, "hawq_v2_loss": name}}
@@ -264,6 +266,7 @@ class Quantized:
         self.ranges: Dict[str, Any] = facts["ranges"]  #: of activations
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the model's file."""
         Path(path).write_bytes(self.model)
 
     def __repr__(self) -> str:

@@ -102,9 +102,9 @@ class Gathering:
             return None if data is None else os.fspath(data)
         if isinstance(data, Mapping) and (isinstance(data.get("reader"), str) or isinstance(data.get("path"), (str, os.PathLike))):
             return plain(data, role)
-        for known, words in self._known:
+        for known, description in self._known:
             if known is data:
-                return words
+                return description
         name = f"python_{next(_numbers)}"
         words: Dict[str, Any] = {"reader": name}
         arrays = data

@@ -27,13 +27,16 @@ class Session:
 
     @property
     def inputs(self) -> List[Value]:
+        """What the model takes, in order."""
         return self._inference.inputs()
 
     @property
     def outputs(self) -> List[Value]:
+        """What it gives, in order."""
         return self._inference.outputs()
 
     def __call__(self, feeds: Union[Any, Mapping[str, Any]]) -> List[numpy.ndarray]:
+        """Runs the model on an array, or on arrays by input name. -> its outputs in order. Raises QuasarError."""
         if not isinstance(feeds, Mapping):
             if len(self.inputs) != 1:
                 raise TypeError(f"the model has {len(self.inputs)} inputs: give arrays by name")

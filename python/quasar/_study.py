@@ -73,6 +73,7 @@ class Space:
 
     @property
     def is_finite(self) -> bool:
+        """Whether it has no ranges of real numbers."""
         return self._space.size() is not None
 
     def __len__(self) -> int:
@@ -117,18 +118,22 @@ class Study:
 
     @property
     def name(self) -> str:
+        """The study's name in the database."""
         return self._study.name()
 
     @property
     def directions(self) -> List[str]:
+        """minimize or maximize, one per objective."""
         return self._study.directions()
 
     @property
     def attributes(self) -> Dict[str, Any]:
+        """What is recorded of the study as a whole."""
         return self._study.attributes()
 
     @property
     def trials(self) -> List[Trial]:
+        """All trials in the order of their numbers."""
         return [Trial._of(trial) for trial in self._study.trials()]
 
     @property

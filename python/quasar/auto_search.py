@@ -20,6 +20,14 @@ from ._words import Model, plain
 _accepts_everything = 2.0e4  # v1's default tolerance
 
 
+class CalibrationDataReader:
+    """What readers are derived from, as onnxruntime's class of this name, which will do as well."""
+
+    def get_next(self) -> Optional[Dict[str, Any]]:
+        """The next sample as arrays by input name; None after the last one."""
+        raise NotImplementedError("a reader must define get_next()")
+
+
 def get_auto_search_config(name: str) -> Dict[str, Any]:
     """A named search (XINT8_SEARCH, A8W8_SEARCH, A16W8_SEARCH, ADVANCED_SEARCH …) as a dictionary of one's own, to be completed and
     given to AutoSearchPro. Raises QuasarError, with the names that there are, for another name."""
@@ -63,6 +71,7 @@ class QuantizationConfig:
         self.__dict__.update(fields)
 
     def words(self) -> Dict[str, Any]:
+        """As the key quant_config has it."""
         return plain({name: value for name, value in vars(self).items() if value is not None and value != {}}, "quantization config")
 
 
@@ -175,6 +184,7 @@ class SearchSpace:
         self.conf = conf if isinstance(conf, Mapping) else _setting(conf, "search_space")
 
     def get_all_configs(self) -> Configs:
+        """Every configuration, each once."""
         return Configs([self.conf])
 
     def remove_invalid_configs(self) -> Configs:

@@ -35,3 +35,28 @@ class PowerOfTwoMethod(Enum):
 
     NonOverflow = 0
     MinMSE = 1
+
+
+class LayerWiseMethod(Enum):
+    """How ranges are found: the percentile that suits each tensor."""
+
+    LayerWisePercentile = 0
+
+
+class Int16Method(Enum):
+    """How ranges are found, for scales that are whole numbers of 16 bits, shifted."""
+
+    MinMax = 0
+
+
+class ExtendedQuantType(Enum):
+    """Types of weights and activations beyond onnxruntime's."""
+
+    QInt8 = 1
+    QUInt8 = 2
+    QInt16 = 3
+    QUInt16 = 4
+    QInt32 = 5
+    QUInt32 = 6
+    QFloat16 = 7
+    QBFloat16 = 8

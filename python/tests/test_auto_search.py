@@ -208,6 +208,18 @@ class V1(Case):
         self.assertEqual(len(SearchSpace({**SMALL, "activation_type": [QuantType.QInt8]}).get_all_configs()), 2)
         self.assertEqual(len(SearchSpace(quasar.AutoSearchConfig_Default).remove_invalid_configs()) > 1000, True)
 
+    def test_names_of_the_package(self):
+        from quasar.quantization.auto_search.auto_search_pro import AutoSearchPro as pro
+        from quasar.quantization.auto_search.auto_search_v1 import AutoSearchConfig as config
+
+        self.assertIs(pro, AutoSearchPro)
+        self.assertIs(config, AutoSearchConfig)
+        space = {"calibrate_method": [quasar.LayerWiseMethod.LayerWisePercentile], "activation_type": [quasar.ExtendedQuantType.QInt16, quasar.ExtendedQuantType.QBFloat16],
+                 "weight_type": [quasar.ExtendedQuantType.QInt8]}
+        self.assertEqual([one["activation"] for one in SearchSpace(space).get_all_configs()], ["Int16Spec", "BFloat16Spec"])
+        with self.assertRaisesRegex(NotImplementedError, "get_next"):
+            quasar.CalibrationDataReader().get_next()
+
     def test_arguments(self):
         with self.assertRaisesRegex(TypeError, "model_input"):
             AutoSearch(config=get_default_config("XINT8"))
