@@ -1,10 +1,13 @@
 // The range whose quantized distribution Q diverges least from the observed one, P: minimizes KL(P‖Q) = Σ P log(P/Q).
 //
 // P: the histogram inside the range, the clipped mass added to its outermost occupied bins. Q: the histogram inside the range,
-// the mass of each code's cell [(k − ½)s, (k + ½)s) spread over the cell's occupied bins. Both normalized. Symmetric schemes
-// compare |x|. Where there are too few values for two bins per code that hold four each (channels of weights, small outputs), the
-// whole range is taken: such histograms say nothing of a distribution. Exact zeros are represented exactly; they enter the
-// normalization only. Source: S. Migacz, 8-bit inference with TensorRT, GTC 2017; there with 2048 bins and cells of whole bins.
+// the mass of each code's cell [(k − ½)s, (k + ½)s) spread over the cell's occupied bins. Both are shares of all that was
+// observed: Q sums to what is not clipped, so that clipping a share c costs at least −log(1 − c). (With Q brought to a sum of 1,
+// a range that holds a single occupied bin would have a divergence of 0.) Not more is clipped than a code holds on average, nor
+// than one value in a hundred. Symmetric schemes compare |x|. Where there are too few values for two bins per code that hold four
+// each (channels of weights, small outputs), the whole range is taken: such histograms say nothing of a distribution. Exact zeros
+// are represented exactly and add nothing. Source: S. Migacz, 8-bit inference with TensorRT, GTC 2017; there with 2048 bins,
+// cells of whole bins, Q normalized, and ranges down to the 16th part.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,28 +59,34 @@ class Divergence {
     const ScaleAndZero scale = scale_for(range, scheme_.type, scheme_.symmetric, scheme_.scale_type);
     const Grid grid = grid_of(scheme_.type, scheme_.symmetric);
     const double step = static_cast<double>(scale.scale);
-    const double low = scheme_.symmetric ? 0 : std::max(seen_.low, step * static_cast<double>(grid.low - scale.zero_point));
-    const double reach = step * static_cast<double>(grid.high - scale.zero_point);
-    const double high = std::min(scheme_.symmetric ? std::max(-seen_.low, seen_.high) : seen_.high, reach);
+    const double rounding = 1e-6 * step * static_cast<double>(grid.high - grid.low);  // of the scale to float32
+    const double bottom = step * static_cast<double>(grid.low - scale.zero_point) - rounding;
+    const double top = step * static_cast<double>(grid.high - scale.zero_point) + rounding;
+    const double low = scheme_.symmetric ? 0 : std::max(seen_.low, bottom);
+    const double high = std::min(scheme_.symmetric ? std::max(-seen_.low, seen_.high) : seen_.high, top);
+    // A value on an edge lies in the bin that is farther from zero.
     const size_t bins = mass_.size() - 1;
-    auto first = static_cast<size_t>(std::clamp(std::floor(bin_of(low)), 0.0, static_cast<double>(bins - 1)));
+    auto first = static_cast<size_t>(std::clamp(std::ceil(bin_of(low)) - 1, 0.0, static_cast<double>(bins - 1)));
     auto last =
-        static_cast<size_t>(std::clamp(std::ceil(bin_of(high)), static_cast<double>(first + 1), static_cast<double>(bins)));
+        static_cast<size_t>(std::clamp(std::floor(bin_of(high)) + 1, static_cast<double>(first + 1), static_cast<double>(bins)));
     const double inside = mass_[last] - mass_[first];
     const double total = mass_[bins] + zeros_;
-    if (inside == 0) return std::numeric_limits<double>::infinity();
+    const double outside = mass_[bins] - inside;
+    if (inside == 0 || outside > mass_[bins] * std::min(0.01, 1.0 / static_cast<double>(grid.high - grid.low))) {
+      return std::numeric_limits<double>::infinity();
+    }
     while (count(first) == 0) ++first;
     while (count(last - 1) == 0) --last;
     const Sum sum = over_codes(step, first, last);
     const double value = x_log_x_[last] - x_log_x_[first] - sum.value + clipped(mass_[first], count(first), sum.first_log) +
                          clipped(mass_[bins] - mass_[last], count(last - 1), sum.last_log);
-    return value / total + std::log((inside + zeros_) / total);
+    return value / total;
   }
 
  private:
   struct Sum {
     double value = 0;                    // Σ over codes: mass · log(mass / occupied bins)
-    double first_log = 0, last_log = 0;  // mean log of Q, before normalization, in the outermost bins
+    double first_log = 0, last_log = 0;  // mean log of Q in the outermost bins
   };
 
   static std::vector<uint64_t> merged(std::span<const uint64_t> counts, size_t bins) {
