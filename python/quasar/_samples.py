@@ -15,8 +15,8 @@ _numbers = itertools.count(1)
 #: Samples: a path or a reader description as on the command line; an array, or arrays by input name, whose first axis counts the
 #: samples (beside them `class_names`: what reports call the classes); a pair (arrays, labels); an onnxruntime CalibrationDataReader;
 #: anything that can be iterated (a list, a generator, a torch DataLoader) over arrays, dictionaries of arrays, or pairs of one of
-#: these and labels; or an object with __len__ and __getitem__ (torch's Dataset) that gives one of these, which is asked for samples
-#: when they are needed and does not keep them.
+#: these and labels, or {"boxes": [n, 4], "labels": [n]} for detectors; or an object with __len__ and __getitem__ (torch's Dataset)
+#: that gives one of these, which is asked for samples when they are needed and does not keep them.
 Samples = Any
 
 def _is_array(value: Any) -> bool:
@@ -33,7 +33,12 @@ def _item(value: Any) -> Dict[str, numpy.ndarray]:
         return {str(name): _array(array) for name, array in value.items()}
     if isinstance(value, (tuple, list)) and len(value) == 2 and (_is_array(value[0]) or isinstance(value[0], Mapping)):
         item = _item(value[0])
-        item["labels"] = _array(value[1])
+        if isinstance(value[1], Mapping):  # torchvision's detection targets
+            if "boxes" not in value[1] or "labels" not in value[1]:
+                raise TypeError(f"a sample's truth holds {', '.join(map(str, value[1]))}, but must hold boxes and labels")
+            item.update({name: _array(value[1][name]) for name in ("boxes", "labels", "iscrowd") if name in value[1]})
+        else:
+            item["labels"] = _array(value[1])
         return item
     if isinstance(value, (tuple, list)) and len(value) == 1:
         return _item(value[0])

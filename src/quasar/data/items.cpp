@@ -24,9 +24,12 @@ std::vector<std::string> names(const Item& item) {
   return out;
 }
 
+bool feeds(const std::string& name, const std::vector<graph::Value>& inputs) {
+  return std::ranges::any_of(inputs, [&](const auto& input) { return input.name == name; });
+}
+
 bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) {
-  const bool customary = name == "labels" || name == "label" || name == "y";
-  return customary && std::ranges::none_of(inputs, [&](const auto& input) { return input.name == name; });
+  return (name == "labels" || name == "label" || name == "y") && !feeds(name, inputs);
 }
 
 // Samples of an array: the rows of a batch, or −1 where it is one.
@@ -43,10 +46,13 @@ ItemForm::ItemForm(const Item& first, const std::vector<graph::Value>& inputs, c
     : owner_(std::move(owner)) {
   check_input_names(options, {"layout", "mean", "scale", "dtype"}, inputs, owner_);
   std::vector<std::string> others;
+  boxes_ = first.contains("boxes") && !feeds("boxes", inputs);
   for (const auto& [name, array] : first) {
-    if (!is_label(name, inputs)) others.push_back(name);
+    const bool of_boxes = boxes_ && (name == "boxes" || name == "iscrowd");
+    if (!is_label(name, inputs) && !of_boxes) others.push_back(name);
     if (is_label(name, inputs) && labels_.empty()) labels_ = name;
   }
+  if (boxes_ && labels_.empty()) throw Error(where(0) + " holds boxes without labels, the class of each");
   for (const auto& input : inputs) {  // by its name; the only array of a model with one input may have any
     const bool only = inputs.size() == 1 && others.size() == 1;
     if (!first.contains(input.name) && !only)
@@ -70,6 +76,8 @@ int64_t ItemForm::rows(const Item& item, size_t index) const {
     if (count >= 0) one[0] = 1;
     conversion.check(found->second.type(), one, where(index));
   }
+  if (boxes_ && rows.value_or(-1) > 1)
+    throw Error(where(index) + " is a batch of " + std::to_string(*rows) + " samples, but boxes stand beside one sample each");
   return rows.value_or(-1);
 }
 
@@ -83,8 +91,31 @@ Sample ItemForm::sample(const Item& item, int64_t row, const std::string& where)
   return out;
 }
 
+Boxes ItemForm::boxes(const Item& item, int64_t label_offset, const std::string& where) const {
+  const auto array = [&](const std::string& name) -> const Tensor& {
+    const auto found = item.find(name);
+    if (found == item.end()) throw Error(where + " has no '" + name + "' as the first one has");
+    return found->second;
+  };
+  const size_t count = array(labels_).count();
+  if (array("boxes").count() != 4 * count || (count > 0 && array("boxes").shape().back() != 4))
+    throw Error(where + ": 'boxes' has the shape " + to_string(array("boxes").shape()) + ", but must be [" +
+                std::to_string(count) + ",4] as there are " + std::to_string(count) + " labels");
+  const auto labels =
+      count == 0 ? std::vector<int64_t>() : labels_of(array(labels_).reshaped({static_cast<int64_t>(count)}), where);
+  const auto corners = to_doubles(array("boxes"));
+  const auto crowd = item.contains("iscrowd") ? to_doubles(item.at("iscrowd")) : std::vector<double>(count);
+  if (crowd.size() != count) throw Error(where + ": 'iscrowd' has " + std::to_string(crowd.size()) + " values");
+  Boxes out;
+  for (size_t i = 0; i < count; ++i) {
+    const double* at = &corners[4 * i];
+    out.push_back({at[0], at[1], at[2], at[3], labels[i] + label_offset, crowd[i] != 0});
+  }
+  return out;
+}
+
 bool ItemForm::has_targets(const Item& item, size_t samples) const {
-  const auto found = labels_.empty() ? item.end() : item.find(labels_);
+  const auto found = has_labels() ? item.find(labels_) : item.end();
   if (found == item.end() || samples == 0) return false;
   const Shape& shape = found->second.shape();
   const bool each = samples == 1 || (!shape.empty() && shape[0] == static_cast<int64_t>(samples));

@@ -7,6 +7,7 @@
 
 #include "quasar/data/conversion.hpp"
 #include "quasar/data/memory.hpp"
+#include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 
@@ -19,7 +20,11 @@ class ItemForm {
   int64_t rows(const Item& item, size_t index) const;
   // One sample of it; row −1: the item itself. Throws Error as Conversion::apply().
   Sample sample(const Item& item, int64_t row, const std::string& where) const;
-  bool has_labels() const { return !labels_.empty(); }
+  // Whether items are single samples whose labels are those of their boxes.
+  bool has_boxes() const { return boxes_; }
+  // Those of the item, label_offset added to their labels. Throws Error that begins with `where`.
+  Boxes boxes(const Item& item, int64_t label_offset, const std::string& where) const;
+  bool has_labels() const { return !labels_.empty() && !boxes_; }
   const Shape& label_shape(const Item& item) const { return item.at(labels_).shape(); }
   // Whether the item has more labels than samples: one per pixel or place.
   bool has_targets(const Item& item, size_t samples) const;
@@ -34,6 +39,7 @@ class ItemForm {
   std::string owner_;
   std::vector<std::pair<std::string, Conversion>> columns_;  // array, and how it becomes the input
   std::string labels_;                                       // array; "": none
+  bool boxes_ = false;
 };
 
 }  // namespace quasar::data

@@ -28,13 +28,15 @@ bool has_targets(const ItemForm& form, const Item& item, size_t samples, const s
 
 class MemoryDataset final : public Labelled, public Truths {
  public:
-  MemoryDataset(std::string source, Items items, std::vector<Place> places, ItemForm form, Labels labels, bool targets)
+  MemoryDataset(std::string source, Items items, std::vector<Place> places, ItemForm form, Labels labels, bool targets,
+                int64_t label_offset)
       : Labelled(std::move(labels)),
         source_(std::move(source)),
         items_(std::move(items)),
         places_(std::move(places)),
         form_(std::move(form)),
-        targets_(targets) {}
+        targets_(targets),
+        label_offset_(label_offset) {}
 
   size_t size() const override { return places_.size(); }
   std::string source() const override { return source_; }
@@ -42,6 +44,10 @@ class MemoryDataset final : public Labelled, public Truths {
   std::optional<Tensor> target(size_t index) const override {
     if (!targets_) return std::nullopt;
     return form_.target(item(index), places_[index].row, places_[index].samples, where(index));
+  }
+  std::optional<Boxes> boxes(size_t index) const override {
+    if (!form_.has_boxes()) return std::nullopt;
+    return form_.boxes(item(index), label_offset_, where(index));
   }
 
  private:
@@ -53,6 +59,7 @@ class MemoryDataset final : public Labelled, public Truths {
   std::vector<Place> places_;
   ItemForm form_;
   bool targets_;
+  int64_t label_offset_;
 };
 
 class Memory final : public Reader {
@@ -80,7 +87,8 @@ class Memory final : public Reader {
     }
     auto all = std::make_shared<MemoryDataset>(
         source_, items_, std::move(places), std::move(form),
-        Labels{with_offset(std::move(labels), options_), read_class_names(options_, base, base, owner_)}, targets);
+        Labels{with_offset(std::move(labels), options_), read_class_names(options_, base, base, owner_)}, targets,
+        integer_option(options_, "label_offset", 0));
     return limited(all, options_, owner_);
   }
 
@@ -117,6 +125,10 @@ class StreamDataset final : public Labelled, public Truths {
     if (!targets_) return std::nullopt;
     return form_.target(stream_.item(index), row_, 1, where(index));
   }
+  std::optional<Boxes> boxes(size_t index) const override {
+    if (!form_.has_boxes()) return std::nullopt;
+    return form_.boxes(stream_.item(index), offset_, where(index));
+  }
 
   // Of an item that nobody has read so far it has to be read for its label.
   std::optional<int64_t> label(size_t index) const override {
@@ -129,6 +141,8 @@ class StreamDataset final : public Labelled, public Truths {
   std::string where(size_t index) const { return source_ + ", sample " + std::to_string(index); }
 
   void learn(size_t index, const Item& item) const {
+    if (!stream_.labels.empty() && form_.has_labels() && form_.labels(item, index, 1).front() != stream_.labels[index])
+      throw Error(where(index) + ": its label is not the one that the data set's list of labels has for it");
     if (known_.empty() || known_.at(index).load()) return;
     labels_[index] = form_.labels(item, index, 1).front() + offset_;
     known_[index] = true;
@@ -161,9 +175,13 @@ class Streamed final : public Reader {
       for (size_t i = 0; i < stream_.size; ++i) items->push_back(stream_.item(i));
       return Memory(options_, items, source_).open(inputs, base);
     }
-    const bool targets = stream_.labels.empty() && has_targets(form, first, 1, inputs);
-    Labels labels{with_offset(stream_.labels, options_), read_class_names(options_, base, base, owner_)};
-    auto all = std::make_shared<StreamDataset>(source_, stream_, std::move(form), std::move(labels),
+    const bool targets = has_targets(form, first, 1, inputs);
+    Stream stream = stream_;
+    const bool denied =
+        form.has_labels() && !targets && !stream.labels.empty() && form.labels(first, 0, 1).front() != stream.labels[0];
+    if (denied || targets) stream.labels.clear();  // a list of something else
+    Labels labels{with_offset(stream.labels, options_), read_class_names(options_, base, base, owner_)};
+    auto all = std::make_shared<StreamDataset>(source_, std::move(stream), std::move(form), std::move(labels),
                                                integer_option(options_, "label_offset", 0), rows < 0 ? -1 : 0, targets);
     return limited(all, options_, owner_);
   }

@@ -94,9 +94,47 @@ TEST(Memory, StreamsAreReadWhenTheyAreAskedFor) {
   EXPECT_EQ(data->label(7), 2);
   EXPECT_EQ(data->label(8), 3);
   EXPECT_EQ(*reads, std::vector<size_t>({0, 7, 8}));
-  const std::vector<int64_t> known(1000, 4);
-  EXPECT_EQ(streamed_from({.size = 1000, .item = item, .labels = known})->label(999), 4);
+  std::vector<int64_t> known;
+  for (int64_t i = 0; i < 1000; ++i) known.push_back(i % 3);
+  EXPECT_EQ(streamed_from({.size = 1000, .item = item, .labels = known})->label(998), 2);
   EXPECT_EQ(reads->back(), 0u);
+}
+
+TEST(Memory, ListsOfLabelsThatContradictItems) {
+  const auto item = [](size_t i) { return Item{{"v", floats({2}, {1, 2})}, {"label", Tensor::scalar(static_cast<int64_t>(i))}}; };
+  const DatasetPtr other = streamed_from({.size = 3, .item = item, .labels = {7, 8, 9}});  // of something else
+  EXPECT_EQ(other->label(2), 2);
+  const DatasetPtr wrong = streamed_from({.size = 3, .item = item, .labels = {0, 1, 9}});
+  EXPECT_EQ(missing(error_of([&] { wrong->at(2); }), {"sample 2", "list of labels"}), "");
+}
+
+TEST(Memory, BoxesStandBesideSamples) {
+  const auto item = [](size_t i) {
+    const auto n = static_cast<int64_t>(i);  // the first one has none
+    return Item{{"v", floats({2}, {1, 2})},
+                {"boxes", floats({n, 4}, std::vector<float>(4 * i, 5))},
+                {"labels", Tensor::of<int64_t>({n}, std::vector<int64_t>(i, 3))},
+                {"iscrowd", Tensor::of<int64_t>({n}, std::vector<int64_t>(i, 1))}};
+  };
+  for (const DatasetPtr& data : {opened({item(0), item(1), item(2)}, one_input, {{"label_offset", 1}}),
+                                 streamed_from({.size = 3, .item = item}, {{"label_offset", 1}})}) {
+    EXPECT_EQ(data->label(2), std::nullopt);
+    EXPECT_EQ(boxes_of(*data, 0)->size(), 0u);
+    const Boxes two = boxes_of(*data, 2).value();
+    ASSERT_EQ(two.size(), 2u);
+    EXPECT_EQ(two[1].bottom, 5);
+    EXPECT_EQ(two[1].label, 4);
+    EXPECT_TRUE(two[1].crowd);
+  }
+  Item batch = item(1);
+  batch["v"] = floats({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(missing(error_of([&] { opened({batch}); }), {"a batch of 2 samples"}), "");
+  Item fewer = item(2);
+  fewer["labels"] = Tensor::scalar<int64_t>(1);
+  EXPECT_EQ(missing(error_of([&] { boxes_of(*opened({fewer}), 0); }), {"'boxes' has the shape [2,4]", "[1,4]"}), "");
+  Item none = item(1);
+  none.erase("labels");
+  EXPECT_EQ(missing(error_of([&] { opened({none}); }), {"boxes without labels"}), "");
 }
 
 TEST(Memory, StreamsOfBatchesAreKept) {
