@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -11,7 +12,10 @@ namespace quasar::quant {
 namespace {
 
 constexpr std::array scale_types{"Float32", "PowerOf2", "Int16"};
-const std::vector<std::string> known_keys{"min", "max", "scale", "zero_point", "type", "symmetric", "scale_type"};
+const std::vector<std::string> known_keys{"min", "max", "scale", "zero_point", "type", "symmetric", "scale_type", "float"};
+
+// What a value in float covers.
+constexpr stats::Range everything{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 
 double number(const std::string& where, const Json& entry, const char* key) {
   const Json& value = entry.at(key);
@@ -74,8 +78,13 @@ stats::Given parse_entry(const std::string& where, const Json& entry, const Sche
     if (std::ranges::find(known_keys, key) == known_keys.end())
       throw Error(where + ": unknown key '" + key + "'; known: " + joined(known_keys) + did_you_mean(key, known_keys));
   }
-  check_scheme(where, entry);
   stats::Given given;
+  if (entry.contains("float")) {
+    if (entry != Json{{"float", true}}) throw Error(where + ": float must be true, and alone: the value stays in float");
+    given.range = everything;
+    return given;
+  }
+  check_scheme(where, entry);
   if (entry.contains("min") || entry.contains("max")) {
     if (!entry.contains("min") || !entry.contains("max")) throw Error(where + ": min and max are given together or not at all");
     given.range = stats::Range{number(where, entry, "min"), number(where, entry, "max")};
@@ -83,7 +92,7 @@ stats::Given parse_entry(const std::string& where, const Json& entry, const Sche
     check_agreement(where, entry, *given.range, scheme);
     return given;
   }
-  if (!entry.contains("scale")) throw Error(where + " has neither min and max nor a scale");
+  if (!entry.contains("scale")) throw Error(where + " has neither min and max nor a scale, nor float: true");
   if (const std::string key = differing_key(entry, scheme); !key.empty())
     throw Error(where + ": " + key + " is " + entry.at(key).dump() + ", but activations have " +
                 scheme_of(scheme).at(key).dump() + ": a scale means something else there; give min and max");
@@ -111,12 +120,15 @@ Json ranges_json(const Plan& plan, const Config& config) {
     entry.update(scheme_of(scheme));
     tensors[name] = std::move(entry);
   }
+  for (const auto& name : plan.in_float) tensors[name] = {{"float", true}};
   return {{"quasar", QUASAR_VERSION}, {"tensors", std::move(tensors)}};
 }
 
 std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::Model& model, const Scheme& activation) {
   if (!file.is_object() || !file.contains("tensors") || !file.at("tensors").is_object())
-    throw Error("a file of ranges is a mapping with the key 'tensors', which maps names to {min, max} or {scale, zero_point}");
+    throw Error(
+        "a file of ranges is a mapping with the key 'tensors', which maps names to {min, max}, {scale, zero_point} or {float: "
+        "true}");
   const std::vector<std::string> known = observed_values(model);
   std::map<std::string, stats::Given> out;
   for (const auto& [name, entry] : file.at("tensors").items()) {
@@ -127,12 +139,17 @@ std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::
   return out;
 }
 
+bool stays_in_float(const stats::Given& given) {
+  return given.range == everything;
+}
+
 std::vector<std::string> notes_on_ranges(const Json& file, const std::map<std::string, stats::Given>& given, const Plan& plan,
                                          const Scheme& activation) {
   std::vector<std::string> notes;
   size_t others = 0;
   std::string example;
   for (const auto& [value, range] : given) {
+    if (stays_in_float(range)) continue;
     const std::string owner = "ranges: '" + value + "'";
     const auto params = plan.values.find(value);
     if (range.range ? !plan.ranges.contains(value) : params == plan.values.end())

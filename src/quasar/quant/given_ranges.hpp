@@ -1,6 +1,7 @@
 // Ranges in a file: what a calibration found, to be looked at, edited and used again.
 //   {"tensors": {"x": {"min": -1, "max": 2, "scale": 0.0118, "zero_point": -43, "type": "int8", "symmetric": false,
-//                      "scale_type": "Float32"}, …}}
+//                      "scale_type": "Float32"}, …
+//               "mask": {"float": true}}}
 #pragma once
 
 #include <map>
@@ -10,14 +11,18 @@
 
 namespace quasar::quant {
 
-// The values of the plan that have a range of their own. Others follow: what a movement gives, what an activation clips.
+// The values of the plan that have a range of their own, and those that no grid can hold (masks), which stay in float. Others
+// follow: what a movement gives, what an activation clips.
 Json ranges_json(const Plan& plan, const Config& config);
 
 // An entry with min and max: the range, from which the configuration's scheme makes scale and zero point. An entry with a scale
-// alone (and a zero point, 0 unless given) is taken as it is. Values that are not in the file are calibrated. Throws Error for
-// names that the model does not have (with the nearest), for numbers that are none, and where min and max contradict the scale
-// in the scheme that the entry names.
+// alone (and a zero point, 0 unless given) is taken as it is. {"float": true} leaves the value and its nodes in float. Values
+// that are not in the file are calibrated. Throws Error for names that the model does not have (with the nearest), for numbers
+// that are none, and where min and max contradict the scale in the scheme that the entry names.
 std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::Model& model, const Scheme& activation);
+
+// Whether the user leaves the value, and the nodes that read or write it, in float.
+bool stays_in_float(const stats::Given& given);
 
 // What is worth a note: entries without effect, scales that the plan had to change, entries that say that they were made for
 // another scheme.

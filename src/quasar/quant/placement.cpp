@@ -5,6 +5,7 @@
 
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/four_bit_values.hpp"
+#include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/recipes.hpp"
 #include "quasar/quant/scheme_words.hpp"
@@ -94,9 +95,8 @@ class Placing {
       } else if (rule != nullptr && rule->in_float) {
         out_.skipped[name] =
             std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
-      } else if (touches_barred(node, roles)) {
-        out_.skipped[name] =
-            "its values hide others behind huge or infinite numbers, as an attention mask does: no grid holds both";
+      } else if (why = barrier(node, roles); !why.empty()) {
+        out_.skipped[name] = why;
       } else if (why = too_few_bits(node, roles, rule, unfit); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = softmax_obstacle(node, rule); !why.empty()) {
@@ -134,10 +134,15 @@ class Placing {
     return "";
   }
 
-  bool touches_barred(const graph::Node& node, const ops::Roles& roles) const {
-    const auto is_barred = [this](const std::string& value) { return barred_.contains(value); };
-    return std::ranges::any_of(roles.activations, [&](size_t input) { return is_barred(node.inputs[input]); }) ||
-           std::ranges::any_of(node.outputs, is_barred);
+  // "": no grid is refused to what it reads and writes.
+  std::string barrier(const graph::Node& node, const ops::Roles& roles) const {
+    std::vector<std::string> values = node.outputs;
+    for (const size_t input : roles.activations) values.push_back(node.inputs[input]);
+    const auto found = std::ranges::find_if(values, [this](const std::string& value) { return barred_.contains(value); });
+    if (found == values.end()) return "";
+    if (const auto seen = seen_.find(*found); seen != seen_.end() && seen->second.given && stays_in_float(*seen->second.given))
+      return "the ranges say that '" + *found + "' stays in float";
+    return "its values hide others behind huge or infinite numbers, as an attention mask does: no grid holds both";
   }
 
   // "": its values have more bits, or can have so few.

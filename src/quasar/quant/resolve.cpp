@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
@@ -25,15 +26,16 @@ QuantParams stored_as(DataType type, QuantParams params) {
   return params;
 }
 
-// Values that an attention mask has filled with −10⁴, −65504, the lowest float or −inf, so that Softmax gives zero there, and all
-// others that are infinite somewhere.
+// Values that an attention mask has filled with −10⁴, −65504, the lowest float or −inf, so that Softmax gives zero there, all
+// others that are infinite somewhere, and those that the user leaves in float.
 std::set<std::string> masked_values(const graph::Index& index, const stats::Statistics& seen) {
   constexpr double hidden = -5e3, absurd = 1e30;
   std::set<std::string> out;
   for (const auto& [value, stats] : seen) {
     const auto is_softmax = [](const graph::Node* node) { return node->is("Softmax"); };
     const bool masks = stats.range.low <= hidden && std::ranges::any_of(index.consumers(value), is_softmax);
-    if (masks || stats.not_finite > 0 || stats.range.low <= -absurd || stats.range.high >= absurd) out.insert(value);
+    const bool left = stats.given && stays_in_float(*stats.given);
+    if (left || masks || stats.not_finite > 0 || stats.range.low <= -absurd || stats.range.high >= absurd) out.insert(value);
   }
   return out;
 }
@@ -45,7 +47,8 @@ class Resolver {
         config_(config),
         target_(target),
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
-        placement_(place(index_, config, target, seen, masked_values(index_, seen))),
+        masked_(masked_values(index_, seen)),
+        placement_(place(index_, config, target, seen, masked_)),
         ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config),
         ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_},
@@ -81,6 +84,7 @@ class Resolver {
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     plan.ranges = values_.ranges();
+    plan.in_float = masked_;
     plan.skipped = std::move(placement_.skipped);
     check_overrides(plan);
     for (auto& note : notes_on_softmax(index_.model(), plan, placement_.softmaxes)) plan.notes.push_back(std::move(note));
@@ -194,6 +198,7 @@ class Resolver {
   const Config& config_;
   const Target& target_;
   const bool npu_;
+  const std::set<std::string> masked_;
   Placement placement_;
   const Ties ties_;
   const NodeSchemes schemes_;

@@ -79,16 +79,25 @@ std::vector<size_t> sizes_of(const std::vector<Tensor>& values) {
   return sizes;
 }
 
-bool holds_nan(const Tensor& value) {
-  return std::ranges::any_of(value.as<float>(), [](float x) { return std::isnan(x); });
+// Where a value stands in the model decides what it may hold besides finite numbers: outputs nothing, inputs −inf (a mask),
+// values between them both infinities.
+enum class Place { input, inside, output };
+
+bool is_allowed(float x, Place place) {
+  if (place == Place::output) return std::isfinite(x);
+  return !std::isnan(x) && (place == Place::inside || x < std::numeric_limits<float>::infinity());
+}
+
+std::string_view what_is_wrong(Place place) {
+  if (place == Place::output) return "not finite (NaN or infinite)";
+  return place == Place::input ? "not finite (NaN or +inf)" : "not numbers (NaN)";
 }
 
 // One pass over the samples: chunks are run sample by sample in parallel, then every value takes its chunk in the order of the
 // samples, values in parallel. So nothing depends on the number of threads, and no thread keeps a histogram of its own.
 class Pass {
  public:
-  // `ends`: inputs and outputs of the model, which must be finite.
-  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, const std::set<std::string>& ends,
+  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, const std::map<std::string, Place>& ends,
        size_t threads)
       : source_(source),
         samples_(samples),
@@ -118,20 +127,26 @@ class Pass {
         const size_t before = seen_[v].not_finite();
         seen_[v].add(values[i][v].as<float>());
         seen_[v].note_shape(values[i][v].shape());
-        if (seen_[v].not_finite() > before && (ends_.contains(source_.names()[v]) || holds_nan(values[i][v]))) bad[v] = next_ + i;
+        if (seen_[v].not_finite() == before) continue;
+        const auto is_wrong = [place = place_of(source_.names()[v])](float x) { return !is_allowed(x, place); };
+        if (std::ranges::any_of(values[i][v].as<float>(), is_wrong)) bad[v] = next_ + i;
       }
     });
     const auto first = std::min_element(bad.begin(), bad.end());
     if (first == bad.end() || *first == none) return;
     const std::string& name = source_.names()[static_cast<size_t>(first - bad.begin())];
     throw Error("sample " + std::to_string(*first) + " of " + samples_.source() + ": '" + name + "' has values that are " +
-                (ends_.contains(name) ? "not finite (NaN or infinite)" : "not numbers (NaN)") +
-                "; such a model or sample cannot be calibrated");
+                std::string(what_is_wrong(place_of(name))) + "; such a model or sample cannot be calibrated");
+  }
+
+  Place place_of(const std::string& value) const {
+    const auto end = ends_.find(value);
+    return end == ends_.end() ? Place::inside : end->second;
   }
 
   const Source& source_;
   const data::Dataset& samples_;
-  const std::set<std::string>& ends_;
+  const std::map<std::string, Place>& ends_;
   size_t threads_;
   std::vector<Accumulator> seen_;
   size_t next_ = 0;
@@ -188,9 +203,9 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
 
   std::map<size_t, Statistics> result;
   for (const size_t stop : stops) result[stop];
-  std::set<std::string> ends;
-  for (const auto& input : model.inputs) ends.insert(input.name);
-  for (const auto& output : model.outputs) ends.insert(output.name);
+  std::map<std::string, Place> ends;
+  for (const auto& output : model.outputs) ends[output.name] = Place::output;
+  for (const auto& input : model.inputs) ends[input.name] = Place::input;
   if (values.empty()) return result;
   std::optional<Source> source(std::in_place, model, values);
   const std::map<std::string, Shape> softmaxes = declared_softmaxes(model, *source);

@@ -64,8 +64,8 @@ struct Requests {
 
 // A range, or a scale and zero point, that the user gave for a value.
 struct Given {
-  std::optional<Range> range = {};
-  double scale = 0;  // without a range
+  std::optional<Range> range = {};  // infinite at both ends: the value stays in float
+  double scale = 0;                 // without a range
   int32_t zero_point = 0;
   bool operator==(const Given&) const = default;
 };
@@ -98,8 +98,9 @@ struct CollectOptions {
 // Runs the model on every sample, with the named values (float32) as outputs. Memory does not grow with the number of samples:
 // at most 128 MiB of values are held at a time (one sample's largest value, when that is more); a model whose named values need
 // more per sample is run several times.
-// -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error for NaN and for infinite inputs and
-// outputs of the model, with name and sample, for a value that is not float32, and for a prefix beyond the number of samples.
+// -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error for NaN, for infinite outputs of the
+// model and for +inf in inputs (−inf is a mask), with name and sample, for a value that is not float32, and for a prefix beyond
+// the number of samples.
 std::map<size_t, Statistics> collect(const graph::Model& model, const data::Dataset& samples,
                                      const std::vector<std::string>& values, const Requests& requests,
                                      const CollectOptions& options = {});

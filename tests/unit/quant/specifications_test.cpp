@@ -213,6 +213,29 @@ TEST(GivenRanges, ComeBackExactly) {
   }
 }
 
+// A mask has no range; without samples, the file alone says that it stays in float.
+TEST(GivenRanges, MasksComeBackAsFloats) {
+  const graph::Model model = residual();
+  const Config config = parse_config(schemes::table().make("A8W8")->words());
+  const auto target = targets::table().make("ort_cpu");
+  for (const bool infinite : {false, true}) {
+    auto seen = made_up_statistics(model);
+    if (infinite) {
+      seen.at("x").not_finite = 3;
+    } else {
+      seen.at("x").range.low = std::numeric_limits<float>::lowest();
+    }
+    const Plan plan = resolve(model, seen, config, *target);
+    EXPECT_FALSE(plan.values.contains("x"));
+    const Json file = ranges_json(plan, config);
+    EXPECT_EQ(file.at("tensors").at("x"), (Json{{"float", true}}));
+    const auto given = parse_ranges(file, model, config.activation);
+    const Plan again = resolve(model, with(made_up_statistics(model), given), config, *target);
+    EXPECT_EQ(hash_of(again), hash_of(plan));
+    EXPECT_TRUE(notes_on_ranges(file, given, again, config.activation).empty());
+  }
+}
+
 TEST(GivenRanges, AnEditedOneIsHonoured) {
   const graph::Model model = residual();
   const Config config = parse_config({{"activation", "UInt8Spec"}, {"weight", "Int8Spec"}});
@@ -253,6 +276,8 @@ TEST(GivenRanges, MistakesAreNamed) {
   EXPECT_NE(message(R"({"x": {"min": 0, "max": 1e300}})").find("float32"), std::string::npos);
   EXPECT_NE(message(R"({"x": {"scale": 1, "type": "int8"}})").find("type is \"int8\", but activations have"), std::string::npos);
   EXPECT_EQ(message(R"({"x": {"min": 0, "max": 1, "type": "int8"}})"), "");
+  EXPECT_NE(message(R"({"x": {"float": false}})").find("float must be true, and alone"), std::string::npos);
+  EXPECT_NE(message(R"({"x": {"float": true, "min": 0, "max": 1}})").find("float must be true, and alone"), std::string::npos);
 }
 
 TEST(GivenRanges, WhatBecomesOfThemIsSaid) {

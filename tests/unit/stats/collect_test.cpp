@@ -186,20 +186,22 @@ TEST(Collect, SizesThatTheModelLeavesOpenAreOpenBehindSoftmax) {
   }
 }
 
-// Masks of −inf are usual between nodes; at the ends they are mistakes.
+// Masks of −inf are usual between nodes and as inputs; other infinities at the ends are mistakes.
 TEST(Collect, InfiniteValuesAreCountedInside) {
   const auto with = [](float value) {
     return Generated(4, [=](size_t index, std::vector<float>& values) {
       if (index == 2) values[3] = value;
     });
   };
-  const Generated huge = with(3e38F), infinite = with(INFINITY);
+  const Generated huge = with(3e38F), infinite = with(INFINITY), masked = with(-INFINITY);
   const auto seen = collect(small_model(), huge, {"product", "rectified"}, everything, {}).at(4);
   EXPECT_GT(seen.at("product").not_finite, 0U);
   EXPECT_EQ(seen.at("product").count + seen.at("product").not_finite, 4U * width);
   EXPECT_LT(seen.at("product").range.high, 3.5e38);
   EXPECT_NE(message(huge, {"product", "y"}).find("sample 2 of generated: 'y' has values that are not finite"), std::string::npos);
   EXPECT_NE(message(infinite, {"x"}).find("sample 2 of generated: 'x' has values that are not finite"), std::string::npos);
+  EXPECT_EQ(collect(small_model(), masked, {"x"}, everything, {}).at(4).at("x").not_finite, 1U);
+  EXPECT_NE(message(with(NAN), {"x"}).find("sample 2 of generated: 'x' has values that are not finite"), std::string::npos);
 }
 
 }  // namespace
