@@ -50,7 +50,7 @@ std::string obstacle_to_integer_softmax(int64_t length) {
 }
 
 double least_range_of_softmax(int64_t length) {
-  return length == 2 ? 1 : 0.75;
+  return length == 2 ? 1 : 2.25 / static_cast<double>(std::max<int64_t>(length, 3));
 }
 
 std::vector<std::string> notes_on_softmax(const graph::Model& model, const Plan& plan,

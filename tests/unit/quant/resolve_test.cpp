@@ -67,12 +67,12 @@ TEST(Resolve, AClipsGridStaysWithinItsBounds) {
 TEST(Resolve, ProbabilitiesKeepAWideRange) {
   const auto model = separable();
   auto seen = made_up_statistics(model);
-  seen["Softmax_0_out"] = stats::of_values(std::vector<float>{0.0F, 0.3F}, {.histogram = true});
+  seen["Softmax_0_out"] = stats::of_values(std::vector<float>{0.0F, 0.1F}, {.histogram = true});
   for (const char* target : {"ort_cpu", "generic"}) {
     const auto plan = resolve(model, seen, config_of(DataType::uint8, false), *targets::table().make(target));
-    EXPECT_FLOAT_EQ(plan.values.at("Softmax_0_out").scales[0], 0.75F / 255);
+    EXPECT_FLOAT_EQ(plan.values.at("Softmax_0_out").scales[0], 0.225F / 255);  // of ten classes
     const auto wide = resolve(model, seen, config_of(DataType::uint16, false), *targets::table().make(target));
-    EXPECT_FLOAT_EQ(wide.values.at("Softmax_0_out").scales[0], 0.3F / 65535);
+    EXPECT_FLOAT_EQ(wide.values.at("Softmax_0_out").scales[0], 0.1F / 65535);
   }
 }
 
@@ -96,6 +96,8 @@ TEST(Resolve, SoftmaxOverFewElementsIsLeftOrCoversOne) {
   for (const char* target : {"ort_cpu", "ort_cuda", "generic"}) {
     EXPECT_FLOAT_EQ(plan(2, config, target).values.at("Softmax_0_out").scales[0], 1.0F / 255);
     EXPECT_FLOAT_EQ(plan(3, config, target).values.at("Softmax_0_out").scales[0], 0.75F / 255);
+    EXPECT_FLOAT_EQ(plan(5, config, target).values.at("Softmax_0_out").scales[0], 0.45F / 255);
+    EXPECT_FLOAT_EQ(plan(9, config, target).values.at("Softmax_0_out").scales[0], 0.3F / 255);
   }
   EXPECT_EQ(plan(1, config).skipped.at("Softmax_0"), obstacle_to_integer_softmax(1));
   EXPECT_EQ(plan(-1, config, "generic").skipped.at("Softmax_0"), obstacle_to_integer_softmax(0));
