@@ -3,7 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "quasar/base/error.hpp"
-#include "quasar/graph/subgraph.hpp"
+#include "quasar/graph/tensor_proto.hpp"
 
 namespace quasar::graph {
 namespace {
@@ -28,31 +28,67 @@ bool has_half(const Model& model) {
   return false;
 }
 
-void check_subgraphs(const Node& node) {
-  visit_subgraphs(node, [&](const onnx::GraphProto& graph) {
-    const auto fail = [&] {
-      throw Error("node '" + node.name +
-                  "' has a subgraph with 16-bit floating point, which is not yet supported; give the float32 model");
-    };
-    for (const auto& tensor : graph.initializer()) {
-      if (is_half_number(tensor.data_type())) fail();
-    }
-    for (const auto& inner : graph.node()) {
-      for (const auto& attribute : inner.attribute()) {
-        if (inner.op_type() == "Cast" && attribute.name() == "to" && is_half_number(attribute.i())) fail();
-        if (attribute.has_t() && is_half_number(attribute.t().data_type())) fail();
-      }
-    }
-  });
+// Attributes that tell an operator the type to give: of Cast, EyeLike …
+bool names_a_type(const std::string& attribute) {
+  return attribute == "to" || attribute == "dtype" || attribute == "output_datatype";
 }
 
-// The types that operators are told to give: Cast to, EyeLike's dtype … ; tensors in attributes.
+void widen(onnx::TypeProto& type) {
+  if (type.has_tensor_type() && is_half_number(type.tensor_type().elem_type()))
+    type.mutable_tensor_type()->set_elem_type(static_cast<int>(DataType::float32));
+  if (type.has_sequence_type()) widen(*type.mutable_sequence_type()->mutable_elem_type());
+  if (type.has_optional_type()) widen(*type.mutable_optional_type()->mutable_elem_type());
+}
+
+void widen(onnx::TensorProto& proto) {
+  if (!is_half_number(proto.data_type())) return;
+  ExternalFiles none({});  // loading has taken external data in
+  onnx::TensorProto wide;
+  set_tensor(wide, converted(tensor_of(std::make_shared<onnx::TensorProto>(proto), none), DataType::float32));
+  wide.set_name(proto.name());
+  proto.Swap(&wide);
+}
+
+void widen(onnx::GraphProto& graph);
+
+void widen(onnx::AttributeProto& attribute) {
+  if (names_a_type(attribute.name()) && is_half_number(attribute.i())) attribute.set_i(static_cast<int>(DataType::float32));
+  if (attribute.has_t()) widen(*attribute.mutable_t());
+  for (auto& tensor : *attribute.mutable_tensors()) widen(tensor);
+  if (attribute.has_tp()) widen(*attribute.mutable_tp());
+  for (auto& type : *attribute.mutable_type_protos()) widen(type);
+  if (attribute.has_g()) widen(*attribute.mutable_g());
+  for (auto& graph : *attribute.mutable_graphs()) widen(graph);
+}
+
+void widen(onnx::GraphProto& graph) {
+  for (const auto& tensor : graph.sparse_initializer()) {
+    if (is_half_number(tensor.values().data_type()))
+      throw Error("the sparse constant '" + tensor.values().name() +
+                  "' in a subgraph has 16-bit floating point, which is not supported; give the float32 model");
+  }
+  for (auto& tensor : *graph.mutable_initializer()) widen(tensor);
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
+    for (auto& value : *values) widen(*value.mutable_type());
+  }
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) widen(attribute);
+  }
+}
+
+// The types that operators are told to give; tensors in attributes; subgraphs.
 void widen(Node& node) {
   for (auto& [name, value] : node.attributes) {
     if (auto* number = std::get_if<int64_t>(&value); number != nullptr && is_half_number(*number)) {
-      if (name == "to" || name == "dtype" || name == "output_datatype") *number = static_cast<int64_t>(DataType::float32);
+      if (names_a_type(name)) *number = static_cast<int64_t>(DataType::float32);
     } else if (auto* tensor = std::get_if<Tensor>(&value); tensor != nullptr && is_half(tensor->type())) {
       *tensor = converted(*tensor, DataType::float32);
+    } else if (auto* opaque = std::get_if<Opaque>(&value)) {
+      onnx::AttributeProto proto;
+      if (!proto.ParseFromString(*opaque->bytes))
+        throw Error("attribute '" + name + "' of node '" + node.name + "' cannot be read");
+      widen(proto);
+      opaque->bytes = std::make_shared<const std::string>(proto.SerializeAsString());
     }
   }
 }
@@ -62,10 +98,7 @@ void widen_types(Model& model) {
   if (!model.rest) return;
   onnx::ModelProto proto;
   if (!proto.ParseFromString(*model.rest)) throw Error("the rest of the model cannot be read");
-  for (auto& value : *proto.mutable_graph()->mutable_value_info()) {
-    if (!value.type().has_tensor_type() || !is_half_number(value.type().tensor_type().elem_type())) continue;
-    value.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(DataType::float32));
-  }
+  for (auto& value : *proto.mutable_graph()->mutable_value_info()) widen(*value.mutable_type());
   model.rest = std::make_shared<const std::string>(proto.SerializeAsString());
 }
 
@@ -84,10 +117,7 @@ Model half_to_float(Model model) {
     }
   }
   widen_types(model);
-  for (auto& node : model.nodes) {
-    check_subgraphs(node);
-    widen(node);
-  }
+  for (auto& node : model.nodes) widen(node);
   return model;
 }
 
