@@ -8,6 +8,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/constant_node.hpp"
 #include "quasar/graph/embed_external.hpp"
+#include "quasar/graph/inline_functions.hpp"
 #include "quasar/graph/node_proto.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
@@ -96,6 +97,7 @@ void drop_stale_types(onnx::GraphProto& graph, const Model& model) {
 
 Model model_of(onnx::ModelProto& proto, const std::filesystem::path& folder) {
   check_header(proto);
+  inline_functions(proto);
   ExternalFiles files(folder);
   Model model;
   model.ir_version = std::max(proto.ir_version(), ir_of_free_initializers);
