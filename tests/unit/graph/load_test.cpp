@@ -147,13 +147,13 @@ TEST(Load, WhatItDoesNotKnowSurvives) {
       bytes(12, bytes(1, "y") + bytes(2, bytes(4, bytes(1, bytes(1, number(1, 1))))) + bytes(3, "about y"));
   const std::string file =
       wire::model(input("x") + sequence + bytes(10, "about the graph") + node({"Odd", {"x"}, {"y"}, node_fields + odd_type})) +
-      bytes(2, "producer") + bytes(25, bytes(1, "f") + bytes(10, "local")) + bytes(14, bytes(1, "k") + bytes(2, "v"));
+      bytes(2, "producer") + bytes(14, bytes(1, "k") + bytes(2, "v"));
   const Model model = from_bytes(file, "test");
   EXPECT_EQ(model.metadata.at("k"), "v");
   EXPECT_EQ(model.outputs[0].type, DataType::undefined);
   const std::string written = to_bytes(model);
   EXPECT_EQ(to_bytes(from_bytes(written, "again")), written);
-  for (const std::string part : {"about the node", "overload", "key", "about the graph", "about y", "producer", "local"}) {
+  for (const std::string part : {"about the node", "overload", "key", "about the graph", "about y", "producer"}) {
     EXPECT_NE(written.find(part), std::string::npos) << part;
   }
   EXPECT_NE(written.find(odd_type.substr(2)), std::string::npos);
