@@ -77,7 +77,7 @@ TEST_F(Search, ResumingWithoutTheStudyOfTheFolderIsRefused) {
   ASSERT_EQ(search(words(small_space, "n_trials: 1\n")).code, 0);
   const Ran ran = search(words(small_space, "n_trials: 1\nstudy_storage_db: other.db\n"), "--resume");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_NE(ran.err.find("holds an earlier search"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("holds the study of an earlier search (auto_search.db)"), std::string::npos) << ran.err;
 }
 
 TEST_F(Search, ResumingWhatIsNotThereBeginsAndSaysSo) {

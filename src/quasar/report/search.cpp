@@ -13,15 +13,28 @@
 namespace quasar::report {
 namespace fs = std::filesystem;
 
-void refuse_to_overwrite(const tune::Job& job) {
+namespace {
+
+// A study that the search would leave behind, with its results replaced.
+void refuse_to_forget(const tune::Job& job) {
   const std::string storage = tune::storage_url(job);
-  if (job.load_if_exists && search::storage_exists(storage)) return;
+  if (search::storage_exists(storage) || !fs::is_directory(job.output_dir)) return;
+  for (const auto& file : fs::directory_iterator(job.output_dir)) {
+    if (file.path().extension() != ".db") continue;
+    throw Error("output_dir '" + job.output_dir.string() + "' holds the study of an earlier search (" +
+                file.path().filename().string() + "), but there is none in " + without_password(storage) +
+                ": name the study_storage_db of that search, or choose another folder");
+  }
+}
+
+}  // namespace
+
+void refuse_to_overwrite(const tune::Job& job) {
+  if (job.load_if_exists) return refuse_to_forget(job);
   for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
     if (!fs::exists(job.output_dir / name)) continue;
-    const std::string folder = "output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name + ")";
-    if (job.load_if_exists)
-      throw Error(folder + ", but not in " + without_password(storage) + ": name its study_storage_db, or choose another folder");
-    throw Error(folder + ": continue it with --resume (load_study_if_exists: true), or choose another folder");
+    throw Error("output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name +
+                "): continue it with --resume (load_study_if_exists: true), or choose another folder");
   }
 }
 
