@@ -38,7 +38,7 @@ class Rewriting {
     }
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
-    if (!plan_.shifts) suit_onnx_runtime();  // a processor that shifts would find scales per channel
+    suit_onnx_runtime();
     out_.metadata["quasar.version"] = QUASAR_VERSION;
     out_.metadata["quasar.plan"] = summary_of(plan_);
     out_.metadata["quasar.plan_hash"] = hash_of(plan_);
@@ -49,11 +49,11 @@ class Rewriting {
 
  private:
   void suit_onnx_runtime() {
-    keep_in_float(out_, plan_.nodes);
+    if (!plan_.shifts) keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
     const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
     if (std::ranges::none_of(plan_.values, has_bytes)) return;
     write_every_axis(out_, model_);
-    drop_idle_bounds(out_);
+    if (!plan_.shifts) drop_idle_bounds(out_);
   }
 
   // The pair that the plan wants on a value; quantized nodes read it from then on.

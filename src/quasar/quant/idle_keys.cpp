@@ -67,7 +67,7 @@ std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& con
     }
     if (const std::string why = why_no_average(key, config); !why.empty()) notes.push_back(key + " has no effect: " + why);
     if (value == true && fits_nothing(key, config))
-      notes.push_back(key + " has no effect: no activations have power-of-two scales");
+      notes.push_back(key + " is of no use: no activations have power-of-two scales");
     for (const auto& option : fixed_options()) {
       if (option.inert && normalized(key) == normalized(option.key)) notes.push_back(key + " makes no difference: " + option.why);
     }

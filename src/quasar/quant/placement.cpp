@@ -156,9 +156,9 @@ class Placing {
   // "": no Softmax of 8 bits, or one that ONNX Runtime's integer kernel computes.
   std::string softmax_obstacle(const graph::Node& node, const LayerRule* rule) {
     const DataType type = (rule == nullptr ? config_.activation : rule->activation).type;
-    if (!node.is("Softmax") || !is_integer(type) || bits_of(type) != 8 || target_.shifts()) return "";
+    if (!node.is("Softmax") || !is_integer(type) || bits_of(type) != 8) return "";
     if (out_.softmaxes.empty()) out_.softmaxes = softmax_lengths(model_, seen_);
-    return obstacle_to_integer_softmax(out_.softmaxes.at(node.name));
+    return target_.shifts() ? "" : obstacle_to_integer_softmax(out_.softmaxes.at(node.name));
   }
 
   // What a target asks about.

@@ -8,11 +8,12 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/data/truth.hpp"
 #include "quasar/eval/custom.hpp"
-#include "quasar/eval/metric.hpp"
 #include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {
+
+const char* const labelling = "labelling of evaluation samples";
 
 // What a study's values mean: the metric's name, or all goals where there are more.
 Json metric_of(const Goals& goals) {
@@ -39,25 +40,16 @@ std::string fingerprint(const data::Dataset& samples) {
   return hash_of(std::string_view(text));
 }
 
-// Of the labels that the goals look at; null where they look at none. A user's evaluator may look at classes.
-Json truth_of(const Job& job, const data::Dataset& samples) {
-  std::set<eval::Truth> needed;
-  if (job.evaluator) needed.insert(eval::Truth::label);
-  for (const auto& metric : job.metrics) {
-    if (job.goals.needs(metric) && !is_own(job.goals, metric)) needed.insert(eval::make_metric(metric)->needs());
-  }
+// Of the labels, where the samples have any: the scores of all metrics stand in one table.
+Json truth_of(const data::Dataset& samples) {
   std::string text;
-  for (size_t i = 0; needed.contains(eval::Truth::label) && i < samples.size(); ++i) {
+  for (size_t i = 0; i < samples.size(); ++i) {
     if (const auto label = samples.label(i)) text += std::to_string(*label) + " ";
   }
   for (const size_t i : looked_at(samples)) {
-    if (needed.contains(eval::Truth::boxes)) {
-      for (const auto& box : data::boxes_of(samples, i).value_or(data::Boxes()))
-        text += Json{box.left, box.top, box.right, box.bottom, box.label, box.crowd}.dump();
-    }
-    if (needed.contains(eval::Truth::target)) {
-      if (const auto target = data::target_of(samples, i)) text += hash_of_bytes(*target);
-    }
+    for (const auto& box : data::boxes_of(samples, i).value_or(data::Boxes()))
+      text += Json{box.left, box.top, box.right, box.bottom, box.label, box.crowd}.dump();
+    if (const auto target = data::target_of(samples, i)) text += hash_of_bytes(*target);
   }
   return text.empty() ? Json() : Json(hash_of(std::string_view(text)));
 }
@@ -89,7 +81,7 @@ Json goal_of(const Job& job, const data::Splits& samples) {
             {"target", job.target},
             {"set of calibration samples", fingerprint(*samples.calibration)},
             {"set of evaluation samples", fingerprint(*samples.evaluation)},
-            {"labelling of evaluation samples", truth_of(job, *samples.evaluation)},
+            {labelling, truth_of(*samples.evaluation)},
             {"search_evaluator", evaluator_words(job)},
             {"decoder", job.decoder},
             {"output_weights", job.output_weights}};
@@ -100,6 +92,7 @@ Json goal_of(const Job& job, const data::Splits& samples) {
 void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
   for (const auto& [key, value] : goal.items()) {
     if (!known.contains(key) || known.at(key) == value) continue;
+    if (key == labelling && (known.at(key).is_null() || value.is_null())) continue;  // labels may be added
     const bool several = key == "metric" && (known.at(key).is_object() || value.is_object());
     const std::string what = several ? "set of objectives and constraints" : key;
     const std::string both = is_hash(key) ? "" : " (" + known.at(key).dump() + ", now " + value.dump() + ")";

@@ -23,9 +23,11 @@ uint64_t trials_of(const Job& job, const Spaces& spaces) {
     calibrations += spaces.calibration[i].valid().value_or(0);
   }
   const auto wanted = trials_wanted(job);
-  if (job.strategy == "two_stage")
-    return calibrations +
-           static_cast<uint64_t>(wanted.value_or(static_cast<int64_t>(points / std::max<uint64_t>(calibrations, 1))));
+  if (job.strategy == "two_stage") {
+    const uint64_t around_winner = points / std::max<uint64_t>(calibrations, 1);  // the fine-tuning of one calibration
+    const uint64_t second = wanted ? static_cast<uint64_t>(*wanted) : around_winner;
+    return calibrations + (finite ? std::min(second, around_winner) : second);
+  }
   if (!wanted) return points;
   return finite ? std::min(points, static_cast<uint64_t>(*wanted)) : static_cast<uint64_t>(*wanted);
 }
@@ -72,9 +74,12 @@ double executed_of(const Job& job, const Spaces& spaces, const std::vector<Json>
   double points = 0, models = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     const auto size = spaces.calibration[i].valid();
-    if (plans[i].is_null() || !size || spaces.fine_tuning[i] || job.strategy == "two_stage") return static_cast<double>(trials);
-    points += static_cast<double>(*size);
-    models += plans[i].get<double>();
+    // What rounding makes of a plan is not known: configurations that differ are taken for models that do.
+    const Json different = spaces.fine_tuning[i] && !spaces.facts[i].empty() ? spaces.facts[i]["distinct"] : plans[i];
+    const auto all = spaces.fine_tuning[i] ? spaces.each[i].valid() : size;
+    if (!different.is_number() || !all || job.strategy == "two_stage") return static_cast<double>(trials);
+    points += static_cast<double>(*all);
+    models += different.get<double>();
   }
   return points > 0 ? static_cast<double>(trials) * models / points : static_cast<double>(trials);
 }
@@ -117,8 +122,8 @@ Json dry_run(const Job& asked) {
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
-  facts["expected_s"] = seconds_per_trial(job, setting, before) * executed_of(job, setting.spaces, plans, trials - finished) /
-                        static_cast<double>(job.n_jobs);
+  facts["expected_s"] = seconds_per_trial(job, setting, before, trials) *
+                        executed_of(job, setting.spaces, plans, trials - finished) / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
   if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(job, setting);

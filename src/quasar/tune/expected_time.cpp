@@ -5,7 +5,6 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/cost.hpp"
-#include "quasar/tune/strategy.hpp"
 #include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
@@ -48,12 +47,11 @@ Drawn draw(const Job& job, const Spaces& spaces) {
 }
 
 // The second of two stages rounds in every trial, the first in none.
-double share_that_rounds(const Job& job, const Spaces& spaces, double share) {
-  if (job.strategy != "two_stage" || share == 0) return share;
+double share_that_rounds(const Job& job, const Spaces& spaces, double share, uint64_t trials) {
+  if (job.strategy != "two_stage" || share == 0 || trials == 0) return share;
   double calibrations = 0;
   for (const auto& space : spaces.calibration) calibrations += static_cast<double>(space.valid().value_or(0));
-  const auto wanted = static_cast<double>(trials_wanted(job).value_or(0));
-  return wanted / std::max(calibrations + wanted, 1.0);
+  return std::max(0.0, 1 - calibrations / static_cast<double>(trials));
 }
 
 // Of rounding this configuration once, material for later trials included; nullopt: it cannot be, or takes long.
@@ -82,7 +80,7 @@ std::optional<double> mean_seconds(std::span<const search::Trial> trials) {
 
 }  // namespace
 
-double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished) {
+double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished, uint64_t trials) {
   if (job.expected_seconds > 0) return job.expected_seconds;
   if (const auto own = mean_seconds(finished)) return *own;
   if (const auto earlier = mean_seconds(setting.earlier)) return *earlier;
@@ -94,7 +92,7 @@ double seconds_per_trial(const Job& job, const Setting& setting, std::span<const
   const double guess = drawn.cost_of_it * run * static_cast<double>(setting.samples.calibration->size());
   const double measured = rounding_seconds(setting, *drawn.to_round, guess).value_or(guess);
   const double mean = measured * drawn.rounding / drawn.rounding_share / drawn.cost_of_it;
-  return usual + mean * share_that_rounds(job, setting.spaces, drawn.rounding_share);
+  return usual + mean * share_that_rounds(job, setting.spaces, drawn.rounding_share, trials);
 }
 
 }  // namespace quasar::tune

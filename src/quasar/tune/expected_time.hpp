@@ -10,7 +10,7 @@ namespace quasar::tune {
 
 // Seconds of one trial, on average: as the user expects it, else as those of `finished`, trials of the same study, took, else as
 // those of earlier studies did, else from a run of the float model and, where the space rounds, from rounding one configuration
-// (a guess where that alone would take more than some 20 s).
-double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished);
+// (a guess where that alone would take more than some 20 s). `trials`: how many there will be; of two stages the second rounds.
+double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished, uint64_t trials);
 
 }  // namespace quasar::tune

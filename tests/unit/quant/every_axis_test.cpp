@@ -107,6 +107,16 @@ TEST(EveryAxis, QuantizedModelsRun) {
   }
 }
 
+TEST(EveryAxis, ModelsForProcessorsThatShiftRunToo) {
+  for (const auto& [what, model] : models()) {
+    if (what.starts_with("no scales")) continue;
+    const Samples samples = random_samples(model, 2);
+    const Config config = parse_config({{"scheme", "XINT8"}});
+    const Plan plan = resolve(model, observe(model, samples), config, *targets::table().make("xint8"));
+    EXPECT_NO_THROW(runtime::Session(apply(model, plan)).run(samples[0])) << what;
+  }
+}
+
 // Values that are known at run time only.
 TEST(EveryAxis, ComputedPadsAndSizes) {
   for (const bool pad : {false, true}) {

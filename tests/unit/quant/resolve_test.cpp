@@ -99,6 +99,8 @@ TEST(Resolve, SoftmaxOverFewElementsIsLeftOrCoversOne) {
     EXPECT_FLOAT_EQ(plan(5, config, target).values.at("Softmax_0_out").scales[0], 0.45F / 255);
     EXPECT_FLOAT_EQ(plan(9, config, target).values.at("Softmax_0_out").scales[0], 0.3F / 255);
   }
+  // Probabilities of many classes are small; their scale is a power of two there.
+  EXPECT_LE(plan(1000, parse_config({{"scheme", "XINT8"}}), "xint8").values.at("Softmax_0_out").scales[0], 0.005F);
   EXPECT_EQ(plan(1, config).skipped.at("Softmax_0"), obstacle_to_integer_softmax(1));
   EXPECT_EQ(plan(-1, config, "generic").skipped.at("Softmax_0"), obstacle_to_integer_softmax(0));
   EXPECT_TRUE(plan(1, config_of(DataType::uint16, false)).nodes.contains("Softmax_0"));

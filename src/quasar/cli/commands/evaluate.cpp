@@ -1,12 +1,14 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 
 #include "quasar/base/yaml.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
@@ -29,7 +31,7 @@ class Evaluate final : public Command {
 
   int run() override {
     const graph::Model model = graph::load(model_);
-    const graph::Model reference = reference_.empty() ? model : graph::load(reference_);
+    const graph::Model reference = reference_.empty() ? model : suited(graph::load(reference_), model);
     const auto samples = data::open(data_argument(data_), reference.inputs);
     eval::EvaluatorOptions options;
     options.metrics.clear();
@@ -42,6 +44,12 @@ class Evaluate final : public Command {
   }
 
  private:
+  // A reference in 16-bit floating point as the float32 model that quantization starts from, where the model has such inputs.
+  static graph::Model suited(graph::Model reference, const graph::Model& model) {
+    const bool alike = std::ranges::equal(reference.inputs, model.inputs, {}, &graph::Value::type, &graph::Value::type);
+    return alike ? reference : graph::half_to_float(std::move(reference));
+  }
+
   void print(const std::vector<std::string>& names, const eval::Scores& scores, const runtime::Latency& latency) const {
     Json report{{"model", model_}, {"bytes", std::filesystem::file_size(model_)}};
     for (const auto& name : names) {
@@ -53,13 +61,16 @@ class Evaluate final : public Command {
       std::cout << report.dump(2) << "\n";
       return;
     }
+    size_t longest = 10;
+    for (const auto& name : names) longest = std::max(longest, name.size());
+    const auto width = static_cast<int>(longest + 2);
     for (const auto& [name, score] : report["metrics"].items()) {
-      std::cout << std::left << std::setw(12) << name << std::setprecision(6) << score["value"].get<double>()
+      std::cout << std::left << std::setw(width) << name << std::setprecision(6) << score["value"].get<double>()
                 << "  (95 %: " << score["low"].get<double>() << " to " << score["high"].get<double>() << ", " << score["samples"]
                 << " samples)\n";
     }
-    std::cout << std::setw(12) << "bytes" << report["bytes"] << "\n"
-              << std::setw(12) << "latency" << latency.median_ms << " ms (median), " << latency.p90_ms
+    std::cout << std::setw(width) << "bytes" << report["bytes"] << "\n"
+              << std::setw(width) << "latency" << latency.median_ms << " ms (median), " << latency.p90_ms
               << " ms (90 %), one thread\n";
   }
 
