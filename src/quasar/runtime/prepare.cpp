@@ -7,6 +7,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/plain_gemm.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::runtime {
@@ -65,6 +66,7 @@ graph::Model modern(const graph::Model& given) {
 graph::Model prepare(const graph::Model& given) {
   const graph::Model model = modern(given);
   graph::Model out = cleaned(model);
+  graph::write_plain_gemm(out);
   strip_imports(out, model);
   out.ir_version = std::max(model.ir_version, oldest_ir);
   out.inputs = model.inputs;

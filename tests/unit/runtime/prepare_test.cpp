@@ -173,6 +173,49 @@ TEST(Prepare, FoldsAndKeepsNames) {
   }
 }
 
+// x [2,4] -> Gemm with this α, β and C -> y [2,3]; `bias` empty: C is the second input.
+graph::Model gemm(float alpha, float beta, const Shape& bias, int64_t transposed = 0) {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {2, 4})};
+  m.outputs = {float_value("y", {2, 3})};
+  m.initializers["w"] = random_tensor(transposed != 0 ? Shape{3, 4} : Shape{4, 3}, 1);
+  if (bias.empty()) {
+    m.inputs.push_back(float_value("c", {2, 3}));
+  } else {
+    m.initializers["c"] = random_tensor(bias, 2);
+  }
+  m.nodes = {node("Gemm", "fc", {"x", "w", "c"}, {"y"}, {{"alpha", alpha}, {"beta", beta}, {"transB", transposed}})};
+  return m;
+}
+
+TEST(Prepare, WritesGemmPlainly) {
+  struct {
+    graph::Model model;
+    std::vector<std::string> nodes;
+  } const table[] = {
+      {gemm(1, 1, {3}), {"fc"}},
+      {gemm(1, 1, {1, 3}), {"fc"}},
+      {gemm(0.5, 1, {3}, 1), {"fc"}},
+      {gemm(2, 0.25, {1, 3}), {"fc"}},
+      {gemm(2, 3, {1}, 1), {"fc"}},
+      {gemm(-1, 0, {3}), {"fc"}},
+      {gemm(1, 1, {2, 1}), {"fc", "fc_Add"}},
+      {gemm(3, 2, {2, 3}), {"fc", "fc_Mul", "fc_Add"}},
+      {gemm(1, 0.5, {}, 1), {"fc", "fc_Mul", "fc_Add"}},
+  };
+  for (const auto& row : table) {
+    const graph::Model prepared = prepare(row.model);
+    EXPECT_EQ(node_names(prepared), row.nodes);
+    EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, 1, -1, 1)), 1e-6) << prepared.nodes.size();
+    const graph::Node& plain = prepared.nodes.front();
+    EXPECT_EQ(plain.real("alpha", 1), 1);
+    EXPECT_EQ(plain.real("beta", 1), 1);
+    if (plain.inputs.size() > 2) {
+      EXPECT_EQ(prepared.initializer(plain.inputs[2])->shape().back(), 3);
+    }
+  }
+}
+
 TEST(Prepare, ImportsOnlyWhatIsUsed) {
   graph::Model model = conv_batchnorm();
   model.metadata["author"] = "somebody";
