@@ -73,6 +73,17 @@ TEST_F(Search, DryRunExpectsRoundingToTakeItsTime) {
   EXPECT_GT(seconds("adaquant"), 2 * seconds("null"));
 }
 
+// Of two stages only the second rounds: here 1 of 17 trials, and all of them without stages.
+TEST_F(Search, DryRunExpectsTheFirstStageNotToRound) {
+  const auto seconds_per_trial = [&](const std::string& more) {
+    const Ran ran = search(words(std::string(small_space) + "  algorithms: [adaquant]\n", more), "--dry-run");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Json facts = parse_json(ran.out, "stdout");
+    return facts["expected_s"].get<double>() / facts["trials"].get<double>();
+  };
+  EXPECT_LT(2 * seconds_per_trial("two_stage_search: true\nn_trials: 1\n"), seconds_per_trial(""));
+}
+
 TEST_F(Search, ResumingWithoutTheStudyOfTheFolderIsRefused) {
   ASSERT_EQ(search(words(small_space, "n_trials: 1\n")).code, 0);
   const Ran ran = search(words(small_space, "n_trials: 1\nstudy_storage_db: other.db\n"), "--resume");

@@ -8,7 +8,6 @@
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/tune/continuation.hpp"
-#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;

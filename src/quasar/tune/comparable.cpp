@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/data/truth.hpp"
 #include "quasar/eval/custom.hpp"
-#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -7,7 +7,6 @@
 #include "quasar/base/names.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/space.hpp"
-#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {

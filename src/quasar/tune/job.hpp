@@ -66,6 +66,9 @@ const std::vector<OptionSpec>& job_keys();
 // valid name), wrong types, keys that a later version brings ("not yet supported"), required keys missing.
 Job parse_job(const Json& words, const std::filesystem::path& base);
 
+// Where the job's study is kept, as search::open_storage() takes it.
+std::string storage_url(const Job& job);
+
 // The words with every top-level key by its own name (spelling and aliases do not count), for presets, --set and parse_job.
 // Throws Error for a key given twice; unknown ones stay as they are.
 Json canonical_keys(const Json& words);

@@ -109,11 +109,6 @@ eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
   return {setting.model, setting.samples.evaluation, evaluator_options(job, false)};
 }
 
-std::string storage_url(const Job& job) {
-  if (job.storage.find("://") != std::string::npos || job.storage == "memory") return job.storage;
-  return (job.output_dir / job.storage).string();
-}
-
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {
   if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return {};
   const auto storage = search::open_storage(storage_url(job));

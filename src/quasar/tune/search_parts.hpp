@@ -13,9 +13,6 @@ inline constexpr const char* job_attribute = "job";
 Variants variants_of(const Job& job, const Setting& setting, const Log& log);
 eval::Evaluator evaluator_of(const Job& job, const Setting& setting);
 
-// As search::open_storage() takes it.
-std::string storage_url(const Job& job);
-
 // What the values of a study come from.
 struct Source {
   const eval::Evaluator& evaluator;

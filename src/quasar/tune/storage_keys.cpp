@@ -44,4 +44,9 @@ void read_storage_keys(Job& job, const Options& keys) {
                 Json(job.pulse.interval).dump() + " s)");
 }
 
+std::string storage_url(const Job& job) {
+  if (job.storage.find("://") != std::string::npos || job.storage == "memory") return job.storage;
+  return (job.output_dir / job.storage).string();
+}
+
 }  // namespace quasar::tune

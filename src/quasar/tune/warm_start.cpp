@@ -9,7 +9,6 @@
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/past_study.hpp"
-#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {
