@@ -14,13 +14,24 @@ namespace {
 
 using NodeNames = std::set<std::string>;
 
-const graph::Node& node_named(const std::string& name, const graph::Index& index) {
-  if (const auto* node = index.node(name)) return *node;
+[[noreturn]] void refuse(const std::string& name, const graph::Index& index) {
   std::vector<std::string> known;
   for (const auto& node : index.model().nodes) known.push_back(node.name);
   const bool pattern = name.find_first_of("^$*+?[]|()\\") != std::string::npos;
   throw Error("exclude: the model has no node '" + name + "'" + did_you_mean(name, known) +
               (pattern ? "; a regular expression is written {regex: '" + name + "'}" : ""));
+}
+
+const graph::Node& node_named(const std::string& name, const graph::Index& index) {
+  const graph::Node* node = index.node(name);
+  if (node == nullptr) refuse(name, index);
+  return *node;
+}
+
+NodeNames named(const std::string& name, const graph::Index& index) {
+  NodeNames out = nodes_named(name, index);
+  if (out.empty()) refuse(name, index);
+  return out;
 }
 
 NodeNames nodes_where(const graph::Model& model, const std::function<bool(const graph::Node&)>& holds, const std::string& what) {
@@ -74,8 +85,8 @@ NodeNames between(const std::string& from, const std::string& to, const graph::I
 NodeNames selected(const Json& element, const graph::Index& index) {
   const auto has = [&](const char* key) { return element.contains(key) && element.at(key).is_string(); };
   const auto text = [&](const char* key) { return element.at(key).get<std::string>(); };
-  if (element.is_string()) return {node_named(element.get<std::string>(), index).name};
-  if (element.is_object() && element.size() == 1 && has("name")) return {node_named(text("name"), index).name};
+  if (element.is_string()) return named(element.get<std::string>(), index);
+  if (element.is_object() && element.size() == 1 && has("name")) return named(text("name"), index);
   if (element.is_object() && element.size() == 1 && has("regex")) return matching(text("regex"), index.model());
   if (element.is_object() && element.size() == 1 && has("op_type")) {
     return nodes_of_type(text("op_type"), index.model(), "exclude");
@@ -85,6 +96,15 @@ NodeNames selected(const Json& element, const graph::Index& index) {
 }
 
 }  // namespace
+
+std::set<std::string> nodes_named(const std::string& name, const graph::Index& index) {
+  if (index.node(name) != nullptr) return {name};
+  NodeNames out;
+  for (const auto& node : index.model().nodes) {
+    if (!name.empty() && node.name.starts_with(name + "/")) out.insert(node.name);
+  }
+  return out;
+}
 
 void require_known_type(const std::string& type, const std::string& key) {
   if (const std::string known = quantizable_type(key, type); known != type)

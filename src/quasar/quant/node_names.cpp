@@ -36,6 +36,16 @@ NodeNames::NodeNames(const graph::Model& original, const graph::Model& prepared)
   for (const auto& [name, tensor] : prepared.initializers) constants_.insert(name);
 }
 
+// A node that was written as several: itself, and who writes its outputs now.
+std::set<std::string> NodeNames::with_rest(const graph::Node& node) const {
+  std::set<std::string> out{node.name};
+  for (const auto& value : node.outputs) {
+    const graph::Node* writer = after_.producer(value);
+    if (writer != nullptr && before_.node(writer->name) == nullptr) out.insert(writer->name);
+  }
+  return out;
+}
+
 // The node itself; else who writes its output now; else, where it is one part of a fused pattern, who writes the pattern's
 // output.
 std::set<std::string> NodeNames::survivors(const std::string& start) const {
@@ -47,7 +57,7 @@ std::set<std::string> NodeNames::survivors(const std::string& start) const {
     if (!seen.insert(name).second) continue;
     const graph::Node* node = before_.node(name);
     if (after_.node(name) != nullptr) {
-      if (name == start) return {name};
+      if (name == start) return with_rest(*node);
       continue;
     }
     bool found = false;
@@ -87,8 +97,11 @@ std::set<std::string> NodeNames::selected(const Json& element) const {
 }
 
 std::set<std::string> NodeNames::named(const std::string& name, const std::string& key) const {
-  if (before_.node(name) != nullptr) return survivors(name);
-  if (after_.node(name) != nullptr) return {name};
+  const auto nodes = nodes_named(name, before_);
+  std::set<std::string> out;
+  for (const auto& node : nodes) out.merge(survivors(node));
+  if (nodes.empty()) out = nodes_named(name, after_);
+  if (!nodes.empty() || !out.empty()) return out;
   std::vector<std::string> known;
   for (const auto& node : original_.nodes) known.push_back(node.name);
   throw Error(key + ": the model has no node '" + name + "'" + did_you_mean(name, known));

@@ -32,6 +32,7 @@ class NodeNames {
 
  private:
   bool has_type(const std::string& type) const;
+  std::set<std::string> with_rest(const graph::Node& node) const;
   std::set<std::string> selected(const Json& element) const;
   std::set<std::string> named(const std::string& name, const std::string& key) const;
 

@@ -26,6 +26,17 @@ TEST(Exclude, SelectsByNamePatternTypeAndPath) {
   EXPECT_EQ(excluded_nodes({}, index), Names{});
 }
 
+TEST(Exclude, AScopeStandsForTheNodesBelowIt) {
+  auto model = residual();
+  model.nodes[0].name = "/stem/Conv";
+  model.nodes[1].name = "/stem/act/Relu";
+  const graph::Index index(model);
+  EXPECT_EQ(excluded_nodes({"/stem"}, index), (Names{"/stem/Conv", "/stem/act/Relu"}));
+  EXPECT_EQ(excluded_nodes({Json{{"name", "/stem/act"}}}, index), Names{"/stem/act/Relu"});
+  EXPECT_THROW(excluded_nodes({"/ste"}, index), Error);
+  EXPECT_THROW(excluded_nodes({""}, index), Error);
+}
+
 TEST(Exclude, OneListServesModelsWithoutSomeTypes) {
   const auto model = residual();
   EXPECT_EQ(excluded_nodes({Json{{"op_type", "Gemm"}}, "Conv_0"}, graph::Index(model)), Names{"Conv_0"});

@@ -5,6 +5,7 @@
 
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/graph/plain_gemm.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/session.hpp"
 #include "sample_models.hpp"
@@ -151,6 +152,22 @@ TEST(NodeNamesTest, FoldedNodesStandForTheirSurvivors) {
   EXPECT_EQ(names.resolved(config).exclude, std::vector<Json>{"Conv_0"});
   config.exclude = {"BatchNormalisation_0"};
   EXPECT_THROW(names.resolved(config), Error);
+}
+
+TEST(NodeNamesTest, WhatIsWrittenAsSeveralNodesStandsForAllAndAScopeForTheNodesBelow) {
+  Builder b;
+  const auto product = b.node("Gemm", {b.input("x", {2, 6}), b.weights({6, 4}), b.weights({2, 4})});
+  graph::Model original = b.finish({product});
+  original.nodes[0].name = "head/fc";
+  graph::Model prepared = original;
+  graph::write_plain_gemm(prepared);
+  const NodeNames names(original, prepared);
+  EXPECT_EQ(names.survivors("head/fc"), (std::set<std::string>{"head/fc", "head/fc_Add"}));
+  Config config;
+  config.exclude = {"head"};
+  EXPECT_EQ(names.resolved(config).exclude, (std::vector<Json>{"head/fc", "head/fc_Add"}));
+  config = parsed(R"({"activation": "Int8Spec", "weight": "Int8Spec", "specific_layer_config": [{"spec": null, "nodes": ["head"]}]})");
+  EXPECT_EQ(names.resolved(config).layers.front().nodes, (std::vector<std::string>{"head/fc", "head/fc_Add"}));
 }
 
 TEST(Masks, StayInFloat) {
