@@ -71,6 +71,16 @@ TEST_F(Security, ExternalDataStaysInTheModelsFolder) {
 }
 
 // Archives are read in place: no member is ever written anywhere, whatever it is called.
+// ONNX Runtime's packages record sessions below ~/.cache and send that to Microsoft, unless CI is set.
+TEST_F(Security, NothingIsRecordedForOthers) {
+  const fs::path home = folder.path() / "home";
+  fs::create_directories(home);
+  const Ran ran =
+      run("inspect " + digits("digits.onnx"), "env -u CI -u ORT_DISABLE_TELEMETRY -u XDG_CACHE_HOME HOME=" + home.string());
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(fs::is_empty(home));
+}
+
 TEST_F(Security, NamesInArchivesAreOnlyNames) {
   const fs::path victim = folder.path() / "victim.npy";
   const std::string script = R"(import sys, zipfile, io, struct

@@ -33,6 +33,9 @@ Ort::Env& environment() {
     if (OrtGetApiBase()->GetApi(ORT_API_VERSION) == nullptr) {
       throw Error("the installed ONNX Runtime " + version() + " is older than the one that Quasar was built for", Blame::world);
     }
+    // ONNX Runtime's own packages (1.29 and later) record what sessions do under ~/.cache and send it to Microsoft, from the
+    // making of this object on. A user who sets the variable decides.
+    setenv("ORT_DISABLE_TELEMETRY", "1", 0);
     return *new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "quasar", ignore, nullptr);
   }();
   return env;

@@ -24,9 +24,9 @@ constexpr size_t layers_ahead = 2;
 constexpr size_t fewest_samples = 8, usual_samples = 64;
 constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
 constexpr size_t cheap_values = size_t{1} << 17;   // likewise: all samples judge
-constexpr size_t screening_samples = 16;           // after which candidates go on whose error is below
-constexpr double noise = 3;                        // standard errors that a gain must exceed where a range is clipped
-constexpr double hopeless = 2;                     // times that of the present parameters
+constexpr size_t screenings[] = {8, 16, 32};       // judges after which candidates that lose for certain are given up
+constexpr double noise = 3;                        // standard errors that such a loss, and a gain by clipping, must exceed
+constexpr double hopeless = 2;                     // times the present parameters' error: given up in any case
 constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
 
 // One group of values under trial.
@@ -124,11 +124,15 @@ class Refinement {
         }
       });
     };
-    look_at(0, screening_samples);
-    for (auto& trial : trials) {
-      if (trial.judges.size() > screening_samples) screen(trial);
+    size_t seen = 0;
+    for (const size_t next : screenings) {
+      look_at(seen, next);
+      for (auto& trial : trials) {
+        if (trial.judges.size() > next) screen(trial, next);
+      }
+      seen = next;
     }
-    look_at(screening_samples, samples_.size());
+    look_at(seen, samples_.size());
     for (auto& trial : trials) {
       trial.session.reset();
       decide(trial);
@@ -197,13 +201,15 @@ class Refinement {
       trial.powers[slot * outputs + k] = spread(values.at(trial.window.outputs[k]), weightings[k]);
   }
 
-  static void screen(Trial& trial) {
-    const auto so_far = [&](size_t c) {
-      const std::vector<double> errors = errors_of(trial, c, screening_samples);
-      return std::accumulate(errors.begin(), errors.end(), 0.0);
-    };
-    const double most = hopeless * so_far(0);
-    std::erase_if(trial.alive, [&](size_t c) { return c != 0 && so_far(c) > most; });
+  static void screen(Trial& trial, size_t judges) {
+    const std::vector<double> present = errors_of(trial, 0, judges);
+    const double most = (hopeless - 1) * std::accumulate(present.begin(), present.end(), 0.0);
+    std::erase_if(trial.alive, [&](size_t c) {
+      if (c == 0) return false;
+      std::vector<double> losses = errors_of(trial, c, judges);
+      std::ranges::transform(losses, present, losses.begin(), std::minus());
+      return std::accumulate(losses.begin(), losses.end(), 0.0) > most || certain_gain(losses, noise) > 0;
+    });
   }
 
   // What each of the first judges adds to the relative squared error of a candidate.
