@@ -335,6 +335,9 @@ TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
   const Ran dry = run(arguments + " --dry-run --set search_space.weight_params.quant_granularity='[Channel]'");
   ASSERT_EQ(dry.code, 0) << dry.err;
   EXPECT_EQ(parse_json(dry.out, "stdout")["space"]["calibrations"], 10);
+  const Ran other = run(arguments + " --dry-run --set preset=XINT8_SEARCH --set search_space.FoldRelu='[true]'");
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_EQ(parse_json(other.out, "stdout")["space"]["calibrations"], 3);
   ASSERT_EQ(run(arguments).code, 0);
   EXPECT_TRUE(result()["best"]["metrics"].contains("L2"));
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "quasar/base/names.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/tune/preset.hpp"
 
@@ -20,6 +21,16 @@ void JobArguments::define(CLI::App& app) {
   app.add_option("--output-dir", output_dir_, "where results go (default ./quasar_out)");
 }
 
+namespace {
+
+// --set preset=NAME: it must be known before the preset's keys are there to be set.
+std::vector<std::string> choices_of_preset(std::vector<std::string> settings) {
+  std::erase_if(settings, [](const std::string& setting) { return normalized(setting.substr(0, setting.find('='))) != "preset"; });
+  return settings;
+}
+
+}  // namespace
+
 tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   Json words = config_.empty() ? Json::object() : tune::read_words(config_);
   if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
@@ -32,6 +43,7 @@ tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   if (!preset_.empty()) words["preset"] = preset_;
   if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
   amend(words);
+  apply_settings(words, choices_of_preset(settings_));
   words = tune::with_preset(words);  // so that --set reaches into what the preset says
   apply_settings(words, settings_);
   return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());

@@ -4,11 +4,12 @@ namespace quasar::tune::presets {
 
 Entry<Preset> npu_int8_search() {
   return {
-      "Ours for NPUs: XInt8Spec with both range methods (4 calibrations), then AdaRound, AdaQuant and GPTQ with three dampings "
+      "Ours for NPUs: XInt8Spec with FitPowerOfTwo and both range methods (4 calibrations), then AdaRound, AdaQuant and GPTQ with three dampings "
       "as a grid.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {
+    "FitPowerOfTwo": [true],
     "activation": ["XInt8Spec"],
     "activation_params": {"calibration_method": ["MinMSE", "NonOverflow"], "only_if": "activation"},
     "weight": ["XInt8Spec"],
