@@ -5,6 +5,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/tune/noise_along.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
@@ -16,7 +17,7 @@ data::DatasetPtr few(const data::Dataset& samples, size_t count) {
   return data::first(all, count);
 }
 
-std::map<std::string, double> alone_at_outputs(const Finished& finished, const data::Dataset& samples) {
+std::map<std::string, double> errors_alone(const Finished& finished, const data::Dataset& samples) {
   constexpr size_t most = 16, share = 4;  // a run of the switched model costs about two of the float model's
   std::map<std::string, double> out;
   if (finished.plan.rounding.method != "nearest") return out;
@@ -24,7 +25,8 @@ std::map<std::string, double> alone_at_outputs(const Finished& finished, const d
   const size_t units = toggled.units().size();
   if (units == 0) return out;
   const size_t count = std::clamp<size_t>(samples.size() / (share * units), 1, most);
-  for (const auto& one : alone(toggled, *few(samples, count))) out[one.unit.node] = one.output_error;
+  const std::vector<double> errors = alone_at_outputs(toggled, *few(samples, count));
+  for (size_t u = 0; u < units; u++) out[toggled.units()[u].node] = errors[u];
   return out;
 }
 
@@ -37,16 +39,20 @@ void set(Json& layers, const char* key, const std::map<std::string, double>& val
 
 }  // namespace
 
-void add_errors(Json& layers, const Finished& finished, const data::Dataset& samples) {
+void add_errors(Json& layers, const Finished& finished, const data::Dataset& samples) try {
   constexpr size_t looked_at = 8;
   if (samples.size() == 0) return;
-  try {
-    set(layers, "accumulated_noise",
-        noise_along(finished.model, finished.quantized, finished.plan, *few(samples, looked_at)).nodes);
-    set(layers, "output_error", alone_at_outputs(finished, samples));
-  } catch (const Cancelled&) {
-  } catch (const Error&) {  // a type that cannot be simulated, a value that cannot be looked at
-  }
+  std::map<std::string, double> noise, alone;
+  parallel_for(2, 0, [&](size_t i) {
+    try {
+      if (i == 0) noise = noise_along(finished.model, finished.quantized, finished.plan, *few(samples, looked_at)).nodes;
+      if (i == 1) alone = errors_alone(finished, samples);
+    } catch (const Error&) {  // a type that cannot be simulated, a value that cannot be looked at
+    }
+  });
+  set(layers, "accumulated_noise", noise);
+  set(layers, "output_error", alone);
+} catch (const Cancelled&) {
 }
 
 }  // namespace quasar::tune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include "quasar/base/parallel.hpp"
@@ -73,11 +74,14 @@ NoiseAlong noise_along(const graph::Model& model, const graph::Model& quantized,
   const std::vector<std::string> values = looked_at(model, quantized, results);
   NoiseAlong out;
   if (values.empty() || samples.size() == 0) return out;
-  const runtime::Session exact(runtime::tapped(model, values)), used(runtime::tapped(quantized, values));
+  std::unique_ptr<runtime::Session> exact, used;
+  parallel_for(2, threads, [&](size_t i) {
+    (i == 0 ? exact : used) = std::make_unique<runtime::Session>(runtime::tapped(i == 0 ? model : quantized, values));
+  });
   std::vector<std::vector<Sums>> by_sample(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) {
     const data::Sample sample = samples.at(i);
-    const auto a = exact.run(sample), b = used.run(sample);
+    const auto a = exact->run(sample), b = used->run(sample);
     for (size_t k = 0; k < values.size(); ++k) by_sample[i].push_back(compared(a[k], b[k]));
   });
   const size_t outputs = static_cast<size_t>(std::ranges::count_if(

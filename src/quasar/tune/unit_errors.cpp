@@ -12,11 +12,15 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
-  parallel_for(samples.size(), threads, [&](size_t i) {
+  // With fewer samples than threads, several threads share the units of one.
+  const size_t workers = threads == 0 ? cores() : threads;
+  const size_t shares = samples.size() == 0 ? 1 : (workers + samples.size() - 1) / samples.size();
+  parallel_for(samples.size() * shares, threads, [&](size_t piece) {
+    const size_t i = piece / shares;
     const data::Sample sample = samples.at(i);
     const std::vector<Tensor> reference = model.outputs(sample, off);
     std::vector<bool> switches = on;
-    for (size_t u = 0; u < units; u++) {
+    for (size_t u = piece % shares; u < units; u += shares) {
       if (!chosen[u]) continue;
       switches[u] = !on[u];
       by_sample[i][u] = output_distance(reference, model.outputs(sample, switches));
@@ -32,10 +36,15 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
 
 }  // namespace
 
+std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  const size_t units = model.units().size();
+  return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads);
+}
+
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
-  const std::vector<double> distances = flipped(model, samples, off, std::vector<bool>(units, true), threads);
+  const std::vector<double> distances = alone_at_outputs(model, samples, threads);
   std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) { locals[i] = model.locals(samples.at(i), off); });
   std::vector<UnitError> errors;
