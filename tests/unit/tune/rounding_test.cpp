@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "generated_samples.hpp"
@@ -186,6 +187,25 @@ TEST(Rounding, ActivationScalesAreRefined) {
     EXPECT_EQ(again.nodes, plan.nodes);
     EXPECT_EQ(again.refined, plan.refined);
   }
+}
+
+// The second trial reads no sample again, also where the first found that nothing changes.
+TEST(Rounding, ChecksOfActivationScalesAreRemembered) {
+  const graph::Model model = network();
+  const Samples usual;
+  std::atomic<size_t> reads{0};
+  const auto samples = std::make_shared<GeneratedSamples>(24, [&](size_t index) {
+    reads++;
+    return usual.at(index);
+  });
+  Rounder rounder(model, samples);
+  const quant::Plan plan = plan_for(model, usual, "adaquant", {{"damping", 0.05}});
+  quant::Plan first = plan, second = plan;
+  EXPECT_EQ(rounder.improve(first).refined, 0U);
+  const size_t once = reads;
+  EXPECT_GT(once, 24U);
+  rounder.improve(second);
+  EXPECT_EQ(reads, once);
 }
 
 // Every twelfth sample is larger; few samples for the codes must not clip what they do not show.
