@@ -83,6 +83,7 @@ std::pair<Json, Json> iterations_and_rate(const std::string& key, const Json& va
   const Json pair = value.is_string() ? Json::parse(value.get<std::string>(), nullptr, false) : value;
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
     throw Error(key + " is " + value.dump() + ", but must be a pair [number of iterations, learning rate]");
+  const Options rate({inert_option("learning_rate")->spec}, {{"learning_rate", pair[1]}}, key);  // its range
   return {pair[0], pair[1]};
 }
 

@@ -68,6 +68,7 @@ quant::Optimized LayerGrid::finished(const std::vector<int32_t>& codes) const {
 std::vector<double> bias_that_stays(const LinearLayer& layer, const Tensor* bias, const quant::NodePlan& plan) {
   if (bias == nullptr) return std::vector<double>(layer.outputs, 0.0);
   if (!plan.bias) return to_doubles(*bias);
+  if (const auto& chosen = plan.bias->optimized) return to_doubles(quant::dequantize(chosen->codes, chosen->params));
   return to_doubles(quant::dequantize(quant::quantize(*bias, plan.bias->params), plan.bias->params));
 }
 

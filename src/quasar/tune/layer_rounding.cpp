@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
@@ -44,14 +45,24 @@ class LayerRounding {
     const Result before = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
       return quant::descend(problem, {.sweeps = 0, .threads = threads});
     });
+    // Without the solver: nearest codes with the bias as it is, and with the bias that takes up their mean error.
+    const double stays = total(before.after) + error_of(before.codes, absorbs() ? original_bias() : std::vector<double>());
+    const Absorbed nearest = absorbed(before.codes, plan_.weight->params);
+    const double absorbed_by_nearest = total(before.after) + nearest.error;
     const double power = variance_of_outputs(moments_);
     const double alone = rounding_error(layer_, moments_, weights_, plan_.weight->params, role_ != Bias::stays, context_.threads);
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(
         problems_, [this](const quant::GramProblem& problem, size_t threads) { return context_.method.solve(problem, threads); });
-    const bool better = total(found.damped) < total(before.damped) && total(found.after) < total(before.after);
-    if (better) keep(found.codes);
-    return {layer_.node, total(before.after) / power, total(better ? found.after : before.after) / power, alone};
+    const double solved = total(found.after) + absorbed(found.codes, grid_.finished(found.codes).params).error;
+    const double least = std::min(stays, absorbed_by_nearest);
+    const bool better = total(found.damped) < total(before.damped) && solved < least && least - solved > resolution();
+    if (better) {
+      keep(found.codes);
+    } else if (absorbs() && absorbed_by_nearest < stays) {
+      plan_.bias->optimized = nearest.bias;
+    }
+    return {layer_.node, stays / power, (better ? solved : least) / power, alone};
   }
 
  private:
@@ -60,6 +71,40 @@ class LayerRounding {
     std::vector<int32_t> codes;
     std::vector<double> after, damped;
   };
+
+  bool absorbs() const { return role_ == Bias::absorbs; }
+
+  // What differences of sums in single precision can tell: products of outputs that are far from zero hide small errors.
+  double resolution() const {
+    constexpr double single = 1.2e-7;
+    return single * total(moments_.squares) / positive(moments_.weight);
+  }
+
+  // The bias as the model holds it without rounding.
+  std::vector<double> original_bias() const { return bias_that_stays(layer_, bias_, plan_); }
+
+  // Problems whose means are taken away know nothing of what the bias leaves of the mean error: Σ_o (b̂ − (mean y − Ŵ mean x̂))².
+  // `held` [outputs]; empty: the bias is part of the problem.
+  double error_of(const std::vector<int32_t>& codes, const std::vector<double>& held) const {
+    if (held.empty()) return 0;
+    const std::vector<float> wanted = absorbing_bias(codes);
+    double sum = 0;
+    for (size_t o = 0; o < layer_.outputs; o++) sum += std::pow(held[o] - static_cast<double>(wanted[o]), 2);
+    return sum;
+  }
+
+  // The bias that takes up the mean error of codes, in the values that its type can hold, and what it leaves of the error.
+  struct Absorbed {
+    std::optional<quant::Optimized> bias = {};
+    double error = 0;
+  };
+  Absorbed absorbed(const std::vector<int32_t>& codes, const quant::QuantParams& weight) const {
+    if (!absorbs()) return {};
+    const auto params = sums_with_products() ? quant::bias_params(weight, *bias_, context_.input_scale) : plan_.bias->params;
+    const Tensor held = quant::quantize(Tensor::of(bias_->shape(), absorbing_bias(codes)), params);
+    const Tensor values = quant::dequantize(held, params);
+    return {quant::Optimized{params, held}, error_of(codes, {values.as<float>().begin(), values.as<float>().end()})};
+  }
 
   template <class Solve>
   Result apply_to_all(const std::vector<quant::GramProblem>& problems, const Solve& solve) const {
@@ -196,9 +241,12 @@ class LayerRounding {
     }
     const bool same_scales = params == plan_.weight->params;
     if (role_ == Bias::stays && (same_scales || !sums_with_products())) return;
-    const Tensor bias = role_ == Bias::absorbs ? Tensor::of(bias_->shape(), absorbing_bias(codes)) : *bias_;
+    if (absorbs()) {
+      plan.optimized = absorbed(codes, params).bias;
+      return;
+    }
     const auto bias_params = sums_with_products() ? quant::bias_params(params, *bias_, context_.input_scale) : plan.params;
-    plan.optimized = quant::Optimized{bias_params, quant::quantize(bias, bias_params)};
+    plan.optimized = quant::Optimized{bias_params, quant::quantize(*bias_, bias_params)};
   }
 
   const LinearLayer& layer_;

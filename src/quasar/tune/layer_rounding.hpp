@@ -12,7 +12,7 @@ namespace quasar::tune {
 // One layer's relative output error: mean squared difference from the float output over its variance (NaN: it does not vary).
 struct LayerError {
   std::string node;
-  double before = 0, after = 0;  // nearest rounding; the codes chosen (both with the bias as the layer will have it)
+  double before = 0, after = 0;  // nearest rounding, bias included; what was chosen
   // What nearest rounding of this layer's weights costs by itself: mean |(Ŵ − W) x̂|² over the outputs' variance.
   double alone = 0;
 };

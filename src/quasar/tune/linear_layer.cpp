@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/quant/scheme.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -238,6 +239,12 @@ void gather_inputs(const LinearLayer& layer, const Tensor& input, const Decoding
       return gather<uint16_t>(layer, input, decoding, output, positions, to, stride);
     case DataType::int16:
       return gather<int16_t>(layer, input, decoding, output, positions, to, stride);
+    case DataType::int4:
+    case DataType::uint4: {
+      const std::vector<int32_t> codes = quant::plain_codes(input);
+      return gather<int8_t>(layer, quant::codes_tensor(DataType::int8, input.shape(), codes), decoding, output, positions, to,
+                            stride);
+    }
     default:
       throw Error("inputs of type " + std::string(name_of(input.type())) + " of " + layer.node + " are not yet supported");
   }

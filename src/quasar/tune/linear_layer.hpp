@@ -79,8 +79,8 @@ struct Decoding {
   int32_t zero_point = 0;
 };
 
-// The layer's inputs at the positions: to[i · stride + p], i over groups and their inputs. `input`: float32, or codes of 8 or 16
-// bits. `output`: the shape of the layer's output.
+// The layer's inputs at the positions: to[i · stride + p], i over groups and their inputs. `input`: float32, or codes of 4, 8 or
+// 16 bits. `output`: the shape of the layer's output.
 void gather_inputs(const LinearLayer& layer, const Tensor& input, const Decoding& decoding, const Shape& output,
                    std::span<const uint32_t> positions, float* to, size_t stride);
 

@@ -62,6 +62,20 @@ std::vector<data::Sample> spread_samples(const data::Dataset& samples, size_t li
   return out;
 }
 
+// The pair that stands before a node which reads a value in a type of its own; nullptr: it reads the value's.
+const quant::QuantParams* conversion_of(const quant::Plan& plan, const std::string& value, const std::string& node) {
+  const auto readers = plan.conversions.find(value);
+  if (readers == plan.conversions.end()) return nullptr;
+  const auto found = readers->second.find(node);
+  return found == readers->second.end() ? nullptr : &found->second;
+}
+
+// The scale in which a layer reads its input; 0: float.
+float input_scale(const quant::Plan& plan, const LinearLayer& layer) {
+  if (const auto* own = conversion_of(plan, layer.input, layer.node)) return own->scales.front();
+  return plan.values.contains(layer.input) ? plan.params(layer.input).scales.front() : 0.0F;
+}
+
 // Codes of biases follow the scales of their layers' inputs.
 void follow_refined_inputs(const graph::Model& model, quant::Plan& plan) {
   for (const auto& node : model.nodes) {
@@ -69,7 +83,7 @@ void follow_refined_inputs(const graph::Model& model, quant::Plan& plan) {
     if (found == plan.nodes.end() || !found->second.bias || !found->second.weight) continue;
     if (found->second.bias->params.type != DataType::int32) continue;  // it has a scale of its own
     const auto refined = plan.refined.find(node.inputs[0]);
-    if (refined == plan.refined.end()) continue;
+    if (refined == plan.refined.end() || conversion_of(plan, node.inputs[0], node.name) != nullptr) continue;
     quant::ConstantPlan& bias = *found->second.bias;
     const Tensor& values = *model.initializer(node.inputs[bias.input]);
     const auto params = quant::bias_params(found->second.weight->params, values, refined->second.scales.front());
@@ -92,9 +106,14 @@ class PrefixHash {
         segment_.nodes.insert(*found);
         if (found->second.weight) add_constant(*found->second.weight);
         if (found->second.bias) add_constant(*found->second.bias);
+        for (const auto& [input, values] : found->second.replaced) add_bytes(values);
       }
+      add_conversions(passed);
+      if (plan_.folded.contains(passed.name)) segment_.folded.insert(passed.name);
+      if (plan_.relus.contains(passed.name)) segment_.relus.insert(passed.name);
       std::ranges::for_each(passed.outputs, [this](const std::string& value) { add_value(value); });
     }
+    add_conversions(model_.nodes[next_]);
     hash_ = hash_of(std::string_view(hash_ + quant::hash_of(segment_) + codes_ + node));
     segment_ = {};
     codes_.clear();
@@ -106,10 +125,20 @@ class PrefixHash {
     if (plan_.values.contains(value)) segment_.values[value] = plan_.params(value);
   }
 
+  void add_conversions(const graph::Node& node) {
+    for (const auto& input : node.inputs) {
+      if (const auto* own = conversion_of(plan_, input, node.name)) segment_.conversions[input][node.name] = *own;
+    }
+  }
+
+  void add_bytes(const Tensor& tensor) {
+    const auto bytes = tensor.bytes();
+    codes_ += hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+
   void add_constant(const quant::ConstantPlan& constant) {
     if (!constant.optimized) return;
-    const auto bytes = constant.optimized->codes.bytes();
-    codes_ += hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    add_bytes(constant.optimized->codes);
     quant::Plan scales;
     scales.values["scales"] = constant.optimized->params;
     codes_ += quant::hash_of(scales);
@@ -143,7 +172,8 @@ void drop_idle_options(quant::Plan& plan) {
   idle("keep_activations", Json::array(), !plan.values.empty() && refines,
        refines ? "no values are quantized" : "refine_activations is false");
   idle("update_bias", true, biases, "no layer has a quantized bias");
-  idle("bias_coordinate", true, narrow && updates, updates ? "biases of 32 bits take up any mean" : "update_bias is false");
+  idle("bias_coordinate", true, narrow && updates,
+       updates ? "biases of 32 bits take up the mean as they are" : "update_bias is false");
   idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
 }
 
@@ -260,7 +290,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   for (const size_t i : chosen) {
     if (check) check();
     const LinearLayer& layer = layers[i];
-    const auto input = plan.values.contains(layer.input) ? plan.params(layer.input).scales.front() : 0.0F;
+    const float input = input_scale(plan, layer);
     quant::NodePlan& node = plan.nodes.at(layer.node);
     const LayerContext context{model_, settings, *method, options_.threads, input};
     const LayerError error = round_one(layer, i, context, *material, frontier, prefix.upto(layer.node), node);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/weights.hpp"
@@ -45,7 +46,10 @@ class WideRounding {
     std::vector<int32_t> codes = nearest();
     std::vector<Target> residuals = wanted;
     subtract(codes, residuals);
-    const double before = varying(residuals, absorbs_), diagonal = diagonal_;
+    const double centred = varying(residuals, absorbs_), diagonal = diagonal_;
+    const std::vector<float> left = means(residuals);
+    const double before = centred + (absorbs_ ? error_of(bias_that_stays(layer_, bias_, plan_), left) : 0);
+    const Absorbed nearest_bias = absorbed(left, plan_.weight->params);
     std::vector<Target> changes = std::move(residuals);
     residuals = wanted;
     subtract({}, residuals);
@@ -56,9 +60,17 @@ class WideRounding {
     for (size_t group = 0; group < layer_.groups; group++) {
       for (size_t first = 0; first < layer_.inputs; first += input_.block) solve_block(group, first, diagonal, codes, residuals);
     }
-    const double after = varying(residuals, absorbs_);
-    if (after < before) keep(codes, residuals);
-    return {layer_.node, before / variance, std::min(before, after) / variance, alone};
+    quant::Optimized found = grid_.finished(codes);
+    const Absorbed found_bias = absorbed(means(residuals), found.params);
+    const double after = varying(residuals, absorbs_) + found_bias.error;
+    const double least = std::min(before, centred + nearest_bias.error);
+    if (after < least) {
+      plan_.weight->optimized = std::move(found);
+      if (absorbs_) plan_.bias->optimized = found_bias.bias;
+    } else if (least < before) {
+      plan_.bias->optimized = nearest_bias.bias;
+    }
+    return {layer_.node, before / variance, std::min(least, after) / variance, alone};
   }
 
  private:
@@ -250,23 +262,39 @@ class WideRounding {
     }
   }
 
-  // The bias takes up the means that are left.
-  void keep(const std::vector<int32_t>& codes, const std::vector<Target>& residuals) {
-    plan_.weight->optimized = grid_.finished(codes);
-    if (!absorbs_) return;
-    std::vector<float> means;
+  // Of each output.
+  std::vector<float> means(const std::vector<Target>& residuals) const {
+    std::vector<float> out;
     for (size_t o = 0; o < layer_.outputs; o++) {
       double sum = 0;
       for (const Target& target : residuals) {
         const size_t count = target.positions.size();
         for (size_t p = 0; p < count; p++) sum += target.weight(p) * static_cast<double>(target.values[o * count + p]);
       }
-      means.push_back(static_cast<float>(sum / weight_of(residuals)));
+      out.push_back(static_cast<float>(sum / weight_of(residuals)));
     }
-    quant::ConstantPlan& plan = *plan_.bias;
-    const bool sums = plan.params.type == DataType::int32;
-    const auto params = sums ? quant::bias_params(plan_.weight->optimized->params, *bias_, context_.input_scale) : plan.params;
-    plan.optimized = quant::Optimized{params, quant::quantize(Tensor::of(bias_->shape(), means), params)};
+    return out;
+  }
+
+  // What a bias leaves of the mean error.
+  static double error_of(const std::vector<double>& held, const std::vector<float>& wanted) {
+    double sum = 0;
+    for (size_t o = 0; o < held.size(); o++) sum += std::pow(held[o] - static_cast<double>(wanted[o]), 2);
+    return sum;
+  }
+
+  // The bias that takes up these means, in the values that its type can hold, and what it leaves of them.
+  struct Absorbed {
+    std::optional<quant::Optimized> bias = {};
+    double error = 0;
+  };
+  Absorbed absorbed(const std::vector<float>& wanted, const quant::QuantParams& weight) const {
+    if (!absorbs_) return {};
+    const bool sums = plan_.bias->params.type == DataType::int32;
+    const auto params = sums ? quant::bias_params(weight, *bias_, context_.input_scale) : plan_.bias->params;
+    const Tensor held = quant::quantize(Tensor::of(bias_->shape(), wanted), params);
+    const Tensor values = quant::dequantize(held, params);
+    return {quant::Optimized{params, held}, error_of({values.as<float>().begin(), values.as<float>().end()}, wanted)};
   }
 
   const LinearLayer& layer_;

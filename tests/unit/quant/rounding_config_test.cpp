@@ -90,6 +90,8 @@ TEST(RoundingConfig, ErrorsNameTheNearestWord) {
   EXPECT_NE(message(R"({"adaround_params": {"drop_ratio": 2}})").find("drop_ratio"), std::string::npos);
   EXPECT_NE(message(R"({"adaround_params": {"NumIterLR": [3]}})").find("pair"), std::string::npos);
   EXPECT_NE(message(R"({"gptq_params": {"NumIterLR": [3]}})").find("NumIterLR"), std::string::npos);
+  EXPECT_NE(message(R"({"adaround_params": {"NumIterLR": [3, -1]}})").find("learning_rate"), std::string::npos);
+  EXPECT_NE(message(R"({"gptq_params": {"NumIterLR": [3, -1]}})").find("learning_rate"), std::string::npos);
   for (const char* value : {"0", "-3", "1.5", R"("all")", "[5]"})
     EXPECT_NE(message(R"({"adaquant_params": {"data_size": )" + std::string(value) + "}}").find("data_size"), std::string::npos)
         << value;

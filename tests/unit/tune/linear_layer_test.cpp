@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "quasar/base/rng.hpp"
+#include "quasar/quant/scheme.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::tune {
@@ -108,6 +109,9 @@ TEST(LinearLayer, CodesAreDecoded) {
   gather_inputs(*layer, Tensor::of(Shape{2, 3}, std::vector<uint8_t>{0, 0, 0, 10, 128, 255}), {0.5F, 128}, {2, 2}, positions,
                 values.data(), 1);
   EXPECT_EQ(values, (std::vector<float>{-59, 0, 63.5}));
+  const std::vector<int32_t> codes{0, 0, 0, 1, 8, 15};
+  gather_inputs(*layer, quant::codes_tensor(DataType::uint4, {2, 3}, codes), {0.5F, 8}, {2, 2}, positions, values.data(), 1);
+  EXPECT_EQ(values, (std::vector<float>{-3.5, 0, 3.5}));
 }
 
 TEST(LinearLayer, PositionsAreSpreadAndRepeatable) {

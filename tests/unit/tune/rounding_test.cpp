@@ -189,6 +189,64 @@ TEST(Rounding, ActivationScalesAreRefined) {
   }
 }
 
+// A layer that reads its input in a type of its own sees other inputs than one that does not: what is kept of one trial must not
+// serve the other.
+TEST(Rounding, TrialsWithTypesOfTheirOwnDoNotShareWhatTheyMustNot) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  const auto plan_with = [&](const Json& layers) {
+    Json words{{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}}, {"algorithms", "adaround"}};
+    if (!layers.is_null()) words["specific_layer_config"] = layers;
+    const quant::Config config = quant::parse_config(words);
+    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+    return quant::resolve(model, seen, config, *quant::targets::table().make("generic"));
+  };
+  const Json wide{{{"spec", "Int16Spec"}, {"nodes", {"depthwise"}}}};
+  for (const bool wide_first : {false, true}) {
+    Rounder shared(model, samples), fresh(model, samples);
+    quant::Plan first = plan_with(wide_first ? wide : Json()), second = plan_with(wide_first ? Json() : wide), alone = second;
+    EXPECT_NE(first.conversions.empty(), second.conversions.empty());
+    shared.improve(first);
+    shared.improve(second);
+    fresh.improve(alone);
+    EXPECT_EQ(second.nodes, alone.nodes);
+  }
+}
+
+// Nearest codes are the best there are for a depthwise layer of one weight each; only the bias can make up for the mean error,
+// and that counts before and after.
+TEST(Rounding, ErrorsAreThoseOfTheModelAndTheBiasHelpsWhereCodesStay) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{1, 6, 4, 4}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 6, 4, 4}}};
+  model.initializers["w"] = random_tensor({6, 1, 1, 1}, 1, 0.3F);
+  model.initializers["b"] = random_tensor({6}, 2);
+  model.nodes = {{.name = "conv",
+                  .op_type = "Conv",
+                  .domain = "",
+                  .inputs = {"x", "w", "b"},
+                  .outputs = {"y"},
+                  .attributes = {{"group", int64_t{6}}}}};
+  const auto samples = std::make_shared<GeneratedSamples>(20, [](size_t index) {
+    std::vector<float> values;
+    Rng rng(index);
+    for (int i = 0; i < 96; i++) values.push_back(static_cast<float>(5 + 0.5 * rng.normal()));
+    return data::Sample{Tensor::of(Shape{1, 6, 4, 4}, values)};
+  });
+  const quant::Config config =
+      quant::parse_config({{"activation", "Int16Spec"}, {"weight", "Int8Spec"}, {"algorithms", "adaquant"}});
+  const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+  quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("generic"));
+  const double nearest = output_error(model, plan, *samples);
+  const RoundingReport report = Rounder(model, samples).improve(plan);
+  const double rounded = output_error(model, plan, *samples);
+  EXPECT_LT(rounded, 0.2 * nearest);
+  ASSERT_EQ(report.layers.size(), 1U);
+  EXPECT_NEAR(report.layers[0].after / report.layers[0].before, rounded / nearest,
+              0.4 * rounded / nearest)  // the output's own type costs as much;
+}
+
 // The second trial reads no sample again, also where the first found that nothing changes.
 TEST(Rounding, ChecksOfActivationScalesAreRemembered) {
   const graph::Model model = network();
