@@ -70,26 +70,39 @@ std::vector<Json> distinct_plans(const Setting& setting) {
 }
 
 // Trials whose model is another one's cost nothing.
-double executed_of(const Job& job, const Spaces& spaces, const std::vector<Json>& plans, uint64_t trials) {
+double executed_of(const Spaces& spaces, const std::vector<Json>& plans, uint64_t trials) {
   double points = 0, models = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     const auto size = spaces.calibration[i].valid();
     // What rounding makes of a plan is not known: configurations that differ are taken for models that do.
     const Json different = spaces.fine_tuning[i] && !spaces.facts[i].empty() ? spaces.facts[i]["distinct"] : plans[i];
     const auto all = spaces.fine_tuning[i] ? spaces.each[i].valid() : size;
-    if (!different.is_number() || !all || job.strategy == "two_stage") return static_cast<double>(trials);
+    if (!different.is_number() || !all) return static_cast<double>(trials);
     points += static_cast<double>(*all);
     models += different.get<double>();
   }
   return points > 0 ? static_cast<double>(trials) * models / points : static_cast<double>(trials);
 }
 
-// iteration_limit counts trials that run.
+// So many of these trials, as if duplicates were spread evenly.
+double within(double most, double trials, double executed) {
+  return executed <= most ? trials : trials * most / executed;
+}
+
+// iteration_limit counts trials that run. Of two stages the first is a grid whose models are known; in the second all differ.
 uint64_t within_limit(uint64_t trials, const Job& job, const Spaces& spaces, const std::vector<Json>& plans) {
   const Json limit = condition_words(job).value("iteration_limit", Json());
   if (!limit.is_number() || limit.get<double>() < 0) return trials;
-  const double executed = executed_of(job, spaces, plans, trials), most = limit.get<double>();
-  return executed <= most ? trials : static_cast<uint64_t>(static_cast<double>(trials) * most / executed);
+  const double most = limit.get<double>(), all = static_cast<double>(trials);
+  if (job.strategy != "two_stage") return static_cast<uint64_t>(within(most, all, executed_of(spaces, plans, trials)));
+  double first = 0, executed = 0;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const auto points = static_cast<double>(spaces.calibration[i].valid().value_or(0));
+    first += points;
+    executed += plans[i].is_number() ? plans[i].get<double>() : points;
+  }
+  if (executed >= most) return static_cast<uint64_t>(within(most, first, executed));
+  return static_cast<uint64_t>(first + std::min(all - first, most - executed));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/session.hpp"
 #include "quasar/tune/cost.hpp"
 #include "quasar/tune/variants.hpp"
 
@@ -16,6 +17,7 @@ constexpr int points_per_space = 50;
 struct Drawn {
   double scoring = 0, rounding = 0;       // in units of scoring the float model
   double rounding_share = 0;              // of the configurations that round
+  std::optional<quant::Config> one;       // of all
   std::optional<quant::Config> to_round;  // one of these
   double cost_of_it = 0;                  // of its rounding, in the same units
 };
@@ -35,6 +37,7 @@ Drawn draw(const Job& job, const Spaces& spaces) {
         const quant::Config config = quant::parse_config(words_of(space, space.sample(rng)));
         const double scoring = without_rounding(config), rounding = expected_cost(config) - scoring;
         count += 1, out.scoring += scoring, out.rounding += rounding;
+        if (!out.one) out.one = config;
         if (rounding <= 0) continue;
         rounded += 1;
         if (!out.to_round) out.to_round = config, out.cost_of_it = rounding;
@@ -69,6 +72,21 @@ std::optional<double> rounding_seconds(const Setting& setting, const quant::Conf
   }
 }
 
+// Of making this configuration's model without rounding, and its session; 0: it cannot be.
+double building_seconds(const Setting& setting, quant::Config config) {
+  config.rounding = {};
+  try {
+    Variants variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs);
+    variants.plan(config, *setting.target);  // observes, which is no trial's work
+    const Stopwatch watch;
+    quant::Plan plan = variants.plan(config, *setting.target);
+    const runtime::Session session(variants.build(config, plan).model);
+    return watch.seconds();
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 std::optional<double> mean_seconds(std::span<const search::Trial> trials) {
   double sum = 0, count = 0;
   for (const auto& trial : trials) {
@@ -87,7 +105,9 @@ double seconds_per_trial(const Job& job, const Setting& setting, std::span<const
   const double run = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
   const double scoring = run * static_cast<double>(setting.samples.evaluation->size());
   const Drawn drawn = draw(job, setting.spaces);
-  const double usual = std::max(drawn.scoring, 1.0) * scoring;
+  const bool long_to_observe = run * static_cast<double>(setting.samples.calibration->size()) > 5;
+  const double building = drawn.one && !long_to_observe ? building_seconds(setting, *drawn.one) : 0;
+  const double usual = std::max(drawn.scoring, 1.0) * scoring + building;
   if (!drawn.to_round || drawn.rounding_share == 0) return usual;
   const double guess = drawn.cost_of_it * run * static_cast<double>(setting.samples.calibration->size());
   const double measured = rounding_seconds(setting, *drawn.to_round, guess).value_or(guess);

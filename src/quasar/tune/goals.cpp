@@ -1,6 +1,7 @@
 #include "quasar/tune/goals.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -143,12 +144,13 @@ std::vector<double> excesses(const Goals& goals, const Measures& measures, const
   std::vector<double> out;
   for (const auto& [metric, bound, value] : goals.constraints) {
     const double is = measures.at(metric);
+    double excess = bound == Bound::max ? is - value : value - is, unit = std::abs(value);
     if (bound == Bound::max_drop) {
       const double was = reference.at(metric).value;
-      out.push_back((direction_of(metric, goals.own) == search::Direction::maximize ? was - is : is - was) - value);
-    } else {
-      out.push_back(bound == Bound::max ? is - value : value - is);
+      excess = (direction_of(metric, goals.own) == search::Direction::maximize ? was - is : is - was) - value;
+      if (was != 0) unit = std::abs(was);
     }
+    out.push_back(std::isfinite(unit) && unit > 0 ? excess / unit : excess);
   }
   return out;
 }

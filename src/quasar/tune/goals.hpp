@@ -63,7 +63,8 @@ using Measures = std::map<std::string, double>;
 // One value per objective.
 std::vector<double> values_of(const Goals& goals, const Measures& measures);
 
-// One number per constraint, at most 0 where it is kept: by how much the bound is exceeded. `reference`: of the float model.
+// One number per constraint, at most 0 where it is kept: by what share of the bound (max_drop: of the float model's value) it is
+// exceeded, so that bytes and accuracies may be added; where that is 0, by how much. `reference`: of the float model.
 std::vector<double> excesses(const Goals& goals, const Measures& measures, const eval::Scores& reference);
 
 // The values of scores by name.

@@ -1,6 +1,7 @@
 // The keys of a configuration that say what may vary, and who decides what is tried next.
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "quasar/base/known_names.hpp"
 #include "quasar/quant/config_keys.hpp"
@@ -78,7 +79,10 @@ void check_names(const Json& space) {
   std::vector<std::string> known = quant::config_keys();
   known.insert(known.end(), {"calibration_sampling_size", "calibrate_method"});
   check_nested("search_space", space, known);
+  std::map<std::string, std::string> seen;
   for (const auto& [key, value] : space.items()) {
+    if (const auto [before, fresh] = seen.emplace(normalized(key), key); !fresh)
+      throw Error("search_space." + key + " is given twice (as '" + before->second + "' too)");
     const auto same = [&](const std::string& name) { return normalized(name) == normalized(key); };
     if (std::ranges::none_of(known, same) && !(value.is_object() && normalized(key).ends_with("options")))
       throw Error("unknown key '" + key + "' in search_space" + known_names(key, known));

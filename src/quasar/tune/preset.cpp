@@ -29,8 +29,22 @@ bool is_reachable(const Json& group, const Json& space) {
   return true;
 }
 
+// The user's keys as the preset spells them. What is left twice is for the space's own check.
+Json as_spelled(const Json& given, const Json& preset) {
+  Json out = Json::object();
+  for (const auto& [name, choices] : given.items()) {
+    std::string spelled = name;
+    for (const auto& [known, value] : preset.items()) {
+      if (normalized(known) == normalized(name)) spelled = known;
+    }
+    out[given.contains(spelled) || out.contains(spelled) ? name : spelled] = choices;
+  }
+  return out;
+}
+
 // The user's choices over the preset's; groups of the preset that these make impossible go.
-Json merged_space(const Json& given, const Json& preset) {
+Json merged_space(const Json& written, const Json& preset) {
+  const Json given = as_spelled(written, preset);
   Json out = preset;
   for (const auto& [name, choices] : given.items()) out[name] = choices;
   for (const auto& [name, group] : preset.items()) {

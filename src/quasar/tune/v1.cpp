@@ -83,7 +83,8 @@ void take_iterations(Json& words, std::vector<std::string>& notes) {
     return;
   const Json limit = conditions.value("iteration_limit", Json());
   if (!limit.is_number_integer() || limit.get<int64_t>() <= 0) return;
-  const Json algo = words["search_algo"];
+  Json algo = words["search_algo"];
+  if (algo.is_object()) algo = algo.value("name", Json());
   if (algo.is_string() && normalized(algo.get<std::string>()).starts_with("grid")) return;  // it tries every point in any case
   words["n_trials"] = limit;
   notes.push_back("n_trials is " + limit.dump() + ", as iteration_limit of a v1 search says");

@@ -137,15 +137,23 @@ class Translator {
       const Json constant = keys_.take("CalibMovingAverageConstant");
       under("minmax_options", "CalibMovingAverage", average, chosen("MinMax"), "calibrate_method");
       const bool on = std::ranges::any_of(average, [](const Json& flag) { return flag == true; });
-      if (!constant.is_null() && on && !chosen("MinMax").is_null())
+      if (!constant.is_null() && on && !chosen("MinMax").is_null()) {
         under("moving_average_options", "CalibMovingAverageConstant", constant, true, "minmax_options_CalibMovingAverage");
-    } else {
-      keys_.take("CalibMovingAverageConstant");
+      } else if (!constant.is_null()) {
+        no_average();
+      }
+    } else if (!keys_.take("CalibMovingAverageConstant").is_null()) {
+      no_average();
     }
     if (const Json percentile = keys_.take("Percentile"); !percentile.is_null())
       under("percentile_options", "Percentile", percentile, chosen("Percentile"), "calibrate_method");
     if (const Json candidates = keys_.take("PercentileCandidates"); !candidates.is_null())
       under("layerwise_options", "PercentileCandidates", candidates, chosen("LayerWisePercentile"), "calibrate_method");
+  }
+
+  void no_average() {
+    out_.notes.push_back(
+        "CalibMovingAverageConstant has no effect: CalibMovingAverage is on nowhere under calibrate_method MinMax");
   }
 
   void under(const std::string& group, const std::string& key, const Json& choices, const Json& value,
