@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/process.hpp"
 
@@ -56,23 +59,39 @@ std::string read_record(int file, int64_t record) {
 
 }  // namespace
 
-FileLock::FileLock(const std::filesystem::path& file, const std::string& what, const std::string& way_out, int64_t record)
+FileLock::FileLock(const std::filesystem::path& file, int64_t record)
     : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)), record_(record) {
   if (file_ < 0) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), Blame::world);
-  struct flock lock = lock_of(F_WRLCK, record);
-  if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) {
-    write_record(file_, record, holder());
-    return;
+}
+
+FileLock::FileLock(const std::filesystem::path& file, const std::string& what, const std::string& way_out, int64_t record)
+    : FileLock(file, record) {
+  if (!take(file)) throw Error(what + " is in use by " + read_record(file_, record) + "; " + way_out);
+}
+
+FileLock::FileLock(const std::filesystem::path& file, const std::function<void(const std::string& holder)>& busy, int64_t record)
+    : FileLock(file, record) {
+  // Asked again and again: a blocking wait could not be cancelled.
+  for (bool told = false; !take(file); told = true) {
+    if (!told) busy(read_record(file_, record));
+    throw_if_cancelled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  const int code = errno;
-  const std::string holder = read_record(file_, record);
-  ::close(file_);
-  if (code == EAGAIN || code == EACCES) throw Error(what + " is in use by " + holder + "; " + way_out);
-  throw Error("cannot lock '" + file.string() + "': " + std::strerror(code), Blame::world);
+}
+
+bool FileLock::take(const std::filesystem::path& file) {
+  struct flock lock = lock_of(F_WRLCK, record_);
+  if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) {
+    held_ = true;
+    write_record(file_, record_, holder());
+    return true;
+  }
+  if (errno == EAGAIN || errno == EACCES) return false;
+  throw Error("cannot lock '" + file.string() + "': " + std::strerror(errno), Blame::world);
 }
 
 FileLock::~FileLock() {
-  write_record(file_, record_, "");
+  if (held_) write_record(file_, record_, "");
   ::close(file_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace quasar {
@@ -14,13 +15,20 @@ class FileLock {
   // (or another object of this one) holds it: "<what> is in use by process 4711 on host since 2026-01-01 12:00:00 UTC;
   // <way_out>".
   FileLock(const std::filesystem::path& file, const std::string& what, const std::string& way_out, int64_t record = 0);
+  // Waits for the record instead, however long. `busy` hears once who holds it: "process 4711 on host since …". Throws Cancelled
+  // when this thread's work is cancelled (base/cancellation.hpp), and Error when the file cannot be opened or locked.
+  FileLock(const std::filesystem::path& file, const std::function<void(const std::string& holder)>& busy, int64_t record = 0);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
  private:
+  FileLock(const std::filesystem::path& file, int64_t record);  // opened, and not held yet
+  bool take(const std::filesystem::path& file);                 // false: another has it
+
   int file_ = -1;
   int64_t record_ = 0;
+  bool held_ = false;
 };
 
 }  // namespace quasar

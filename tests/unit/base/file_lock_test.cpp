@@ -5,8 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 
@@ -54,6 +59,29 @@ TEST_F(Lock, DiesWithItsProcess) {
   EXPECT_NE(refusal().find("process " + std::to_string(child)), std::string::npos);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Lock, WaitsForItsHolder) {
+  std::optional<FileLock> holder(std::in_place, file, "the study", "wait for it");
+  std::vector<std::string> holders;
+  std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    holder.reset();
+  });
+  const FileLock lock(file, [&](const std::string& name) { holders.push_back(name); });
+  ASSERT_EQ(holders.size(), 1U);
+  EXPECT_NE(holders[0].find("process " + std::to_string(getpid()) + " on "), std::string::npos) << holders[0];
+  EXPECT_NE(refusal(), "");
+}
+
+TEST_F(Lock, WaitingCanBeCancelled) {
+  std::optional<FileLock> holder(std::in_place, file, "the study", "wait for it");
+  std::stop_source stop;
+  const CancelScope scope(stop.get_token());
+  EXPECT_THROW(FileLock(file, [&](const std::string&) { stop.request_stop(); }), Cancelled);
+  EXPECT_NE(refusal().find("process " + std::to_string(getpid())), std::string::npos) << "who waited has not taken its name away";
+  holder.reset();
   EXPECT_EQ(refusal(), "");
 }
 
