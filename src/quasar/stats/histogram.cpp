@@ -2,6 +2,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "quasar/stats/statistics.hpp"
@@ -13,6 +14,8 @@ constexpr size_t lanes = 16, block = 128;
 
 // Below it, 1 / width would overflow in float.
 constexpr double smallest_limit = 0x1p-100;
+// Above every finite float.
+constexpr double greatest_limit = 0x1p128;
 
 // The smallest power of two above |x|.
 double limit_for(double magnitude) {
@@ -79,6 +82,22 @@ void Histogram::add(std::span<const float> values, const Summary& summary) {
     zeros_ -= block - left;
   }
   for (size_t slot = bins_; slot < bins_ + lanes; ++slot) zeros_ += std::exchange(counts_[slot], 0);
+}
+
+Histogram Histogram::restored(std::span<const uint64_t> counts, double limit, uint64_t zeros, uint64_t not_finite,
+                              const Range& range) {
+  Histogram out(counts.size());
+  std::ranges::copy(counts, out.counts_.begin());
+  out.limit_ = limit;
+  out.zeros_ = zeros;
+  out.total_ = std::accumulate(counts.begin(), counts.end(), zeros);
+  out.not_finite_ = not_finite;
+  out.range_ = range;
+  return out;
+}
+
+bool Histogram::is_limit(double limit) {
+  return limit >= smallest_limit && limit <= greatest_limit && limit == limit_for(limit / 2);
 }
 
 void Histogram::widen(double limit) {

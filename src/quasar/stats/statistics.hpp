@@ -31,6 +31,12 @@ class Histogram {
   void add(std::span<const float> values, const Summary& summary);  // the same, with summarize(values) at hand
   void merge(const Histogram& other);                               // same number of bins
 
+  // One that stood elsewhere, by what its functions said there. The counts are as many as there are bins; the limit is 0 (then
+  // they are too) or what one that has seen values may have.
+  static Histogram restored(std::span<const uint64_t> counts, double limit, uint64_t zeros, uint64_t not_finite,
+                            const Range& range);
+  static bool is_limit(double limit);  // whether one that has seen values may have it
+
   double limit() const { return limit_; }  // 0: nothing but zeros seen yet
   double width() const { return 2 * limit_ / static_cast<double>(bins_); }
   size_t bins() const { return bins_; }
@@ -80,6 +86,7 @@ struct TensorStats {
   uint64_t count = 0, not_finite = 0;
   Shape shape = {};  // of one sample; −1: samples differ, or (Softmax) the model leaves it open; empty: unknown, several ranks
   std::optional<Given> given = {};  // what the user said, in place of any method
+  bool operator==(const TensorStats&) const = default;
 };
 
 // The statistics of one array (a weight, or a slice of it) as if it were the only sample. Values that are not finite are
