@@ -43,6 +43,30 @@ TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
   }
 }
 
+TEST_F(Search, StatisticsAreSharedThroughAFolder) {
+  const std::string space = std::string(small_space) + "  include_cle: [true, false]\n", key = "statistics_dir: shared\n";
+  const auto searched = [&](const std::string& text, const std::string& name) {
+    out = folder.path() / name;
+    const Ran ran = search(text);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return read_file(out / "auto_search.log");
+  };
+  EXPECT_NE(searched(words(space), "alone").find("samples in"), std::string::npos);
+  const Json alone = result();
+  const std::string model = read_file(out / "best.onnx");
+  EXPECT_EQ(searched(words(space, key), "first").find("read from"), std::string::npos);
+  EXPECT_TRUE(fs::is_directory(folder.path() / "shared")) << "beside the configuration";
+  const std::string log = searched(words(space, key), "second");
+  EXPECT_NE(log.find("read from '" + (folder.path() / "shared").string()), std::string::npos) << log;
+  EXPECT_EQ(log.find("tensors observed"), std::string::npos) << log;
+  EXPECT_EQ(read_file(out / "best.onnx"), model);
+  EXPECT_EQ(result()["best"]["metrics"], alone["best"]["metrics"]);
+  // What is damaged is no reason to end.
+  for (const auto& file : fs::directory_iterator(folder.path() / "shared")) fs::resize_file(file, fs::file_size(file) / 2);
+  EXPECT_NE(searched(words(space, key), "third").find("are observed again"), std::string::npos);
+  EXPECT_EQ(read_file(out / "best.onnx"), model);
+}
+
 TEST_F(Search, AConstraintThatNothingKeepsIsAGoalMissed) {
   const Ran ran = search(words(small_space, "constraints: [{metric: bytes, max: 10}]\n"));
   EXPECT_EQ(ran.code, 2) << ran.err;

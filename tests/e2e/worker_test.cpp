@@ -193,6 +193,29 @@ TEST_F(Workers, TheLeaderIsKilledAndContinued) {
   expect_whole(60);
 }
 
+// Where the folder lies is each machine's own business.
+TEST_F(Workers, StatisticsAreObservedOnce) {
+  fs::create_directories(file("here"));
+  fs::create_symlink(file("here"), file("there"));
+  const auto sharing = [&](const std::string& name, const std::string& own) {
+    return worker("",
+                  {"--set", "statistics_dir=" + file(name).string(), "--set", "n_trials=30", "--output-dir", file(own).string()});
+  };
+  Child leader(search({"--set", "statistics_dir=" + file("here").string(), "--set", "n_trials=30"}), file("leader"));
+  Child one(sharing("here", "one"), file("one.txt")), two(sharing("there", "two"), file("two.txt"));
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(one.wait(), 0) << one.output();
+  EXPECT_EQ(two.wait(), 0) << two.output();
+  size_t observed = 0, read = 0;
+  for (const auto& log : {out / "auto_search.log", file("one") / "worker.log", file("two") / "worker.log"}) {
+    observed += read_file(log).find("tensors observed") != std::string::npos ? 1 : 0;
+    read += read_file(log).find("tensors read from") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(observed, 1U);
+  EXPECT_EQ(read, 2U);
+  expect_whole(30);
+}
+
 TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
   Child leader(search({"--set", "n_trials=100000"}), file("leader")), one(worker("", {"--set", "n_trials=100000"}), file("one"));
   ASSERT_TRUE(wait_for_trials(10)) << leader.output() << one.output();

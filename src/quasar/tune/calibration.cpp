@@ -11,8 +11,9 @@ void CalibrationNeeds::add(const quant::Config& config) {
   if (config.calib_data_size) sizes.insert(*config.calib_data_size);
 }
 
-Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log)
-    : model_(model), samples_(std::move(samples)), needs_(std::move(needs)), log_(std::move(log)) {
+Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log,
+                         std::shared_ptr<StatisticsFolder> shared)
+    : model_(model), samples_(std::move(samples)), needs_(std::move(needs)), log_(std::move(log)), shared_(std::move(shared)) {
   for (const size_t size : needs_.sizes) check_size(size);
 }
 
@@ -39,14 +40,19 @@ const stats::Statistics& Calibration::observed_for(size_t size, const stats::Req
   const auto [place, is_new] = later_.try_emplace({size, needs.histogram, needs.averages});
   if (!is_new) return place->second;
   try {
-    auto collected = stats::collect(model_, *samples_, quant::observed_values(model_), needs, {.prefixes = {size}, .log = log_});
-    place->second = std::move(collected.at(size));
+    place->second = std::move(observed(quant::observed_values(model_), needs, {size}).by_size.at(size));
     for (const auto& [value, given] : needs_.given) place->second[value].given = given;
   } catch (...) {
     later_.erase(place);
     throw;
   }
   return place->second;
+}
+
+Observed Calibration::observed(const std::vector<std::string>& values, const stats::Requests& needs,
+                               const std::set<size_t>& sizes) const {
+  if (shared_ != nullptr && !values.empty()) return shared_->collect(model_, values, needs, sizes);
+  return {stats::collect(model_, *samples_, values, needs, {.prefixes = sizes, .log = log_})};
 }
 
 void Calibration::reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed) {
@@ -73,7 +79,8 @@ void Calibration::observe_once() {
     for (auto& [size, seen] : known) std::erase_if(seen, [&](const auto& item) { return changed_.contains(item.first); });
     std::erase_if(values, unchanged);
   }
-  by_size_ = stats::collect(model_, *samples_, values, needs_.requests, {.prefixes = needs_.sizes, .log = log_});
+  Observed fresh = observed(values, needs_.requests, needs_.sizes);
+  by_size_ = std::move(fresh.by_size);
   for (auto& [size, seen] : known) by_size_[size].merge(seen);
   for (auto& [size, statistics] : by_size_) {
     for (const auto& [value, given] : needs_.given) statistics[value].given = given;
@@ -81,9 +88,9 @@ void Calibration::observe_once() {
   seconds_ = watch.seconds();
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g", seconds_);
-  tell(log_, Level::info,
-       "calibration: " + std::to_string(values.size()) + " tensors observed on " + std::to_string(samples_->size()) +
-           " samples in " + text + " s");
+  const std::string from = fresh.file.empty() ? "observed on " + std::to_string(samples_->size()) + " samples"
+                                              : "read from '" + fresh.file.string() + "'";
+  tell(log_, Level::info, "calibration: " + std::to_string(values.size()) + " tensors " + from + " in " + text + " s");
 }
 
 }  // namespace quasar::tune

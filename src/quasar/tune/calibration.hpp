@@ -12,6 +12,7 @@
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/stats/statistics.hpp"
+#include "quasar/tune/statistics_folder.hpp"
 
 namespace quasar::tune {
 
@@ -26,7 +27,9 @@ struct CalibrationNeeds {
 // The statistics of one float graph, observed on first use.
 class Calibration {
  public:
-  Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log);
+  // `shared`: where other processes may have left what this one needs; nullptr: it observes by itself.
+  Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log,
+              std::shared_ptr<StatisticsFolder> shared = nullptr);
 
   // The graph is the other's but for these values: all others need not be observed again. Before the first use.
   void reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed);
@@ -39,6 +42,7 @@ class Calibration {
 
  private:
   void observe_once();
+  Observed observed(const std::vector<std::string>& values, const stats::Requests& needs, const std::set<size_t>& sizes) const;
   void check_size(size_t size) const;
   const stats::Statistics& observed_for(size_t size, const stats::Requests& needs);
 
@@ -46,6 +50,7 @@ class Calibration {
   data::DatasetPtr samples_;
   CalibrationNeeds needs_;
   Log log_;
+  std::shared_ptr<StatisticsFolder> shared_;
   std::mutex guard_;
   std::map<size_t, stats::Statistics> by_size_;  // number of samples -> statistics
   // What nobody requested before: by number of samples and needs.

@@ -45,6 +45,7 @@ struct Job {
   double trial_time_limit = 0;    // seconds; 0: none
   size_t trial_memory_limit = 0;  // bytes; 0: none
   std::filesystem::path output_dir, temp_dir;
+  std::filesystem::path statistics_dir;  // through which processes share statistics; empty: each observes by itself
   std::string study_name, storage;
   std::string predecessor;     // the study before this one, whose search had other choices (continuation.hpp); "": none
   search::PulseOptions pulse;  // of a storage that several processes share

@@ -260,7 +260,7 @@ Json rooted_reader(Json value, const fs::path& folder) {
 
 // By the key that the value is for: paths of readers, of the model, of folders.
 Json with_paths_from(const std::string& path, const Json& value, const fs::path& folder) {
-  static const std::vector<std::string> files{"model_input", "output_dir", "temp_dir", "warm_start"};
+  static const std::vector<std::string> files{"model_input", "output_dir", "temp_dir", "statistics_dir", "warm_start"};
   static const std::vector<std::string> readers{"calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"};
   const std::string key = path.substr(0, path.find('.'));
   if (std::ranges::find(files, key) != files.end()) return rooted(value, folder);

@@ -23,6 +23,7 @@ bool is_local(const std::string& key) {
                                            "data_reader",
                                            "output_dir",
                                            "temp_dir",
+                                           "statistics_dir",
                                            "search_log_path",
                                            "study_storage_db",
                                            "study_name",
@@ -102,7 +103,11 @@ Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
   const RounderOptions rounding{.memory_limit = job.memory_limit,
                                 .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
                                 .log = of_trials(log)};
-  return {setting.original, setting.model, setting.samples.calibration, setting.spaces.needs, {.rounding = rounding, .log = log}};
+  return {setting.original,
+          setting.model,
+          setting.samples.calibration,
+          setting.spaces.needs,
+          {.rounding = rounding, .log = log, .statistics_dir = job.statistics_dir}};
 }
 
 eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {

@@ -12,6 +12,9 @@ std::vector<OptionSpec> storage_key_specs() {
        .fallback = "auto_search.db",
        .help = "file in output_dir, sqlite:///path, or postgresql://user@host:port/database, which workers share",
        .aliases = {"storage"}},
+      {.name = "statistics_dir",
+       .fallback = nullptr,
+       .help = "folder through which processes share what they observe of the calibration samples (default: each observes)"},
       {.name = "heartbeat_interval",
        .fallback = 10.0,
        .help = "seconds; of a shared study, how often a process says that it lives",
@@ -35,6 +38,11 @@ std::string sqlite_from(const fs::path& folder, const std::string& storage) {
 }
 
 void read_storage_keys(Job& job, const Options& keys) {
+  if (keys.has("statistics_dir")) {
+    const Json& folder = keys.json("statistics_dir");
+    if (!folder.is_string()) throw Error("statistics_dir is " + folder.dump() + ", but must be a folder");
+    if (folder != "") job.statistics_dir = job.base / folder.get<std::string>();
+  }
   job.study_name = keys.text("study_name");
   job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
   job.load_if_exists = keys.flag("load_study_if_exists");

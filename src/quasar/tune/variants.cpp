@@ -111,14 +111,20 @@ Variants::Variants(const graph::Model& original, const graph::Model& prepared, d
       samples_(std::move(samples)),
       needs_(needs),
       options_(std::move(options)) {
+  if (!options_.statistics_dir.empty())
+    shared_ = std::make_shared<StatisticsFolder>(options_.statistics_dir, samples_, options_.log);
   base_ = std::make_shared<Variant>();
   base_->model = prepared;
-  base_->calibration = std::make_shared<Calibration>(base_->model, samples_, needs_, options_.log);
+  base_->calibration = calibration_of(base_->model);
   base_->rounder = std::make_shared<Rounder>(base_->model, samples_, options_.rounding);
   by_digest_[""] = base_;
 }
 
 Variants::~Variants() = default;
+
+std::shared_ptr<Calibration> Variants::calibration_of(const graph::Model& model) const {
+  return std::make_shared<Calibration>(model, samples_, needs_, options_.log, shared_);
+}
 
 void Variants::observe() {
   base_->calibration->observe();
@@ -152,7 +158,7 @@ std::shared_ptr<Variant> Variants::start(const quant::Config& config) {
   raw_ = std::make_shared<Variant>();
   raw_->model = std::move(model);
   raw_->digest = digest;
-  raw_->calibration = std::make_shared<Calibration>(raw_->model, samples_, needs_, options_.log);
+  raw_->calibration = calibration_of(raw_->model);
   raw_->rounder = std::make_shared<Rounder>(raw_->model, samples_, options_.rounding);
   by_digest_[digest] = raw_;
   return raw_;
@@ -206,7 +212,7 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
     out->rounder = known->second->rounder;
     return out;
   }
-  out->calibration = std::make_shared<Calibration>(out->model, samples_, needs_, options_.log);
+  out->calibration = calibration_of(out->model);
   out->calibration->reuse(from->calibration, std::move(changed));
   RounderOptions rounding = options_.rounding;
   if (scales_weights(config)) rounding.log = warnings_of(rounding.log);  // improve() tells the rest

@@ -1,6 +1,7 @@
 // The float graphs that clean-up and transforms make of a model, each made and calibrated once, on first use.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,7 @@ struct Variant {
 struct VariantOptions {
   RounderOptions rounding = {};
   Log log = {};
+  std::filesystem::path statistics_dir = {};  // through which processes share statistics; empty: this one observes by itself
 };
 
 // A quantized model, and how its rounding went.
@@ -72,6 +74,7 @@ class Variants {
   std::shared_ptr<const Variant> of(const quant::Config& config);
   std::shared_ptr<const Variant> make(const quant::Config& config);
   std::shared_ptr<Variant> start(const quant::Config& config);
+  std::shared_ptr<Calibration> calibration_of(const graph::Model& model) const;
   quant::Config resolved(const quant::Config& config, const Variant& variant);
   void tell_new(const std::vector<std::string>& notes);  // each once
 
@@ -81,6 +84,7 @@ class Variants {
   data::DatasetPtr samples_;
   CalibrationNeeds needs_;
   VariantOptions options_;
+  std::shared_ptr<StatisticsFolder> shared_;
   std::shared_ptr<Variant> base_, raw_;
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
