@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <unordered_set>
 #include <vector>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/utf8.hpp"
 
 namespace quasar {
 namespace {
@@ -97,18 +99,26 @@ class Converter {
 
   Json scalar(const YAML::Node& node) const {
     const std::string& tag = node.Tag();
+    check_text(node);
     if (tag == "?" || tag.empty()) return plain(node.Scalar());
     if (tag == "!" || tag == "tag:yaml.org,2002:str") return node.Scalar();
     fail(node.Mark(), "tag '" + tag + "' is not supported");
   }
 
+  void check_text(const YAML::Node& node) const {
+    if (!is_utf8(node.Scalar())) fail(node.Mark(), "'" + node.Scalar() + "' is not UTF-8 text");
+  }
+
+  // Json looks through all its keys for each new one; a mapping may have very many.
   Json mapping(const YAML::Node& node, int depth) {
-    Json out = Json::object();
+    Json::object_t out;
+    std::unordered_set<std::string> known;
     for (const auto& item : node) {
       if (!item.first.IsScalar()) fail(item.first.Mark(), "a key must be a word, not a list or a mapping");
+      check_text(item.first);
       const std::string& key = item.first.Scalar();
-      if (out.contains(key)) fail(item.first.Mark(), "key '" + key + "' is given twice");
-      out[key] = value(item.second, depth + 1);
+      if (!known.insert(key).second) fail(item.first.Mark(), "key '" + key + "' is given twice");
+      out.emplace_back(key, value(item.second, depth + 1));
     }
     return out;
   }

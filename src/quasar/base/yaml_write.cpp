@@ -1,9 +1,25 @@
+#include <cmath>
+
 #include "quasar/base/yaml.hpp"
 
 namespace quasar {
 namespace {
 
-// Mappings and lists of mappings in block style; everything below, and all scalars, as JSON, which YAML contains.
+// As JSON, which YAML contains; but JSON has no word for numbers that are not finite.
+std::string flow(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>()))
+    return std::isnan(value.get<double>()) ? ".nan" : value.get<double>() > 0 ? ".inf" : "-.inf";
+  if (!value.is_structured()) return value.dump();
+  std::string out;
+  for (const auto& [key, member] : value.items()) {
+    if (!out.empty()) out += ",";
+    if (value.is_object()) out += Json(key).dump() + ":";
+    out += flow(member);
+  }
+  return value.is_object() ? "{" + out + "}" : "[" + out + "]";
+}
+
+// Mappings within each other in block style.
 void write(const Json& value, const std::string& indent, std::string& out) {
   for (const auto& [key, member] : value.items()) {
     out += indent + Json(key).dump() + ":";
@@ -11,7 +27,7 @@ void write(const Json& value, const std::string& indent, std::string& out) {
       out += "\n";
       write(member, indent + "  ", out);
     } else {
-      out += " " + member.dump() + "\n";
+      out += " " + flow(member) + "\n";
     }
   }
 }
@@ -19,7 +35,7 @@ void write(const Json& value, const std::string& indent, std::string& out) {
 }  // namespace
 
 std::string to_yaml(const Json& value) {
-  if (!value.is_object() || value.empty()) return value.dump() + "\n";
+  if (!value.is_object() || value.empty()) return flow(value) + "\n";
   std::string out;
   write(value, "", out);
   return out;

@@ -7,12 +7,16 @@
 #include <mutex>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/machine_memory.hpp"
 
 namespace quasar::data {
+
+constexpr uint64_t greatest_ratio = 1032;  // deflate cannot pack better
 
 // libzip's archives are not thread-safe: one lock per archive.
 struct ArchiveHandle {
   std::filesystem::path path;
+  uint64_t bytes = 0;  // of the file
   zip_t* zip = nullptr;
   std::mutex guard = {};
 
@@ -27,7 +31,11 @@ struct ArchiveHandle {
   zip_stat_t info(const std::string& member) const {
     zip_stat_t info;
     if (zip_stat(zip, member.c_str(), 0, &info) != 0) fail(member, zip_strerror(zip));
-    if ((info.valid & ZIP_STAT_SIZE) == 0 || (info.valid & ZIP_STAT_COMP_METHOD) == 0) fail(member, "its size is not known");
+    constexpr auto needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    if ((info.valid & needed) != needed) fail(member, "its size is not known");
+    const bool stored = info.comp_method == ZIP_CM_STORE;  // deflate: a member that claims to be larger is damaged
+    const bool fits = stored ? info.size == info.comp_size : info.size / greatest_ratio <= info.comp_size + 1;
+    if (!fits || info.comp_size > bytes) fail(member, "its size is wrong");
     return info;
   }
 
@@ -48,8 +56,6 @@ struct ArchiveHandle {
 };
 
 namespace {
-
-constexpr uint64_t greatest_ratio = 1032;  // deflate cannot pack better: a member that claims to be larger is damaged
 
 class StoredMember : public Bytes {
  public:
@@ -93,6 +99,7 @@ Archive::Archive(const std::filesystem::path& path) : handle_(std::make_shared<A
     const bool foreign = code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS;
     throw Error("cannot read '" + path.string() + "': " + (foreign ? "not a zip archive, or cut short" : why));
   }
+  handle_->bytes = std::filesystem::file_size(path);
   const zip_int64_t count = zip_get_num_entries(handle_->zip, 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     if (const char* name = zip_get_name(handle_->zip, static_cast<zip_uint64_t>(i), 0)) names_.emplace_back(name);
@@ -103,7 +110,7 @@ BytesPtr Archive::open(const std::string& name) const {
   const std::unique_lock lock(handle_->guard);
   const zip_stat_t info = handle_->info(name);
   if (info.comp_method == ZIP_CM_STORE) return std::make_shared<StoredMember>(handle_, name);
-  if (info.size / greatest_ratio > info.comp_size + 1) handle_->fail(name, "its size is wrong");
+  check_memory(info.size, "'" + handle_->path.string() + "', member '" + name + "'");
   std::string bytes(info.size, '\0');
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(handle_->open(name), zip_fclose);
   handle_->read(file.get(), name, std::as_writable_bytes(std::span(bytes)));

@@ -90,7 +90,7 @@ ClassNames read_class_names(const Options& options, const std::filesystem::path&
   }
   const int64_t offset = integer_option(options, "label_offset", 0);
   ClassNames out;
-  for (auto& [label, name] : own) out[label + offset] = in_utf8(name);
+  for (auto& [label, name] : own) out[with_offset(label, offset)] = in_utf8(name);
   return out;
 }
 

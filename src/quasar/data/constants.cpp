@@ -49,6 +49,7 @@ Tensor tensor_of(const graph::Value& input, const Json& word) {
   if (!word.is_array() && input.shape) {  // a number fills the input
     shape = *input.shape;
     for (int64_t& size : shape) size = size < 0 ? 1 : size;
+    check_room(input, DataType::float64, shape);
     numbers.assign(count_of(shape), numbers.front());
   }
   const Tensor exact = Tensor::of<double>(shape_for(input, shape, numbers.size(), word), numbers);

@@ -45,6 +45,12 @@ void read_type(const Json& value, const graph::Value& input, const std::string& 
               std::string(name_of(input.type)));
 }
 
+// Files may hold any bytes as truth values; kernels are written for 0 and 1.
+Tensor zeros_and_ones(const Tensor& truths) {
+  const bool good = std::ranges::all_of(truths.bytes(), [](std::byte value) { return value <= std::byte{1}; });
+  return good ? truths : converted(converted(truths, DataType::uint8), DataType::boolean);
+}
+
 template <class From, class To>
 void affine(const From* x, To* out, size_t count, double mean, double scale) {
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<To>((static_cast<double>(x[i]) - mean) * scale);
@@ -182,7 +188,7 @@ Tensor Conversion::apply(const Tensor& stored, const std::string& where) const {
   check_type(stored.type(), where);
   check_channels(x.shape(), where);
   if (!mean_.empty()) x = normalized(x);
-  if (x.type() == input_.type) return x;
+  if (x.type() == input_.type) return x.type() == DataType::boolean ? zeros_and_ones(x) : x;
   const Tensor out = converted(x, input_.type);
   if (!is_floating(input_.type) && !any_value_ && converted(out, x.type()) != x) {
     fail(where, "a value is outside the range of " + std::string(name_of(input_.type)) + " (found " +

@@ -1,7 +1,9 @@
 #include "quasar/data/fixed_batch.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "quasar/data/options.hpp"
 #include "quasar/data/view.hpp"
 
 namespace quasar::data {
@@ -63,7 +65,12 @@ std::vector<graph::Value> one_at_a_time(std::vector<graph::Value> inputs, int64_
 
 DatasetPtr repeated(DatasetPtr singles, const std::vector<graph::Value>& inputs, int64_t batch) {
   std::vector<bool> with_batch;
-  for (const auto& input : inputs) with_batch.push_back(has_batch(input, batch));
+  for (const auto& input : inputs) {
+    with_batch.push_back(has_batch(input, batch));
+    Shape least = with_batch.back() ? *input.shape : Shape();
+    for (int64_t& size : least) size = std::max<int64_t>(size, 1);
+    check_room(input, input.type, least);
+  }
   return std::make_shared<Repeated>(std::move(singles), std::move(with_batch), batch);
 }
 

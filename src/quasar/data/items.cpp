@@ -109,7 +109,7 @@ Boxes ItemForm::boxes(const Item& item, int64_t label_offset, const std::string&
   Boxes out;
   for (size_t i = 0; i < count; ++i) {
     const double* at = &corners[4 * i];
-    out.push_back({at[0], at[1], at[2], at[3], labels[i] + label_offset, crowd[i] != 0});
+    out.push_back({at[0], at[1], at[2], at[3], with_offset(labels[i], label_offset), crowd[i] != 0});
   }
   return out;
 }

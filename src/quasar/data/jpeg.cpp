@@ -14,12 +14,26 @@ void warn(j_common_ptr info, int level) {
   if (info->err->msg_code == JWRN_JPEG_EOF || info->err->msg_code == JWRN_HIT_MARKER) fail(info);
 }
 
+// Each scan of a progressive picture goes over all of its pixels, and takes a few bytes of the file to ask for. Encoders write
+// about ten.
+constexpr int most_scans = 100;
+
+void count_scans(j_common_ptr info) {
+  const auto* decoder = reinterpret_cast<j_decompress_ptr>(info);
+  if (decoder->input_scan_number <= most_scans) return;
+  auto* errors = reinterpret_cast<Errors*>(info->err);
+  std::snprintf(errors->text, sizeof(errors->text), "more than %d scans", most_scans);
+  std::longjmp(errors->target, 1);
+}
+
 class Decoder {
  public:
   Decoder(const std::string& bytes, const std::string& where) : bytes_(bytes), where_(where) {
     info_.err = jumping(errors_);
     errors_.base.emit_message = warn;
     jpeg_create_decompress(&info_);
+    progress_.progress_monitor = count_scans;
+    info_.progress = &progress_;
     if (!read_header()) give_up();
   }
   ~Decoder() { jpeg_destroy_decompress(&info_); }
@@ -79,6 +93,7 @@ class Decoder {
   const std::string& bytes_;
   const std::string& where_;
   jpeg_decompress_struct info_ = {};
+  jpeg_progress_mgr progress_ = {};
   Errors errors_ = {};
 };
 

@@ -47,8 +47,14 @@ std::optional<int64_t> number(const std::string& text) {
 
 }  // namespace
 
+int64_t with_offset(int64_t label, int64_t offset) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(label, offset, &sum)) return sum;
+  throw Error("the label " + std::to_string(label) + " with label_offset " + std::to_string(offset) + " is no number of a class");
+}
+
 std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options) {
-  for (auto& label : labels) label += integer_option(options, "label_offset", 0);
+  for (auto& label : labels) label = with_offset(label, integer_option(options, "label_offset", 0));
   return labels;
 }
 

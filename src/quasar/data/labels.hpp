@@ -33,6 +33,9 @@ class Labelled : public Dataset, public Named {
   Labels labels_;
 };
 
+// The sum. Throws Error where there is no such number.
+int64_t with_offset(int64_t label, int64_t offset);
+
 // The option label_offset added to each.
 std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/base/machine_memory.hpp"
 #include "quasar/base/rng.hpp"
 
 namespace quasar::data {
@@ -77,6 +78,17 @@ void check_input_names(const Options& options, const std::vector<std::string>& n
                   "', which is no input of the model; its inputs: " + joined(known) + did_you_mean(key, known));
     }
   }
+}
+
+void check_room(const graph::Value& input, DataType type, const Shape& shape) {
+  const std::string what = "input '" + input.name + "'";
+  size_t bytes = 0;
+  try {
+    bytes = bytes_of(type, count_of(shape));
+  } catch (const Error& e) {  // more than a number holds
+    throw Error(what + ": " + e.what());
+  }
+  check_memory(bytes, what + " of shape " + to_string(shape));
 }
 
 void check_inputs(const std::vector<graph::Value>& inputs) {

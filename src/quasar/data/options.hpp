@@ -33,6 +33,9 @@ const Json* option_for(const Options& options, const std::string& name, const gr
 void check_input_names(const Options& options, const std::vector<std::string>& names, const std::vector<graph::Value>& inputs,
                        const std::string& owner);
 
+// Throws Error when a tensor of this shape for the input takes more memory than the machine has.
+void check_room(const graph::Value& input, DataType type, const Shape& shape);
+
 // Throws Error when an input is not a tensor of numbers.
 void check_inputs(const std::vector<graph::Value>& inputs);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "quasar/base/json_in.hpp"
 #include "quasar/graph/load.hpp"
 
 namespace quasar::eval {
@@ -155,8 +156,8 @@ void check_values(const CustomEvaluator& evaluator, const Values& values) {
 Values parse_values(const std::string& text, const CustomEvaluator& evaluator) {
   const std::string line = last_line(text);
   if (const auto number = number_of(line)) return {{evaluator.metrics().front().name, *number}};
-  Json found = Json::parse(line, nullptr, false);
-  if (!found.is_object()) found = Json::parse(text, nullptr, false);
+  Json found = json_in(line).value_or(Json());
+  if (!found.is_object()) found = json_in(text).value_or(Json());
   if (!found.is_object()) {
     throw EvaluatorFailed("the evaluator's last line is '" + line.substr(0, 200) +
                           "', but must be a number or a JSON object such as {\"" + evaluator.metrics().front().name + "\": 0.5}");

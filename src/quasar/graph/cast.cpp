@@ -19,6 +19,10 @@ struct Half {
 struct BFloat16 {
   uint16_t bits;
 };
+// As it stands in files: any byte but 0 is true, while a C++ bool may be 0 or 1 only.
+struct Truth {
+  uint8_t bits;
+};
 
 // IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits.
 double widened(Half half) {
@@ -31,6 +35,10 @@ double widened(Half half) {
     magnitude = std::ldexp(1024 + fraction, exponent - 25);
   }
   return (half.bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+double widened(Truth value) {
+  return value.bits != 0 ? 1 : 0;
 }
 
 double widened(BFloat16 value) {
@@ -71,19 +79,19 @@ template <class To, class From>
 To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
-  } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+  } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16> || std::is_same_v<From, Truth>) {
     return cast<To>(widened(value));
   } else if constexpr (std::is_same_v<To, Half>) {
     return {narrowed(static_cast<double>(value), 10, -14, 15)};
   } else if constexpr (std::is_same_v<To, BFloat16>) {
     return {narrowed(static_cast<double>(value), 7, -126, 127)};
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != 0;
+  } else if constexpr (std::is_same_v<To, Truth>) {
+    return {static_cast<uint8_t>(value != 0)};
   } else if constexpr (std::is_same_v<To, float>) {
     const auto limit = static_cast<double>(std::numeric_limits<float>::max());
     const auto wide = static_cast<double>(value);
     return static_cast<float>(std::isinf(wide) ? wide : std::clamp(wide, -limit, limit));
-  } else if constexpr (std::is_same_v<To, double> || std::is_same_v<From, bool>) {
+  } else if constexpr (std::is_same_v<To, double>) {
     return static_cast<To>(value);
   } else if constexpr (std::is_floating_point_v<From>) {
     return integer_from<To>(static_cast<double>(value));
@@ -123,7 +131,7 @@ auto with_type(DataType type, const Work& work) {
     case DataType::uint64:
       return work(uint64_t{});
     case DataType::boolean:
-      return work(bool{});
+      return work(Truth{});
     default:
       throw Error("a tensor of type " + std::string(name_of(type)) + " cannot be converted");
   }

@@ -15,6 +15,7 @@ Shape line(size_t count) {
 // One reading per alternative of Attribute::value.
 struct Reader {
   ExternalFiles& files;
+  size_t& room;
 
   Tensor operator()(int64_t value) const { return Tensor::scalar(value); }
   Tensor operator()(float value) const { return Tensor::scalar(value); }
@@ -26,16 +27,16 @@ struct Reader {
   Tensor operator()(const Opaque& value) const {
     onnx::AttributeProto proto;
     if (!proto.ParseFromString(*value.bytes) || !proto.has_sparse_tensor()) throw Error("its value is not a tensor");
-    return dense_of(proto.sparse_tensor(), files);
+    return dense_of(proto.sparse_tensor(), files, room);
   }
 };
 
 }  // namespace
 
-Tensor constant_of(const Node& node, ExternalFiles& files) {
+Tensor constant_of(const Node& node, ExternalFiles& files, size_t& room) {
   try {
     if (node.attributes.size() != 1) throw Error("it must have exactly one value");
-    return std::visit(Reader{files}, node.attributes[0].value);
+    return std::visit(Reader{files, room}, node.attributes[0].value);
   } catch (const Error& e) {
     throw Error("node '" + node.name + "' (Constant, of '" + node.outputs[0] + "'): " + e.what(), e.blame());
   }

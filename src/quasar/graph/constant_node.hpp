@@ -8,6 +8,7 @@ namespace quasar::graph {
 
 // Attributes value, value_float, value_floats, value_int, value_ints, value_string, value_strings, sparse_value
 // (https://onnx.ai/onnx/operators/onnx__Constant.html). Throws Error for a node with none of them.
-Tensor constant_of(const Node& node, ExternalFiles& files);
+// `room`: as dense_of() takes it.
+Tensor constant_of(const Node& node, ExternalFiles& files, size_t& room);
 
 }  // namespace quasar::graph

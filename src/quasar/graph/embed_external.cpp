@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "quasar/base/error.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
 namespace quasar::graph {
@@ -34,12 +35,15 @@ class Embedder {
   void tensor(onnx::TensorProto& proto) {
     if (proto.data_location() != onnx::TensorProto::EXTERNAL) return;
     const Tensor read = tensor_of(std::make_shared<onnx::TensorProto>(proto), files_);
+    bytes_ += read.bytes().size();  // many tensors may name the same bytes of a file
+    if (bytes_ > INT32_MAX) throw Error("external data of subgraphs takes more than 2 GB, which a model cannot hold");
     proto.set_raw_data(read.bytes().data(), read.bytes().size());
     proto.clear_external_data();
     proto.clear_data_location();
   }
 
   ExternalFiles& files_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace

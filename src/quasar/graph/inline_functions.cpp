@@ -45,13 +45,17 @@ std::string overload_of(const Message& message, int number) {
   return found.empty() ? "" : found.back();
 }
 
+// What calls may become. A few bytes of calls within calls could fill any memory.
+constexpr size_t deepest_call = 50, most_nodes = 250'000, most_bytes = INT32_MAX;
+
 struct Function {
   const onnx::FunctionProto* proto = nullptr;
+  size_t bytes = 0;                                                        // of the body
   google::protobuf::RepeatedPtrField<onnx::AttributeProto> defaults = {};  // of attributes
 };
 
 Function function_of(const onnx::FunctionProto& proto) {
-  Function out{&proto};
+  Function out{&proto, proto.ByteSizeLong()};
   for (const auto& bytes : unread(proto, defaults_of_function)) {
     if (!out.defaults.Add()->ParseFromString(bytes)) throw Error(title(proto) + " cannot be read");
   }
@@ -99,8 +103,23 @@ class Inliner {
 
   std::string fresh(const std::string& wanted) {
     std::string name = wanted;
-    for (size_t i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+    if (!names_.insert(name).second) {
+      size_t& last = last_number_[wanted];
+      do name = wanted + "_" + std::to_string(++last);
+      while (!names_.insert(name).second);
+    }
+    spend(name.size());
     return name;
+  }
+
+  void spend(size_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ > most_bytes) throw Error("the calls of its functions become more than the 2 GB that a model may have");
+  }
+
+  void spend_nodes(int count) {
+    nodes_ += static_cast<size_t>(count);
+    if (nodes_ > most_nodes) throw Error("the calls of its functions become more than " + std::to_string(most_nodes) + " nodes");
   }
 
   const Function* called_by(const onnx::NodeProto& node) const {
@@ -129,7 +148,12 @@ class Inliner {
   Nodes body_of(const onnx::NodeProto& call, const Function& called) {
     const onnx::FunctionProto& function = *called.proto;
     if (std::ranges::find(open_, &function) != open_.end()) throw Error(title(function) + " calls itself");
+    if (open_.size() >= deepest_call)
+      throw Error("calls of functions stand more than " + std::to_string(deepest_call) + " deep within each other, at " +
+                  title(function));
     check_imports(function);
+    spend_nodes(function.node_size());
+    spend(called.bytes);
     open_.push_back(&function);
     const std::string prefix = (call.name().empty() ? call.op_type() : call.name()) + "/";
     Renaming values{{"", ""}};
@@ -173,7 +197,10 @@ class Inliner {
   void rename(onnx::NodeProto& node, const Call& call, const Renaming& values) {
     node.set_name(fresh(call.prefix + (node.name().empty() ? node.op_type() : node.name())));
     const auto renamed = [&](std::string& value) {
-      if (const auto found = values.find(value); found != values.end()) value = found->second;
+      const auto found = values.find(value);
+      if (found == values.end()) return;
+      value = found->second;
+      spend(value.size());
     };
     for (auto& input : *node.mutable_input()) renamed(input);
     for (auto& output : *node.mutable_output()) renamed(output);
@@ -206,7 +233,7 @@ class Inliner {
   }
 
   // Attributes that stand for one of the call's take its value, else the function's default; without either they are left out.
-  static void give_attributes(onnx::NodeProto& node, const Call& call) {
+  void give_attributes(onnx::NodeProto& node, const Call& call) {
     google::protobuf::RepeatedPtrField<onnx::AttributeProto> out;
     for (auto& attribute : *node.mutable_attribute()) {
       if (attribute.ref_attr_name().empty()) {
@@ -218,6 +245,7 @@ class Inliner {
         const auto found = std::ranges::find_if(*given, is_meant);
         if (found == given->end()) continue;
         onnx::AttributeProto& copy = *out.Add();
+        spend(found->ByteSizeLong());
         copy = *found;
         copy.set_name(attribute.name());
         break;
@@ -268,7 +296,9 @@ class Inliner {
   onnx::ModelProto& proto_;
   std::map<std::tuple<std::string, std::string, std::string>, Function> functions_;  // by domain, name and overload
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, size_t> last_number_;  // behind names that were there already
   std::vector<const onnx::FunctionProto*> open_;
+  size_t nodes_ = 0, bytes_ = 0;  // that calls have become
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "quasar/graph/model.hpp"
 
-#include <stdexcept>
+#include "quasar/base/error.hpp"
 
 namespace quasar::graph {
 namespace {
@@ -11,7 +11,8 @@ const T* value_of(const Node& node, std::string_view attribute) {
   if (found == nullptr) return nullptr;
   const T* value = std::get_if<T>(&found->value);
   if (value == nullptr) {
-    throw std::logic_error("attribute '" + std::string(attribute) + "' of node '" + node.name + "' was read as another type");
+    throw Error("attribute '" + std::string(attribute) + "' of node '" + node.name + "' (" + node.op_type +
+                ") is of another type than " + node.op_type + " has it");
   }
   return value;
 }

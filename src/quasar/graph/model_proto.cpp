@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/utf8.hpp"
 #include "quasar/graph/constant_node.hpp"
 #include "quasar/graph/embed_external.hpp"
 #include "quasar/graph/inline_functions.hpp"
@@ -36,7 +37,7 @@ void add_initializer(Model& model, const std::string& name, Tensor tensor) {
 }
 
 // From the last to the first, so that each message can be handed over without moving the others.
-void take_initializers(Model& model, onnx::GraphProto& graph, ExternalFiles& files) {
+void take_initializers(Model& model, onnx::GraphProto& graph, ExternalFiles& files, size_t& room) {
   for (int i = graph.initializer_size(); i > 0; --i) {
     const std::shared_ptr<onnx::TensorProto> proto(graph.mutable_initializer()->ReleaseLast());
     const std::string name = proto->name();
@@ -47,16 +48,16 @@ void take_initializers(Model& model, onnx::GraphProto& graph, ExternalFiles& fil
     }
   }
   for (const auto& sparse : graph.sparse_initializer()) {
-    add_initializer(model, sparse.values().name(), dense_of(sparse, files));
+    add_initializer(model, sparse.values().name(), dense_of(sparse, files, room));
   }
   graph.clear_sparse_initializer();
 }
 
-void take_nodes(Model& model, onnx::GraphProto& graph, ExternalFiles& files) {
+void take_nodes(Model& model, onnx::GraphProto& graph, ExternalFiles& files, size_t& room) {
   for (auto& proto : *graph.mutable_node()) {
     Node node = node_of(proto, files);
     if (node.is("Constant") && node.outputs.size() == 1) {
-      add_initializer(model, node.outputs[0], constant_of(node, files));
+      add_initializer(model, node.outputs[0], constant_of(node, files, room));
     } else {
       model.nodes.push_back(std::move(node));
     }
@@ -71,6 +72,25 @@ void take_values(Model& model, onnx::GraphProto& graph) {
   for (const auto& output : graph.output()) model.outputs.push_back(value_of(output));
   graph.clear_input();
   graph.clear_output();
+}
+
+// Reports, messages and studies are UTF-8, as ONNX is.
+void check_names(const Model& model) {
+  const auto check = [](const std::string& name, const char* what) {
+    if (!is_utf8(name)) throw Error(std::string("a ") + what + " has a name that is not UTF-8 text: '" + name + "'");
+  };
+  for (const auto& [name, tensor] : model.initializers) check(name, "weight");
+  for (const auto* values : {&model.inputs, &model.outputs}) {
+    for (const auto& value : *values) check(value.name, "graph input or output");
+  }
+  for (const auto& node : model.nodes) {
+    check(node.name, "node");
+    check(node.op_type, "operator");
+    check(node.domain, "domain of operators");
+    for (const auto* values : {&node.inputs, &node.outputs, &node.captures}) {
+      for (const auto& value : *values) check(value, "value");
+    }
+  }
 }
 
 // Every node gets a name of its own: "Conv_3" for the fourth node, a number behind a name that is there already.
@@ -107,10 +127,12 @@ Model model_of(onnx::ModelProto& proto, const std::filesystem::path& folder) {
   }
   for (const auto& entry : proto.metadata_props()) model.metadata[entry.key()] = entry.value();
   onnx::GraphProto& graph = *proto.mutable_graph();
-  take_initializers(model, graph, files);
+  size_t room = most_dense_bytes;
+  take_initializers(model, graph, files, room);
   embed_external(proto, files);
-  take_nodes(model, graph, files);
+  take_nodes(model, graph, files, room);
   take_values(model, graph);
+  check_names(model);
   name_nodes(model);
   sort_nodes(model);
   proto.clear_ir_version();

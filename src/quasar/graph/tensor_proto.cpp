@@ -117,7 +117,7 @@ Tensor tensor_of(Proto proto, ExternalFiles& files) {
   return {type, shape, std::move(proto), raw.data()};
 }
 
-Tensor dense_of(const onnx::SparseTensorProto& proto, ExternalFiles& files) {
+Tensor dense_of(const onnx::SparseTensorProto& proto, ExternalFiles& files, size_t& room) {
   const Tensor values = tensor_of(std::make_shared<onnx::TensorProto>(proto.values()), files);
   const Tensor indices = tensor_of(std::make_shared<onnx::TensorProto>(proto.indices()), files);
   const Shape shape(proto.dims().begin(), proto.dims().end());
@@ -127,7 +127,13 @@ Tensor dense_of(const onnx::SparseTensorProto& proto, ExternalFiles& files) {
   if (values.shape().size() != 1 || width == 0 || indices.type() != DataType::int64 || !(linear || by_dimension)) {
     throw Error("a sparse tensor needs values [n] and int64 indices [n] or [n," + std::to_string(shape.size()) + "]");
   }
-  if (size > INT32_MAX) throw Error("a sparse tensor " + to_string(shape) + " is too large to be made dense");
+  constexpr size_t always = 1'000'000,
+                   per_entry = 10'000;  // elements; sparser weights than this are a few bytes that ask for gigabytes
+  if (size > room || count_of(shape) > always + per_entry * entries) {
+    throw Error("a sparse tensor " + to_string(shape) + " with " + std::to_string(entries) +
+                " values is too large to be made dense");
+  }
+  room -= size;
   std::vector<std::byte> dense(size);
   for (size_t i = 0; i < entries; ++i) {
     std::memcpy(&dense[place_in(shape, indices.as<int64_t>(), i, entries) * width], &values.bytes()[i * width], width);

@@ -17,8 +17,11 @@ namespace quasar::graph {
 // copied, but for narrow types that came as int32_data. Throws Error when the data contradict type and shape.
 Tensor tensor_of(std::shared_ptr<const onnx::TensorProto> proto, ExternalFiles& files);
 
-// The dense tensor, zeros filled in.
-Tensor dense_of(const onnx::SparseTensorProto& proto, ExternalFiles& files);
+// What sparse tensors of one model may become together, in bytes: as much as an ONNX file may hold.
+constexpr size_t most_dense_bytes = INT32_MAX;
+
+// The dense tensor, zeros filled in. Throws Error when it takes more than `room` bytes, which it makes less by what it takes.
+Tensor dense_of(const onnx::SparseTensorProto& proto, ExternalFiles& files, size_t& room);
 
 // Sets type and dimensions, and strings where the tensor holds such: all but the bytes.
 void set_header(onnx::TensorProto& proto, const Tensor& tensor);

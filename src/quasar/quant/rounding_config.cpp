@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/base/json_in.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/rounding_options.hpp"
 
@@ -80,7 +81,7 @@ void check_kept(const std::string& group, const Json& names) {
 
 // [iterations, learning rate], or the same as a JSON text.
 std::pair<Json, Json> iterations_and_rate(const std::string& key, const Json& value) {
-  const Json pair = value.is_string() ? Json::parse(value.get<std::string>(), nullptr, false) : value;
+  const Json pair = value.is_string() ? json_in(value.get<std::string>()).value_or(Json()) : value;
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
     throw Error(key + " is " + value.dump() + ", but must be a pair [number of iterations, learning rate]");
   const Options rate({inert_option("learning_rate")->spec}, {{"learning_rate", pair[1]}}, key);  // its range

@@ -21,9 +21,10 @@ constexpr int64_t oldest_ir = 7;  // that of opset 13; from 4 on, initializers n
 bool pads_before_max_pool(const graph::Model& model) {
   const graph::Index index(model);
   return std::ranges::any_of(model.nodes, [&](const graph::Node& node) {
+    const auto under = [&](const graph::Node& one) { return one.inputs.empty() ? nullptr : index.producer(one.inputs.front()); };
     if (!node.is("MaxPool")) return false;
-    const graph::Node* below = index.producer(node.inputs.front());
-    while (below != nullptr && (below->is("Identity") || below->is("Dropout"))) below = index.producer(below->inputs.front());
+    const graph::Node* below = under(node);
+    while (below != nullptr && (below->is("Identity") || below->is("Dropout"))) below = under(*below);
     return below != nullptr && below->is("Pad");
   });
 }

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/json_in.hpp"
 
 namespace quasar::search::optuna {
 namespace {
@@ -24,8 +25,35 @@ Json stored(const Json& choice) {
 
 Json restored(const Json& choice) {
   if (!choice.is_string() || !reads_as_json(choice.get_ref<const std::string&>())) return choice;
-  const Json parsed = Json::parse(choice.get_ref<const std::string&>(), nullptr, false);
-  return parsed.is_discarded() ? choice : parsed;  // a text of a study that Optuna made
+  return json_in(choice.get_ref<const std::string&>()).value_or(choice);  // else a text of a study that Optuna made
+}
+
+[[noreturn]] void no_distribution(const std::string& text) {
+  throw Error("'" + text + "' is no distribution of a parameter");
+}
+
+// A bound or a step. Studies hold every number as a double, so whole ones end at 2^53.
+double number_at(const Json& attributes, const char* key, bool whole, const std::string& text) {
+  constexpr double most_exact = 9007199254740992.0;
+  const auto found = attributes.find(key);
+  const double number = found != attributes.end() && found->is_number() ? found->get<double>() : NAN;
+  if (!std::isfinite(number) || (whole && (std::floor(number) != number || std::abs(number) > most_exact))) no_distribution(text);
+  return number;
+}
+
+Integer integer_of(const Json& attributes, bool log, const std::string& text) {
+  const auto number = [&](const char* key) { return static_cast<int64_t>(number_at(attributes, key, true, text)); };
+  const Integer out{.low = number("low"), .high = number("high"), .step = number("step"), .log = log};
+  if (out.step < 1 || out.low > out.high || (log && out.low < 1)) no_distribution(text);
+  return out;
+}
+
+Real real_of(const Json& attributes, bool log, const std::string& text) {
+  Real out{.low = number_at(attributes, "low", false, text), .high = number_at(attributes, "high", false, text), .log = log};
+  if (!attributes.value("step", Json()).is_null()) out.step = number_at(attributes, "step", false, text);
+  const bool counted = !out.step || (*out.step > 0 && (out.high - out.low) / *out.step < 9e15);
+  if (!counted || out.low > out.high || (log && out.low <= 0)) no_distribution(text);
+  return out;
 }
 
 }  // namespace
@@ -54,19 +82,21 @@ std::string text_of(const Distribution& distribution) {
 
 Distribution distribution_of(const std::string& text) {
   const Json all = parse_json(text, "distribution");
-  const std::string name = all.at("name");
-  const Json& a = all.at("attributes");
+  const Json name = all.is_object() ? all.value("name", Json()) : Json();
+  const Json a = all.is_object() ? all.value("attributes", Json()) : Json();
+  if (!a.is_object()) no_distribution(text);
   if (name == "CategoricalDistribution") {
+    const Json choices = a.value("choices", Json());
+    if (!choices.is_array() || choices.empty()) no_distribution(text);
     Categorical out;
-    for (const Json& choice : a.at("choices")) out.choices.push_back(restored(choice));
+    for (const Json& choice : choices) out.choices.push_back(restored(choice));
     return out;
   }
-  if (name == "IntDistribution")
-    return Integer{.low = a.at("low"), .high = a.at("high"), .step = a.at("step"), .log = a.at("log")};
-  if (name != "FloatDistribution") throw Error("unknown distribution " + text);
-  Real out{.low = a.at("low"), .high = a.at("high"), .log = a.at("log")};
-  if (!a.at("step").is_null()) out.step = a.at("step").get<double>();
-  return out;
+  const Json log = a.value("log", Json(false));
+  if (!log.is_boolean()) no_distribution(text);
+  if (name == "IntDistribution") return integer_of(a, log.get<bool>(), text);
+  if (name == "FloatDistribution") return real_of(a, log.get<bool>(), text);
+  no_distribution(text);
 }
 
 double number_of(const Distribution& distribution, const Json& value) {
@@ -75,9 +105,14 @@ double number_of(const Distribution& distribution, const Json& value) {
 }
 
 Json value_of(const Distribution& distribution, double number) {
-  if (const auto* list = std::get_if<Categorical>(&distribution)) return list->choices.at(static_cast<size_t>(number));
-  if (std::holds_alternative<Integer>(distribution)) return static_cast<int64_t>(std::llround(number));
-  return number;
+  const auto fail = [&] { throw Error(std::to_string(number) + " is no value of the parameter " + text_of(distribution)); };
+  if (const auto* list = std::get_if<Categorical>(&distribution)) {
+    if (!(number >= 0 && number < static_cast<double>(list->choices.size()))) fail();
+    return list->choices[static_cast<size_t>(number)];
+  }
+  if (std::holds_alternative<Real>(distribution)) return number;
+  if (!(std::abs(number) < 9e15)) fail();
+  return static_cast<int64_t>(std::llround(number));
 }
 
 const char* text_of(State state) {
@@ -114,8 +149,12 @@ Time time_of(const std::string& text) {
   double seconds = 0;
   if (std::sscanf(text.c_str(), "%d-%d-%d %d:%d:%lf", &local.tm_year, &local.tm_mon, &local.tm_mday, &local.tm_hour,
                   &local.tm_min, &seconds) != 6) {
-    throw Error("not a time: " + text);
+    throw Error("'" + text + "' is no time");
   }
+  const auto within = [](int value, int low, int high) { return value >= low && value <= high; };
+  const bool day = within(local.tm_year, 1900, 9999) && within(local.tm_mon, 1, 12) && within(local.tm_mday, 1, 31);
+  if (!day || !within(local.tm_hour, 0, 23) || !within(local.tm_min, 0, 59) || !(seconds >= 0 && seconds < 62))
+    throw Error("'" + text + "' is no time");
   local.tm_year -= 1900;
   local.tm_mon -= 1;
   local.tm_isdst = -1;

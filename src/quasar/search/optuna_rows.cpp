@@ -11,11 +11,22 @@
 namespace quasar::search::optuna {
 namespace {
 
-// Numbers that SQL cannot hold have a type beside them.
-double number_of(double value, const std::string& type) {
+// Numbers that SQL cannot hold have a type beside them, and need not stand there themselves.
+double number_of(double value, soci::indicator there, const std::string& type) {
   if (type == "NAN") return std::numeric_limits<double>::quiet_NaN();
-  if (type == "FINITE") return value;
-  return type == "INF_POS" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  if (type == "INF_POS") return std::numeric_limits<double>::infinity();
+  if (type == "INF_NEG") return -std::numeric_limits<double>::infinity();
+  if (type != "FINITE" || there != soci::i_ok) throw Error("a trial has a value without number, of type '" + type + "'");
+  return value;
+}
+
+// What Quasar notes of studies and trials is always of one kind; an attribute of another kind is some other program's, and left
+// out.
+bool is_foreign(const std::string& key, const Json& value) {
+  if (key == attribute::candidate) return !value.is_boolean();
+  if (key == attribute::duplicate_of) return !value.is_number_integer();
+  if (key == attribute::plan_hash || key == attribute::stage || key == "predecessor") return !value.is_string();
+  return key == "metrics" && !value.is_object();
 }
 
 // Runs the query with these numbers bound in their order, and calls visit() after each row has gone into the variables.
@@ -51,13 +62,16 @@ Which only(int64_t study, const std::vector<int64_t>& ids) {
 
 void read_details(soci::session& sql, StudyRecord& study) {
   std::string key;
-  std::string value;
+  std::string text;
+  const auto visit = [&] {
+    Json value = parse_json(text, "attribute '" + key + "'");
+    if (!is_foreign(key, value)) study.user_attributes[key] = std::move(value);
+  };
   each(
       sql, "SELECT direction FROM study_directions WHERE study_id = :s ORDER BY objective", {study.id},
-      [&] { study.directions.push_back(direction_of(value)); }, soci::into(value));
-  each(
-      sql, "SELECT \"key\", value_json FROM study_user_attributes WHERE study_id = :s ORDER BY study_user_attribute_id",
-      {study.id}, [&] { study.user_attributes[key] = parse_json(value, "study database"); }, soci::into(key), soci::into(value));
+      [&] { study.directions.push_back(direction_of(text)); }, soci::into(text));
+  each(sql, "SELECT \"key\", value_json FROM study_user_attributes WHERE study_id = :s ORDER BY study_user_attribute_id",
+       {study.id}, visit, soci::into(key), soci::into(text));
 }
 
 std::vector<Trial> read_heads(soci::session& sql, const Which& which) {
@@ -79,6 +93,11 @@ std::vector<Trial> read_heads(soci::session& sql, const Which& which) {
            " ORDER BY number",
        which.bound, visit, soci::into(trial.id), soci::into(trial.number), soci::into(state), soci::into(begin, has_begin),
        soci::into(end, has_end));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int64_t number = out[i].number;
+    if (number < 0 || (i > 0 && number == out[i - 1].number))
+      throw Error("trial number " + std::to_string(number) + (number < 0 ? " is negative" : " is there twice"));
+  }
   return out;
 }
 
@@ -113,14 +132,14 @@ void read_values(soci::session& sql, const Which& which, const TrialOf& trial_of
       sql,
       "SELECT v.trial_id, value, value_type FROM trial_values v JOIN trials t ON t.trial_id = v.trial_id WHERE " +
           which.condition + " ORDER BY v.trial_id, objective",
-      which.bound, [&] { trial_of(id).values.push_back(number_of(value, type)); }, soci::into(id), soci::into(value, finite),
-      soci::into(type));
+      which.bound, [&] { trial_of(id).values.push_back(number_of(value, finite, type)); }, soci::into(id),
+      soci::into(value, finite), soci::into(type));
   each(
       sql,
       "SELECT v.trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values v "
       "JOIN trials t ON t.trial_id = v.trial_id WHERE " +
           which.condition,
-      which.bound, [&] { trial_of(id).intermediate[step] = number_of(value, type); }, soci::into(id), soci::into(step),
+      which.bound, [&] { trial_of(id).intermediate[step] = number_of(value, finite, type); }, soci::into(id), soci::into(step),
       soci::into(value, finite), soci::into(type));
 }
 
@@ -128,14 +147,16 @@ template <class AttributesOf>
 void read_attributes(soci::session& sql, const Which& which, const std::string& kind, const AttributesOf& attributes_of) {
   int64_t id = 0;
   std::string key;
-  std::string value;
-  each(
-      sql,
-      "SELECT a.trial_id, \"key\", value_json FROM trial_" + kind +
-          "_attributes a JOIN trials t ON t.trial_id = a.trial_id WHERE " + which.condition + " ORDER BY trial_" + kind +
-          "_attribute_id",
-      which.bound, [&] { attributes_of(id)[key] = parse_json(value, "study database"); }, soci::into(id), soci::into(key),
-      soci::into(value));
+  std::string text;
+  const auto visit = [&] {
+    Json value = parse_json(text, "attribute '" + key + "'");
+    if (!is_foreign(key, value)) attributes_of(id)[key] = std::move(value);
+  };
+  each(sql,
+       "SELECT a.trial_id, \"key\", value_json FROM trial_" + kind +
+           "_attributes a JOIN trials t ON t.trial_id = a.trial_id WHERE " + which.condition + " ORDER BY trial_" + kind +
+           "_attribute_id",
+       which.bound, visit, soci::into(id), soci::into(key), soci::into(text));
 }
 
 std::vector<Trial> read(soci::session& sql, const Which& which) {
@@ -143,7 +164,11 @@ std::vector<Trial> read(soci::session& sql, const Which& which) {
   if (out.empty()) return out;
   std::map<int64_t, Trial*> by_id;
   for (Trial& trial : out) by_id[trial.id] = &trial;
-  const auto trial_of = [&](int64_t id) -> Trial& { return *by_id.at(id); };
+  const auto trial_of = [&](int64_t id) -> Trial& {
+    const auto found = by_id.find(id);
+    if (found == by_id.end()) throw Error("there is something of a trial " + std::to_string(id) + ", which the study has not");
+    return *found->second;
+  };
   read_parameters(sql, which, trial_of);
   read_values(sql, which, trial_of);
   read_attributes(sql, which, "user", [&](int64_t id) -> Json& { return trial_of(id).user_attributes; });

@@ -24,10 +24,7 @@ void Relational::Transaction::commit() {
 }
 
 std::vector<StudyRecord> Relational::studies() {
-  return guarded([&] {
-    const Transaction snapshot(*this, begin_reading());
-    return optuna::read_studies(sql_);
-  });
+  return reading([&] { return optuna::read_studies(sql_); });
 }
 
 StudyRecord Relational::create(const std::string& name, const std::vector<Direction>& directions) {
@@ -55,10 +52,7 @@ void Relational::set_attribute(int64_t study, const std::string& key, const Json
 }
 
 std::vector<Trial> Relational::trials(int64_t study) {
-  return guarded([&] {
-    const Transaction snapshot(*this, begin_reading());
-    return optuna::read_trials(sql_, study);
-  });
+  return reading([&] { return optuna::read_trials(sql_, study); });
 }
 
 void Relational::start(int64_t study, Trial& trial) {

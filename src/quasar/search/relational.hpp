@@ -65,6 +65,19 @@ class Relational : public Storage {
     }
   }
 
+  // The same for what is read at one moment; rows that make no sense are said to be this database's.
+  template <class Work>
+  auto reading(const Work& work) -> decltype(work()) {
+    return guarded([&] {
+      const Transaction snapshot(*this, begin_reading());
+      try {
+        return work();
+      } catch (const Error& error) {
+        throw Error("study database " + where() + ": " + error.what(), error.blame());
+      }
+    });
+  }
+
   // Within the caller's transaction: the tables, and the versions that Optuna looks for.
   void create_schema(const std::vector<std::string>& statements);
   // Throws Error for a version that Quasar does not know.

@@ -248,7 +248,7 @@ void Study::compare(size_t position) {
   const auto is_better = [&](const Trial& best) {
     if (trial.violation() != best.violation()) return trial.violation() < best.violation();
     // Ties in the first objective are decided by the others, so that nothing dominates the best.
-    for (size_t i = 0; i < std::min(trial.values.size(), best.values.size()); ++i) {
+    for (size_t i = 0; i < std::min({trial.values.size(), best.values.size(), record_.directions.size()}); ++i) {
       if (trial.values[i] != best.values[i]) return better(trial.values[i], best.values[i], record_.directions[i]);
     }
     return trial.number < best.number;

@@ -20,7 +20,7 @@ Json described(const search::Parameter& parameter) {
 
 std::map<std::string, Json> parameters_of(const Json& choices) {
   std::map<std::string, Json> out;
-  for (const Json& space : choices.at("spaces")) {
+  for (const Json& space : choices.value("spaces", Json::array())) {
     for (const auto& [name, words] : space.items()) out[name].push_back(words);
   }
   return out;
@@ -142,7 +142,7 @@ Job continued(Job job) {
     return job;
   }
   const search::StudyRecord* const last = chain.back();
-  const Json before = last->user_attributes.at(choices_attribute);
+  const Json noted = last->user_attributes.at(choices_attribute), before = noted.is_object() ? noted : Json::object();
   job.predecessor = last->name;
   job.study_name = successor_name(studies, last->name);
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +

@@ -1,7 +1,6 @@
 #include "quasar/tune/job.hpp"
 
-#include <unistd.h>
-
+#include "quasar/base/machine_memory.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/tune/job_parts.hpp"
@@ -15,10 +14,6 @@ namespace {
 
 fs::path from(const fs::path& base, const std::string& path) {
   return fs::path(path).is_absolute() ? fs::path(path) : base / path;
-}
-
-size_t half_of_memory() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
 void read_data_keys(Job& job, const Options& keys) {
@@ -95,7 +90,7 @@ void read_places(Job& job, const Options& keys) {
   read_storage_keys(job, keys);
   job.keep_models = keys.text("keep_models");
   job.plot_results = keys.flag("plot_results");
-  job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : half_of_memory();
+  job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
 }
 
 // Without what must not be written anywhere.

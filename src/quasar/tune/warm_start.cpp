@@ -19,7 +19,8 @@ constexpr size_t tried_again = 3;
 Json metrics_of(const Json& recorded) {
   if (!recorded.is_object()) return Json::array({recorded});
   Json out = Json::array();
-  for (const Json& objective : recorded.at("objectives")) out.push_back(objective.at("metric"));
+  for (const Json& objective : recorded.value("objectives", Json::array()))
+    out.push_back(objective.is_object() ? objective.value("metric", Json()) : objective);
   return out;
 }
 

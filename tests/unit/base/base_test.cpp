@@ -6,11 +6,12 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
-#include "quasar/base/json.hpp"
+#include "quasar/base/json_in.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/base/utf8.hpp"
 
 namespace quasar {
 namespace {
@@ -29,6 +30,32 @@ TEST(Names, NearestFindsTypingMistakes) {
 
 TEST(Json, CanonicalTextDoesNotDependOnTheOrderOfKeys) {
   EXPECT_EQ(canonical(Json::parse(R"({"b":1,"a":{"d":2,"c":3}})")), canonical(Json::parse(R"({"a":{"c":3,"d":2},"b":1})")));
+}
+
+TEST(Json, WhatCannotBeReadIsSaid) {
+  const auto message = [](const std::string& text) {
+    try {
+      parse_json(text, "a.json");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto nested = [](size_t levels) { return std::string(levels, '[') + "\"[[\"" + std::string(levels, ']'); };
+  EXPECT_EQ(message(nested(100)), "");
+  EXPECT_EQ(message(nested(100'000)), "a.json: lists and mappings stand 100000 deep within each other; 100 is the most");
+  EXPECT_EQ(message("{").find("a.json: not valid JSON: parse error at line 1, column 2"), 0U) << message("{");
+  EXPECT_EQ(message("1e999").find("a.json: not valid JSON: number overflow"), 0U) << message("1e999");
+  EXPECT_EQ(json_in("[1]"), Json({1}));
+  for (const auto& text : {nested(101), std::string("[1"), std::string("1e999"), std::string()}) EXPECT_FALSE(json_in(text));
+}
+
+TEST(Utf8, IsToldFromOtherBytes) {
+  for (const char* text : {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x99\x82", "\xf4\x8f\xbf\xbf"})
+    EXPECT_TRUE(is_utf8(text)) << text;
+  // A byte that begins nothing, one that is alone, too long a form, a surrogate, beyond the last character, cut short.
+  for (const char* text : {"\xff", "\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xe2\x82"})
+    EXPECT_FALSE(is_utf8(text));
 }
 
 TEST(Rng, SameSeedSameNumbers) {

@@ -92,6 +92,25 @@ TEST(Yaml, AliasBombsAreRefused) {
   EXPECT_NE(message_of("a: &a [*a]").find("c.yaml"), std::string::npos);
 }
 
+TEST(Yaml, WhatIsNoTextIsRefused) {
+  EXPECT_EQ(message_of("a: 1\nb: [\xff]\n"), "c.yaml, line 2: '\xff' is not UTF-8 text");
+  EXPECT_NE(message_of("a\xc3: 1\n").find("is not UTF-8 text"), std::string::npos);
+  EXPECT_EQ(message_of("ä: ö\n"), "no error");
+}
+
+// Json itself looks through all keys for each new one.
+TEST(Yaml, MappingsMayHaveManyKeys) {
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  EXPECT_EQ(parse_yaml(text, "t").size(), 50'000U);
+}
+
+TEST(Yaml, WhatIsWrittenIsReadAsItWas) {
+  const Json value{{"a", {1, 2.5, INFINITY, {{"b", -INFINITY}, {"c", "x: y"}}}}, {"d", {{"e", Json::array()}, {"f", nullptr}}}};
+  EXPECT_EQ(parse_yaml(to_yaml(value), "t"), value);
+  EXPECT_TRUE(std::isnan(parse_yaml(to_yaml({{"a", NAN}}), "t")["a"].get<double>()));
+}
+
 TEST(Yaml, ReadsFilesAndNamesThem) {
   const TemporaryFolder folder;
   write_file(folder.path() / "x.yaml", "a: 1\n");

@@ -177,6 +177,18 @@ TEST_F(Npz, DamagedArchivesAreNamed) {
   EXPECT_EQ(missing(message(packed), {"cut.npz", "member 'input.npy'", "cannot be read"}), "");
 }
 
+// A shape costs a file nothing where there are no values.
+TEST_F(Npz, SamplesWithoutValuesAreFewOrRefused) {
+  const std::vector<graph::Value> inputs{input_of("cache", DataType::float32, Shape{-1, 0, 4})};
+  const auto count = [&](int64_t samples) {
+    const std::string shape = "(" + std::to_string(samples) + ", 0, 4)";
+    return open_npz({{"cache", npy_text("'<f4'", shape, "")}}, inputs)->size();
+  };
+  EXPECT_EQ(count(7), 7U);
+  EXPECT_EQ(missing(error_of([&] { count(1'000'000'000'000); }), {"array 'cache'", "holds 1000000000000 samples without values"}),
+            "");
+}
+
 TEST_F(Npz, ThreadsReadTheSameSamples) {
   std::vector<float> values(1000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);

@@ -69,6 +69,9 @@ TEST(Random, BadOptions) {
       {bytes, {{"high", 0.5}}, {"0.5 (low or high) is no uint8"}},
       {real, {{"batch_size", 2}}, {"batch_size 2 is not yet supported"}},
       {real, {{"layout", "NHWC"}}, {"unknown option 'layout'"}},
+      {{input_of("h", DataType::float32, Shape{1, 1000000, 1000000000})},
+       {},
+       {"input 'h' of shape [1,1000000,1000000000] takes 4000000000000000 bytes"}},
   };
   for (const auto& [inputs, options, parts] : table) {
     EXPECT_EQ(missing(error_of([&] { random_data(inputs, options); }), parts), "");

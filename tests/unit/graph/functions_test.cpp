@@ -117,5 +117,26 @@ TEST(Functions, WhatCannotBeJoinedIsSaid) {
       << text;
 }
 
+// Functions that call the next one twice each would fill any memory with a few bytes.
+TEST(Functions, CallsWithinCallsHaveLimits) {
+  const auto functions = [](int count, bool twice) {
+    std::string out;
+    for (int i = 0; i < count; ++i) {
+      const std::string next = "F" + std::to_string(i + 1), name = "F" + std::to_string(i);
+      std::string body = inner({"Neg", {"a"}, {"o"}});
+      if (i + 1 < count) body = inner({next, {twice ? "t" : "a"}, {"o"}, call("")});
+      if (i + 1 < count && twice) body = inner({next, {"a"}, {"t"}, call("")}) + body;
+      out += function(name, bytes(4, "a") + bytes(5, "o") + body);
+    }
+    return out;
+  };
+  const std::string first = wire::node({"F0", {"x"}, {"y"}, call("")});
+  EXPECT_EQ(loaded(first, functions(50, false)).nodes.size(), 1U);
+  EXPECT_NE(error_of(first, functions(51, false)).find("more than 50 deep within each other, at function F50"),
+            std::string::npos);
+  EXPECT_EQ(loaded(first, functions(8, true)).nodes.size(), 128U);
+  EXPECT_NE(error_of(first, functions(40, true)).find("become more than 250000 nodes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace quasar::graph

@@ -25,7 +25,7 @@ TEST(Node, AttributesAreFoundOrReplacedByTheFallback) {
   EXPECT_EQ(node.integer("group", 1), 3);
   EXPECT_EQ(node.integer("missing", 1), 1);
   EXPECT_EQ(node.text("auto_pad", "NOTSET"), "NOTSET");
-  EXPECT_THROW(node.real("group", 1), std::logic_error);
+  EXPECT_THROW(node.real("group", 1), Error);
 }
 
 TEST(Index, FindsProducersAndConsumers) {

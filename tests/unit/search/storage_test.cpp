@@ -81,6 +81,46 @@ TEST(Sqlite, FilesThatAreNotStudies) {
   EXPECT_NE(message_of([&] { storage::table().make("sqlite"); }).find("'path' is missing"), std::string::npos);
 }
 
+// Files of others: each is refused by name, or what is not Quasar's in it is passed over.
+TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  const auto after = [&](const std::string& change) {
+    std::filesystem::remove(path);
+    const auto storage = open_storage(path);
+    const StudyRecord study = storage->create("s", {Direction::minimize});
+    Trial trial;
+    trial.point.set("a", "x");
+    trial.distributions = {std::make_shared<Distribution>(Categorical{{"x"}})};
+    trial.user_attributes = {{attribute::plan_hash, "h"}};
+    storage->start(study.id, trial);
+    trial.state = State::complete;
+    trial.values = {1};
+    storage->finish(study.id, trial);
+    soci::session(soci::sqlite3, "dbname=" + path) << change;
+    return message_of([&] { open_storage(path)->trials(study.id); });
+  };
+  const auto with = [](const char* distribution) {
+    return std::string("UPDATE trial_params SET distribution_json = '") + distribution + "'";
+  };
+  for (const auto& [change, message] : std::vector<std::pair<std::string, std::string>>{
+           {"UPDATE trial_params SET param_value = -1", "is no value of the parameter"},
+           {with(R"({"name": "IntDistribution", "attributes": {"low": 1, "high": 5, "step": 0}})"), "is no distribution"},
+           {with(R"({"name": "FloatDistribution", "attributes": {"low": 0}})"), "is no distribution"},
+           {with("[]"), "is no distribution"},
+           {"UPDATE trials SET datetime_start = '99999999-01-01 00:00:00'", "is no time"},
+           {"UPDATE trials SET state = 'LOST'", "unknown trial state LOST"},
+           {"UPDATE trials SET number = -1", "trial number -1 is negative"},
+           {"UPDATE trial_values SET value = NULL", "a value without number"},
+           {"UPDATE trial_user_attributes SET value_json = '{'", "attribute 'plan_hash': not valid JSON"},
+           {"CREATE VIEW v AS SELECT 1", "holds views, triggers or virtual tables"}}) {
+    const std::string found = after(change);
+    EXPECT_NE(found.find(message), std::string::npos) << change << ": " << found;
+    EXPECT_NE(found.find(path), std::string::npos) << change << ": " << found;
+  }
+  EXPECT_EQ(after("UPDATE trial_user_attributes SET value_json = '5'"), "no error");
+}
+
 TEST(Sqlite, LockedByAnotherProgram) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "study.db").string();

@@ -83,7 +83,7 @@ class ImagesDataset : public Labelled, public Truths, public Pictures {
     };
     Boxes out;
     for (const Box& box : files_.boxes[index]) {
-      const Box moved{x(box.left), y(box.top), x(box.right), y(box.bottom), box.label + label_offset_, box.crowd};
+      const Box moved{x(box.left), y(box.top), x(box.right), y(box.bottom), with_offset(box.label, label_offset_), box.crowd};
       if (moved.right > moved.left && moved.bottom > moved.top) out.push_back(moved);
     }
     return out;

@@ -191,6 +191,10 @@ class Npz : public Reader {
     if (row.empty()) throw Error(array.where() + ": is a single value; its first axis must count the samples");
     if (row[0] == 0) throw Error(array.where() + ": holds no samples (shape " + to_string(row) + ")");
     check_size(array, static_cast<size_t>(row[0]), columns[0].array);
+    constexpr int64_t most_without_values = 1'000'000;  // which cost a file nothing
+    if (row[0] > most_without_values && count_of(row) == 0)
+      throw Error(array.where() + ": holds " + std::to_string(row[0]) + " samples without values (shape " + to_string(row) +
+                  "); at most " + std::to_string(most_without_values) + " are read");
     row[0] = 1;
     conversion.check(array.type(), row, array.where());
   }

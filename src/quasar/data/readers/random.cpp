@@ -90,7 +90,9 @@ class Random : public Reader {
     const bool real = is_floating(input.type);
     if (!real) check_range(input, low, high);
     const bool normal = !options_.has("distribution") || options_.text("distribution") == "normal";
-    return {input.type, shape_of(input), real, normal, low, high};
+    Shape shape = shape_of(input);
+    check_room(input, real ? DataType::float32 : DataType::int64, shape);
+    return {input.type, std::move(shape), real, normal, low, high};
   }
 
   double bound(const graph::Value& input, const std::string& name, double fallback) const {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "quasar/base/json_in.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/data/npy_write.hpp"
 #include "quasar/eval/custom.hpp"
@@ -88,7 +89,7 @@ class Python final : public CustomEvaluator {
                                                      : "ended with " + to_string(exit);
       throw EvaluatorFailed("the Python evaluator " + why, "stderr", tail_of(errors));
     }
-    Json answer = Json::parse(line, nullptr, false);
+    Json answer = json_in(line).value_or(Json());
     if (!answer.is_object()) throw EvaluatorFailed("the Python evaluator's process gave no sense", "stderr", tail_of(errors));
     if (!answer.contains("error")) return answer;
     if (question.contains("model")) give_back(std::move(worker));

@@ -80,6 +80,11 @@ class Sqlite final : public Relational {
     sql_ << "SELECT COUNT(*), COALESCE(SUM(name IN ('version_info', 'studies')), 0) FROM sqlite_master WHERE type = 'table'",
         soci::into(tables), soci::into(versions);
     if (tables > 0 && versions < 2) throw Error(path_ + " is an SQLite file, but not a study database");
+    // What would compute something whenever it is read or written, perhaps without end.
+    int living = 0;
+    sql_ << "SELECT COUNT(*) FROM sqlite_master WHERE type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0)",
+        soci::into(living);
+    if (living > 0) throw Error(path_ + " holds views, triggers or virtual tables, which no study database does");
     become_wal();
     sql_ << "PRAGMA synchronous = NORMAL";
     if (tables == 0) fill();

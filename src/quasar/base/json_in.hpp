@@ -1,0 +1,21 @@
+// JSON in texts of others: what need not be JSON, and what is too deep to be walked.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "quasar/base/json.hpp"
+
+namespace quasar {
+
+// Whoever walks a value calls itself once per level, so parse_json() and json_in() take this many, as YAML's reader does.
+inline constexpr size_t most_json_levels = 100;
+
+// How deep lists and mappings stand within each other; right for valid JSON, enough for any other text.
+size_t json_levels(const std::string& text);
+
+// The text's value; nullopt: it is not JSON.
+std::optional<Json> json_in(const std::string& text);
+
+}  // namespace quasar

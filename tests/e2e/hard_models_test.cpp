@@ -1,0 +1,151 @@
+// Models that are hard to take: each is quantized, or refused with one message that says what is wrong with it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+
+#include "e2e/program.hpp"
+#include "quasar/graph/load.hpp"
+#include "unit/graph/small_models.hpp"
+
+namespace quasar::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using graph::Model;
+using graph::tensor_value;
+
+struct HardModels : testing::Test {
+  Ran quantize(const Model& model, const std::string& more = "--scheme A8W8 --calib random") const {
+    graph::save(model, file);
+    return run("quantize " + file.string() + " -o " + out.string() + " " + more);
+  }
+
+  // Says one thing, and leaves nothing behind.
+  void refuses(const Model& model, const std::string& message, const std::string& more = "--scheme A8W8 --calib random") const {
+    const Ran ran = quantize(model, more);
+    EXPECT_EQ(ran.code, 1) << ran.out;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_FALSE(fs::exists(out));
+  }
+
+  TemporaryFolder folder;
+  fs::path file = folder.path() / "model.onnx", out = folder.path() / "out.onnx";
+};
+
+// x [1,4] · w [4,columns] -> y
+Model product(const std::vector<float>& weights, int64_t columns) {
+  Model model;
+  model.opsets = {{"", 13}};
+  model.inputs = {tensor_value("x", {1, 4})};
+  model.outputs = {tensor_value("y", {1, columns})};
+  model.initializers = {{"w", Tensor::of({4, columns}, weights)}};
+  model.nodes = {{"product", "MatMul", "", {"x", "w"}, {"y"}}};
+  return model;
+}
+
+TEST_F(HardModels, WeightsThatAreNoNumbers) {
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    std::vector<float> weights(16, 1);
+    weights[5] = bad;
+    refuses(product(weights, 4), "NaN");
+    refuses(product(weights, 4), "infinite values or NaN", "--scheme W4");
+  }
+}
+
+// Of a layer whose weights are no numbers, but whose output nobody sees as such, the others are quantized.
+TEST_F(HardModels, OneLayerWithoutNumbersDoesNotKeepTheOthersFromIt) {
+  std::vector<float> weights(16, 1);
+  Model model = product(weights, 4);
+  model.nodes[0].outputs = {"h"};
+  weights[5] = -INFINITY;
+  model.initializers["v"] = Tensor::of({4, 4}, weights);
+  model.nodes.push_back({"second", "MatMul", "", {"s", "v"}, {"n"}});
+  model.nodes.insert(model.nodes.begin() + 1, {"positive", "Sigmoid", "", {"h"}, {"s"}});
+  model.nodes.push_back({"bounded", "Sigmoid", "", {"n"}, {"y"}});
+  const Ran ran = quantize(model);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("infinite values or NaN"), std::string::npos) << ran.out;
+}
+
+// The empty tensor that Resize has in place of regions is in many models.
+TEST_F(HardModels, TensorsWithoutValues) {
+  Model model = graph::small_model();
+  model.inputs[0] = tensor_value("x", {1, 3, 8, 8});
+  model.outputs = {tensor_value("z", {1, 4, 12, 12})};
+  model.initializers["none"] = Tensor::of<float>({0}, std::vector<float>());
+  model.initializers["twice"] = Tensor::of<float>({4}, {1, 1, 2, 2});
+  model.nodes.push_back({"larger", "Resize", "", {"y", "none", "twice"}, {"z"}});
+  const Ran ran = quantize(model);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(fs::exists(out));
+}
+
+TEST_F(HardModels, WeightsWithoutValues) {
+  refuses(product({}, 0), "product: weights empty");
+}
+
+TEST_F(HardModels, GraphsThatGoRound) {
+  Model model = product(std::vector<float>(16, 1), 4);
+  model.nodes = {{"a", "Add", "", {"x", "q"}, {"p"}}, {"b", "MatMul", "", {"p", "w"}, {"q"}}, {"c", "Relu", "", {"q"}, {"y"}}};
+  refuses(model, "the graph has a cycle that node 'a' is part of");
+}
+
+TEST_F(HardModels, ShapesBeyondTheMachine) {
+  Model model = graph::small_model();
+  model.inputs[0] = tensor_value("x", {1, 3, 10'000'000, 10'000'000});
+  refuses(model, "input 'x' of shape [1,3,10000000,10000000] takes 1200000000000000 bytes, but this machine has ");
+  model.inputs[0] = tensor_value("x", {INT64_MAX, 3, INT64_MAX, 8});
+  refuses(model, "input 'x': the shape [9223372036854775807,3,9223372036854775807,8] has more elements than any memory holds");
+}
+
+// Inside the graph only ONNX Runtime meets them.
+TEST_F(HardModels, ShapesBeyondTheMachineInside) {
+  Model model = product(std::vector<float>(16, 1), 4);
+  model.nodes[0].outputs = {"h"};
+  model.initializers["shape"] = Tensor::of<int64_t>({2}, {10'000'000, 100'000'000});
+  model.nodes.push_back({"large", "ConstantOfShape", "", {"shape"}, {"zeros"}});
+  model.nodes.push_back({"sum", "ReduceSum", "", {"zeros"}, {"zero"}});
+  model.nodes.push_back({"add", "Add", "", {"h", "zero"}, {"y"}});
+  refuses(model, "ONNX Runtime cannot run the model: ConstantOfShape node 'large'");
+}
+
+TEST_F(HardModels, WhatONNXRuntimeRefuses) {
+  Model model = product(std::vector<float>(16, 1), 4);
+  model.nodes[0].op_type = "NoSuchOperator";
+  refuses(model, "NoSuchOperator");
+  model = product(std::vector<float>(12, 1), 3);
+  model.initializers["w"] = Tensor::of({3, 4}, std::vector<float>(12, 1));
+  refuses(model, "Incompatible dimensions for matrix multiplication");
+}
+
+// 5000 times a convolution and what follows it. Nothing may take a time that grows with the square of the number of nodes.
+TEST_F(HardModels, TenThousandNodes) {
+  Model model;
+  model.opsets = {{"", 13}};
+  model.inputs = {tensor_value("x", {1, 2, 4, 4})};
+  std::string last = "x";
+  for (int i = 0; i < 5000; ++i) {
+    const std::string number = std::to_string(i);
+    model.initializers["w" + number] = Tensor::of<float>({2, 2, 1, 1}, {1, 0.25F, -0.25F, 1});
+    model.nodes.push_back({"conv" + number, "Conv", "", {last, "w" + number}, {"c" + number}});
+    model.nodes.push_back({"sigmoid" + number, "Sigmoid", "", {"c" + number}, {"r" + number}});
+    last = "r" + number;
+  }
+  model.outputs = {tensor_value(last, {1, 2, 4, 4})};
+  write_file(folder.path() / "calib.yaml", "{reader: random, count: 2}\n");
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = quantize(model, "--scheme A8W8 --calib " + (folder.path() / "calib.yaml").string());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("10000 of 10000 quantizable nodes are quantized"), std::string::npos) << ran.out;
+  RecordProperty("seconds", std::to_string(seconds.count()));
+  std::cout << "10 000 nodes: " << seconds.count() << " s\n";
+  EXPECT_LT(seconds.count(), 240);
+}
+
+}  // namespace
+}  // namespace quasar::e2e
