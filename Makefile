@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup developer-setup build test demo site install format lint asan tsan clean
+.PHONY: help setup developer-setup build test demo site install format lint asan tsan fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -33,6 +33,11 @@ test: build/release/build.ninja | setup    ## everything: unit, contract, struct
 asan tsan: %: build/%/build.ninja | setup   ## the tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizers
 	cmake --build --preset $@
 	ctest --preset $@
+
+SECONDS ?= 60
+fuzz: developer-setup build/fuzz/build.ninja   ## make fuzz SECONDS=60: inputs of a fuzzer's making, so long for every reader (docs/reliability.md)
+	cmake --build --preset fuzz
+	@python3 tests/fuzz/run.py build/fuzz --seconds $(SECONDS)
 
 site: build      ## the documentation as pages, in build/site (needs developer-setup)
 	@scripts/site.py build/quasar build/release build/site

@@ -13,13 +13,15 @@ target_compile_options(quasar_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(quasar_flags INTERFACE -Wno-restrict)  # false findings in std::string's operator+ (GCC bug 105651)
 endif()
-if(QUASAR_DEVELOPER)
-  target_compile_options(quasar_flags INTERFACE -Werror)
+if(QUASAR_DEVELOPER AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(quasar_flags INTERFACE -Werror)  # every compiler warns of other things; the code is kept free of GCC's
 endif()
 if(QUASAR_SANITIZE)
   # Halts at the first finding. Quasar's own code only: the libraries it uses are not instrumented.
   target_compile_options(quasar_flags INTERFACE -fsanitize=${QUASAR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
-  # GCC's flow analysis sees ghosts in instrumented templates (std::regex).
-  target_compile_options(quasar_flags INTERFACE -Wno-maybe-uninitialized)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # GCC's flow analysis sees ghosts in instrumented templates (std::regex).
+    target_compile_options(quasar_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
   target_link_options(quasar_flags INTERFACE -fsanitize=${QUASAR_SANITIZE})
 endif()
