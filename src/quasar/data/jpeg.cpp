@@ -34,9 +34,11 @@ class Decoder {
     jpeg_create_decompress(&info_);
     progress_.progress_monitor = count_scans;
     info_.progress = &progress_;
-    if (!read_header()) give_up();
+    if (read_header()) return;
+    free();  // what throws in its making is not destroyed
+    give_up();
   }
-  ~Decoder() { jpeg_destroy_decompress(&info_); }
+  ~Decoder() { free(); }
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
@@ -56,6 +58,8 @@ class Decoder {
   [[noreturn]] void give_up() const {
     throw Error(where_ + " is a damaged JPEG file, or is cut short: " + std::string(errors_.text));
   }
+
+  void free() { jpeg_destroy_decompress(&info_); }
 
   bool read_header() {
     if (setjmp(errors_.target) != 0) return false;

@@ -16,9 +16,11 @@ class Decoder {
   Decoder(const std::string& bytes, const std::string& where) : bytes_(bytes), where_(where) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, fail, [](png_structp, png_const_charp) {});
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
-    if (info_ == nullptr || !read_header()) give_up();
+    if (info_ != nullptr && read_header()) return;
+    free();  // what throws in its making is not destroyed
+    give_up();
   }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  ~Decoder() { free(); }
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
@@ -49,6 +51,8 @@ class Decoder {
     std::memcpy(out, self->bytes_.data() + self->at_, count);
     self->at_ += count;
   }
+
+  void free() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
   bool read_header() {
     if (setjmp(target_) != 0) return false;

@@ -1,5 +1,7 @@
 // The bytes as a study of somebody else: an SQLite file, or, as files of pages are hard to make by chance, statements that change
 // a good study before it is read.
+#include "quasar/search/study.hpp"
+
 #include <sqlite3.h>
 
 #include "fuzz/target.hpp"
@@ -77,6 +79,15 @@ std::string read(const std::filesystem::path& path) {
   });
 }
 
+// As --resume does.
+void resume(const std::filesystem::path& path) {
+  const auto storage = search::open_storage(path.string());
+  for (const auto& record : storage->studies()) {
+    const search::StudyOptions options{.name = record.name, .directions = record.directions, .resume = true};
+    const search::Study study(*storage, options);
+  }
+}
+
 }  // namespace
 }  // namespace quasar::fuzz
 
@@ -89,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto path = fuzz::file("study.db", is_file ? bytes : good);
   if (!is_file) fuzz::change(path, bytes);
   const std::string why = fuzz::read(path);
+  if (why.empty()) fuzz::refusal([&] { fuzz::resume(path); });
   fuzz::expect(why.empty() || why.find("study.db") != std::string::npos, "a refusal names the database");
   return 0;
 }
