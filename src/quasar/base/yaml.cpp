@@ -1,5 +1,6 @@
 #include "quasar/base/yaml.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
@@ -7,8 +8,8 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <sstream>
 #include <unordered_set>
-#include <vector>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
@@ -127,14 +128,38 @@ class Converter {
   size_t count_ = 0;
 };
 
+// Where documents begin.
+class Beginnings final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { last = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  YAML::Mark last;
+};
+
+// Not YAML::LoadAll: of a text such as ", a" it finds one empty document after the other, without end.
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Beginnings seen;
+  if (!parser.HandleNextDocument(seen) || !parser.HandleNextDocument(seen)) return std::nullopt;
+  return seen.last;
+}
+
 }  // namespace
 
 Json parse_yaml(const std::string& text, const std::string& source) {
   Converter converter(source);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) converter.fail(documents[1].Mark(), "holds more than one YAML document");
-    return documents.empty() ? Json() : converter.value(documents[0]);
+    if (const auto second = second_document(text)) converter.fail(*second, "holds more than one YAML document");
+    return converter.value(YAML::Load(text));
   } catch (const YAML::Exception& e) {
     converter.fail(e.mark, "not valid YAML: " + e.msg);
   }
