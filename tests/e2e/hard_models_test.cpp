@@ -120,6 +120,8 @@ TEST_F(HardModels, WhatONNXRuntimeRefuses) {
   model = product(std::vector<float>(12, 1), 3);
   model.initializers["w"] = Tensor::of({3, 4}, std::vector<float>(12, 1));
   refuses(model, "Incompatible dimensions for matrix multiplication");
+  model.nodes = {{"pool", "MaxPool", "", {}, {"y"}}};
+  refuses(model, "pool");
 }
 
 // 5000 times a convolution and what follows it. Nothing may take a time that grows with the square of the number of nodes.

@@ -2,6 +2,7 @@
 
 #include "files.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/data/labels.hpp"
 
 namespace quasar::data {
 namespace {
@@ -187,6 +188,11 @@ TEST_F(Npz, SamplesWithoutValuesAreFewOrRefused) {
   EXPECT_EQ(count(7), 7U);
   EXPECT_EQ(missing(error_of([&] { count(1'000'000'000'000); }), {"array 'cache'", "holds 1000000000000 samples without values"}),
             "");
+}
+
+TEST(Labels, OffsetsThatNoNumberHoldsAreRefused) {
+  EXPECT_EQ(with_offset(INT64_MAX, -1), INT64_MAX - 1);
+  EXPECT_EQ(missing(error_of([] { with_offset(INT64_MAX, 1); }), {"9223372036854775807", "label_offset 1"}), "");
 }
 
 TEST_F(Npz, ThreadsReadTheSameSamples) {
