@@ -91,6 +91,12 @@ TEST(Preset, AUsersChoicesTakeTheGroupsThatTheyMakeImpossible) {
   EXPECT_FALSE(off["search_space"].contains("adaround_params"));
   EXPECT_FALSE(off["search_space"].contains("adaquant_params"));
   EXPECT_TRUE(off["search_space"].contains("cle_params"));
+  const Json spelled = over_preset({{"search_space", {{"Algorithms", {nullptr}}}}}, preset);
+  EXPECT_EQ(spelled, off);
+  const Json both{{"search_space", {{"algorithms", {nullptr}}, {"Algorithms", {"adaround"}}}},
+                  {"model_input", "m.onnx"},
+                  {"calib_data_reader", {{"reader", "random"}}}};
+  EXPECT_THROW(parse_job(both, "."), Error);
   const Json one = over_preset({{"search_space", {{"algorithms", {"AdaRound"}}, {"cle_algo", {nullptr}}}}}, preset);
   EXPECT_TRUE(one["search_space"].contains("adaround_params"));
   EXPECT_FALSE(one["search_space"].contains("adaquant_params"));

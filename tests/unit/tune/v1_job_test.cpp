@@ -176,6 +176,8 @@ TEST(V1Job, IterationLimitIsTheBudgetOfARandomSearch) {
   words.erase("n_trials");
   words["search_algo"] = "grid_search";
   EXPECT_EQ(job_of(words).n_trials, 0);
+  words["search_algo"] = {{"name", "Grid"}};
+  EXPECT_EQ(job_of(words).n_trials, 0);
   words["search_algo"] = "random";
   words["search_space"] = pro_space;
   EXPECT_EQ(job_of(words).n_trials, 0);
