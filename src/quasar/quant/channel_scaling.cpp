@@ -1,10 +1,24 @@
 #include "quasar/quant/channel_scaling.hpp"
 
+#include <cmath>
+
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/placement.hpp"
 
 namespace quasar::quant {
+
+void fill_neutral(ChannelScales& scales) {
+  double logs = 0;
+  size_t count = 0;
+  for (const double scale : scales) {
+    if (scale > 0) logs += std::log(scale), count++;
+  }
+  const double neutral = count == 0 ? 1 : std::exp(logs / static_cast<double>(count));
+  for (auto& scale : scales) {
+    if (scale == 0) scale = neutral;
+  }
+}
 
 std::vector<ReaderGroup> reader_groups(const graph::Model& model, const graph::Index& index) {
   std::map<std::string, ReaderGroup> groups;

@@ -15,6 +15,10 @@ namespace quasar::quant {
 
 using ChannelScales = std::vector<double>;
 
+// Gives the channels without a scale (0: they have nothing to share) the geometric mean of the others', or 1 where there are
+// none. With 1 beside large scales, what writes such a channel would alone set the scale of its whole tensor.
+void fill_neutral(ChannelScales& scales);
+
 // The matrix products that read one value, which has as many channels (its last axis) as each has inputs.
 struct ReaderGroup {
   std::string value;

@@ -66,6 +66,18 @@ TEST(Equalization, UntilConvergedIsAFixedPoint) {
   }
 }
 
+TEST(Equalization, AChannelThatNobodyReadsIsScaledAsTheOthersAre) {
+  graph::Model model = triple();
+  const std::string last = graph::Index(model).node("Conv_2")->inputs[1];
+  std::vector<float> weights(model.initializers.at(last).as<float>().begin(), model.initializers.at(last).as<float>().end());
+  for (size_t i = 0; i < weights.size(); i++) weights[i] = i % 6 == 2 ? 0 : weights[i] * 1e6F;
+  model.initializers[last] = Tensor::of<float>(model.initializers.at(last).shape(), weights);
+  const Transformed result = run("cle", model);
+  const auto first = output_ranges(result.model, "Conv_0");
+  EXPECT_GT(first[0], 10 * output_ranges(model, "Conv_0")[0]);
+  EXPECT_GT(first[2], first[0] / 10);
+}
+
 TEST(Equalization, SeveralReadersAndClipEndAChain) {
   Builder b;
   const auto stem = b.node("Relu", {b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3)});
@@ -157,6 +169,22 @@ TEST(SmoothQuant, SharesAnOutlierOut) {
   EXPECT_NEAR(input_ranges(result.model, "MatMul_0")[2], weight * scale, 1e-4);
   const auto gamma = [](const graph::Model& m) { return m.initializer(m.nodes[0].inputs[1])->as<float>()[2]; };
   EXPECT_NEAR(gamma(result.model) * scale, gamma(model), 1e-5);
+}
+
+// Its weights alone would set the scale of the layer's whole tensor, were it not divided as the others are.
+TEST(SmoothQuant, AChannelThatIsAlwaysZeroIsScaledAsTheOthersAre) {
+  Builder b(5);
+  const auto hidden =
+      b.node("Relu", {b.node("Add", {b.node("MatMul", {b.input("x", {4, 6}), b.weights({6, 6})}), b.weights({6})})});
+  const graph::Model model = b.finish({b.node("MatMul", {hidden, b.weights({6, 3})})});
+  const stats::ChannelStatistics seen{{hidden, {std::vector<float>(6), {400, 400, 0, 400, 400, 400}, std::vector<double>(6)}}};
+  const Transformed result = run("smooth_quant", model, {{"alpha", 0.5}}, seen);
+  ASSERT_EQ(result.changes, 1U);
+  const auto before = output_ranges(model, "MatMul_0"), after = output_ranges(result.model, "MatMul_0");
+  double logs = 0;
+  for (const size_t c : {0, 1, 3, 4, 5}) logs += std::log(before[c] / after[c]) / 5;
+  EXPECT_GT(std::exp(logs), 10);
+  EXPECT_NEAR(before[2] / after[2], std::exp(logs), 1e-3 * std::exp(logs));
 }
 
 TEST(SmoothQuant, SaysWhichInputsItLeavesAndWhy) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/quant/channel_scaling.hpp"
 #include "quasar/quant/equalization.hpp"
 #include "quasar/quant/transform.hpp"
 
@@ -95,13 +96,18 @@ class Cle final : public Transform {
     for (size_t c = 0; c < channels; c++) {
       double product = 1, sum = 0;
       for (const auto& range : ranges) product *= std::pow(range[c], 1.0 / static_cast<double>(n)), sum += range[c];
-      if (product <= 0 || sum < least_) continue;
+      if (sum < least_) continue;
+      if (product <= 0) {  // some layer has nothing there
+        for (auto& factor : factors) factor[c] = 0;
+        continue;
+      }
       double factor = 1;
       for (size_t i = 0; i + 1 < n; i++) {
         factor = std::clamp(ranges[i][c] * factor / product, 0x1p-20, 0x1p20);
         factors[i][c] = factor;
       }
     }
+    for (auto& factor : factors) fill_neutral(factor);
     double change = 0;
     for (size_t i = 0; i < n; i++) {
       const ChannelLayer& layer = chain.layers[i];

@@ -63,7 +63,7 @@ class SmoothQuant final : public Transform {
  private:
   ChannelScales scales_of(const ReaderGroup& group, const stats::ChannelStats& seen, ConstantEdits& edits) const {
     const size_t channels = group.layers.front().inputs;
-    ChannelScales weights(channels), scales(channels, 1);
+    ChannelScales weights(channels), scales(channels);
     for (const auto& layer : group.layers) {
       const auto& values = edits.values(layer.node, 1);
       for (size_t i = 0; i < values.size(); i++) {
@@ -73,10 +73,10 @@ class SmoothQuant final : public Transform {
     }
     for (size_t c = 0; c < channels; c++) {
       const double input = std::max(std::abs(seen.low[c]), std::abs(seen.high[c]));
-      // A channel that is always zero, or that nobody weighs, has nothing to share.
-      if (input < 1e-5 || weights[c] < 1e-5) continue;
+      if (input < 1e-5 || weights[c] < 1e-5) continue;  // always zero, or nobody weighs it: nothing to share
       scales[c] = std::clamp(std::pow(input, alpha_) / std::pow(weights[c], 1 - alpha_), 1e-5, 1e5);
     }
+    fill_neutral(scales);
     return scales;
   }
 
