@@ -7,8 +7,6 @@
 namespace quasar::quant {
 namespace {
 
-constexpr size_t least_table = 1024;  // values: smaller ones are indices, constants and the like
-
 const Tensor& constant(const graph::Node& node, size_t input, const Workshop& workshop) {
   const Tensor* values = workshop.model.initializer(node.inputs.at(input));
   if (values != nullptr) return *values;

@@ -14,6 +14,8 @@ std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan&
 std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);
 graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
 
+constexpr size_t least_table = 1024;  // values: smaller ones are indices, constants and the like
+
 // Rows of a constant table: codes of 8 bits are gathered and dequantized then; one scale, or one per column.
 bool is_table(const graph::Node& node, const graph::Model& model);
 std::optional<NodePlan> plan_gather(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);

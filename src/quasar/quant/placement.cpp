@@ -54,6 +54,7 @@ class Placing {
 
   void place_alone() {
     const std::set<std::string> excluded = excluded_nodes(config_.exclude, index_);
+    const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
     const std::set<std::string> floats = ops::float_values(model_);
     for (const auto& node : model_.nodes) {
       const Form form = form_of_node(node);
@@ -62,6 +63,10 @@ class Placing {
       std::string why = "excluded";
       if (excluded.contains(node.name)) {
         out_.skipped[node.name] = why;
+      } else if (const auto left = unselected.find(node.name); left != unselected.end()) {
+        out_.skipped[node.name] = left->second;
+      } else if (!products_only(node).empty()) {
+        out_.skipped[node.name] = products_only(node);
       } else if (!node.is("Gather") && !floats.contains(node.inputs.front())) {
         out_.skipped[node.name] = "its data is not known to be float32";
       } else if (auto plan = plan_alone(node, model_, rule == nullptr ? config_ : own_config(*rule), why)) {
@@ -83,7 +88,7 @@ class Placing {
       const graph::Node& node = *index_.node(name);
       const LayerRule* rule = rule_for(node, config_);
       if (const Form form = form_of_node(node); form != Form::pairs) {
-        if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, std::string(what_is_quantized(form)));
+        if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, why_not_alone(form, node, model_));
         continue;
       }
       if (excluded.contains(name)) {
@@ -94,7 +99,7 @@ class Placing {
         out_.skipped[name] = switched;
       } else if (rule != nullptr && rule->in_float) {
         out_.skipped[name] =
-            std::string("left in float by ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config");
+            std::string("left in float by ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config");
       } else if (why = barrier(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = too_few_bits(node, roles, rule, unfit); !why.empty()) {
@@ -124,10 +129,14 @@ class Placing {
 
   bool on(std::string_view key) const { return is_on(config_.switches, key, target_.shifts()); }
 
+  std::string products_only(const graph::Node& node) const {
+    const bool on_products = on("EnableNPUTransformer") && config_.selection.op_types.empty();
+    return on_products && !node.is("Gemm") && !node.is("MatMul") ? "EnableNPUTransformer quantizes Gemm and MatMul only" : "";
+  }
+
   // Why the configuration's switches leave the node in float; may change its roles.
   std::string switched_off(const graph::Node& node, ops::Roles& roles) const {
-    if (on("EnableNPUTransformer") && config_.selection.op_types.empty() && !node.is("Gemm") && !node.is("MatMul"))
-      return "EnableNPUTransformer quantizes Gemm and MatMul only";
+    if (std::string why = products_only(node); !why.empty()) return why;
     if (on("MatMulConstBOnly") && node.is("MatMul") && !roles.weight) return "MatMulConstBOnly";
     if (on("WeightsOnly") && !roles.weight) return "WeightsOnly";
     if (node.is("Slice") && !on("AlignSlice")) roles.kind = ops::Kind::elementwise;

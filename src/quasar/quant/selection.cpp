@@ -7,6 +7,8 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/name_lists.hpp"
+#include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -36,7 +38,9 @@ std::vector<std::string> quantizable_types() {
   for (const auto& [name, entry] : ops::types::table().items()) {
     for (const auto type : entry.make({})->types()) out.emplace_back(type);
   }
+  for (const auto type : standalone_types()) out.emplace_back(type);
   std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
   return out;
 }
 
@@ -94,6 +98,17 @@ Names beyond(const Names& ends, const graph::Index& index, bool upstream) {
 
 }  // namespace
 
+const std::vector<NameList>& name_lists() {
+  static const std::vector<NameList> all = [] {
+    std::vector<NameList> lists;
+    for (const auto& item : list_keys()) {
+      if (!item.types) lists.push_back({item.key, item.list});
+    }
+    return lists;
+  }();
+  return all;
+}
+
 std::vector<std::string> selection_keys() {
   std::vector<std::string> keys;
   for (const auto& item : list_keys()) keys.push_back(item.key);
@@ -131,9 +146,8 @@ Json to_json(const Selection& selection) {
 }
 
 std::map<std::string, std::string> left_out(const Selection& selection, const graph::Index& index) {
-  for (const auto& item : list_keys()) {
-    if (item.types) continue;
-    for (const auto& name : selection.*item.list) require_node(index, item.key, name);
+  for (const auto& list : name_lists()) {
+    for (const auto& name : selection.*list.names) require_node(index, list.key, name);
   }
   std::map<std::string, std::string> out;
   for (const auto& name : beyond(selection.input_nodes, index, true)) out[name] = "before InputNodes";

@@ -46,11 +46,19 @@ bool has_weights_for(Form form, const graph::Node& node, const graph::Model& mod
   return (node.is("LSTM") && constant(1) && constant(2)) || (node.is("Gather") && is_table(node, model));
 }
 
-std::string_view what_is_quantized(Form form) {
-  return form == Form::dynamic
-             ? "with scales found at run time, only MatMul, Gemm and LSTM with constant weights and tables of Gather are"
-               " quantized"
-             : "with values in float, only weights of MatMul and Gemm are quantized";
+std::vector<std::string_view> standalone_types() {
+  return {"MatMul", "Gemm", "LSTM", "Gather"};
+}
+
+std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model) {
+  if (form != Form::dynamic) return "with values in float, only weights of MatMul and Gemm are quantized";
+  const Tensor* table = node.is("Gather") ? ops::constant_input(node, 0, model) : nullptr;
+  if (table != nullptr && table->type() == DataType::float32) {
+    return table->shape().size() < 2 ? "its table is a vector: only tables with rows are stored as codes"
+                                     : "its table has " + std::to_string(table->count()) + " values: tables of fewer than " +
+                                           std::to_string(least_table) + " stay in float";
+  }
+  return "with scales found at run time, only MatMul, Gemm and LSTM with constant weights and tables of Gather are quantized";
 }
 
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {

@@ -20,8 +20,11 @@ Form form_of(const Scheme& activation);
 // Whether the node has weights that this form could quantize at all, float types aside (others are not worth a remark).
 bool has_weights_for(Form form, const graph::Node& node, const graph::Model& model);
 
-// Which nodes these forms are for, in words.
-std::string_view what_is_quantized(Form form);
+// The operator types that these forms are for.
+std::vector<std::string_view> standalone_types();
+
+// Why these forms leave a node alone that has no weights for them, in words.
+std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model);
 
 // The plan of such a node; nullopt: it stays in float, `why` says why.
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);

@@ -47,5 +47,40 @@ TEST(Placement, ASumThatAQuantizedNodeReadsIsQuantized) {
   EXPECT_EQ(plan.nodes.count("Add_0"), 1U);
 }
 
+// Tables, products and an LSTM, none of them between pairs.
+graph::Model without_pairs() {
+  Builder b(4);
+  const auto row = b.node("Gather", {b.weights({200, 8}), b.input("ids", {5, 1}, DataType::int64)});
+  const auto small = b.node("Gather", {b.weights({20, 8}), "ids"});
+  const auto states =
+      b.node("LSTM", {b.node("Add", {row, small}), b.weights({1, 32, 8}), b.weights({1, 32, 8})}, {{"hidden_size", int64_t{8}}});
+  const auto product = b.node("MatMul", {states, b.weights({8, 8})});
+  return b.finish({b.node("MatMul", {product, b.weights({8, 4})})});
+}
+
+std::set<std::string> quantized(Json words, const Json& choice) {
+  words.update(choice);
+  std::set<std::string> out;
+  for (const auto& [name, node] : plan_of(without_pairs(), parse_config(words)).nodes) out.insert(name);
+  return out;
+}
+
+TEST(Placement, SelectionsHoldForNodesWithoutPairs) {
+  using Names = std::set<std::string>;
+  const Json dynamic = schemes::table().make("dynamic")->words(), w4 = schemes::table().make("w4")->words();
+  EXPECT_EQ(quantized(w4, Json::object()), (Names{"MatMul_0", "MatMul_1"}));
+  EXPECT_EQ(quantized(w4, {{"NodesToQuantize", {"MatMul_1"}}}), Names{"MatMul_1"});
+  EXPECT_EQ(quantized(w4, {{"InputNodes", {"MatMul_1"}}}), Names{"MatMul_1"});
+  EXPECT_EQ(quantized(w4, {{"OutputNodes", {"MatMul_0"}}}), Names{"MatMul_0"});
+  EXPECT_EQ(quantized(dynamic, Json::object()), (Names{"Gather_0", "LSTM_0", "MatMul_0", "MatMul_1"}));
+  EXPECT_EQ(quantized(dynamic, {{"OpTypesToQuantize", {"LSTM"}}}), Names{"LSTM_0"});
+  EXPECT_EQ(quantized(dynamic, {{"EnableNPUTransformer", true}}), (Names{"MatMul_0", "MatMul_1"}));
+}
+
+TEST(Placement, ASmallTableSaysWhyItStaysInFloat) {
+  const Plan plan = plan_of(without_pairs(), parse_config(schemes::table().make("dynamic")->words()));
+  EXPECT_EQ(plan.skipped.at("Gather_1"), "its table has 160 values: tables of fewer than 1024 stay in float");
+}
+
 }  // namespace
 }  // namespace quasar::quant
