@@ -22,12 +22,6 @@ using NodeNames = std::set<std::string>;
               (pattern ? "; a regular expression is written {regex: '" + name + "'}" : ""));
 }
 
-const graph::Node& node_named(const std::string& name, const graph::Index& index) {
-  const graph::Node* node = index.node(name);
-  if (node == nullptr) refuse(name, index);
-  return *node;
-}
-
 NodeNames named(const std::string& name, const graph::Index& index) {
   NodeNames out = nodes_named(name, index);
   if (out.empty()) refuse(name, index);
@@ -55,9 +49,10 @@ NodeNames matching(const std::string& pattern, const graph::Model& model) {
 
 using Neighbours = std::function<void(const graph::Node&, const std::function<void(const graph::Node*)>&)>;
 
-NodeNames reachable(const graph::Node& start, const Neighbours& neighbours) {
-  NodeNames seen{start.name};
-  std::vector<const graph::Node*> open{&start};
+NodeNames reachable(const NodeNames& starts, const graph::Index& index, const Neighbours& neighbours) {
+  NodeNames seen = starts;
+  std::vector<const graph::Node*> open;
+  for (const auto& name : starts) open.push_back(index.node(name));
   while (!open.empty()) {
     const graph::Node* node = open.back();
     open.pop_back();
@@ -68,17 +63,18 @@ NodeNames reachable(const graph::Node& start, const Neighbours& neighbours) {
   return seen;
 }
 
+// From any node of this name or scope to any of the other.
 NodeNames between(const std::string& from, const std::string& to, const graph::Index& index) {
-  const auto forward = reachable(node_named(from, index), [&](const graph::Node& node, const auto& visit) {
+  const auto forward = reachable(named(from, index), index, [&](const graph::Node& node, const auto& visit) {
     for (const auto& value : node.outputs) std::ranges::for_each(index.consumers(value), visit);
   });
-  const auto backward = reachable(node_named(to, index), [&](const graph::Node& node, const auto& visit) {
+  const auto backward = reachable(named(to, index), index, [&](const graph::Node& node, const auto& visit) {
     for (const auto& value : node.inputs) visit(index.producer(value));
     for (const auto& value : node.captures) visit(index.producer(value));
   });
-  if (!forward.contains(to)) throw Error("exclude: no path leads from '" + from + "' to '" + to + "'");
   NodeNames out;
   std::ranges::set_intersection(forward, backward, std::inserter(out, out.end()));
+  if (out.empty()) throw Error("exclude: no path leads from '" + from + "' to '" + to + "'");
   return out;
 }
 
@@ -106,8 +102,20 @@ std::set<std::string> nodes_named(const std::string& name, const graph::Index& i
   return out;
 }
 
+namespace {
+
+std::string known_type(const std::string& type, const std::string& key) {
+  try {
+    return quantizable_type(key, type);
+  } catch (const Error& error) {
+    throw Error(std::string(error.what()) + "; if it is a function that the model defines, give the name of its call instead");
+  }
+}
+
+}  // namespace
+
 void require_known_type(const std::string& type, const std::string& key) {
-  if (const std::string known = quantizable_type(key, type); known != type)
+  if (const std::string known = known_type(type, key); known != type)
     throw Error(key + ": the model has no node of type '" + type + "'; did you mean '" + known + "'?");
 }
 

@@ -10,12 +10,13 @@
 
 namespace quasar::quant {
 
-// The node of this name; where there is none, the nodes below it, "NAME/…": those of a scope, as exporters write it into names, or of
-// a call of a local function. Empty: neither.
+// The node of this name; where there is none, the nodes below it, "NAME/…": those of a scope, as exporters write it into names,
+// or of a call of a local function. Empty: neither.
 std::set<std::string> nodes_named(const std::string& name, const graph::Index& index);
 
 // -> names of nodes. Each element of `exclude` is a node's name or scope, {regex: pattern} (the whole name must match),
-// {op_type: type}, or {from: a, to: b}: a, b and every node on a path between them. Throws Error for a name or pattern that
+// {op_type: type}, or {from: a, to: b}: a, b (names or scopes) and every node on a path
+// between them. Throws Error for a name or pattern that
 // matches no node (with the nearest name), for a type as nodes_of_type does, and for what is none of these.
 std::set<std::string> excluded_nodes(const std::vector<Json>& exclude, const graph::Index& index);
 

@@ -33,13 +33,17 @@ TEST(Exclude, AScopeStandsForTheNodesBelowIt) {
   const graph::Index index(model);
   EXPECT_EQ(excluded_nodes({"/stem"}, index), (Names{"/stem/Conv", "/stem/act/Relu"}));
   EXPECT_EQ(excluded_nodes({Json{{"name", "/stem/act"}}}, index), Names{"/stem/act/Relu"});
+  EXPECT_EQ(excluded_nodes({Json{{"from", "/stem"}, {"to", "Conv_1"}}}, index),
+            (Names{"/stem/Conv", "/stem/act/Relu", "Conv_1"}));
+  EXPECT_THROW(excluded_nodes({Json{{"from", "Conv_1"}, {"to", "/stem"}}}, index), Error);
   EXPECT_THROW(excluded_nodes({"/ste"}, index), Error);
   EXPECT_THROW(excluded_nodes({""}, index), Error);
 }
 
 TEST(Exclude, OneListServesModelsWithoutSomeTypes) {
   const auto model = residual();
-  EXPECT_EQ(excluded_nodes({Json{{"op_type", "Gemm"}}, "Conv_0"}, graph::Index(model)), Names{"Conv_0"});
+  EXPECT_EQ(excluded_nodes({Json{{"op_type", "Gemm"}}, Json{{"op_type", "LSTM"}}, "Conv_0"}, graph::Index(model)),
+            Names{"Conv_0"});
 }
 
 TEST(Exclude, SaysWhatIsWrong) {
@@ -51,6 +55,7 @@ TEST(Exclude, SaysWhatIsWrong) {
       {Json{{"regex", "Dense.*"}}, "no node of the model matches regex 'Dense.*'"},
       {Json{{"regex", "("}}, "not a regular expression"},
       {Json{{"op_type", "Gem"}}, "did you mean 'Gemm'?"},
+      {Json{{"op_type", "Inner"}}, "give the name of its call"},
       {Json{{"op_type", "conv"}}, "did you mean 'Conv'?"},
       {Json{{"from", "Add_0"}, {"to", "Conv_0"}}, "no path"},
       {Json{{"type", "Conv"}}, "is not a name"},
