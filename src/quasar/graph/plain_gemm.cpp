@@ -70,7 +70,10 @@ class Writing {
     node.inputs.resize(2);
     node.outputs.front() = product;
     model_.nodes.push_back(std::move(node));
-    if (beta != 1) {
+    const Tensor* constant = model_.initializer(term);
+    if (beta != 1 && constant != nullptr && constant->type() == DataType::float32) {
+      term = add(term + "_beta", times(*constant, beta));
+    } else if (beta != 1) {
       const std::string scaled = names_.fresh(term + "_beta");
       append("Mul", name, {term, add(name + "_beta", Tensor::scalar(beta))}, scaled);
       term = scaled;

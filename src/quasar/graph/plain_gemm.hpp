@@ -6,8 +6,8 @@
 namespace quasar::graph {
 
 // Of Gemms in float32 with a constant B: α becomes part of B and β of a constant C; a C of one value is written once per output;
-// any other C (a matrix, a column, a computed value) is added behind, by a Mul with β where that is not 1, and an Add. The same
-// function but for the rounding of α·B and β·C to float32. Everything else stays as it is.
+// any other C (a matrix, a column, a computed value) is added behind by an Add, a computed one times β by a Mul where that is
+// not 1. The same function but for the rounding of α·B and β·C to float32. Everything else stays as it is.
 void write_plain_gemm(Model& model);
 
 }  // namespace quasar::graph
