@@ -109,7 +109,7 @@ void parse_layer_rules(const Json& words, Config& config) {
 
 Json to_json(const std::vector<LayerRule>& rules) {
   Json words = Json::object();
-  for (const auto& rule : rules) words[(rule.nodes.empty() ? by_type : by_name).key].push_back(rule.words);
+  for (const auto& rule : rules) words[(rule.op_types.empty() ? by_name : by_type).key].push_back(rule.words);
   return words;
 }
 

@@ -1,10 +1,12 @@
 #include "quasar/quant/node_names.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/quant/exclude.hpp"
+#include "quasar/quant/name_lists.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -36,12 +38,18 @@ NodeNames::NodeNames(const graph::Model& original, const graph::Model& prepared)
   for (const auto& [name, tensor] : prepared.initializers) constants_.insert(name);
 }
 
-// A node that was written as several: itself, and who writes its outputs now.
+// A node that was written as several: itself, who writes its outputs now, and what was added before that.
 std::set<std::string> NodeNames::with_rest(const graph::Node& node) const {
   std::set<std::string> out{node.name};
-  for (const auto& value : node.outputs) {
+  std::vector<std::string> open = node.outputs;
+  while (!open.empty()) {
+    const std::string value = open.back();
+    open.pop_back();
     const graph::Node* writer = after_.producer(value);
-    if (writer != nullptr && before_.node(writer->name) == nullptr) out.insert(writer->name);
+    if (writer == nullptr || before_.node(writer->name) != nullptr || !out.insert(writer->name).second) continue;
+    for (const auto& input : writer->inputs) {
+      if (before_.producer(input) == nullptr) open.push_back(input);
+    }
   }
   return out;
 }
@@ -112,7 +120,116 @@ bool NodeNames::has_type(const std::string& type) const {
   return std::ranges::any_of(original_.nodes, is) || std::ranges::any_of(prepared_.nodes, is);
 }
 
+namespace {
+
+// Selections, rules for types and overrides: what stands for them in the prepared graph.
+class Choices {
+ public:
+  using Named = std::function<std::set<std::string>(const std::string& name, const std::string& key)>;
+
+  Choices(const NodeNames& names, const graph::Index& before, const graph::Index& after, Named named)
+      : names_(names), before_(before), after_(after), named_(std::move(named)) {}
+
+  // What nodes of the type were written as, without these themselves.
+  std::set<std::string> parts_of(const std::string& type) const {
+    std::set<std::string> out;
+    for (const auto& node : before_.model().nodes) {
+      if (!node.is(type) || after_.node(node.name) == nullptr) continue;
+      std::set<std::string> all = names_.survivors(node.name);
+      all.erase(node.name);
+      out.merge(all);
+    }
+    return out;
+  }
+
+  // What stands for the next nodes above or below in the graph as it came, those left out for which nothing stands.
+  std::set<std::string> neighbours(const std::set<std::string>& names, bool upstream) const {
+    std::set<std::string> out, seen = names;
+    std::vector<std::string> open(names.begin(), names.end());
+    const auto visit = [&](const graph::Node* next) {
+      if (next == nullptr || !seen.insert(next->name).second) return;
+      auto found = names_.survivors(next->name);
+      if (found.empty()) open.push_back(next->name);
+      out.merge(found);
+    };
+    while (!open.empty()) {
+      const graph::Node& node = *before_.node(open.back());
+      open.pop_back();
+      if (upstream) {
+        for (const auto& input : node.inputs) visit(before_.producer(input));
+      } else {
+        for (const auto& output : node.outputs) std::ranges::for_each(before_.consumers(output), visit);
+      }
+    }
+    return out;
+  }
+
+  // Where something begins or ends: for what clean-up removed, what reads or writes in its place.
+  std::set<std::string> ends(const std::string& name, const std::string& key) const {
+    std::set<std::string> out = named_(name, key);
+    if (!out.empty()) return out;
+    const bool upstream = key != "InputNodes";
+    out = neighbours(nodes_named(name, before_), upstream);
+    if (out.empty())
+      throw Error(key + ": clean-up removed '" + name + "', and no node " + (upstream ? "writes" : "reads") + " in its place");
+    return out;
+  }
+
+  // Where nodes of the chosen types were written as several, the choice is by name: of these types, or a part of one.
+  void take_parts_along(Selection& selection) const {
+    std::set<std::string> chosen;
+    for (const auto& type : selection.op_types) chosen.merge(parts_of(type));
+    if (chosen.empty()) return;
+    std::set<std::string> types = selection.op_types;
+    for (const auto& name : chosen) types.insert(after_.node(name)->op_type);
+    for (const auto& node : after_.model().nodes) {
+      if (selection.op_types.contains(node.op_type)) chosen.insert(node.name);
+    }
+    if (!selection.nodes.empty()) std::erase_if(chosen, [&](const auto& name) { return !selection.nodes.contains(name); });
+    if (chosen.empty()) return;
+    selection.op_types = std::move(types);
+    selection.nodes = std::move(chosen);
+  }
+
+  Selection resolved(const Selection& selection) const {
+    Selection out = selection;
+    for (const auto& list : name_lists()) {
+      const bool ends_there = list.key != "NodesToQuantize";
+      std::set<std::string> found;
+      for (const auto& name : selection.*list.names) found.merge(ends_there ? ends(name, list.key) : named_(name, list.key));
+      if (found.empty() && !(selection.*list.names).empty())
+        throw Error(list.key + ": clean-up removed all nodes of these names: " +
+                    joined({(selection.*list.names).begin(), (selection.*list.names).end()}));
+      out.*list.names = std::move(found);
+    }
+    take_parts_along(out);
+    for (const auto& type : selection.open_op_types) out.open_nodes.merge(parts_of(type));
+    return out;
+  }
+
+  void check_values(const TensorOverrides& tensors) const {
+    for (const auto& [name, own] : tensors) {
+      const auto is_in = [&name](const graph::Index& index) {
+        return index.producer(name) != nullptr || !index.consumers(name).empty();
+      };
+      if (is_in(before_) && !is_in(after_) && !after_.is_output(name))
+        throw Error(
+            "TensorQuantOverrides: clean-up removed the value '" + name +
+            "' before quantization (what wrote or read it was folded into another node); 'OptimizeModel: false' keeps it");
+    }
+  }
+
+ private:
+  const NodeNames& names_;
+  const graph::Index &before_, &after_;
+  const Named named_;
+};
+
+}  // namespace
+
 Config NodeNames::resolved(const Config& config) const {
+  const Choices choices(*this, before_, after_,
+                        [this](const std::string& name, const std::string& key) { return named(name, key); });
   Config out = config;
   std::set<std::string> excluded;
   for (const auto& element : config.exclude) excluded.merge(selected(element));
@@ -123,8 +240,12 @@ Config NodeNames::resolved(const Config& config) const {
     rule.nodes.assign(nodes.begin(), nodes.end());
     for (const auto& type : rule.op_types) {
       if (!has_type(type)) require_known_type(type, "layer_type_config");
+      const auto parts = choices.parts_of(type);
+      rule.nodes.insert(rule.nodes.end(), parts.begin(), parts.end());
     }
   }
+  out.selection = choices.resolved(config.selection);
+  choices.check_values(config.tensors);
   return out;
 }
 

@@ -147,9 +147,9 @@ class Resolver {
       if (rule.in_float) continue;
       Config own;
       own.activation = rule.activation, own.weight = rule.weight;
-      const std::string key = rule.words.is_null() ? "include_auto_mp"
-                              : rule.nodes.empty() ? "layer_type_config"
-                                                   : "specific_layer_config";
+      const std::string key = rule.words.is_null()    ? "include_auto_mp"
+                              : rule.op_types.empty() ? "specific_layer_config"
+                                                      : "layer_type_config";
       add(own, key + " (" + spec_name(rule.activation) + " values, " + spec_name(rule.weight) + " weights): ");
     }
   }

@@ -30,9 +30,9 @@ void check_forms_for_shifts(const Config& config) {
   check_form("", config.activation, config.weight);
   for (const auto& rule : config.layers) {
     if (rule.in_float) continue;
-    const char* owner = rule.words.is_null() ? "include_auto_mp: "
-                        : rule.nodes.empty() ? "layer_type_config: "
-                                             : "specific_layer_config: ";
+    const char* owner = rule.words.is_null()    ? "include_auto_mp: "
+                        : rule.op_types.empty() ? "specific_layer_config: "
+                                                : "layer_type_config: ";
     check_form(owner, rule.activation, rule.weight);
   }
 }

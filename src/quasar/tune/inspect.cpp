@@ -36,7 +36,7 @@ std::string described(const graph::Value& value) {
 std::string own_words(const graph::Node& node, const quant::Config& config) {
   std::string out;
   if (const quant::LayerRule* rule = quant::rule_for(node, config); rule != nullptr && !rule->in_float) {
-    out += std::string("; ") + (rule->nodes.empty() ? "layer_type_config" : "specific_layer_config") + ": " +
+    out += std::string("; ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config") + ": " +
            quant::spec_name(rule->activation) + " values, " + quant::spec_name(rule->weight) + " weights";
   }
   std::set<std::string> values(node.inputs.begin(), node.inputs.end());

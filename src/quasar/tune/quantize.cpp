@@ -44,7 +44,8 @@ std::vector<std::string> notes_without_effect(const Means& means, const quant::P
   return notes;
 }
 
-Quantized without_samples(const graph::Model& model, const Means& means) {
+// `names`: between the model as it came and this one.
+Quantized without_samples(const graph::Model& model, const Means& means, const quant::NodeNames& names) {
   const bool chosen = !means.given.empty() && means.config.transforms.empty() && means.config.rounding.method == "nearest";
   if (!chosen && !quant::needs_no_samples(means.config))
     throw Error("this configuration needs calibration samples: ranges are observed, or rounding is optimized");
@@ -56,11 +57,13 @@ Quantized without_samples(const graph::Model& model, const Means& means) {
     seen[name].given = given;
     if (given.range) seen[name].range = *given.range;
   }
-  quant::Plan plan = quant::resolve(model, seen, means.config, means.target);
+  const auto plan_of = [&](const quant::Config& config) {
+    return quant::resolve(model, seen, names.resolved(config), means.target);
+  };
+  quant::Plan plan = plan_of(means.config);
   require_quantized(plan);
-  for (auto& note : notes_without_effect(
-           means, plan, [&](const quant::Config& config) { return quant::resolve(model, seen, config, means.target); }))
-    plan.notes.push_back(std::move(note));
+  std::ranges::move(names.notes(means.config), std::back_inserter(plan.notes));
+  for (auto& note : notes_without_effect(means, plan, plan_of)) plan.notes.push_back(std::move(note));
   for (const auto& [value, range] : plan.ranges) {
     if (!means.given.contains(value))
       throw Error("ranges leave out '" + value + "': give its range, or calibration samples for it");
@@ -87,8 +90,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   needs.add(config);
   if (!options.ranges.is_null()) needs.given = quant::parse_ranges(options.ranges, model, config.activation);
   if (options.calibration.is_null()) {
-    Quantized done =
-        without_samples(config.optimize_model ? model : runtime::unoptimized(original), {config, *target, needs.given});
+    const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
+    Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
     add_notes(done, options, needs.given);
     return done;
   }

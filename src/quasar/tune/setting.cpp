@@ -1,6 +1,7 @@
 #include "quasar/tune/setting.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "quasar/base/secrets.hpp"
@@ -46,7 +47,11 @@ Setting prepare(const Job& job) {
   setting.model = runtime::prepare(setting.original);
   setting.spaces.extend([&](size_t i) { return setting.strategy->space_of(job, job.spaces[i], setting.model, *setting.target); });
   const quant::NodeNames names(setting.original, setting.model);
-  for (const auto& [said, config] : setting.spaces.names) names.resolved(config);
+  std::optional<quant::NodeNames> raw;  // of the graph without clean-up
+  for (const auto& [said, config] : setting.spaces.names) {
+    if (!config.optimize_model && !raw) raw.emplace(setting.original, runtime::unoptimized(setting.original));
+    (config.optimize_model ? names : *raw).resolved(config);
+  }
   for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
     setting.spaces.needs.add(quant::parse_config(words));
   setting.samples = open_data(job, setting.model, *setting.guard);

@@ -20,6 +20,13 @@ quant::Config config_at(const Json& words, bool shifts) {
   return config;
 }
 
+std::string said_of_names(const quant::Config& config) {
+  Json overrides = Json::array();
+  for (const auto& [name, own] : config.tensors) overrides.push_back(name);
+  return Json(config.exclude).dump() + to_json(config.layers).dump() + to_json(config.selection).dump() + overrides.dump() +
+         (config.optimize_model ? "" : "raw");
+}
+
 std::string contradiction(const Json& words, bool shifts) {
   try {
     config_at(words, shifts);
@@ -156,7 +163,7 @@ class Reading {
         const quant::Config config = config_at(words, shifts_);
         idle.add(words, config);
         out_.needs.add(config);
-        out_.names.emplace(Json(config.exclude).dump() + to_json(config.layers).dump(), config);
+        out_.names.emplace(said_of_names(config), config);
         distinct.insert(essence(config));
       } catch (const Error& e) {
         why = e.what();

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "quasar/base/hash.hpp"
+#include "quasar/quant/name_lists.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/prepare.hpp"
 
@@ -53,6 +54,16 @@ std::vector<std::string> succeeded(const std::vector<std::string>& names,
     }
   }
   return out;
+}
+
+// An empty list would choose all nodes: one whose nodes are all gone stays as it is, and is refused.
+quant::Selection succeeded(quant::Selection selection, const std::map<std::string, std::set<std::string>>& became) {
+  const auto replace = [&](std::set<std::string>& names) {
+    const auto now = succeeded(std::vector<std::string>(names.begin(), names.end()), became);
+    if (!now.empty()) names = {now.begin(), now.end()};
+  };
+  for (const auto& list : quant::name_lists()) replace(selection.*list.names);
+  return selection;
 }
 
 // Ranges that the user gave are not to be chosen again.
@@ -228,6 +239,7 @@ quant::Config Variants::resolved(const quant::Config& config, const Variant& var
   const std::vector<std::string> excluded = succeeded({out.exclude.begin(), out.exclude.end()}, variant.became);
   out.exclude.assign(excluded.begin(), excluded.end());
   for (auto& rule : out.layers) rule.nodes = succeeded(rule.nodes, variant.became);
+  out.selection = succeeded(std::move(out.selection), variant.became);
   return out;
 }
 

@@ -154,6 +154,75 @@ TEST(NodeNamesTest, FoldedNodesStandForTheirSurvivors) {
   EXPECT_THROW(names.resolved(config), Error);
 }
 
+std::string message_of(const NodeNames& names, const Config& config) {
+  try {
+    names.resolved(config);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Conv_0, BatchNormalization_0, Identity_0, Relu_0 -> Conv_0, Relu_0, as clean-up leaves them.
+TEST(NodeNamesTest, SelectionsTakeTheNamesOfTheModelAsItCame) {
+  Builder b;
+  const auto conv = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
+  const auto normal = b.node("BatchNormalization", {conv, b.weights({4}), b.weights({4}), b.weights({4}), b.weights({4})});
+  const auto same = b.node("Identity", {normal});
+  graph::Model original = b.finish({b.node("Relu", {same})});
+  original.nodes[3].name = "block/Relu";
+  graph::Model prepared = original;
+  prepared.nodes[0].outputs = {normal};
+  prepared.nodes[3].inputs = {normal};
+  prepared.nodes.erase(prepared.nodes.begin() + 1, prepared.nodes.begin() + 3);
+  const NodeNames names(original, prepared);
+  Config config;
+  config.selection.nodes = {"BatchNormalization_0", "block"};
+  config.selection.input_nodes = config.selection.output_nodes = config.selection.open_nodes = {"Identity_0"};
+  const Selection selection = names.resolved(config).selection;
+  EXPECT_EQ(selection.nodes, (std::set<std::string>{"Conv_0", "block/Relu"}));
+  EXPECT_EQ(selection.input_nodes, std::set<std::string>{"block/Relu"});
+  EXPECT_EQ(selection.output_nodes, std::set<std::string>{"Conv_0"});
+  EXPECT_EQ(selection.open_nodes, std::set<std::string>{"Conv_0"});
+  config.selection.nodes = {"Identity_0"};
+  EXPECT_TRUE(message_of(names, config).starts_with("NodesToQuantize: clean-up removed all nodes"));
+  config.selection.nodes = {"Identity_1"};
+  EXPECT_NE(message_of(names, config).find("did you mean 'Identity_0'?"), std::string::npos) << message_of(names, config);
+  config = parsed(R"({"TensorQuantOverrides": {"Identity_0_out": {"rmin": 0, "rmax": 1}}})");
+  EXPECT_TRUE(message_of(names, config).starts_with("TensorQuantOverrides: clean-up removed the value 'Identity_0_out'"));
+}
+
+TEST(NodeNamesTest, ATypeTakesAlongWhatItsNodesWereWrittenAs) {
+  Builder b;
+  const auto added = b.input("c", {2, 4});
+  const auto product = b.node("Gemm", {b.input("x", {2, 6}), b.weights({6, 4}), added}, {{"beta", 0.5F}});
+  const graph::Model original = b.finish({product});
+  graph::Model prepared = original;
+  graph::write_plain_gemm(prepared);
+  const NodeNames names(original, prepared);
+  const std::set<std::string> all{"Gemm_0", "Gemm_0_Mul", "Gemm_0_Add"};
+  EXPECT_EQ(names.survivors("Gemm_0"), all);
+  const graph::Index index(prepared);
+  for (const std::string words : {R"({"OpTypesToQuantize": ["Gemm"]})", R"({"NodesToQuantize": ["Gemm_0"]})"})
+    EXPECT_TRUE(left_out(names.resolved(parsed(words)).selection, index).empty()) << words;
+  const Config rules = names.resolved(parsed(R"({"layer_type_config": [{"spec": null, "op_types": ["Gemm"]}]})"));
+  for (const auto& name : all) EXPECT_NE(rule_for(*index.node(name), rules), nullptr) << name;
+  EXPECT_EQ(parse_config(to_json(rules)).layers.front().op_types, std::vector<std::string>{"Gemm"});
+}
+
+TEST(PlainGemm, AConstantTermTakesBetaAlready) {
+  Builder b;
+  const auto product = b.node("Gemm", {b.input("x", {2, 6}), b.weights({6, 4}), b.weights({2, 4})}, {{"beta", 0.5F}});
+  graph::Model model = b.finish({product});
+  const std::vector<Tensor> sample{Tensor::of<float>({2, 6}, {1, 2, 3, 4, 5, 6, -6, -5, 4, 3, 2, 1})};
+  const Tensor before = runtime::Session(model).run(sample)[0];
+  graph::write_plain_gemm(model);
+  ASSERT_EQ(model.nodes.size(), 2U);
+  EXPECT_TRUE(model.nodes[1].is("Add"));
+  const Tensor after = runtime::Session(model).run(sample)[0];
+  for (size_t i = 0; i < before.count(); i++) EXPECT_NEAR(after.as<float>()[i], before.as<float>()[i], 1e-5);
+}
+
 TEST(NodeNamesTest, WhatIsWrittenAsSeveralNodesStandsForAllAndAScopeForTheNodesBelow) {
   Builder b;
   const auto product = b.node("Gemm", {b.input("x", {2, 6}), b.weights({6, 4}), b.weights({2, 4})});
@@ -166,7 +235,8 @@ TEST(NodeNamesTest, WhatIsWrittenAsSeveralNodesStandsForAllAndAScopeForTheNodesB
   Config config;
   config.exclude = {"head"};
   EXPECT_EQ(names.resolved(config).exclude, (std::vector<Json>{"head/fc", "head/fc_Add"}));
-  config = parsed(R"({"activation": "Int8Spec", "weight": "Int8Spec", "specific_layer_config": [{"spec": null, "nodes": ["head"]}]})");
+  config =
+      parsed(R"({"activation": "Int8Spec", "weight": "Int8Spec", "specific_layer_config": [{"spec": null, "nodes": ["head"]}]})");
   EXPECT_EQ(names.resolved(config).layers.front().nodes, (std::vector<std::string>{"head/fc", "head/fc_Add"}));
 }
 
