@@ -12,7 +12,8 @@ namespace quasar::quant {
 namespace {
 
 constexpr std::array scale_types{"Float32", "PowerOf2", "Int16"};
-const std::vector<std::string> known_keys{"min", "max", "scale", "zero_point", "type", "symmetric", "scale_type", "float"};
+const std::vector<std::string> known_keys{"min",       "max",        "scale",    "zero_point", "type",
+                                          "symmetric", "scale_type", "adjusted", "float"};
 
 // What a value in float covers.
 constexpr stats::Range everything{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
@@ -21,6 +22,11 @@ double number(const std::string& where, const Json& entry, const char* key) {
   const Json& value = entry.at(key);
   if (value.is_number() && std::isfinite(static_cast<float>(value.get<double>()))) return value.get<double>();
   throw Error(where + ": " + key + " is " + value.dump() + ", but must be a number that float32 holds");
+}
+
+// A scale is the one that a range gives, but for its last bits.
+bool is_near(double scale, double wanted) {
+  return std::abs(scale - wanted) <= 1e-6 * wanted;
 }
 
 Json scheme_of(const Scheme& scheme) {
@@ -40,34 +46,53 @@ void check_scheme(const std::string& where, const Json& entry) {
   };
   named("type", {"int8", "uint8", "int16", "uint16"});
   named("scale_type", {scale_types.begin(), scale_types.end()});
-  if (entry.contains("symmetric") && !entry.at("symmetric").is_boolean())
-    throw Error(where + ": symmetric is " + entry.at("symmetric").dump() + ", but must be true or false");
+  for (const char* key : {"symmetric", "adjusted"}) {
+    if (entry.contains(key) && !entry.at(key).is_boolean())
+      throw Error(where + ": " + key + " is " + entry.at(key).dump() + ", but must be true or false");
+  }
 }
 
-// A key of the scheme that the entry says it was made for, where this is another one; "": the same, as far as it says.
-std::string differing_key(const Json& entry, const Scheme& scheme) {
+// A key of the scheme that the entry says it was made for, where this is another one; "": the same, as far as it says. `stored`:
+// the type in which the target has the codes.
+std::string differing_key(const Json& entry, const Scheme& scheme, DataType stored) {
   const Json wanted = scheme_of(scheme);
   for (const auto& [key, value] : wanted.items()) {
-    if (entry.contains(key) && entry.at(key) != value) return key;
+    if (entry.contains(key) && entry.at(key) != value && (key != "type" || entry.at(key) != name_of(stored))) return key;
   }
   return "";
 }
 
-// Whether the entry was made for this scheme.
-bool is_made_for(const Json& entry, const Scheme& scheme) {
-  const Json wanted = scheme_of(scheme);
-  for (const auto& [key, value] : wanted.items()) {
-    if (!entry.contains(key) || entry.at(key) != value) return false;
+// Signed codes may be stored without a sign (ONNX Runtime's CPU), the zero point moved with them.
+DataType stored_type(const Json& entry, const Scheme& scheme) {
+  for (const DataType type : {DataType::uint8, DataType::uint16}) {
+    if (entry.contains("type") && entry.at("type") == name_of(type) && bits_of(type) == bits_of(scheme.type)) return type;
   }
-  return true;
+  return scheme.type;
 }
 
-void check_agreement(const std::string& where, const Json& entry, const stats::Range& range, const Scheme& scheme) {
-  if (!entry.contains("scale") || !is_made_for(entry, scheme)) return;
-  const ScaleAndZero made = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
+// The scheme that the entry says it was made for; nullopt unless it says all of it.
+std::optional<Scheme> named_scheme(const Json& entry) {
+  if (!entry.contains("type") || !entry.contains("symmetric") || !entry.contains("scale_type")) return std::nullopt;
+  Scheme scheme;
+  scheme.symmetric = entry.at("symmetric").get<bool>();
+  for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16}) {
+    if (entry.at("type") == name_of(type)) scheme.type = type;
+  }
+  for (size_t k = 0; k < scale_types.size(); k++) {
+    if (entry.at("scale_type") == scale_types.at(k)) scheme.scale_type = static_cast<ScaleType>(k);
+  }
+  return scheme;
+}
+
+void check_agreement(const std::string& where, const Json& entry, const stats::Range& range) {
+  const auto scheme = named_scheme(entry);
+  if (!entry.contains("scale")) return;
+  const double scale = number(where, entry, "scale");
+  if (!scheme || entry.value("adjusted", false)) return;
+  const ScaleAndZero made = scale_for(range, scheme->type, scheme->symmetric, scheme->scale_type);
   const auto wanted = static_cast<double>(made.scale);
   const bool same_zero = !entry.contains("zero_point") || entry.at("zero_point") == made.zero_point;
-  if (std::abs(number(where, entry, "scale") - wanted) <= 1e-6 * wanted && same_zero) return;
+  if (is_near(scale, wanted) && same_zero) return;
   throw Error(where + ": min and max give scale " + Json(wanted).dump() + " and zero point " + std::to_string(made.zero_point) +
               ", but scale and zero_point say otherwise; take out those that should not hold");
 }
@@ -89,47 +114,83 @@ stats::Given parse_entry(const std::string& where, const Json& entry, const Sche
     if (!entry.contains("min") || !entry.contains("max")) throw Error(where + ": min and max are given together or not at all");
     given.range = stats::Range{number(where, entry, "min"), number(where, entry, "max")};
     if (given.range->low > given.range->high) throw Error(where + ": min is greater than max");
-    check_agreement(where, entry, *given.range, scheme);
+    check_agreement(where, entry, *given.range);
     return given;
   }
   if (!entry.contains("scale")) throw Error(where + " has neither min and max nor a scale, nor float: true");
-  if (const std::string key = differing_key(entry, scheme); !key.empty())
+  const DataType type = stored_type(entry, scheme);
+  if (const std::string key = differing_key(entry, scheme, type); !key.empty())
     throw Error(where + ": " + key + " is " + entry.at(key).dump() + ", but activations have " +
                 scheme_of(scheme).at(key).dump() + ": a scale means something else there; give min and max");
   given.scale = number(where, entry, "scale");
   if (!std::isnormal(static_cast<float>(given.scale)) || given.scale < 0)
     throw Error(where + ": scale is " + entry.at("scale").dump() + ", but must be a positive number");
-  const Grid grid = grid_of(scheme.type, false);
+  const Grid grid = grid_of(type, false);
   const double zero_point = entry.contains("zero_point") ? number(where, entry, "zero_point") : 0;
   if (zero_point != std::nearbyint(zero_point) || zero_point < static_cast<double>(grid.low) ||
       zero_point > static_cast<double>(grid.high))
     throw Error(where + ": zero_point is " + entry.at("zero_point").dump() + ", but must be a code of " +
-                std::string(name_of(scheme.type)));
-  given.zero_point = static_cast<int32_t>(zero_point);
+                std::string(name_of(type)));
+  given.zero_point = static_cast<int32_t>(zero_point) + static_cast<int32_t>(grid_of(scheme.type, false).low - grid.low);
   return given;
+}
+
+// Whether the target may have codes of one type in the other: signed ones without a sign.
+bool may_be_stored(DataType type, DataType stored) {
+  return type == stored || (type == DataType::int8 && stored == DataType::uint8) ||
+         (type == DataType::int16 && stored == DataType::uint16);
+}
+
+// The scheme of a value with a range of its own: the override's, or the one of the configuration and its rules whose type the
+// codes have and which makes the model's scale of the range (the first such where a target moved the scale).
+Scheme scheme_of_value(const std::string& name, const Plan& plan, const Config& config) {
+  std::vector<Scheme> all{config.activation};
+  for (const auto& rule : config.layers) {
+    if (!rule.in_float) all.push_back(rule.activation);
+  }
+  if (config.mixed) all.push_back(config.mixed->activation);
+  if (const auto own = config.tensors.find(name); own != config.tensors.end()) {
+    for (auto& scheme : all) scheme = overridden(scheme, own->second);
+  }
+  if (!plan.values.contains(name)) return all.front();
+  const QuantParams& params = plan.params(name);
+  std::erase_if(all, [&](const Scheme& scheme) { return !may_be_stored(scheme.type, params.type); });
+  if (all.empty()) return config.activation;
+  const auto makes = [&](const Scheme& scheme) {
+    const ScaleAndZero made = scale_for(plan.ranges.at(name), params.type, scheme.symmetric, scheme.scale_type);
+    return is_near(params.scales.front(), made.scale) && params.zero_points.front() == made.zero_point;
+  };
+  const auto found = std::ranges::find_if(all, makes);
+  return found == all.end() ? all.front() : *found;
 }
 
 }  // namespace
 
 Json ranges_json(const Plan& plan, const Config& config) {
-  const Scheme& scheme = config.activation;
   Json tensors = Json::object();
   for (const auto& [name, range] : plan.ranges) {
-    const ScaleAndZero made = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
-    Json entry{{"min", range.low}, {"max", range.high}, {"scale", made.scale}, {"zero_point", made.zero_point}};
+    const Scheme scheme = scheme_of_value(name, plan, config);
+    const bool has_pair = plan.values.contains(name);
+    const DataType type = has_pair ? plan.params(name).type : scheme.type;
+    const ScaleAndZero made = scale_for(range, type, scheme.symmetric, scheme.scale_type);
+    const float scale = has_pair ? plan.params(name).scales.front() : made.scale;
+    const int32_t zero_point = has_pair ? plan.params(name).zero_points.front() : made.zero_point;
+    Json entry{{"min", range.low}, {"max", range.high}, {"scale", scale}, {"zero_point", zero_point}};
     entry.update(scheme_of(scheme));
+    entry["type"] = name_of(type);
+    if (!is_near(scale, made.scale) || zero_point != made.zero_point) entry["adjusted"] = true;
     tensors[name] = std::move(entry);
   }
   for (const auto& name : plan.in_float) tensors[name] = {{"float", true}};
   return {{"quasar", QUASAR_VERSION}, {"tensors", std::move(tensors)}};
 }
 
-std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::Model& model, const Scheme& activation) {
+std::map<std::string, stats::Given> parse_ranges(const Json& file, const std::vector<std::string>& known,
+                                                 const Scheme& activation) {
   if (!file.is_object() || !file.contains("tensors") || !file.at("tensors").is_object())
     throw Error(
         "a file of ranges is a mapping with the key 'tensors', which maps names to {min, max}, {scale, zero_point} or {float: "
         "true}");
-  const std::vector<std::string> known = observed_values(model);
   std::map<std::string, stats::Given> out;
   for (const auto& [name, entry] : file.at("tensors").items()) {
     if (std::ranges::find(known, name) == known.end())
@@ -139,12 +200,35 @@ std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::
   return out;
 }
 
+std::map<std::string, stats::Given> parse_ranges(const Json& file, const graph::Model& model, const Scheme& activation) {
+  return parse_ranges(file, observed_values(model), activation);
+}
+
+bool names_others(const Json& file, const std::vector<std::string>& known) {
+  if (!file.is_object() || !file.contains("tensors") || !file.at("tensors").is_object()) return false;
+  const auto& tensors = file.at("tensors").items();
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const auto& item) { return std::ranges::find(known, item.key()) == known.end(); });
+}
+
 bool stays_in_float(const stats::Given& given) {
   return given.range == everything;
 }
 
+namespace {
+
+// What became of an entry that is used; "": what it says.
+std::string note_on_scale(const std::string& owner, double wanted, const QuantParams& params) {
+  const float scale = params.scales.front();
+  if (is_near(wanted, scale)) return "";
+  return owner + ": scale " + Json(wanted).dump() + " became " + Json(scale).dump() +
+         ": it follows other tensors, or the limits of the target";
+}
+
+}  // namespace
+
 std::vector<std::string> notes_on_ranges(const Json& file, const std::map<std::string, stats::Given>& given, const Plan& plan,
-                                         const Scheme& activation) {
+                                         const Config& config) {
   std::vector<std::string> notes;
   size_t others = 0;
   std::string example;
@@ -152,16 +236,22 @@ std::vector<std::string> notes_on_ranges(const Json& file, const std::map<std::s
     if (stays_in_float(range)) continue;
     const std::string owner = "ranges: '" + value + "'";
     const auto params = plan.values.find(value);
-    if (range.range ? !plan.ranges.contains(value) : params == plan.values.end())
+    if (range.range ? !plan.ranges.contains(value) : params == plan.values.end()) {
       notes.push_back(owner + " is not used: it follows another tensor, or stays in float here");
-    else if (!range.range && params->second.scales.front() != static_cast<float>(range.scale))
-      notes.push_back(owner + ": scale " + Json(range.scale).dump() + " became " + Json(params->second.scales.front()).dump() +
-                      ": it follows other tensors, or the limits of the target");
+      continue;
+    }
     const Json& entry = file.at("tensors").at(value);
-    const std::string key = differing_key(entry, activation);
-    if (!range.range || key.empty()) continue;
+    const bool says_scale = !range.range || entry.value("adjusted", false);
+    if (says_scale && entry.contains("scale") && params != plan.values.end()) {
+      const std::string note = note_on_scale(owner, entry.at("scale").get<double>(), plan.params(value));
+      if (!note.empty()) notes.push_back(note);
+    }
+    if (!range.range) continue;
+    const Scheme scheme = scheme_of_value(value, plan, config);
+    const std::string key = differing_key(entry, scheme, params == plan.values.end() ? scheme.type : params->second.type);
+    if (key.empty()) continue;
     if (others++ == 0)
-      example = " ('" + value + "': " + key + " " + entry.at(key).dump() + ", here " + scheme_of(activation).at(key).dump() + ")";
+      example = " ('" + value + "': " + key + " " + entry.at(key).dump() + ", here " + scheme_of(scheme).at(key).dump() + ")";
   }
   if (others > 0)
     notes.push_back("ranges: " + std::to_string(others) + " entries were made for another scheme" + example +

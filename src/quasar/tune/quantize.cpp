@@ -1,8 +1,10 @@
 #include "quasar/tune/quantize.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/check.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/idle_keys.hpp"
 #include "quasar/quant/option_keys.hpp"
@@ -44,11 +46,14 @@ std::vector<std::string> notes_without_effect(const Means& means, const quant::P
   return notes;
 }
 
+[[noreturn]] void need_samples() {
+  throw Error("this configuration needs calibration samples: ranges are observed, or rounding is optimized");
+}
+
 // `names`: between the model as it came and this one.
 Quantized without_samples(const graph::Model& model, const Means& means, const quant::NodeNames& names) {
   const bool chosen = !means.given.empty() && means.config.transforms.empty() && means.config.rounding.method == "nearest";
-  if (!chosen && !quant::needs_no_samples(means.config))
-    throw Error("this configuration needs calibration samples: ranges are observed, or rounding is optimized");
+  if (!chosen && !quant::needs_no_samples(means.config)) need_samples();
   stats::Statistics seen;
   if (chosen) {
     for (const auto& [name, shape] : stats::known_shapes(model)) seen[name].shape = shape;
@@ -71,14 +76,46 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
   return {.model = quant::written(model, plan), .plan = plan, .config = means.config};
 }
 
+// What a processor that shifts would find wrong: what is excluded may stand in the way of its rules.
+void note_broken_rules(Quantized& done) {
+  std::vector<std::string>& notes = done.plan.notes;
+  for (const auto& violation : quant::violations(done.model)) {
+    const std::string known = "rule " + violation.rule + " could not be kept at " + violation.node + ": ";
+    const auto same = [&](const std::string& note) { return note.starts_with(known); };
+    if (std::ranges::none_of(notes, same)) notes.push_back(known + violation.what);
+  }
+}
+
 void add_notes(Quantized& done, const QuantizeOptions& options, const std::map<std::string, stats::Given>& ranges) {
   const Json& words = options.words;
   std::vector<std::string>& notes = done.plan.notes;
+  if (done.plan.shifts) note_broken_rules(done);
   for (auto& note : quant::notes_on_inert_options(words)) notes.push_back(std::move(note));
   for (auto& note : quant::notes_on_idle_keys(words, done.config)) notes.push_back(std::move(note));
   if (options.ranges.is_null()) return;
-  for (auto& note : quant::notes_on_ranges(options.ranges, ranges, done.plan, done.config.activation))
-    notes.push_back(std::move(note));
+  for (auto& note : quant::notes_on_ranges(options.ranges, ranges, done.plan, done.config)) notes.push_back(std::move(note));
+}
+
+// The values that a file of ranges may name: also those that transforms add, for which samples are looked at only where the file
+// names others than the model's. Without samples no transform runs, and what then is missing is said before.
+std::vector<std::string> values_to_name(const QuantizeOptions& options, const quant::Config& config, const graph::Model& original,
+                                        const graph::Model& model) {
+  std::vector<std::string> known = quant::observed_values(model);
+  const bool changed = !config.transforms.empty() || !config.optimize_model;
+  if (!changed || !quant::names_others(options.ranges, known)) return known;
+  const auto add = [&](const graph::Model& other) {
+    for (auto& value : quant::observed_values(other)) known.push_back(std::move(value));
+  };
+  if (options.calibration.is_null()) {
+    if (!quant::needs_no_samples(config) && !config.transforms.empty()) need_samples();
+    if (!config.optimize_model) add(runtime::unoptimized(original));
+    return known;
+  }
+  CalibrationNeeds needs;
+  needs.add(config);
+  Variants variants(original, model, data::open(options.calibration, model.inputs), needs);
+  add(variants.graph_of(config)->model);
+  return known;
 }
 
 Quantized quantize_as_said(const QuantizeOptions& options) {
@@ -88,7 +125,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   const graph::Model model = runtime::prepare(original);
   CalibrationNeeds needs;
   needs.add(config);
-  if (!options.ranges.is_null()) needs.given = quant::parse_ranges(options.ranges, model, config.activation);
+  if (!options.ranges.is_null())
+    needs.given = quant::parse_ranges(options.ranges, values_to_name(options, config, original, model), config.activation);
   if (options.calibration.is_null()) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));

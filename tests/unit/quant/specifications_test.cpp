@@ -213,6 +213,51 @@ TEST(GivenRanges, ComeBackExactly) {
   }
 }
 
+// Rules, overrides and alignments give single values other schemes and scales than the configuration has: entries are the
+// model's, and come back.
+TEST(GivenRanges, SayWhatTheModelHas) {
+  const Json int16{{"spec", "Int16Spec"}, {"op_types", {"Conv"}}};
+  const std::vector<std::tuple<const char*, const char*, Json>> cases{
+      {"A8W8", "ort_cpu", {{"AlignConcat", true}}},
+      {"A8W8", "ort_cpu", {{"layer_type_config", Json::array({int16})}}},
+      {"U8S8_CHANNEL", "generic", {{"layer_type_config", Json::array({int16})}}},
+      {"A8W8", "ort_cpu", {{"TensorQuantOverrides", {{"x", {{"quant_type", "QUInt16"}, {"symmetric", false}}}}}}},
+      {"A8W8", "ort_cpu", {{"include_auto_mp", true}}},
+      {"XINT8", "xint8", Json::object()}};
+  for (const auto& [scheme, target, options] : cases) {
+    for (const auto& [name, model] : sample_models()) {
+      Json words = schemes::table().make(scheme)->words();
+      words.update(options);
+      if (words.contains("TensorQuantOverrides") && name != "residual") continue;
+      const Config config = parse_config(words);
+      const auto seen = made_up_statistics(model);
+      const auto runtime = targets::table().make(target);
+      const Plan plan = resolve(model, seen, config, *runtime);
+      const Json file = Json::parse(ranges_json(plan, config).dump());
+      for (const auto& [value, entry] : file.at("tensors").items()) {
+        if (!plan.values.contains(value)) continue;
+        const QuantParams& params = plan.params(value);
+        EXPECT_EQ(entry.at("scale").get<float>(), params.scales.front()) << scheme << options << value;
+        EXPECT_EQ(entry.at("zero_point"), params.zero_points.front()) << scheme << options << value;
+        EXPECT_EQ(entry.at("type"), name_of(params.type)) << scheme << options << value;
+      }
+      const auto given = parse_ranges(file, model, config.activation);
+      const Plan again = resolve(model, with(seen, given), config, *runtime);
+      EXPECT_EQ(hash_of(again), hash_of(plan)) << name << scheme << options;
+      EXPECT_EQ(notes_on_ranges(file, given, again, config), std::vector<std::string>{}) << name << scheme << options;
+    }
+  }
+}
+
+// A scale alone from a model whose int8 values are stored as uint8.
+TEST(GivenRanges, AScaleOfStoredCodesIsUnderstood) {
+  const graph::Model model = residual();
+  const Config config = parse_config({{"activation", "Int8Spec"}, {"weight", "Int8Spec"}});
+  const auto given =
+      parse_ranges({{"tensors", {{"x", {{"scale", 0.5}, {"zero_point", 130}, {"type", "uint8"}}}}}}, model, config.activation);
+  EXPECT_EQ(given.at("x").zero_point, 2);
+}
+
 // A mask has no range; without samples, the file alone says that it stays in float.
 TEST(GivenRanges, MasksComeBackAsFloats) {
   const graph::Model model = residual();
@@ -232,7 +277,7 @@ TEST(GivenRanges, MasksComeBackAsFloats) {
     const auto given = parse_ranges(file, model, config.activation);
     const Plan again = resolve(model, with(made_up_statistics(model), given), config, *target);
     EXPECT_EQ(hash_of(again), hash_of(plan));
-    EXPECT_TRUE(notes_on_ranges(file, given, again, config.activation).empty());
+    EXPECT_TRUE(notes_on_ranges(file, given, again, config).empty());
   }
 }
 
@@ -269,6 +314,7 @@ TEST(GivenRanges, MistakesAreNamed) {
   EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "scale": 7, "type": "uint8", "symmetric": false, "scale_type": "Float32"}})")
                 .find("say otherwise"),
             std::string::npos);
+  EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "adjusted": 1}})").find("true or false"), std::string::npos);
   EXPECT_NE(message(R"({"x": {"minimum": 0}})").find("unknown key"), std::string::npos);
   EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "scale_type": "Foo"}})").find("scale_type is \"Foo\""), std::string::npos);
   EXPECT_NE(message(R"({"x": {"min": 0, "max": 1, "symmetric": "yes"}})").find("true or false"), std::string::npos);
@@ -287,7 +333,7 @@ TEST(GivenRanges, WhatBecomesOfThemIsSaid) {
     const Json file{{"tensors", {{"x", entry}}}};
     const auto given = parse_ranges(file, model, config.activation);
     const Plan plan = resolve(model, with(made_up_statistics(model), given), config, *targets::table().make("ort_cpu"));
-    return notes_on_ranges(file, given, plan, config.activation);
+    return notes_on_ranges(file, given, plan, config);
   };
   EXPECT_TRUE(notes({{"min", -1}, {"max", 1}}).empty());
   EXPECT_TRUE(notes({{"scale", 0.5}, {"zero_point", 7}}).empty());
