@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "quasar/quant/placement.hpp"
@@ -49,7 +50,8 @@ std::vector<size_t> activation_inputs(const graph::Node& node) {
 
 class Reading {
  public:
-  explicit Reading(const graph::Model& model) : model_(model), index_(model) {
+  explicit Reading(const graph::Model& model) : model_(model), index_(model), target_(targets::table().make("xint8")) {
+    shifting_.activation.scale_type = shifting_.weight.scale_type = ScaleType::power_of_two;
     for (const auto& [name, entry] : ops::types::table().items()) {
       for (const auto type : entry.make({})->types()) types_.insert(std::string(type));
     }
@@ -83,17 +85,42 @@ class Reading {
         layer.bias = tensor_read(node.inputs[2]);
         layer.float_bias = !layer.bias && constant(node.inputs[2]) != nullptr;
       }
-      if (!layer.weight ? constant(node.inputs[1]) != nullptr : is_computed(node.inputs[1])) return;  // left in float
+      if (!layer.weight && constant(node.inputs[1]) != nullptr) return note_float(node, layer);
+      if (layer.weight && is_computed(node.inputs[1])) return;  // left in float
     } else {
       for (const size_t input : activation_inputs(node)) layer.inputs.push_back(tensor_read(node.inputs.at(input)));
     }
+    if (node.is("HardSigmoid") && !executed(node)) return;  // left in float, whatever stands around it
     describe(node, layer);
     for (size_t k = 0; k < node.outputs.size(); k++) {
       Layer one = layer;
       one.output = tensor_written(node, node.outputs[k], one);
       const bool reads = std::ranges::any_of(one.inputs, [](const auto& input) { return input.has_value(); });
-      if (one.weight || (one.output && reads)) network_.layers.push_back(std::move(one));
+      if (one.weight || (one.output && reads) || (reads && lacks_pair(node, one, node.outputs[k])))
+        network_.layers.push_back(std::move(one));
     }
+  }
+
+  void note_float(const graph::Node& node, Layer layer) {
+    if (layer.inputs.front() && tensor_written(node, node.outputs.front(), layer)) network_.in_float.push_back(node.name);
+  }
+
+  bool executed(const graph::Node& node) const {
+    std::string why;
+    return target_->runs(node, {}, shifting_, why);
+  }
+
+  // Whether all that the layer reads is quantized, and all that the layer which alone reads its output writes: only the pair
+  // between the two is missing. Otherwise a float layer may be meant, at the border of what is quantized.
+  bool lacks_pair(const graph::Node& node, const Layer& layer, const std::string& output) {
+    if (layer.output || !std::ranges::all_of(layer.inputs, [](const auto& input) { return input.has_value(); })) return false;
+    const graph::Node* reader = sole_reader(output, index_);
+    if (reader == nullptr || !reader->domain.empty() || !types_.contains(reader->op_type) || !executed(node) ||
+        !executed(*reader))
+      return false;
+    if (activation_inputs(*reader) != std::vector<size_t>{0} || is_one_of(*reader, weighted)) return false;
+    Layer behind = layer;
+    return std::ranges::any_of(reader->outputs, [&](const auto& value) { return !!tensor_written(*reader, value, behind); });
   }
 
   void describe(const graph::Node& node, Layer& layer) const {
@@ -208,6 +235,8 @@ class Reading {
 
   const graph::Model& model_;
   const graph::Index index_;
+  const std::unique_ptr<Target> target_;
+  Config shifting_;  // what it runs
   std::set<std::string> types_;
   Network network_;
   std::map<std::string, size_t> tensors_;

@@ -142,7 +142,8 @@ void NodePlans::check_blocks(const QuantParams& params) const {
 
 // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would
 // clip up to 30 %, so the best power is looked for.
-QuantParams NodePlans::constant(const Tensor& values, const graph::Node& node) const {
+QuantParams NodePlans::constant(const Tensor& values, const graph::Node& node) {
+  if (const QuantParams* joined = values_.joined(node)) return stored_as(at_.target.constant_type(joined->type), *joined);
   const bool aligned = at_.on("AlignEltwiseQuantType") || node.is("Concat") || node.is("Where");
   const Scheme& like = aligned ? *at_.schemes.of(node.name).activation : at_.config.weight;
   const Scheme scheme{.type = at_.target.constant_type(like.type),

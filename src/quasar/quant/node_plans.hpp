@@ -25,7 +25,7 @@ class NodePlans {
   float make_room(const graph::Node& node, const Tensor& bias, const Scheme& scheme, ConstantPlan& weight);
   const Tensor* vector_behind(const graph::Node& node) const;
   Scheme weight_scheme(const graph::Node& node, const ops::Roles& roles);
-  QuantParams constant(const Tensor& values, const graph::Node& node) const;
+  QuantParams constant(const Tensor& values, const graph::Node& node);
   void widen_bias(NodePlan& plan, const graph::Node& sum, const std::string& product) const;
   void check_blocks(const QuantParams& params) const;
   const Shape* shape_of(const std::string& value) const;

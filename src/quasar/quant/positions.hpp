@@ -41,6 +41,7 @@ struct Layer {
 struct Network {
   std::vector<Fixed> tensors;
   std::vector<Layer> layers;
+  std::vector<std::string> in_float = {};  // nodes with weights that are not quantized, between values that are
 
   bool shifted(std::optional<size_t> tensor) const { return tensor && tensors[*tensor].shifted; }
   int position(std::optional<size_t> tensor) const { return tensors[*tensor].position; }

@@ -17,15 +17,6 @@
 namespace quasar::quant {
 namespace {
 
-// The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
-QuantParams stored_as(DataType type, QuantParams params) {
-  if (type == params.type) return params;
-  const auto shift = static_cast<int32_t>(grid_of(type, false).low - grid_of(params.type, false).low);
-  for (auto& zero_point : params.zero_points) zero_point += shift;
-  params.type = type;
-  return params;
-}
-
 // Values that an attention mask has filled with −10⁴, −65504, the lowest float or −inf, so that Softmax gives zero there, all
 // others that are infinite somewhere, and those that the user leaves in float.
 std::set<std::string> masked_values(const graph::Index& index, const stats::Statistics& seen) {
@@ -143,6 +134,13 @@ class Resolver {
       if (!remark.empty() && said.insert(remark).second) plan.notes.push_back(whose + remark);
     };
     add(config_, "");
+    for (const auto& [name, tensor] : config_.tensors) {
+      if (!tensor.type || !values_.overrides_used().contains(name)) continue;
+      Config own;
+      own.activation = config_.activation, own.weight = config_.weight;
+      (index_.model().initializer(name) == nullptr ? own.activation : own.weight).type = *tensor.type;
+      add(own, "TensorQuantOverrides." + name + " (" + std::string(name_of(*tensor.type)) + "): ");
+    }
     for (const auto& rule : config_.layers) {
       if (rule.in_float) continue;
       Config own;

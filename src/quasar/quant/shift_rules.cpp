@@ -94,6 +94,11 @@ class Picture {
     Layer layer{.node = node.name, .type = node.op_type, .inputs = {}, .weight = {}, .bias = {}, .output = {}};
     for (const size_t input : roles.activations) {
       const auto fixed = std::ranges::find(plan.constants, input, &ConstantPlan::input);
+      if (fixed != plan.constants.end() && joined(node, *fixed)) {
+        layer.inputs.push_back(value(node.outputs.front()));
+        constants_.emplace_back(&fixed->params, *layer.inputs.back());
+        continue;
+      }
       const std::string& read = context_.ties.apart(node.inputs[input], node.name) ? node.outputs.front() : node.inputs[input];
       layer.inputs.push_back(fixed == plan.constants.end() ? value(read) : constant(node, *fixed));
     }
@@ -108,6 +113,13 @@ class Picture {
     }
     describe(node, plan, layer);
     network.layers.push_back(std::move(layer));
+  }
+
+  // A constant that is aligned with what it is joined with: one tensor.
+  bool joined(const graph::Node& node, const ConstantPlan& constant) const {
+    if (!node.is("Concat") || !is_on(context_.config.switches, "AlignConcat", context_.npu)) return false;
+    const auto output = plan_.values.find(node.outputs.front());
+    return output != plan_.values.end() && output->second.scales == constant.params.scales;
   }
 
   // Its rows are the output's codes: one tensor.

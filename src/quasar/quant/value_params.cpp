@@ -38,6 +38,14 @@ void check_has_scales(const std::string& name, const TensorOverride& own, const 
 
 }  // namespace
 
+QuantParams stored_as(DataType type, QuantParams params) {
+  if (type == params.type) return params;
+  const auto shift = static_cast<int32_t>(grid_of(type, false).low - grid_of(params.type, false).low);
+  for (auto& zero_point : params.zero_points) zero_point += shift;
+  params.type = type;
+  return params;
+}
+
 // Memoized; std::unordered_map keeps references valid.
 const QuantParams& ValueParams::of(const std::string& value) {
   if (const auto known = params_.find(value); known != params_.end()) return known->second;
@@ -92,6 +100,13 @@ bool ValueParams::same_scheme(const std::vector<std::string>& group) const {
   return std::ranges::all_of(group, same);
 }
 
+// The output's range, one of those that are joined, holds the constants too.
+const QuantParams* ValueParams::joined(const graph::Node& node) {
+  if (!node.is("Concat") || !at_.on("AlignConcat")) return nullptr;
+  const auto& group = at_.ties.aligned(node.outputs.front());
+  return group.empty() || !same_scheme(group) ? nullptr : &of(node.outputs.front());
+}
+
 // One range for all: the union of what each of them would have.
 QuantParams ValueParams::aligned(const std::vector<std::string>& group) {
   const Scheme& scheme = at_.schemes.written(group.front());
@@ -132,7 +147,8 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
     const auto length = at_.placement.softmaxes.find(producer->name);
     range.high = std::max(range.high, least_range_of_softmax(length == at_.placement.softmaxes.end() ? 0 : length->second));
   }
-  ranges_[value] = range;
+  // Where readers in a type of their own ask too, the one in which it is written holds.
+  if (usual == at_.schemes.written(value) || !ranges_.contains(value)) ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
   return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
 }

@@ -44,6 +44,9 @@ class ValueParams {
   // Of a constant that is quantized as a weight; `axis`: its channels.
   QuantParams of_weights(const std::string& name, std::optional<int> axis, const Scheme& usual);
 
+  // Of the constants that the node joins with values which share one pair's parameters (AlignConcat); nullptr: their own.
+  const QuantParams* joined(const graph::Node& node);
+
   // Values between a node and the activation that its kernel computes too; ranges that were found; overrides of single tensors
   // that were used: of what has been asked for.
   const std::set<std::string>& absorbed() const { return absorbed_; }
@@ -63,6 +66,9 @@ class ValueParams {
   std::map<std::string, stats::Range> ranges_;
   std::set<std::string> absorbed_, used_;
 };
+
+// The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
+QuantParams stored_as(DataType type, QuantParams params);
 
 // A table that rows are taken from has one scale, whatever the weights of sums have.
 Scheme stored_scheme(const ops::Roles& roles, Scheme weight);

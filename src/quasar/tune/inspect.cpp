@@ -179,7 +179,8 @@ Json check(const graph::Model& model, const std::string& target) {
     list.push_back(
         {{"node", violation.node}, {"rule", violation.rule}, {"what", violation.what}, {"figures", violation.figures}});
   }
-  return {{"target", target}, {"layers", quant::network_of(model).layers.size()}, {"violations", std::move(list)}};
+  const quant::Network network = quant::network_of(model);
+  return {{"target", target}, {"layers", network.layers.size()}, {"in_float", network.in_float}, {"violations", std::move(list)}};
 }
 
 }  // namespace

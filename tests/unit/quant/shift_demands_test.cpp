@@ -85,6 +85,21 @@ TEST(ShiftDemands, TargetsRemarkOnTheTypesOfRulesToo) {
   EXPECT_TRUE(std::ranges::any_of(plan.notes, [](const auto& note) { return note.starts_with("include_auto_mp (Int16Spec"); }));
 }
 
+TEST(ShiftDemands, TargetsRemarkOnTheTypesOfSingleTensorsToo) {
+  const graph::Model model = separable();
+  const auto remarked = [&](const char* tensor, const char* type) {
+    const Config config = scheme("U8S8_CHANNEL", {{"TensorQuantOverrides", {{tensor, {{"quant_type", type}}}}}});
+    const Plan plan = resolve(model, made_up_statistics(model), config, *targets::table().make("ort_cpu"));
+    return std::ranges::count_if(plan.notes, [&](const std::string& note) {
+      return note.starts_with(std::string("TensorQuantOverrides.") + tensor + " (") &&
+             note.find("in float between Q and DQ") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(remarked("x", "QInt16"), 1);
+  EXPECT_EQ(remarked("constant_0", "QInt16"), 1);
+  EXPECT_EQ(remarked("x", "QInt8"), 0);
+}
+
 TEST(ShiftDemands, TheCheckerReadsModelsWithoutPairs) {
   Builder b;
   const auto x = b.input("x", {1, 64});

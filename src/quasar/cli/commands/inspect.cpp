@@ -94,6 +94,8 @@ class Inspect final : public Command {
       std::cout << "  " << violation["node"].get<std::string>() << "  " << violation["rule"].get<std::string>() << ": "
                 << violation["what"].get<std::string>() << "\n";
     }
+    for (const auto& node : rules["in_float"])
+      std::cout << "  " << node.get<std::string>() << " stays in float: its weights are not quantized\n";
   }
 
   static std::string fate(const Json& node) {
