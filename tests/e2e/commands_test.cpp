@@ -150,6 +150,46 @@ TEST(Commands, OptionsWithoutEffectOnTheModelAreNoted) {
   EXPECT_EQ(acting.out.find("has no effect"), std::string::npos) << acting.out;
 }
 
+// SmoothQuant adds values, whose ranges are read back like all others.
+TEST(Commands, RangesOfTransformedModelsComeBack) {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return (folder.path() / name).string(); };
+  const auto quantized = [&](const std::string& output, const std::string& more) {
+    return run("quantize " + digits("digits.onnx") + " -o " + output + " --calib " + digits("calibration.npz") +
+               " --scheme A8W8 --set include_sq=true " + more);
+  };
+  const Ran first = quantized(path("a.onnx"), "--export-ranges " + path("r.json"));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(read_file(path("r.json")).find("smooth"), std::string::npos) << "the transform adds no value";
+  const Ran second = quantized(path("b.onnx"), "--ranges " + path("r.json"));
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(read_file(path("a.onnx")), read_file(path("b.onnx")));
+}
+
+// A setting replaces what the scheme says; two settings may contradict each other.
+TEST(Commands, OtherNamesOfParametersReplaceTheSchemes) {
+  const TemporaryFolder folder;
+  const auto quantized = [&](const std::string& settings) {
+    return run("quantize " + digits("digits.onnx") + " -o " + (folder.path() / "q.onnx").string() + " --calib " +
+               digits("calibration.npz") + " --scheme U8S8_CHANNEL --set WeightCalibrateMethod=MinMSE " + settings);
+  };
+  EXPECT_EQ(quantized("").code, 0);
+  const Ran both = quantized("--set weight_params.calibration_method=MinMax");
+  EXPECT_EQ(both.code, 1);
+  EXPECT_NE(both.err.find("WeightCalibrateMethod is"), std::string::npos) << both.err;
+}
+
+// What an exclusion takes from the processor is said when the model is made.
+TEST(Commands, RulesThatExclusionsBreakAreNoted) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string(), target = " --target xint8";
+  const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + target + " --scheme XINT8 --calib " +
+                      digits("calibration.npz") + " --set 'exclude=[{op_type: Relu}]'");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(run("inspect " + path + target).code, 2);
+  EXPECT_NE(ran.out.find("note: rule fusion could not be kept at "), std::string::npos) << ran.out;
+}
+
 TEST(Commands, PathsOfOtherOutputsAreCheckedBeforeTheModelIsMade) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "q.onnx").string();

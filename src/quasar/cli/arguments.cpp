@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/yaml.hpp"
+#include "quasar/quant/option_keys.hpp"
 #include "quasar/tune/job.hpp"
 
 namespace quasar::cli {
@@ -20,7 +23,29 @@ Json data_argument(const std::string& text) {
   return std::filesystem::absolute(text).string();
 }
 
+namespace {
+
+// A setting replaces what the scheme or the file says under another name of the same parameter; two settings that contradict
+// each other remain an error.
+void forget_other_names(Json& words, const std::vector<std::string>& settings) {
+  if (!words.is_object()) return;
+  const auto is_set = [&](const std::string& key) {
+    const auto names = [&](const std::string& setting) {
+      return normalized(setting.substr(0, setting.find('='))) == normalized(key);
+    };
+    return std::ranges::any_of(settings, names);
+  };
+  for (const auto& alias : quant::option_aliases()) {
+    if (is_set(alias.key) && words.contains(alias.group) && words[alias.group].is_object())
+      words[alias.group].erase(alias.parameter);
+    if (is_set(alias.group + "." + alias.parameter)) words.erase(alias.key);
+  }
+}
+
+}  // namespace
+
 void apply_settings(Json& words, const std::vector<std::string>& settings) {
+  forget_other_names(words, settings);
   for (const auto& setting : settings) {
     const size_t equal = setting.find('=');
     if (equal == std::string::npos || equal == 0) throw Error("--set " + setting + ": must be KEY=VALUE");

@@ -99,6 +99,10 @@ void expand_scheme(Json& words) {
   if (!name.is_string())
     throw Error("scheme is " + name.dump() + ", but must be the name of one: " + joined(schemes::table().names()));
   Json all = schemes::table().make(name.get<std::string>())->words();
+  for (const auto& alias : option_aliases()) {
+    const bool given = words.contains(alias.key) && !words[alias.key].is_null();
+    if (given && all.contains(alias.group)) all[alias.group].erase(alias.parameter);
+  }
   for (const auto& [key, value] : words.items()) {
     if (all.contains(key) && all[key].is_object() && value.is_object()) {
       all[key].update(value);

@@ -95,6 +95,10 @@ QuantParams params_of(const TensorOverride& own, const Scheme& scheme) {
   const Grid grid = grid_of(scheme.type, false);
   if (*own.zero_point < grid.low || *own.zero_point > grid.high)
     throw Error(owner + ": zero_point " + std::to_string(*own.zero_point) + " is no " + std::string(name_of(scheme.type)));
+  const auto [unused, middle] = scale_for({-1, 1}, scheme.type, true, scheme.scale_type);
+  if (own.symmetric == true && *own.zero_point != middle)
+    throw Error(owner + ": symmetric is true, but zero_point is " + std::to_string(*own.zero_point) + ": symmetric " +
+                std::string(name_of(scheme.type)) + " has zero point " + std::to_string(middle) + "; leave one of them out");
   return {.type = scheme.type, .scales = {*own.scale}, .zero_points = {*own.zero_point}};
 }
 

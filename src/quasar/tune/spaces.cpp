@@ -217,12 +217,16 @@ void resolve_calibrate_method(Json& words) {
   if (!method.is_string()) throw Error("calibrate_method is " + method.dump() + ", but must be the name of a method");
   const std::string text = method.get<std::string>(), name = last_word(text);
   const bool shifts = normalized(text).starts_with("poweroftwo") || normalized(name) == "nonoverflow";
+  bool weights_named = false;  // by the option that is another name of weight_params.calibration_method
+  for (const auto& [key, value] : words.items())
+    weights_named = weights_named || (normalized(key) == "weightcalibratemethod" && !value.is_null());
   for (const char* side : {"activation_params", "weight_params"}) {
     Json& group = words[side];
     if (group.is_null()) group = Json::object();
     if (!group.contains("scale_type")) group["scale_type"] = shifts ? "PowerOf2" : "Float32";
-    if (!group.contains("calibration_method"))
-      group["calibration_method"] = shifts || side == std::string("activation_params") ? name : "MinMax";
+    const bool weights = side == std::string("weight_params");
+    if (!group.contains("calibration_method") && !(weights && weights_named))
+      group["calibration_method"] = shifts || !weights ? name : "MinMax";
   }
 }
 

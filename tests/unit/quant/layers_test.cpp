@@ -124,6 +124,17 @@ TEST(Recipes, FirstLastAndEnds) {
   EXPECT_TRUE(ends.nodes.contains("Gemm_0"));
 }
 
+// Symmetric codes have the type's middle as zero point.
+TEST(TensorOverrides, SymmetryContradictsOtherZeroPoints) {
+  const auto with = [](const char* words) {
+    return parsed(std::string(R"({"activation": "UInt8Spec", "TensorQuantOverrides": {"x": )") + words + "}}");
+  };
+  EXPECT_THROW(plan_of(separable(), with(R"({"symmetric": true, "scale": 0.1, "zero_point": 5})")), Error);
+  EXPECT_EQ(plan_of(separable(), with(R"({"symmetric": true, "scale": 0.1, "zero_point": 128})")).values.at("x").zero_points[0],
+            128);
+  EXPECT_EQ(plan_of(separable(), with(R"({"scale": 0.1, "zero_point": 5})")).values.at("x").zero_points[0], 5);
+}
+
 TEST(TensorOverrides, RangeTypeAndScale) {
   const Config config = parsed(R"({"activation": "UInt8Spec", "TensorQuantOverrides":
       {"x": {"rmin": 0, "rmax": 2.55}, "Relu_0_out": {"scale": 0.5, "zero_point": 3}, "constant_0": [{"rmin": -12.7, "rmax": 1}]}})");

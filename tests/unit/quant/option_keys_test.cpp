@@ -102,6 +102,15 @@ TEST(Options, AliasesAreTheParameters) {
   EXPECT_THROW(parse_config({{"WeightSymmetric", false}, {"weight_params", {{"symmetric", true}}}}), Error);
 }
 
+// What a named scheme says is a default.
+TEST(Options, AliasesReplaceWhatASchemeSays) {
+  EXPECT_EQ(parse_config({{"scheme", "U8S8_CHANNEL"}, {"WeightCalibrateMethod", "MinMSE"}}).weight.range_method, "min_mse");
+  EXPECT_THROW(parse_config({{"scheme", "U8S8_CHANNEL"},
+                             {"WeightCalibrateMethod", "MinMSE"},
+                             {"weight_params", {{"calibration_method", "MinMax"}}}}),
+               Error);
+}
+
 TEST(Options, ComeBackInTheUsersWords) {
   const Config config = xint8_config({{"AlignConcat", false},
                                       {"MaxLoopNum", 3},

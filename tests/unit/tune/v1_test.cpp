@@ -53,6 +53,17 @@ TEST(V1, TheSeedsExampleBecomesAHierarchicalSpaceWithoutItsInvalidPoints) {
   }
 }
 
+// calibrate_method gives weights a method of their own only where nothing else does.
+TEST(V1, TheMethodOfWeightsReplacesTheUsualOne) {
+  const Json v1 = words(R"({"calibrate_method": ["CalibrationMethod.MinMax"], "activation_type": ["QInt8"],
+                            "weight_type": ["QInt8"], "extra_options": {"WeightCalibrateMethod": ["MinMax", "MinMSE"]}})");
+  const search::Space space = search::Space::parse(from_v1(v1, Json::object()).space);
+  std::set<std::string> methods;
+  for (uint64_t i = 0; i < *space.size(); i++)
+    methods.insert(quant::parse_config(words_of(space, space.at(i))).weight.range_method);
+  EXPECT_EQ(methods, (std::set<std::string>{"min_max", "min_mse"}));
+}
+
 TEST(V1, TheBaseConfigurationHoldsWhereTheSpaceSaysNothing) {
   const Json base = words(R"({"calibrate_method": "CalibrationMethod.MinMax", "activation_type": "QUInt8", "per_channel": true,
                               "include_fast_ft": true, "extra_options": {"FastFinetune": {"OptimAlgorithm": "adaquant"}}})");
