@@ -1,7 +1,9 @@
 #include "quasar/search/sequence.hpp"
 
 #include <algorithm>
+#include <chrono>
 
+#include "quasar/base/deadline.hpp"
 #include "quasar/search/tracker.hpp"
 
 namespace quasar::search {
@@ -36,6 +38,8 @@ std::vector<Trial> Sequence::evaluate(std::span<const Point> points) {
     const RunResult result = run(options, study_, space_, nothing, conditions_, objective_);
     const bool all = std::all_of(points.begin(), points.end(), [&](const Point& point) { return find(point) != nullptr; });
     if (!all || result.end == RunResult::End::interrupted) throw SequenceOver{result};
+  } else {
+    check_time();
   }
   std::vector<Trial> trials;
   for (const Point& point : points) trials.push_back(*find(point));
@@ -44,6 +48,22 @@ std::vector<Trial> Sequence::evaluate(std::span<const Point> points) {
 
 RunResult Sequence::finished(const std::string& reason) const {
   return {RunResult::End::condition, reason, Tracker(study_.trials(), options_.stage, study_.directions().front()).counts()};
+}
+
+// A strategy that asks for known points only starts no trials, which would notice.
+void Sequence::check_time() const {
+  if (options_.stop.stop_requested()) {
+    RunResult result = finished("interrupted");
+    result.end = RunResult::End::interrupted;
+    throw SequenceOver{result};
+  }
+  const double seconds = std::chrono::duration<double>(Deadline::Clock::now() - options_.begin).count();
+  for (const auto& condition : conditions_) {
+    const auto deadline = condition->deadline();
+    if (!deadline || seconds < *deadline) continue;
+    const Tracker tracker(study_.trials(), options_.stage, study_.directions().front());
+    if (const auto reason = condition->met(tracker.progress(seconds))) throw SequenceOver{finished(*reason)};
+  }
 }
 
 const Trial* Sequence::find(const Point& point) const {

@@ -20,8 +20,8 @@ class Sequence {
   Sequence(RunOptions options, Study& study, const Space& space, StopConditions conditions, Objective objective);
 
   // The finished trial at this point. A point that the study has tried is recalled and costs nothing: a strategy that is resumed
-  // repeats its way for free. Throws SequenceOver when a stop condition holds or someone stops the run, Error for a point that
-  // is not one of the space.
+  // repeats its way for free, as long as there is time. Throws SequenceOver when a stop condition holds or someone stops the run,
+  // Error for a point that is not one of the space.
   Trial evaluate(const Point& point);
 
   // The same for points that do not depend on each other: n_jobs of them at a time. In the order of `points`.
@@ -32,6 +32,7 @@ class Sequence {
 
  private:
   const Trial* find(const Point& point) const;
+  void check_time() const;
 
   RunOptions options_;
   Study& study_;

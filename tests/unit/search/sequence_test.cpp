@@ -95,5 +95,33 @@ TEST(Sequence, TheTimeLimitCountsFromItsBeginning) {
   EXPECT_THROW(sequence.evaluate(point(0, 0)), SequenceOver);
 }
 
+// A strategy that asks for one known point again and again never ended.
+TEST(Sequence, KnownPointsEndWithTheTimeToo) {
+  Setting s;
+  {
+    Study study(*s.storage, {});
+    s.sequence(study).evaluate(point(1, 0));
+  }
+  Study study(*s.storage, {.resume = true});
+  Sequence late = s.sequence(study, {{"time_limit", 0}, {"n_trials", 1}});
+  try {
+    late.evaluate(point(1, 0));
+    FAIL();
+  } catch (const SequenceOver& over) {
+    EXPECT_EQ(over.result.end, RunResult::End::condition);
+    EXPECT_NE(over.result.reason.find("time_limit"), std::string::npos) << over.result.reason;
+  }
+  EXPECT_EQ(s.sequence(study, {{"n_trials", 1}}).evaluate(point(1, 0)).number, 0) << "trials used up: the way is repeated";
+  std::stop_source stop;
+  stop.request_stop();
+  Sequence stopped({.stage = "test", .stop = stop.get_token()}, study, s.space, stop_conditions(Json::object()), s.objective());
+  try {
+    stopped.evaluate(point(1, 0));
+    FAIL();
+  } catch (const SequenceOver& over) {
+    EXPECT_EQ(over.result.end, RunResult::End::interrupted);
+  }
+}
+
 }  // namespace
 }  // namespace quasar::search
