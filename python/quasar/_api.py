@@ -274,11 +274,12 @@ class Quantized:
 
 
 def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, scheme: Union[str, Mapping[str, Any]] = "A8W8", calib: Samples = None, *,
-             target: str = "ort_cpu", ranges: Optional[Mapping[str, Any]] = None) -> Quantized:
+             target: str = "", ranges: Optional[Mapping[str, Any]] = None) -> Quantized:
     """Quantizes a model with one configuration, without a search.
 
     scheme: a name (quasar.listed("schemes")) or a configuration, such as the words of best_config.yaml.
     calib:  samples; None for schemes that need none (DYNAMIC, W4, BF16, FP16).
+    target: what the model must run on; "": the configuration's (best_config.yaml names the search's), else ort_cpu.
     ranges: of tensors, used in place of what calibration finds.
     Raises QuasarError.
     """

@@ -186,6 +186,28 @@ TEST_F(Search, BestConfigurationMakesTheSameModelAgain) {
   EXPECT_EQ(read_file(trial), read_file(out / "best.onnx"));
 }
 
+// The same configuration makes another model for another target: the search's holds, unless another is asked for.
+TEST_F(Search, BestConfigurationIsQuantizedForTheTargetOfTheSearch) {
+  ASSERT_EQ(search("target: xint8\n" + words("  activation: [XInt8Spec]\n  weight: [XInt8Spec]\n")).code, 0);
+  const std::string number = std::to_string(result()["best"]["trial"].get<int>());
+  const fs::path again = folder.path() / "again.onnx";
+  const auto quantize = [&](const std::string& from) {
+    return run("quantize " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " -o " + again.string() + " " +
+               from);
+  };
+  const std::string study = "--from-study " + out.string() + " --trial " + number;
+  for (const std::string& from : {study, "--config " + (out / "best_config.yaml").string()}) {
+    const Ran ran = quantize(from);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(read_file(again), read_file(out / "best.onnx")) << from;
+    EXPECT_EQ(ran.out.find("found for"), std::string::npos) << ran.out;
+  }
+  const Ran other = quantize(study + " --target generic");
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(read_file(again), read_file(out / "best.onnx"));
+  EXPECT_NE(other.out.find("target is generic, but the configuration was found for xint8"), std::string::npos) << other.out;
+}
+
 TEST_F(Search, SameJobSameStudy) {
   std::vector<std::string> studies;
   for (const char* name : {"a", "b"}) {

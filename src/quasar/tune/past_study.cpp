@@ -55,6 +55,12 @@ std::string study_of_results(const std::string& place) {
   return result.is_object() ? result.value("study_name", std::string()) : "";
 }
 
+// The same configuration makes another model for another target.
+Json with_target(Json words, const search::StudyRecord& study) {
+  if (study.user_attributes.contains("target")) words["target"] = study.user_attributes.at("target");
+  return words;
+}
+
 }  // namespace
 
 PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred) {
@@ -81,7 +87,7 @@ Json words_of_trial(const std::string& place, const std::string& study, int64_t 
   const PastStudy past = past_study(place, study);
   for (const auto& trial : past.trials) {
     if (trial.number != number) continue;
-    if (trial.user_attributes.contains("config")) return trial.user_attributes.at("config");
+    if (trial.user_attributes.contains("config")) return with_target(trial.user_attributes.at("config"), past.record);
     throw Error("trial " + std::to_string(number) + " of the study in " + past.where + " did not finish");
   }
   throw Error("the study in " + past.where + " has no trial " + std::to_string(number));

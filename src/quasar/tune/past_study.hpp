@@ -22,7 +22,8 @@ struct PastStudy {
 // names what there is, when there is no such study.
 PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred = "");
 
-// The configuration of a trial of an earlier search. Throws Error when there is no such trial, or it did not finish.
+// The configuration of a trial of an earlier search, with the search's target as key `target`. Throws Error when there is no such
+// trial, or it did not finish.
 Json words_of_trial(const std::string& place, const std::string& study, int64_t number);
 
 }  // namespace quasar::tune

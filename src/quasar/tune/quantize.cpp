@@ -145,12 +145,31 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   return done;
 }
 
+// Where the configuration names the target that it was found for, that is the target, unless another is asked for.
+std::vector<std::string> settle_target(QuantizeOptions& options) {
+  Json own;
+  if (options.words.is_object() && options.words.contains("target")) {
+    own = options.words["target"];
+    options.words.erase("target");
+  }
+  if (!own.is_null() && !own.is_string()) throw Error("target is " + own.dump() + ", but must be a name");
+  const std::string named = own.is_null() ? std::string() : quant::targets::table().resolve(own.get<std::string>());
+  if (options.target.empty()) {
+    options.target = named.empty() ? "ort_cpu" : named;
+  } else if (!named.empty() && quant::targets::table().resolve(options.target) != named) {
+    return {"target is " + options.target + ", but the configuration was found for " + named +
+            ": the model is another one than the search's"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Quantized quantize(const QuantizeOptions& given) {
   QuantizeOptions options = given;
   PlainWords plain = plain_words(given.words);
   options.words = std::move(plain.words);
+  for (auto& note : settle_target(options)) plain.notes.push_back(std::move(note));
   Quantized done = quantize_as_said(options);
   done.plan.notes.insert(done.plan.notes.begin(), plain.notes.begin(), plain.notes.end());
   return done;

@@ -13,10 +13,10 @@ namespace quasar::tune {
 
 struct QuantizeOptions {
   std::filesystem::path model;
-  Json calibration;  // as data::open takes it; null: none, where the configuration needs no samples
-  Json words;        // the configuration, in the hierarchical form or in v1's
-  std::string target = "ort_cpu";
-  Json ranges = {};  // of activations, as quant::parse_ranges takes them
+  Json calibration;         // as data::open takes it; null: none, where the configuration needs no samples
+  Json words;               // the configuration, in the hierarchical form or in v1's
+  std::string target = {};  // "": the configuration's (key `target`, as in best_config.yaml), else ort_cpu
+  Json ranges = {};         // of activations, as quant::parse_ranges takes them
 };
 
 struct Quantized {

@@ -88,7 +88,9 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
-  write_file(lab.job.output_dir / "best_config.yaml", to_yaml(quant::to_json(winner.config)));
+  Json words = quant::to_json(winner.config);
+  words["target"] = lab.job.target;  // `quasar quantize --config` quantizes for it
+  write_file(lab.job.output_dir / "best_config.yaml", to_yaml(words));
   return winner;
 }
 

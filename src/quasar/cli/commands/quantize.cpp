@@ -37,7 +37,7 @@ class Quantize final : public Command {
                    "where to write what optimized rounding did to each layer's output error, as JSON");
     app.add_option("--quant-format", format_,
                    "QDQ (pairs around operators, the default) or QOperator (operators on 8-bit codes)");
-    app.add_option("--target", target_, "what the model must run on")->capture_default_str();
+    app.add_option("--target", target_, "what the model must run on [that of the study or of best_config.yaml, else ort_cpu]");
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
     app.footer("Example: quasar quantize model.onnx -o int8.onnx --scheme U8S8_CHANNEL --calib calib.npz");
   }
@@ -102,8 +102,7 @@ class Quantize final : public Command {
     return tune::words_of_trial(study_, study_name_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, errors_, format_,
-      target_ = "ort_cpu";
+  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, errors_, format_, target_;
   int64_t trial_ = -1;
   std::vector<std::string> settings_;
 };
