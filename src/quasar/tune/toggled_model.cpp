@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/placement.hpp"
@@ -34,14 +35,22 @@ class Instrumented {
   graph::Model take() { return std::move(out_); }
 
  private:
-  void add_unit(const graph::Node& node, const quant::NodePlan& plan) {
+  // The node's roles if it is a unit by itself.
+  std::optional<ops::Roles> unit_roles(const graph::Node& node) const {
     std::string why;
-    const auto roles = ops::roles_of(node, index_.model(), why);
-    if (!roles || (roles->kind != ops::Kind::compute && roles->kind != ops::Kind::elementwise)) return;
+    auto roles = ops::roles_of(node, index_.model(), why);
+    const bool is_unit = roles && (roles->kind == ops::Kind::compute || roles->kind == ops::Kind::elementwise);
+    return is_unit ? std::move(roles) : std::nullopt;
+  }
+
+  void add_unit(const graph::Node& node, const quant::NodePlan& plan) {
+    const auto roles = unit_roles(node);
+    if (!roles) return;
     std::string result = add_copy(node, plan), value = node.outputs.front();
     while (!plan_.values.contains(value)) {  // what the kernel absorbs
       const graph::Node* reader = quant::sole_reader(value, index_);
       if (reader == nullptr || !plan_.nodes.contains(reader->name) || reader->inputs.front() != value) break;
+      if (unit_roles(*reader)) break;  // a bias's Add: a unit of its own, which writes its value itself
       replaced_[value] = result;
       result = add_copy(*reader, plan_.nodes.at(reader->name));
       replaced_.erase(value);
@@ -177,6 +186,18 @@ data::Sample with_switches(const data::Sample& sample, const std::vector<bool>& 
   return inputs;
 }
 
+// What goes wrong in the instrumented model is told apart from other errors.
+template <class Work>
+auto guarded(Work work) {
+  try {
+    return work();
+  } catch (const ToggledModelFailed&) {
+    throw;
+  } catch (const Error& e) {
+    throw ToggledModelFailed(e);
+  }
+}
+
 }  // namespace
 
 struct ToggledModel::Locals {
@@ -185,6 +206,10 @@ struct ToggledModel::Locals {
 };
 
 ToggledModel::ToggledModel(const graph::Model& model, const quant::Plan& plan) {
+  guarded([&] { make(model, plan); });
+}
+
+void ToggledModel::make(const graph::Model& model, const quant::Plan& plan) {
   Instrumented instrumented(model, plan, false);
   units_ = std::move(instrumented.units);
   outputs_ = std::move(instrumented.outputs);
@@ -199,14 +224,16 @@ ToggledModel::ToggledModel(const graph::Model& model, const quant::Plan& plan) {
 ToggledModel::~ToggledModel() = default;
 
 std::vector<Tensor> ToggledModel::outputs(const data::Sample& sample, const std::vector<bool>& on) const {
-  return session_->run(with_switches(sample, on), outputs_);
+  return guarded([&] { return session_->run(with_switches(sample, on), outputs_); });
 }
 
 std::vector<ToggledModel::Local> ToggledModel::locals(const data::Sample& sample, const std::vector<bool>& on) const {
   std::vector<Local> out;
   if (units_.empty()) return out;
-  std::call_once(once_, [&] { locals_ = make_locals_(); });
-  const std::vector<Tensor> sums = locals_->session.run(with_switches(sample, on), locals_->names);
+  const std::vector<Tensor> sums = guarded([&] {
+    std::call_once(once_, [&] { locals_ = make_locals_(); });
+    return locals_->session.run(with_switches(sample, on), locals_->names);
+  });
   for (size_t u = 0; u < units_.size(); u++) {
     out.push_back({.noise = sums[3 * u].as<float>()[0],
                    .signal = sums[3 * u + 1].as<float>()[0],

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/error.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
@@ -27,10 +28,16 @@ struct Unit {
   double inputs_per_output = 1;  // products that one output is the sum of
 };
 
+// The instrumented model cannot be made or run: what it would have measured is missing, and nothing else.
+struct ToggledModelFailed : Error {
+  explicit ToggledModelFailed(const Error& why) : Error(why.what(), why.blame()) {}
+};
+
 // Thread-safe.
 class ToggledModel {
  public:
-  // Units in topological order. Throws Error with ONNX Runtime's message when the model does not run.
+  // Units in topological order. Throws ToggledModelFailed with ONNX Runtime's message when the model does not run; so do
+  // outputs() and locals().
   ToggledModel(const graph::Model& model, const quant::Plan& plan);
   ~ToggledModel();
 
@@ -49,6 +56,8 @@ class ToggledModel {
 
  private:
   struct Locals;
+
+  void make(const graph::Model& model, const quant::Plan& plan);
 
   std::vector<Unit> units_;
   std::vector<std::string> outputs_;  // names of graph outputs

@@ -75,6 +75,38 @@ TEST(ToggledModel, WithEverySwitchOnIsTheQuantizedModel) {
   }
 }
 
+// x ─MatMul─ m ─Add─ a ─Relu─ r ─MatMul─ y: two switches wrote `a`, and ONNX Runtime refused the model.
+TEST(ToggledModel, ABiasAddedToAProductIsAUnitOfItsOwn) {
+  graph::Model model = chain();
+  model.initializers["b"] = noise({8}, 3, 0.5F);
+  model.nodes[1].inputs = {"a"};
+  quant::Plan plan = whole_plan();
+  plan.nodes["add"] = {};
+  const Samples samples;
+  for (const bool swapped : {false, true}) {
+    graph::Node add{.name = "add", .op_type = "Add", .domain = "", .inputs = {"m", "b"}, .outputs = {"a"}};
+    if (swapped) std::swap(add.inputs[0], add.inputs[1]);
+    graph::Model with_add = model;
+    with_add.nodes.insert(with_add.nodes.begin() + 1, add);
+    const ToggledModel toggled(with_add, plan);
+    ASSERT_EQ(toggled.units().size(), 3u);
+    EXPECT_EQ(toggled.units()[1].node, "add");
+    const runtime::Session reference(with_add), candidate(quant::apply(with_add, plan), {.integer_kernels = false});
+    const auto sample = samples.at(0);
+    const auto y = reference.run(sample), q = candidate.run(sample), on = toggled.outputs(sample, {true, true, true});
+    EXPECT_EQ(toggled.outputs(sample, {false, false, false})[0], y[0]);
+    for (size_t j = 0; j < 4; j++) EXPECT_NEAR(on[0].as<float>()[j], q[0].as<float>()[j], 1e-5);
+    EXPECT_EQ(toggled.locals(sample, {true, true, true}).size(), 3u);
+  }
+}
+
+// Strategies end with what they have when it happens, and tell it from other errors.
+TEST(ToggledModel, AModelThatDoesNotRunIsAnErrorOfItsOwn) {
+  graph::Model model = chain();
+  model.nodes[1].op_type = "NoSuchOperator";
+  EXPECT_THROW(ToggledModel(model, whole_plan()), ToggledModelFailed);
+}
+
 TEST(UnitErrors, AloneIsTheErrorOfAModelInWhichNothingElseIsQuantized) {
   const graph::Model model = chain();
   quant::Plan plan;
