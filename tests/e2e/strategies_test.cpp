@@ -185,6 +185,44 @@ TEST_F(Strategies, FallBackTo16BitFloatsBeforeFloat) {
   EXPECT_NE(read_file(out("mse") / "best_config.yaml").find("Float16"), std::string::npos);
 }
 
+// What operators a recipe leaves in float counts, and the report lists it with the reason, met or missed.
+TEST_F(Strategies, WhatRecipesLeaveInFloatIsListed) {
+  for (const std::string name : {"mse", "random"}) {
+    const Ran ran =
+        search(name, goal("0.00001") + "tuning_criterion: {max_trials: 2}\nrecipes: {last_conv_or_matmul_quantization: false}\n");
+    ASSERT_EQ(ran.code, 2) << ran.err;
+    const Json left = result(name)["tuning"]["float"];
+    bool listed = false;
+    for (const auto& one : left) {
+      EXPECT_FALSE(one["why"].get<std::string>().empty()) << one;
+      listed = listed || (one["node"] == "classifier" && one["why"] == "last_conv_or_matmul_quantization is off");
+    }
+    EXPECT_TRUE(listed) << name << ": " << left;
+  }
+}
+
+// The way is repeated, not continued by another one: nothing is left to try.
+TEST_F(Strategies, AResumedSearchThatHasEndedRunsNoTrial) {
+  for (const std::string name : {"basic", "auto"}) {
+    ASSERT_EQ(search(name, goal("0.0011")).code, 0);
+    const Json before = result(name);
+    ASSERT_EQ(search(name, goal("0.0011"), "--resume").code, 0);
+    EXPECT_EQ(result(name)["trials"], before["trials"]) << name;
+    EXPECT_EQ(result(name)["tuning"]["steps"], before["tuning"]["steps"]) << name;
+  }
+}
+
+TEST_F(Strategies, WhatTheTargetLacksIsToldByEveryStrategy) {
+  for (const std::string name : {"basic", "random", "tpe", "bayesian", "exhaustive"}) {
+    const Ran ran = search(name, goal("0.1") + "op_type_dict: {LSTM: {weight: {dtype: [int8]}}}\n");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const std::string said = "op_type_dict.LSTM: the model has no such operator";
+    EXPECT_NE(result(name)["tuning"]["ignored"].dump().find(said), std::string::npos) << name;
+    EXPECT_NE(result(name)["warnings"].dump().find(said), std::string::npos) << name;
+    EXPECT_NE(read_file(out(name) / "auto_search.log").find(said), std::string::npos) << name;
+  }
+}
+
 TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"tuning_criterion: {}\n", "accuracy_criterion"},

@@ -156,12 +156,25 @@ void check_stages(Job& job) {
                          " part, so this is a flat search");
 }
 
+namespace {
+
+// One of the two would be overruled without a word.
+void check_named_once(const Job& job, const Options& keys) {
+  if (!keys.has("strategy") || job.tuning.strategy.empty()) return;
+  const std::string given = keys.text("strategy");
+  if (strategies::table().resolve(given) == strategies::table().resolve(job.tuning.strategy)) return;
+  throw Error("strategy is " + given + ", but tuning_criterion.strategy says " + job.tuning.strategy + "; keep one of them");
+}
+
+}  // namespace
+
 // The exit policy holds for every strategy; what would have no effect is an error.
 void apply_tuning_keys(Job& job, const Options& keys) {
   if (job.tuning.given && !job.criterion)
     throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
   if (keys.has("quant_level") && keys.has("strategy"))
     throw Error("quant_level and strategy both name a strategy; keep one of them");
+  check_named_once(job, keys);
   if (!job.spaces.front().empty() && (keys.has("op_type_dict") || keys.has("op_name_dict"))) {
     throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
                 job.strategy + " has a space of its own");
@@ -186,7 +199,9 @@ void apply_tuning_keys(Job& job, const Options& keys) {
   if (job.n_trials == 0) job.n_trials = job.tuning.max_trials;
   if (job.tuning.timeout == 0) return;
   if (job.stop.is_null()) job.stop = Json::object();
-  job.stop["time_limit"] = job.tuning.timeout;
+  const Json own = job.stop.value("time_limit", Json());
+  const bool shorter = own.is_number() && own.get<double>() >= 0 && own.get<double>() < job.tuning.timeout;
+  if (!shorter) job.stop["time_limit"] = job.tuning.timeout;
 }
 
 }  // namespace quasar::tune

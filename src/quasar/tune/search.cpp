@@ -120,6 +120,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
       quiet, devices,       racer.get(),     rejection.get()};
   const Finding result = run_strategy(lab, setting, study, monitor, begin);
   study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : result.reason);
+  for (const auto& warning : result.warnings) warn(summary, monitor.log, warning);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 

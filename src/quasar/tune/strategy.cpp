@@ -38,6 +38,13 @@ std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
   return job.n_trials > 0 ? std::min(job.n_trials, own.get<int64_t>()) : own.get<int64_t>();
 }
 
+int64_t most_trials(const Job& job) {
+  const Json own = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();
+  const bool has_own = own.is_number_integer() && own.get<int64_t>() >= 0;
+  if (job.n_trials <= 0) return has_own ? own.get<int64_t>() : job.tuning.max_trials;
+  return has_own ? std::min(job.n_trials, own.get<int64_t>()) : job.n_trials;
+}
+
 std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
   return {};
 }

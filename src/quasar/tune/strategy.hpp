@@ -26,8 +26,9 @@ struct Workbench {
 
 // How a strategy ended.
 struct Finding : search::RunResult {
-  std::optional<int64_t> winner = {};  // number of the trial that it chose; nullopt: the one with the best value
-  Json story = nullptr;                // how it came there, for the report
+  std::optional<int64_t> winner = {};      // number of the trial that it chose; nullopt: the one with the best value
+  Json story = nullptr;                    // how it came there, for the report
+  std::vector<std::string> warnings = {};  // what the user should know of it
 };
 
 class Strategy {
@@ -56,7 +57,11 @@ Json condition_words(const Job& job);
 // n_trials as given; else `default_trials`, or nullopt (the whole space) where the sampler enumerates it.
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials = 20);
 
-// Both of these together.
+// The trials of a strategy that tunes operators: n_trials, else tuning_criterion.max_trials; search_stop_condition.n_trials where
+// it is smaller.
+int64_t most_trials(const Job& job);
+
+// The job's stop conditions, with trials_wanted().
 search::StopConditions conditions_of(const Job& job, int64_t default_trials = 20);
 
 // Seconds after which the conditions end everything; nullopt: never.

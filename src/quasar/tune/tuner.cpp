@@ -11,9 +11,33 @@ namespace {
 
 search::StopConditions policy_of(const Job& job) {
   Json words = job.stop.is_null() ? Json::object() : job.stop;
-  words["n_trials"] = job.n_trials > 0 ? job.n_trials : job.tuning.max_trials;
-  if (job.tuning.timeout > 0) words["time_limit"] = job.tuning.timeout;
-  return search::stop_conditions(words);
+  words["n_trials"] = most_trials(job);
+  return search::stop_conditions(words);  // its time_limit is timeout's already
+}
+
+std::vector<std::string> names_of(const TuningSpace& space) {
+  std::vector<std::string> names;
+  for (const auto& node : space.nodes) names.push_back(node.name);
+  return names;
+}
+
+// The nodes that a trial leaves in a float type, each with why: [{node, type, why}]. `step`: in which the trial came.
+Json left_by(const search::Trial& trial, const LeftInFloat& left, const Workbench& bench, const TuningSpace& space,
+             const std::string& step) {
+  const auto by_recipes = left.by_recipes(bench.space, trial.point);
+  Json out = Json::array();
+  for (const auto& node : left.nodes(bench.space, trial.point)) {
+    const auto tuned = std::ranges::find(space.nodes, node, &TunedNode::name);
+    const bool only = tuned != space.nodes.end() && tuned->all_options().empty();
+    if (const auto recipe = by_recipes.find(node); recipe != by_recipes.end()) {
+      out.push_back({{"node", node}, {"type", in_float}, {"why", recipe->second + " is off"}});
+    } else {
+      out.push_back({{"node", node},
+                     {"type", precision_at(trial.point, node)},
+                     {"why", only ? "op_type_dict and op_name_dict leave it no integer type" : step}});
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -29,6 +53,7 @@ std::vector<std::string> TuneConfig::in_float() const {
 Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string& stage)
     : bench_(bench),
       space_(space),
+      left_in_float_(bench.lab->model, names_of(space)),
       sequence_({.seed = bench.job.seed,
                  .n_jobs = static_cast<size_t>(bench.job.n_jobs),
                  .stage = stage,
@@ -71,8 +96,10 @@ std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
 
 void Tuner::note(const search::Trial& trial) {
   if (!best_ || better(trial, *best_)) best_ = trial;
+  if (passed_.insert(trial.number).second) search::count(used_, trial);
   if (trial.is_candidate()) {
-    const double gives = given_up(trial.point), gave = met_ ? given_up(met_->point) : HUGE_VAL;
+    const double gives = left_in_float_.given_up(bench_.space, trial.point);
+    const double gave = met_ ? left_in_float_.given_up(bench_.space, met_->point) : HUGE_VAL;
     if (!met_ || gives < gave || (gives == gave && better(trial, *met_))) met_ = trial;
   }
   const double lost = loss(trial);
@@ -80,7 +107,7 @@ void Tuner::note(const search::Trial& trial) {
                     {"trial", trial.number},
                     {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
                     {"loss", std::isfinite(lost) ? Json(lost) : Json()},
-                    {"float", float_nodes(trial.point).size()}});
+                    {"float", left_in_float_.nodes(bench_.space, trial.point).size()}});
 }
 
 double Tuner::loss(const search::Trial& trial) const {
@@ -88,8 +115,8 @@ double Tuner::loss(const search::Trial& trial) const {
 }
 
 size_t Tuner::left() const {
-  const auto limit = static_cast<size_t>(bench_.job.n_trials > 0 ? bench_.job.n_trials : bench_.job.tuning.max_trials);
-  const size_t used = sequence_.finished("").counts.finished();
+  const auto limit = static_cast<size_t>(most_trials(bench_.job));
+  const size_t used = used_.finished();  // not what the study has: a resumed strategy repeats its way through it
   return limit > used ? limit - used : 0;
 }
 
@@ -133,15 +160,26 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     static_cast<search::RunResult&>(finding) = over.result;
   } catch (const Cancelled&) {
     static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, policy_of(bench_.job));
+  } catch (const ToggledModelFailed& failed) {
+    static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
   }
   if (met_) finding.winner = met_->number;
-  Json left = Json::array();
-  if (met_) {
-    for (const auto& node : float_nodes(met_->point)) left.push_back({{"node", node}, {"type", precision_at(met_->point, node)}});
-  }
-  finding.story = {{"strategy", stage_},        {"goal", to_json(*bench_.job.criterion)}, {"steps", steps_}, {"float", left},
+  finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
+  finding.story = {{"strategy", stage_},        {"goal", to_json(*bench_.job.criterion)},
+                   {"steps", steps_},           {"float", left_over()},
                    {"ignored", space_.ignored}, {"instrumented_models", instrumented_}};
   return finding;
+}
+
+// By the trial that the search ends with, whether it meets the goal or not.
+Json Tuner::left_over() const {
+  const search::Trial* const last = met_ ? &*met_ : bench_.study.best();
+  if (last == nullptr) return Json::array();
+  std::string step;
+  for (const auto& one : steps_) {
+    if (step.empty() && one["trial"] == last->number) step = one["step"];
+  }
+  return left_by(*last, left_in_float_, bench_, space_, "in the configuration of step '" + step + "'");
 }
 
 Json TuningStrategy::default_space(const Job& /*job*/) const {
@@ -207,8 +245,22 @@ Finding sampled(const Workbench& bench, const std::string& strategy, const std::
     if (first || search::better(trial.values.front(), bench.study.at(*finding.winner).values.front(), direction))
       finding.winner = trial.number;
   }
-  finding.story = {{"strategy", strategy}, {"sampler", sampler}, {"goal", to_json(*job.criterion)}};
+  const TuningSpace space = tuning_space(job.tuning, bench.lab->model, bench.lab->target);
+  const LeftInFloat left(bench.lab->model, names_of(space));
+  const search::Trial* const last = finding.winner ? &bench.study.at(*finding.winner) : bench.study.best();
+  finding.warnings = space.ignored;
+  finding.story = {{"strategy", strategy},
+                   {"sampler", sampler},
+                   {"goal", to_json(*job.criterion)},
+                   {"float", last == nullptr ? Json::array() : left_by(*last, left, bench, space, "the sampler's choice")},
+                   {"ignored", space.ignored}};
   return finding;
+}
+
+std::string told_failure(std::vector<std::string>& warnings, const ToggledModelFailed& failed) {
+  std::string reason = "the errors of single operators cannot be measured";
+  warnings.push_back(reason + ", so the search ends with the best trial so far: " + failed.what());
+  return reason;
 }
 
 search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions) {

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 
 #include "quasar/search/sequence.hpp"
+#include "quasar/tune/left_in_float.hpp"
 #include "quasar/tune/strategy.hpp"
 #include "quasar/tune/toggled_model.hpp"
 #include "quasar/tune/tuning_space.hpp"
@@ -47,7 +49,7 @@ class Tuner {
   // The best so far, and whether the goal is met by some trial.
   const std::optional<search::Trial>& best() const { return best_; }
   bool met() const { return met_.has_value(); }
-  // Trials that may still be started.
+  // Trials that may still be started after those on the way so far.
   size_t left() const;
 
   void tell(const std::string& step);  // names what follows, for the report
@@ -66,12 +68,16 @@ class Tuner {
   search::Point point_of(const TuneConfig& config) const;
   quant::Config config_of(const TuneConfig& config) const;
   void note(const search::Trial& trial);
+  Json left_over() const;
 
   const Workbench& bench_;
   const TuningSpace& space_;
+  LeftInFloat left_in_float_;
   search::Sequence sequence_;
   Measures baseline_;
   std::optional<search::Trial> best_, met_;  // met: with the least given up
+  std::set<int64_t> passed_;                 // trials on the way so far, and what became of them
+  search::Counts used_;
   std::string stage_, step_;
   Json steps_ = Json::array();
   mutable size_t instrumented_ = 0;  // models made by toggled()
@@ -108,5 +114,8 @@ Finding sampled(const Workbench& bench, const std::string& strategy, const std::
 
 // How a strategy ends that was cut short by Cancelled: by the time limit of these conditions, or by the user.
 search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions);
+
+// How a strategy ends that cannot measure operators one by one: adds a warning. -> the reason
+std::string told_failure(std::vector<std::string>& warnings, const ToggledModelFailed& failed);
 
 }  // namespace quasar::tune

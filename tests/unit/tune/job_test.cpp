@@ -223,5 +223,33 @@ TEST(Job, TwoStagesAndAnotherStrategyContradictEachOther) {
   EXPECT_TRUE(holds(error_of({{"search_algo", "exhaustive"}, {"two_stage_search", true}}, tuned), "unknown sampler"));
 }
 
+// A strategy of a tuning criterion beside `strategy` was overruled without a word.
+TEST(Job, AStrategyIsNamedOnce) {
+  const Json goal{{"tolerable_loss", 0.1}};
+  const auto words = [&](const char* strategy, const char* other) {
+    return Json{{"accuracy_criterion", goal}, {"strategy", strategy}, {"tuning_criterion", {{"strategy", other}}}};
+  };
+  const std::string error = error_of(words("basic", "mse"), Json::object());
+  EXPECT_TRUE(holds(error, "strategy is basic, but tuning_criterion.strategy says mse; keep one")) << error;
+  EXPECT_EQ(job_of(words("automatic", "auto"), Json::object()).strategy, "automatic") << "the same one by another name";
+}
+
+// Of two limits the smaller one holds, wherever it stands.
+TEST(Job, LimitsOfTuningAndOfStopConditionsBothHold) {
+  const auto job = [](int most, int trials, int timeout, int seconds) {
+    return job_of({{"accuracy_criterion", {{"tolerable_loss", 0.1}}},
+                   {"strategy", "basic"},
+                   {"tuning_criterion", {{"max_trials", most}, {"timeout", timeout}}},
+                   {"search_stop_condition", {{"n_trials", trials}, {"time_limit", seconds}}}},
+                  Json::object());
+  };
+  for (const Job& one : {job(15, 3, 90, 20), job(3, 15, 20, 90)}) {
+    EXPECT_EQ(most_trials(one), 3);
+    EXPECT_EQ(one.stop["time_limit"], 20);
+  }
+  EXPECT_EQ(most_trials(job(15, -1, 20, -1)), 15) << "-1 switches a condition off";
+  EXPECT_EQ(job(15, -1, 20, -1).stop["time_limit"], 20);
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -10,6 +10,7 @@ sections.push({ id: 'tuning', title: 'Way to the goal', build: () => {
     { title: 'kept', text: 'text', value: (step) => (step.kept ? 'yes' : 'no'), show: (step) => element('span', { class: step.kept ? 'good' : 'soft' }, step.kept ? 'kept' : 'undone') }], steps, { tall: steps.length > 14, sort: { column: 0 } })));
   if (given.length) parts.push(element('div', {}, element('h3', {}, 'Left in float'), element('p', { class: 'note' }, `What ${name} would be if the operator were quantized too, with everything else as it is.`), table([
     { title: 'operator', value: (one) => one.node }, { title: `${name} if quantized`, value: (one) => one.quantized_gives, show: (one) => (isNumber(one.quantized_gives) ? score(name, one.quantized_gives) : 'not tried') },
-    { title: 'error alone', value: (one) => one.output_error, show: (one) => number(one.output_error, 3), help: 'Distance at the model\'s outputs when only this operator is quantized' }], given, { tall: given.length > 14 })));
+    { title: 'error alone', value: (one) => one.output_error, show: (one) => number(one.output_error, 3), help: 'Distance at the model\'s outputs when only this operator is quantized' },
+    { title: 'why', text: 'text wrap', value: (one) => one.why ?? '' }], given, { tall: given.length > 14 })));
   return parts.length ? parts : null;
 } });

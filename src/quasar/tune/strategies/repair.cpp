@@ -30,6 +30,7 @@ class Repairing {
   explicit Repairing(const Workbench& bench)
       : bench_(bench),
         rungs_(rungs_of(bench.job, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
+        left_(bench.lab->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}),
         sequence_({.seed = bench.job.seed,
                    .n_jobs = static_cast<size_t>(bench.job.n_jobs),
                    .stage = "repair",
@@ -46,6 +47,8 @@ class Repairing {
       static_cast<search::RunResult&>(finding) = over.result;
     } catch (const Cancelled&) {
       static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, conditions_of(bench_.job, default_trials));
+    } catch (const ToggledModelFailed& failed) {
+      static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
     }
     if (met_) finding.winner = met_->number;
     finding.story = {{"strategy", "repair"},
@@ -72,7 +75,7 @@ class Repairing {
   void note(const Trial& trial, const std::string& step, const Changes& changes) {
     const bool better = !current_ || guide(trial) < guide(*current_);
     if (better) current_ = trial;
-    if (trial.is_candidate() && (!met_ || tune::given_up(trial.point) < tune::given_up(met_->point))) met_ = trial;
+    if (trial.is_candidate() && (!met_ || price(trial) < price(*met_))) met_ = trial;
     Json words = Json::object();
     for (const auto& [name, value] : changes) words[name] = value;
     steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", better}, {"value", value_of(trial)}});
@@ -208,15 +211,20 @@ class Repairing {
     return nodes;
   }
 
-  // Operators above 8 bits in the end: on which rung, what each costs in 8 bits, and the score without it.
+  // Operators above 8 bits in the end, whether the goal is met or not: on which rung, what each costs in 8 bits, and the score
+  // without it; those that a recipe leaves in float, with the recipe.
   Json given_up() const {
     Json out = Json::array();
-    if (!met_) return out;
+    const Trial* const last = met_ ? &*met_ : bench_.study.best();
+    if (last == nullptr) return out;
+    const auto by_recipes = left_.by_recipes(bench_.space, last->point);
+    for (const auto& [node, recipe] : by_recipes)
+      out.push_back({{"node", node}, {"type", in_float}, {"quantized_gives", nullptr}, {"why", recipe + " is off"}});
     for (const auto& rung : rungs_) {
-      for (const auto& [name, value] : met_->point.values()) {
+      for (const auto& [name, value] : last->point.values()) {
         if (!name.starts_with(precision_of("")) || value != rung.choice) continue;
         const std::string node = name.substr(precision_of("").size());
-        if (value == cheapest(node)) continue;
+        if (value == cheapest(node) || by_recipes.contains(node)) continue;
         Json entry{{"node", node}, {"type", rung.name}, {"quantized_gives", nullptr}};
         if (const auto found = without_.find(node); found != without_.end()) entry["quantized_gives"] = found->second;
         for (const auto& error : units_) {
@@ -252,10 +260,14 @@ class Repairing {
     return scores ? scores->at(bench_.job.metrics.front()).per_sample : std::vector<double>();
   }
 
+  // In operators above 8 bits.
+  double price(const Trial& trial) const { return left_.given_up(bench_.space, trial.point); }
+
   static Json value_of(const Trial& trial) { return trial.values.empty() ? Json() : Json(trial.values.front()); }
 
   const Workbench& bench_;
   const std::vector<Rung> rungs_;
+  const LeftInFloat left_;
   search::Sequence sequence_;
   std::optional<Trial> current_, met_;  // nearest to the float model; the goal met with the least given up
   Point repaired_;

@@ -1,0 +1,47 @@
+#include "quasar/tune/left_in_float.hpp"
+
+#include <algorithm>
+
+#include "quasar/quant/recipes.hpp"
+#include "quasar/tune/precision.hpp"
+
+namespace quasar::tune {
+
+LeftInFloat::LeftInFloat(const graph::Model& model, const std::vector<std::string>& nodes) : index_(model) {
+  std::string why;
+  for (const auto& name : nodes) {
+    const graph::Node* node = index_.node(name);
+    if (node == nullptr) continue;
+    if (auto roles = ops::roles_of(*node, model, why)) roles_[name] = std::move(*roles);
+  }
+}
+
+std::map<std::string, std::string> LeftInFloat::by_recipes(const search::Space& space, const search::Point& point) const {
+  std::map<std::string, std::string> out;
+  const auto off = quant::recipes_off(space.decode(point));
+  if (off.empty()) return out;
+  std::map<std::string, ops::Roles> candidates = roles_;
+  std::erase_if(candidates, [&](const auto& entry) { return precision_at(point, entry.first) == in_float; });
+  for (const auto& recipe : off) {
+    for (const auto& node : quant::left_by_recipes({recipe}, index_, candidates)) out.emplace(node, recipe);
+  }
+  return out;
+}
+
+std::vector<std::string> LeftInFloat::nodes(const search::Space& space, const search::Point& point) const {
+  std::vector<std::string> out = float_nodes(point);
+  for (const auto& [node, recipe] : by_recipes(space, point)) {
+    if (std::ranges::find(out, node) == out.end()) out.push_back(node);
+  }
+  return out;
+}
+
+double LeftInFloat::given_up(const search::Space& space, const search::Point& point) const {
+  double sum = tune::given_up(point);
+  for (const auto& [node, recipe] : by_recipes(space, point)) {
+    sum += 1 - tune::given_up(search::Point{{precision_of(node), precision_at(point, node)}});
+  }
+  return sum;
+}
+
+}  // namespace quasar::tune
