@@ -135,8 +135,9 @@ Json dry_run(const Job& asked) {
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
-  facts["expected_s"] = seconds_per_trial(job, setting, before, trials) *
-                        executed_of(job, setting.spaces, plans, trials - finished) / static_cast<double>(job.n_jobs);
+  const uint64_t left = trials - finished;
+  const double runs = job.strategy == "two_stage" ? static_cast<double>(left) : executed_of(setting.spaces, plans, left);
+  facts["expected_s"] = seconds_per_trial(job, setting, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
   if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(job, setting);

@@ -244,7 +244,7 @@ TEST(Rounding, ErrorsAreThoseOfTheModelAndTheBiasHelpsWhereCodesStay) {
   EXPECT_LT(rounded, 0.2 * nearest);
   ASSERT_EQ(report.layers.size(), 1U);
   EXPECT_NEAR(report.layers[0].after / report.layers[0].before, rounded / nearest,
-              0.4 * rounded / nearest)  // the output's own type costs as much;
+              0.4 * rounded / nearest);  // the output's own type costs as much
 }
 
 // The second trial reads no sample again, also where the first found that nothing changes.
