@@ -202,6 +202,8 @@ TEST_F(Search, BestConfigurationIsQuantizedForTheTargetOfTheSearch) {
     EXPECT_EQ(read_file(again), read_file(out / "best.onnx")) << from;
     EXPECT_EQ(ran.out.find("found for"), std::string::npos) << ran.out;
   }
+  const Ran seen = run("inspect " + digits("digits.onnx") + " --config " + (out / "best_config.yaml").string());
+  EXPECT_EQ(seen.code, 0) << seen.err;
   const Ran other = quantize(study + " --target generic");
   ASSERT_EQ(other.code, 0) << other.err;
   EXPECT_NE(read_file(again), read_file(out / "best.onnx"));

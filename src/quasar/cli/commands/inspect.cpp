@@ -37,7 +37,12 @@ class Inspect final : public Command {
 
   int run() override {
     check_writable("--html", page_);
-    const Json words = configuration();
+    Json words = configuration();
+    if (words.is_object() && words.contains("target")) {  // best_config.yaml names the search's
+      if (!words["target"].is_string()) throw Error("target is " + words["target"].dump() + ", but must be a name");
+      if (target_.empty()) target_ = words["target"].get<std::string>();
+      words.erase("target");
+    }
     Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called()});
     if (!calibration_.empty() && facts.contains("rules"))
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
