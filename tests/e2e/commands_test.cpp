@@ -1,9 +1,34 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "e2e/program.hpp"
+#include "quasar/base/rng.hpp"
+#include "quasar/graph/load.hpp"
 
 namespace quasar::e2e {
 namespace {
+
+// x [2, 6] -> layer -> Relu -> layer -> y [2, 4]
+graph::Model two_layers(const std::string& type) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{2, 6}}};
+  model.outputs = {{"y", DataType::float32, Shape{2, 4}}};
+  Rng rng(1);
+  for (const auto& [name, shape] : std::map<std::string, Shape>{{"v", {6, 8}}, {"w", {8, 4}}}) {
+    std::vector<float> values(count_of(shape));
+    for (auto& value : values) value = static_cast<float>(rng.normal());
+    model.initializers[name] = Tensor::of(shape, values);
+  }
+  const auto add = [&](const char* name, const std::string& op, std::vector<std::string> inputs, const char* output) {
+    model.nodes.push_back({.name = name, .op_type = op, .domain = "", .inputs = std::move(inputs), .outputs = {output}});
+  };
+  add("first", type, {"x", "v"}, "a");
+  add("relu", "Relu", {"a"}, "b");
+  add("second", type, {"b", "w"}, "y");
+  return model;
+}
 
 TEST(Commands, HelpHasAnExampleEverywhere) {
   for (const char* command : {"search", "quantize", "evaluate", "inspect", "report", "completion", "list"}) {
@@ -154,13 +179,13 @@ TEST(Commands, OptionsWithoutEffectOnTheModelAreNoted) {
 TEST(Commands, RangesOfTransformedModelsComeBack) {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
+  graph::save(two_layers("MatMul"), path("m.onnx"));
   const auto quantized = [&](const std::string& output, const std::string& more) {
-    return run("quantize " + digits("digits.onnx") + " -o " + output + " --calib " + digits("calibration.npz") +
-               " --scheme A8W8 --set include_sq=true " + more);
+    return run("quantize " + path("m.onnx") + " -o " + output + " --calib random --scheme A8W8 --set include_sq=true " + more);
   };
   const Ran first = quantized(path("a.onnx"), "--export-ranges " + path("r.json"));
   ASSERT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(read_file(path("r.json")).find("smooth"), std::string::npos) << "the transform adds no value";
+  EXPECT_NE(read_file(path("r.json")).find("x_smooth"), std::string::npos) << "the transform adds no value";
   const Ran second = quantized(path("b.onnx"), "--ranges " + path("r.json"));
   ASSERT_EQ(second.code, 0) << second.err;
   EXPECT_EQ(read_file(path("a.onnx")), read_file(path("b.onnx")));
@@ -182,9 +207,10 @@ TEST(Commands, OtherNamesOfParametersReplaceTheSchemes) {
 // What an exclusion takes from the processor is said when the model is made.
 TEST(Commands, RulesThatExclusionsBreakAreNoted) {
   const TemporaryFolder folder;
-  const std::string path = (folder.path() / "q.onnx").string(), target = " --target xint8";
-  const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + target + " --scheme XINT8 --calib " +
-                      digits("calibration.npz") + " --set 'exclude=[{op_type: Relu}]'");
+  const std::string model = (folder.path() / "m.onnx").string(), path = (folder.path() / "q.onnx").string();
+  const std::string target = " --target xint8";
+  graph::save(two_layers("Gemm"), model);
+  const Ran ran = run("quantize " + model + " -o " + path + target + " --scheme XINT8 --calib random --set 'exclude=[relu]'");
   ASSERT_EQ(ran.code, 0) << ran.err;
   ASSERT_EQ(run("inspect " + path + target).code, 2);
   EXPECT_NE(ran.out.find("note: rule fusion could not be kept at "), std::string::npos) << ran.out;

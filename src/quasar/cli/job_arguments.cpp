@@ -25,7 +25,8 @@ namespace {
 
 // --set preset=NAME: it must be known before the preset's keys are there to be set.
 std::vector<std::string> choices_of_preset(std::vector<std::string> settings) {
-  std::erase_if(settings, [](const std::string& setting) { return normalized(setting.substr(0, setting.find('='))) != "preset"; });
+  std::erase_if(settings,
+                [](const std::string& setting) { return normalized(setting.substr(0, setting.find('='))) != "preset"; });
   return settings;
 }
 
