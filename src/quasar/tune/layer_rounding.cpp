@@ -54,7 +54,8 @@ class LayerRounding {
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(
         problems_, [this](const quant::GramProblem& problem, size_t threads) { return context_.method.solve(problem, threads); });
-    const double solved = total(found.after) + absorbed(found.codes, grid_.finished(found.codes).params).error;
+    const double left = absorbs() ? absorbed(found.codes, grid_.finished(found.codes).params).error : 0;
+    const double solved = total(found.after) + left;
     const double least = std::min(stays, absorbed_by_nearest);
     const bool better = total(found.damped) < total(before.damped) && solved < least && least - solved > resolution();
     if (better) {

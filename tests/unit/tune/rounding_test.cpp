@@ -247,6 +247,25 @@ TEST(Rounding, ErrorsAreThoseOfTheModelAndTheBiasHelpsWhereCodesStay) {
               0.4 * rounded / nearest);  // the output's own type costs as much
 }
 
+// On NPUs biases have 8 bits and a scale of their own: each is one more coordinate of its output.
+TEST(Rounding, BiasesOfEightBitsAreCoordinates) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  for (const std::string method : {"adaround", "adaquant", "gptq"}) {
+    const quant::Config config = quant::parse_config({{"activation", "XInt8Spec"},
+                                                      {"weight", "XInt8Spec"},
+                                                      {"algorithms", method},
+                                                      {method + "_params", {{"damping", 0.05}}}});
+    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+    quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("xint8"));
+    const double nearest = output_error(model, plan, *samples);
+    const RoundingReport report = Rounder(model, samples).improve(plan);
+    EXPECT_LT(output_error(model, plan, *samples), nearest) << method;
+    for (const auto& layer : report.layers) EXPECT_LE(layer.after, layer.before) << layer.node;
+    EXPECT_EQ(plan.nodes.at("conv").bias->optimized->codes.type(), DataType::int8) << method;
+  }
+}
+
 // The second trial reads no sample again, also where the first found that nothing changes.
 TEST(Rounding, ChecksOfActivationScalesAreRemembered) {
   const graph::Model model = network();
