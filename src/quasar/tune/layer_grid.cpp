@@ -57,19 +57,16 @@ void LayerGrid::shrink(std::span<const double> factors) {
   }
 }
 
-quant::Optimized LayerGrid::finished(const std::vector<int32_t>& codes) const {
+quant::QuantParams LayerGrid::finished_params() const {
   quant::QuantParams params = params_;
   for (size_t o = 0; o < layer_.outputs; o++) {
     for (size_t b = 0; b < blocks_; b++) params.scales[place(o, b)] = static_cast<float>(scale(o, b));
   }
-  return {params, quant::codes_tensor(params.type, shape_, as_stored<int32_t>(layer_, codes))};
+  return params;
 }
 
-std::vector<double> bias_that_stays(const LinearLayer& layer, const Tensor* bias, const quant::NodePlan& plan) {
-  if (bias == nullptr) return std::vector<double>(layer.outputs, 0.0);
-  if (!plan.bias) return to_doubles(*bias);
-  if (const auto& chosen = plan.bias->optimized) return to_doubles(quant::dequantize(chosen->codes, chosen->params));
-  return to_doubles(quant::dequantize(quant::quantize(*bias, plan.bias->params), plan.bias->params));
+quant::Optimized LayerGrid::finished(const std::vector<int32_t>& codes) const {
+  return {finished_params(), quant::codes_tensor(params_.type, shape_, as_stored<int32_t>(layer_, codes))};
 }
 
 }  // namespace quasar::tune

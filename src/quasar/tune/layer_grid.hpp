@@ -33,6 +33,7 @@ class LayerGrid {
 
   // The codes [outputs, inputs] in the order of the weights, and the scales.
   quant::Optimized finished(const std::vector<int32_t>& codes) const;
+  quant::QuantParams finished_params() const;  // those scales alone
 
  private:
   size_t place(size_t output, size_t block) const;  // of a scale in the parameters
@@ -45,8 +46,5 @@ class LayerGrid {
   std::vector<double> scales_;        // [outputs, blocks]
   std::vector<int32_t> zero_points_;  // [outputs, blocks]
 };
-
-// The layer's biases in the values that the quantized model will hold when they stay; zeros where it has none.
-std::vector<double> bias_that_stays(const LinearLayer& layer, const Tensor* bias, const quant::NodePlan& plan);
 
 }  // namespace quasar::tune

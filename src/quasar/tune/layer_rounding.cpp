@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/gram_descent.hpp"
 #include "quasar/quant/weights.hpp"
+#include "quasar/tune/layer_bias.hpp"
 #include "quasar/tune/layer_grid.hpp"
 #include "quasar/tune/scale_search.hpp"
 #include "quasar/tune/sensitivity.hpp"
@@ -35,7 +35,7 @@ class LayerRounding {
         weights_(*constant_of(layer, context.model, layer.weight_input)),
         grid_(layer, weights_, plan.weight->params) {
     if (bias_ != nullptr && plan.bias && context.settings.update_bias)
-      role_ = sums_with_products() || !context.settings.bias_coordinate ? Bias::absorbs : Bias::coordinate;
+      role_ = sums_with_products(plan) || !context.settings.bias_coordinate ? Bias::absorbs : Bias::coordinate;
     if (role_ == Bias::stays) fixed_bias_ = bias_that_stays(layer, bias_, plan);
   }
 
@@ -45,23 +45,25 @@ class LayerRounding {
     const Result before = apply_to_all(problems_, [](const quant::GramProblem& problem, size_t threads) {
       return quant::descend(problem, {.sweeps = 0, .threads = threads});
     });
-    // Without the solver: nearest codes with the bias as it is, and with the bias that takes up their mean error.
-    const double stays = total(before.after) + error_of(before.codes, absorbs() ? original_bias() : std::vector<double>());
-    const Absorbed nearest = absorbed(before.codes, plan_.weight->params);
+    // Without the solver: nearest codes with the bias as it is, and with the bias that takes up their mean error. Problems whose
+    // means are taken away know nothing of what the bias leaves of it.
+    const std::vector<float> wanted = wanted_biases(before.codes);
+    const double stays = total(before.after) + error_left(bias_that_stays(layer_, bias_, plan_), wanted);
+    const AbsorbingBias nearest = absorbing(wanted, plan_.weight->params);
     const double absorbed_by_nearest = total(before.after) + nearest.error;
     const double power = variance_of_outputs(moments_);
     const double alone = rounding_error(layer_, moments_, weights_, plan_.weight->params, role_ != Bias::stays, context_.threads);
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(
         problems_, [this](const quant::GramProblem& problem, size_t threads) { return context_.method.solve(problem, threads); });
-    const double left = absorbs() ? absorbed(found.codes, grid_.finished(found.codes).params).error : 0;
-    const double solved = total(found.after) + left;
+    const AbsorbingBias left = absorbing(wanted_biases(found.codes), grid_.finished_params());
+    const double solved = total(found.after) + left.error;
     const double least = std::min(stays, absorbed_by_nearest);
     const bool better = total(found.damped) < total(before.damped) && solved < least && least - solved > resolution();
     if (better) {
-      keep(found.codes);
-    } else if (absorbs() && absorbed_by_nearest < stays) {
-      plan_.bias->optimized = nearest.bias;
+      keep(found.codes, left);
+    } else if (absorbed_by_nearest < stays) {
+      plan_.bias->optimized = nearest.codes;
     }
     return {layer_.node, stays / power, (better ? solved : least) / power, alone};
   }
@@ -73,38 +75,14 @@ class LayerRounding {
     std::vector<double> after, damped;
   };
 
-  bool absorbs() const { return role_ == Bias::absorbs; }
-
   // What differences of sums in single precision can tell: products of outputs that are far from zero hide small errors.
   double resolution() const {
     constexpr double single = 1.2e-7;
     return single * total(moments_.squares) / positive(moments_.weight);
   }
 
-  // The bias as the model holds it without rounding.
-  std::vector<double> original_bias() const { return bias_that_stays(layer_, bias_, plan_); }
-
-  // Problems whose means are taken away know nothing of what the bias leaves of the mean error: Σ_o (b̂ − (mean y − Ŵ mean x̂))².
-  // `held` [outputs]; empty: the bias is part of the problem.
-  double error_of(const std::vector<int32_t>& codes, const std::vector<double>& held) const {
-    if (held.empty()) return 0;
-    const std::vector<float> wanted = absorbing_bias(codes);
-    double sum = 0;
-    for (size_t o = 0; o < layer_.outputs; o++) sum += std::pow(held[o] - static_cast<double>(wanted[o]), 2);
-    return sum;
-  }
-
-  // The bias that takes up the mean error of codes, in the values that its type can hold, and what it leaves of the error.
-  struct Absorbed {
-    std::optional<quant::Optimized> bias = {};
-    double error = 0;
-  };
-  Absorbed absorbed(const std::vector<int32_t>& codes, const quant::QuantParams& weight) const {
-    if (!absorbs()) return {};
-    const auto params = sums_with_products() ? quant::bias_params(weight, *bias_, context_.input_scale) : plan_.bias->params;
-    const Tensor held = quant::quantize(Tensor::of(bias_->shape(), absorbing_bias(codes)), params);
-    const Tensor values = quant::dequantize(held, params);
-    return {quant::Optimized{params, held}, error_of(codes, {values.as<float>().begin(), values.as<float>().end()})};
+  AbsorbingBias absorbing(const std::vector<float>& wanted, const quant::QuantParams& weight) const {
+    return absorbing_bias(wanted, bias_, plan_, weight, context_.input_scale);
   }
 
   template <class Solve>
@@ -153,7 +131,7 @@ class LayerRounding {
 
   // Codes of the bias grow as the scale shrinks; half of int32 is left to the sum.
   bool bias_fits(double factor) const {
-    if (!plan_.bias || bias_ == nullptr || !sums_with_products()) return true;
+    if (!plan_.bias || bias_ == nullptr || !sums_with_products(plan_)) return true;
     const auto scales = quant::bias_params(plan_.weight->params, *bias_, context_.input_scale).scales;
     const auto values = bias_->as<float>();
     for (size_t i = 0; i < values.size(); i++) {
@@ -162,9 +140,6 @@ class LayerRounding {
     }
     return true;
   }
-
-  // A bias of 32 bits has the scale of the products; narrower ones have their own.
-  bool sums_with_products() const { return plan_.bias->params.type == DataType::int32; }
 
   bool within_limits(double factor) const {
     return static_cast<float>(static_cast<double>(plan_.weight->params.scales[0]) * factor) >= plan_.least_weight_scale;
@@ -203,8 +178,9 @@ class LayerRounding {
     return problem;
   }
 
-  // b̂ = mean y − Ŵ mean x̂ for all outputs (y contains the old bias).
-  std::vector<float> absorbing_bias(const std::vector<int32_t>& codes) const {
+  // b̂ = mean y − Ŵ mean x̂ for all outputs (y contains the old bias); none where the bias does not absorb.
+  std::vector<float> wanted_biases(const std::vector<int32_t>& codes) const {
+    if (role_ != Bias::absorbs) return {};
     std::vector<float> bias(layer_.outputs);
     const double columns = positive(moments_.weight);
     for (size_t o = 0; o < layer_.outputs; o++) {
@@ -229,7 +205,7 @@ class LayerRounding {
     return biases;
   }
 
-  void keep(std::vector<int32_t> codes) {
+  void keep(std::vector<int32_t> codes, const AbsorbingBias& absorbing) {
     std::vector<int32_t> biases;
     if (role_ == Bias::coordinate) biases = taken_biases(codes);
     plan_.weight->optimized = grid_.finished(codes);
@@ -238,16 +214,12 @@ class LayerRounding {
     quant::ConstantPlan& plan = *plan_.bias;
     if (role_ == Bias::coordinate) {
       plan.optimized = quant::Optimized{plan.params, quant::codes_tensor(plan.params.type, bias_->shape(), biases)};
-      return;
+    } else if (role_ == Bias::absorbs) {
+      plan.optimized = absorbing.codes;
+    } else if (sums_with_products(plan_) && params != plan_.weight->params) {
+      const auto bias_params = quant::bias_params(params, *bias_, context_.input_scale);
+      plan.optimized = quant::Optimized{bias_params, quant::quantize(*bias_, bias_params)};
     }
-    const bool same_scales = params == plan_.weight->params;
-    if (role_ == Bias::stays && (same_scales || !sums_with_products())) return;
-    if (absorbs()) {
-      plan.optimized = absorbed(codes, params).bias;
-      return;
-    }
-    const auto bias_params = sums_with_products() ? quant::bias_params(params, *bias_, context_.input_scale) : plan.params;
-    plan.optimized = quant::Optimized{bias_params, quant::quantize(*bias_, bias_params)};
   }
 
   const LinearLayer& layer_;

@@ -4,18 +4,18 @@
 #include <cmath>
 #include <numeric>
 
-#include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/quant/check.hpp"
 #include "quasar/quant/rounding_options.hpp"
-#include "quasar/quant/weights.hpp"
 #include "quasar/tune/activation_scales.hpp"
 #include "quasar/tune/frontier.hpp"
+#include "quasar/tune/idle_options.hpp"
+#include "quasar/tune/input_scales.hpp"
 #include "quasar/tune/judges.hpp"
 #include "quasar/tune/moments_cache.hpp"
+#include "quasar/tune/prefix_hash.hpp"
 #include "quasar/tune/refinement_check.hpp"
-#include "quasar/tune/scale_search.hpp"
 #include "quasar/tune/sensitivity.hpp"
 #include "quasar/tune/wide_rounding.hpp"
 
@@ -60,121 +60,6 @@ std::vector<data::Sample> spread_samples(const data::Dataset& samples, size_t li
   std::vector<data::Sample> out;
   for (const size_t i : spread_over(samples.size(), std::clamp(limit / bytes, fewest, most))) out.push_back(samples.at(i));
   return out;
-}
-
-// The pair that stands before a node which reads a value in a type of its own; nullptr: it reads the value's.
-const quant::QuantParams* conversion_of(const quant::Plan& plan, const std::string& value, const std::string& node) {
-  const auto readers = plan.conversions.find(value);
-  if (readers == plan.conversions.end()) return nullptr;
-  const auto found = readers->second.find(node);
-  return found == readers->second.end() ? nullptr : &found->second;
-}
-
-// The scale in which a layer reads its input; 0: float.
-float input_scale(const quant::Plan& plan, const LinearLayer& layer) {
-  if (const auto* own = conversion_of(plan, layer.input, layer.node)) return own->scales.front();
-  return plan.values.contains(layer.input) ? plan.params(layer.input).scales.front() : 0.0F;
-}
-
-// Codes of biases follow the scales of their layers' inputs.
-void follow_refined_inputs(const graph::Model& model, quant::Plan& plan) {
-  for (const auto& node : model.nodes) {
-    const auto found = plan.nodes.find(node.name);
-    if (found == plan.nodes.end() || !found->second.bias || !found->second.weight) continue;
-    if (found->second.bias->params.type != DataType::int32) continue;  // it has a scale of its own
-    const auto refined = plan.refined.find(node.inputs[0]);
-    if (refined == plan.refined.end() || conversion_of(plan, node.inputs[0], node.name) != nullptr) continue;
-    quant::ConstantPlan& bias = *found->second.bias;
-    const Tensor& values = *model.initializer(node.inputs[bias.input]);
-    const auto params = quant::bias_params(found->second.weight->params, values, refined->second.scales.front());
-    bias.optimized = quant::Optimized{params, quant::quantize(values, params)};
-  }
-}
-
-// What the values that reach a layer depend on, as a hash that grows with the layers.
-class PrefixHash {
- public:
-  PrefixHash(const graph::Model& model, const quant::Plan& plan, std::string what)
-      : model_(model), plan_(plan), hash_(std::move(what)) {
-    for (const auto& input : model.inputs) add_value(input.name);
-  }
-
-  const std::string& upto(const std::string& node) {
-    for (; model_.nodes[next_].name != node; next_++) {
-      const graph::Node& passed = model_.nodes[next_];
-      if (const auto found = plan_.nodes.find(passed.name); found != plan_.nodes.end()) {
-        segment_.nodes.insert(*found);
-        if (found->second.weight) add_constant(*found->second.weight);
-        if (found->second.bias) add_constant(*found->second.bias);
-        for (const auto& [input, values] : found->second.replaced) add_bytes(values);
-      }
-      add_conversions(passed);
-      if (plan_.folded.contains(passed.name)) segment_.folded.insert(passed.name);
-      if (plan_.relus.contains(passed.name)) segment_.relus.insert(passed.name);
-      std::ranges::for_each(passed.outputs, [this](const std::string& value) { add_value(value); });
-    }
-    add_conversions(model_.nodes[next_]);
-    hash_ = hash_of(std::string_view(hash_ + quant::hash_of(segment_) + codes_ + node));
-    segment_ = {};
-    codes_.clear();
-    return hash_;
-  }
-
- private:
-  void add_value(const std::string& value) {
-    if (plan_.values.contains(value)) segment_.values[value] = plan_.params(value);
-  }
-
-  void add_conversions(const graph::Node& node) {
-    for (const auto& input : node.inputs) {
-      if (const auto* own = conversion_of(plan_, input, node.name)) segment_.conversions[input][node.name] = *own;
-    }
-  }
-
-  void add_bytes(const Tensor& tensor) {
-    const auto bytes = tensor.bytes();
-    codes_ += hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  }
-
-  void add_constant(const quant::ConstantPlan& constant) {
-    if (!constant.optimized) return;
-    add_bytes(constant.optimized->codes);
-    quant::Plan scales;
-    scales.values["scales"] = constant.optimized->params;
-    codes_ += quant::hash_of(scales);
-  }
-
-  const graph::Model& model_;
-  const quant::Plan& plan_;
-  size_t next_ = 0;
-  quant::Plan segment_ = {};
-  std::string codes_, hash_;
-};
-
-// Options that cannot act under this plan take their defaults, so that varying them makes no other plan.
-void drop_idle_options(quant::Plan& plan) {
-  bool biases = false, narrow = false, clipped = false;
-  for (const auto& [name, node] : plan.nodes) {
-    if (!node.weight) continue;
-    clipped = clipped || shrinking_factors(node.weight->params).size() > 1;
-    if (!node.bias) continue;
-    biases = true;
-    narrow = narrow || node.bias->params.type != DataType::int32;
-  }
-  Json& options = plan.rounding.options;
-  const auto idle = [&](const std::string& key, const Json& usual, bool acts, const std::string& why) {
-    if (acts || !options.contains(key) || options[key] == usual) return;
-    options[key] = usual;
-    plan.notes.push_back(plan.rounding.method + "_params." + key + " has no effect: " + why);
-  };
-  idle("refine_activations", true, !plan.values.empty(), "no values are quantized");
-  const bool refines = options.value("refine_activations", false), updates = options.value("update_bias", true);
-  idle("keep_activations", Json::array(), !plan.values.empty() && refines,
-       refines ? "no values are quantized" : "refine_activations is false");
-  idle("update_bias", true, biases, "no layer has a quantized bias");
-  idle("bias_coordinate", true, narrow && updates,
-       updates ? "biases of 32 bits take up the mean as they are" : "update_bias is false");
-  idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/weights.hpp"
+#include "quasar/tune/layer_bias.hpp"
 #include "quasar/tune/layer_grid.hpp"
 #include "quasar/tune/scale_search.hpp"
 
@@ -47,9 +48,9 @@ class WideRounding {
     std::vector<Target> residuals = wanted;
     subtract(codes, residuals);
     const double centred = varying(residuals, absorbs_), diagonal = diagonal_;
-    const std::vector<float> left = means(residuals);
-    const double before = centred + (absorbs_ ? error_of(bias_that_stays(layer_, bias_, plan_), left) : 0);
-    const Absorbed nearest_bias = absorbed(left, plan_.weight->params);
+    const std::vector<float> left = wanted_biases(residuals);
+    const double before = centred + error_left(bias_that_stays(layer_, bias_, plan_), left);
+    const AbsorbingBias nearest_bias = absorbing_bias(left, bias_, plan_, plan_.weight->params, context_.input_scale);
     std::vector<Target> changes = std::move(residuals);
     residuals = wanted;
     subtract({}, residuals);
@@ -61,14 +62,14 @@ class WideRounding {
       for (size_t first = 0; first < layer_.inputs; first += input_.block) solve_block(group, first, diagonal, codes, residuals);
     }
     quant::Optimized found = grid_.finished(codes);
-    const Absorbed found_bias = absorbed(means(residuals), found.params);
+    const AbsorbingBias found_bias = absorbing_bias(wanted_biases(residuals), bias_, plan_, found.params, context_.input_scale);
     const double after = varying(residuals, absorbs_) + found_bias.error;
     const double least = std::min(before, centred + nearest_bias.error);
     if (after < least) {
       plan_.weight->optimized = std::move(found);
-      if (absorbs_) plan_.bias->optimized = found_bias.bias;
+      if (absorbs_) plan_.bias->optimized = found_bias.codes;
     } else if (least < before) {
-      plan_.bias->optimized = nearest_bias.bias;
+      plan_.bias->optimized = nearest_bias.codes;
     }
     return {layer_.node, before / variance, std::min(least, after) / variance, alone};
   }
@@ -262,8 +263,9 @@ class WideRounding {
     }
   }
 
-  // Of each output.
-  std::vector<float> means(const std::vector<Target>& residuals) const {
+  // The means that a bias takes up, of each output; none where it does not.
+  std::vector<float> wanted_biases(const std::vector<Target>& residuals) const {
+    if (!absorbs_) return {};
     std::vector<float> out;
     for (size_t o = 0; o < layer_.outputs; o++) {
       double sum = 0;
@@ -274,27 +276,6 @@ class WideRounding {
       out.push_back(static_cast<float>(sum / weight_of(residuals)));
     }
     return out;
-  }
-
-  // What a bias leaves of the mean error.
-  static double error_of(const std::vector<double>& held, const std::vector<float>& wanted) {
-    double sum = 0;
-    for (size_t o = 0; o < held.size(); o++) sum += std::pow(held[o] - static_cast<double>(wanted[o]), 2);
-    return sum;
-  }
-
-  // The bias that takes up these means, in the values that its type can hold, and what it leaves of them.
-  struct Absorbed {
-    std::optional<quant::Optimized> bias = {};
-    double error = 0;
-  };
-  Absorbed absorbed(const std::vector<float>& wanted, const quant::QuantParams& weight) const {
-    if (!absorbs_) return {};
-    const bool sums = plan_.bias->params.type == DataType::int32;
-    const auto params = sums ? quant::bias_params(weight, *bias_, context_.input_scale) : plan_.bias->params;
-    const Tensor held = quant::quantize(Tensor::of(bias_->shape(), wanted), params);
-    const Tensor values = quant::dequantize(held, params);
-    return {quant::Optimized{params, held}, error_of({values.as<float>().begin(), values.as<float>().end()}, wanted)};
   }
 
   const LinearLayer& layer_;

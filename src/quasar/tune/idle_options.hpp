@@ -1,0 +1,11 @@
+// Options of a rounding method that have nothing to act on in a plan.
+#pragma once
+
+#include "quasar/quant/plan.hpp"
+
+namespace quasar::tune {
+
+// Options that cannot act under this plan take their defaults, with a note, so that varying them makes no other plan.
+void drop_idle_options(quant::Plan& plan);
+
+}  // namespace quasar::tune
