@@ -18,7 +18,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from ort_static import Samples, models
 
 SCHEMES = ["A8W8", "A8W8_CHANNEL", "U8S8_CHANNEL", "A16W8", "XINT8", "BF16", "FP16", "W4", "W4A8_CHANNEL", "DYNAMIC"]
-
+# name: scheme and settings; Quark's configurations equalize, so that these are the ones to be compared with them
+SPECIFICATIONS = {**{scheme: (scheme, []) for scheme in SCHEMES},
+                  **{f"{scheme}, equalized": (scheme, ["include_cle=true"]) for scheme in ("A8W8", "A16W8", "XINT8")}}
 
 QUARKS = ["A8W8", "A8W8_CHANNEL", "A16W8", "XINT8", "BF16"]
 
@@ -107,18 +109,18 @@ def measure(quasar, quark, name, model, calibration, evaluation, labels):
         folder = pathlib.Path(temporary)
         np.savez(folder / "calib.npz", **{k: np.concatenate([s[k] for s in calibration]) for k in calibration[0]})
         row(name, "float", "0", "1", "100", *figures(model, wanted, float_ms, evaluation, labels)[3:], "")
-        for scheme in SCHEMES:
-            path, start = folder / f"{scheme}.onnx", time.perf_counter()
-            done = subprocess.run([quasar, "quantize", model, "-o", str(path), "--scheme", scheme, "--calib", str(folder / "calib.npz")],
-                                  capture_output=True, text=True)
+        for specification, (scheme, settings) in SPECIFICATIONS.items():
+            path, start = folder / "ours.onnx", time.perf_counter()
+            words = ["--scheme", scheme, "--calib", str(folder / "calib.npz"), *(f"--set={setting}" for setting in settings)]
+            done = subprocess.run([quasar, "quantize", model, "-o", str(path), *words], capture_output=True, text=True)
             seconds = time.perf_counter() - start
             if done.returncode != 0:
-                row(name, scheme, done.stderr.strip().split("\n")[-1][:80], "", "", "", "", "", f"{seconds:.1f}")
+                row(name, specification, done.stderr.strip().split("\n")[-1][:80], "", "", "", "", "", f"{seconds:.1f}")
                 continue
             try:
-                row(name, scheme, *figures(path, wanted, float_ms, evaluation, labels), f"{seconds:.1f}")
+                row(name, specification, *figures(path, wanted, float_ms, evaluation, labels), f"{seconds:.1f}")
             except Exception as error:
-                row(name, scheme, "does not run: " + str(error)[:80], "", "", "", "", "", f"{seconds:.1f}")
+                row(name, specification, "does not run: " + str(error)[:80], "", "", "", "", "", f"{seconds:.1f}")
         for tool, write in peers(model, calibration, folder, quark):
             path, start = folder / "peer.onnx", time.perf_counter()
             try:
