@@ -17,7 +17,6 @@ ROWS = {
     "scale_search: false": (["scale_search=false"], None),
     "refine_activations: false": (["refine_activations=false"], None),
     "num_iterations: 1": (["num_iterations=1"], None),
-    "bias_coordinate: false": (["bias_coordinate=false"], ["XINT8 for NPUs"]),
 }
 SCHEMES = {
     "A8W8": ["--scheme", "A8W8", "--set", "activation_params.symmetric=false", "--set", "activation_params.calibration_method=MinMax"],

@@ -35,35 +35,28 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) double dot(size_t n
 class Row {
  public:
   Row(const GramProblem& problem, size_t output) : problem_(problem), weights_(problem.weights.data() + output * problem.inputs) {
-    const size_t weighted = problem.weighted_inputs(), blocks = problem.blocks();
-    const size_t block = problem.block == 0 ? std::max<size_t>(weighted, 1) : problem.block;
+    const size_t blocks = problem.blocks(), block = problem.block == 0 ? std::max<size_t>(problem.inputs, 1) : problem.block;
     scales_.reserve(problem.inputs);
-    for (size_t j = 0; j < weighted; j++) {
+    for (size_t j = 0; j < problem.inputs; j++) {
       scales_.push_back(problem.scales[output * blocks + j / block]);
       zero_points_.push_back(problem.zero_points[output * blocks + j / block]);
     }
-    if (!problem.bias) return;
-    scales_.push_back(problem.bias->scales[output]);
-    zero_points_.push_back(0);
   }
 
   double weight(size_t j) const { return static_cast<double>(weights_[j]); }
-  double damping(size_t j) const { return is_bias(j) ? 0 : problem_.damping; }
   double value(size_t j, int32_t code) const { return scales_[j] * (code - zero_points_[j]); }
   int32_t nearest(size_t j, double wanted, int32_t least, int32_t most) const {
     const double code = std::nearbyint(wanted / scales_[j]) + zero_points_[j];
     return static_cast<int32_t>(std::clamp(code, double(least), double(most)));
   }
-  int32_t nearest(size_t j, double wanted) const { return nearest(j, wanted, low(j), high(j)); }
-  int32_t low(size_t j) const { return is_bias(j) ? problem_.bias->low : problem_.low; }
-  int32_t high(size_t j) const { return is_bias(j) ? problem_.bias->high : problem_.high; }
-  bool is_bias(size_t j) const { return problem_.bias && j + 1 == problem_.inputs; }
+  int32_t nearest(size_t j, double wanted) const { return nearest(j, wanted, problem_.low, problem_.high); }
 
   // The codes below and above the weight.
   std::pair<int32_t, int32_t> neighbours(size_t j) const {
-    if (is_bias(j)) return {low(j), high(j)};
     const double below = std::floor(weight(j) / scales_[j]) + zero_points_[j];
-    const auto within = [&](double code) { return static_cast<int32_t>(std::clamp(code, double(low(j)), double(high(j)))); };
+    const auto within = [&](double code) {
+      return static_cast<int32_t>(std::clamp(code, double(problem_.low), double(problem_.high)));
+    };
     return {within(below), within(below + 1)};
   }
 
@@ -78,7 +71,7 @@ class Descent {
  public:
   Descent(const GramProblem& problem, const DescentOptions& options)
       : problem_(problem), options_(options), inputs_(problem.inputs), gram_(problem.gram) {
-    for (size_t j = 0; j < problem.weighted_inputs(); j++) gram_[j * inputs_ + j] += problem.damping;
+    for (size_t j = 0; j < inputs_; j++) gram_[j * inputs_ + j] += problem.damping;
     if (options.sequential) factorize();
   }
 
@@ -108,11 +101,10 @@ class Descent {
                                problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_));
     double constant = problem_.power[output];
     for (size_t j = 0; j < inputs_; j++) {
-      target[j] += row.damping(j) * row.weight(j);
-      constant += row.damping(j) * row.weight(j) * row.weight(j);
+      target[j] += problem_.damping * row.weight(j);
+      constant += problem_.damping * row.weight(j) * row.weight(j);
     }
     State best = start(row, target, {codes, codes + inputs_});
-    std::ranges::copy(best.codes, codes);  // the bias may have moved
     const double nearest = best.error;
     out.before[output] = std::max(best.error + constant - damping_of(row, best), 0.0);
     out.after[output] = out.before[output];
@@ -136,12 +128,11 @@ class Descent {
     double sum = 0;
     for (size_t j = 0; j < inputs_; j++) {
       const double change = state.values[j] - row.weight(j);
-      sum += row.damping(j) * change * change;
+      sum += problem_.damping * change * change;
     }
     return sum;
   }
 
-  // With a bias among the inputs: at its best for these weights.
   State start(const Row& row, const std::vector<double>& target, std::vector<int32_t> codes) const {
     State state{.codes = std::move(codes)};
     state.gradient.assign(inputs_, 0);
@@ -153,7 +144,6 @@ class Descent {
       state.most.push_back(most);
     }
     for (size_t j = 0; j < inputs_; j++) state.gradient[j] -= target[j];
-    if (problem_.bias) improve_one(row, state, inputs_ - 1);
     state.error = error(state, target);
     return state;
   }
@@ -163,7 +153,7 @@ class Descent {
   }
 
   std::pair<int32_t, int32_t> allowed(const Row& row, size_t input) const {
-    return options_.neighbours_only ? row.neighbours(input) : std::pair{row.low(input), row.high(input)};
+    return options_.neighbours_only ? row.neighbours(input) : std::pair{problem_.low, problem_.high};
   }
 
   // Sets one code to the best for the others. -> whether it changed
@@ -190,15 +180,13 @@ class Descent {
     return sweep;
   }
 
-  // H in the order in which codes are fixed (last first: the bias, whose steps are the widest), and its Cholesky factor. Without
+  // H in the order in which codes are fixed (last first), and its Cholesky factor. Without
   // success (H singular): no factor.
   void factorize() {
     order_.resize(inputs_);
     std::iota(order_.begin(), order_.end(), size_t{0});
     if (options_.by_activation) {
-      const auto weighted = order_.begin() + static_cast<std::ptrdiff_t>(problem_.weighted_inputs());
-      std::stable_sort(order_.begin(), weighted,
-                       [this](size_t i, size_t j) { return gram_[i * inputs_ + i] < gram_[j * inputs_ + j]; });
+      std::ranges::stable_sort(order_, [this](size_t i, size_t j) { return gram_[i * inputs_ + i] < gram_[j * inputs_ + j]; });
     }
     const auto n = static_cast<Eigen::Index>(inputs_);
     Matrix ordered(n, n);
@@ -264,7 +252,7 @@ std::vector<double> damped_errors(const GramProblem& problem, std::span<const in
     const Row row(problem, output);
     for (size_t j = 0; j < problem.inputs; j++) {
       const double change = row.value(j, codes[output * problem.inputs + j]) - row.weight(j);
-      errors[output] += row.damping(j) * change * change;
+      errors[output] += problem.damping * change * change;
     }
   }
   return errors;

@@ -9,19 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
 
 namespace quasar::quant {
-
-// A bias with a scale of its own: value = scale · code.
-struct BiasGrid {
-  std::vector<double> scales = {};  // [outputs]
-  int32_t low = -128, high = 127;
-};
 
 // All outputs that share their inputs: a layer, or one group of a convolution.
 struct GramProblem {
@@ -35,11 +28,8 @@ struct GramProblem {
   int32_t low = -127, high = 127;         // codes
   double damping = 0;                     // λ
   size_t block = 0;                       // so many neighbouring inputs share a scale; 0: all of them
-  // The last input is always one and its weight the bias: one more coordinate, on a grid of its own and without damping.
-  std::optional<BiasGrid> bias = {};
 
-  size_t weighted_inputs() const { return inputs - (bias ? 1 : 0); }
-  size_t blocks() const { return block == 0 ? 1 : (weighted_inputs() + block - 1) / block; }
+  size_t blocks() const { return block == 0 ? 1 : (inputs + block - 1) / block; }
 };
 
 struct Solution {
@@ -61,7 +51,7 @@ class RoundingMethod {
   virtual Solution solve(const GramProblem& problem, size_t threads) const = 0;
 };
 
-// saturate(round_half_even(w / scale) + zero point) for all weights, the bias included.
+// saturate(round_half_even(w / scale) + zero point) for all weights.
 std::vector<int32_t> nearest_codes(const GramProblem& problem);
 
 // E of each output, without damping.

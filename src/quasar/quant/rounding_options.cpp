@@ -11,9 +11,6 @@ std::vector<OptionSpec> layer_options() {
            .low = 0,
            .aliases = {"percdamp"}},
           {.name = "update_bias", .fallback = true, .help = "the bias takes up the mean error of the layer's output"},
-          {.name = "bias_coordinate",
-           .fallback = true,
-           .help = "a bias of 8 or 16 bits is one more coordinate of the problem; off: it is rounded after the weights"},
           {.name = "scale_search",
            .fallback = true,
            .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"},
@@ -43,7 +40,6 @@ LayerSettings layer_settings(const Options& options) {
   LayerSettings settings{.data_size = {},
                          .damping = options.real("damping"),
                          .update_bias = options.all().value("update_bias", true),
-                         .bias_coordinate = options.all().value("bias_coordinate", true),
                          .scale_search = options.flag("scale_search"),
                          .refine_activations = options.all().value("refine_activations", false)};
   for (const auto& value : options.all().value("keep_activations", Json::array())) {

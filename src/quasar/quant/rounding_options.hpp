@@ -10,8 +10,8 @@
 
 namespace quasar::quant {
 
-// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias, bias_coordinate,
-// scale_search, refine_activations, keep_activations.
+// Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias, scale_search,
+// refine_activations, keep_activations.
 std::vector<OptionSpec> layer_options();
 // The same, and num_iterations.
 std::vector<OptionSpec> descent_options();
@@ -25,7 +25,6 @@ struct LayerSettings {
   std::optional<size_t> data_size;  // samples; nullopt: all
   double damping = 1;               // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
   bool update_bias = true;
-  bool bias_coordinate = true;
   bool scale_search = true;
   bool refine_activations = true;
   std::set<std::string> keep_activations = {};  // values whose scale is not chosen again

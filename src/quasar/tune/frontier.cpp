@@ -187,6 +187,12 @@ void Frontier::replace(const std::string& name, size_t input, const quant::Optim
   model_.nodes[source].inputs[1] = scale;
 }
 
+void Frontier::replace(const std::string& name, size_t input, const Tensor& values) {
+  std::string& reads = model_.nodes[position_.at(name)].inputs.at(input);
+  reads = name + "_values_" + std::to_string(input);
+  model_.initializers[reads] = values;
+}
+
 void Frontier::rewrite(const graph::Model& float_model, const std::string& name, const quant::NodePlan& plan) {
   graph::Node& node = model_.nodes[position_.at(name)];
   size_t count = 0;

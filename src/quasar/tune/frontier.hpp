@@ -40,6 +40,9 @@ class Frontier {
   // that have not run yet.
   void replace(const std::string& node, size_t input, const quant::Optimized& constant);
 
+  // The same for a constant in float.
+  void replace(const std::string& node, size_t input, const Tensor& values);
+
   // Gives a node that stands for one of the float model's without pairs around it (MatMulNBits) the weights of its plan.
   void rewrite(const graph::Model& float_model, const std::string& node, const quant::NodePlan& plan);
 

@@ -4,14 +4,12 @@
 
 namespace quasar::tune {
 
-void drop_idle_options(quant::Plan& plan) {
-  bool biases = false, narrow = false, clipped = false;
+void drop_idle_options(quant::Plan& plan, bool vectors) {
+  bool biases = vectors, clipped = false;
   for (const auto& [name, node] : plan.nodes) {
     if (!node.weight) continue;
     clipped = clipped || shrinking_factors(node.weight->params).size() > 1;
-    if (!node.bias) continue;
-    biases = true;
-    narrow = narrow || node.bias->params.type != DataType::int32;
+    biases = biases || node.bias;
   }
   Json& options = plan.rounding.options;
   const auto idle = [&](const std::string& key, const Json& usual, bool acts, const std::string& why) {
@@ -20,12 +18,10 @@ void drop_idle_options(quant::Plan& plan) {
     plan.notes.push_back(plan.rounding.method + "_params." + key + " has no effect: " + why);
   };
   idle("refine_activations", true, !plan.values.empty(), "no values are quantized");
-  const bool refines = options.value("refine_activations", false), updates = options.value("update_bias", true);
+  const bool refines = options.value("refine_activations", false);
   idle("keep_activations", Json::array(), !plan.values.empty() && refines,
        refines ? "no values are quantized" : "refine_activations is false");
-  idle("update_bias", true, biases, "no layer has a quantized bias");
-  idle("bias_coordinate", true, narrow && updates,
-       updates ? "biases of 32 bits take up the mean as they are" : "update_bias is false");
+  idle("update_bias", true, biases, "no layer has a bias that is quantized, or a vector behind it");
   idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
 }
 

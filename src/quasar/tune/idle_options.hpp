@@ -5,7 +5,8 @@
 
 namespace quasar::tune {
 
-// Options that cannot act under this plan take their defaults, with a note, so that varying them makes no other plan.
-void drop_idle_options(quant::Plan& plan);
+// Options that cannot act under this plan take their defaults, with a note, so that varying them makes no other plan. `vectors`:
+// sums behind matrix products can take up mean errors as quantized biases do.
+void drop_idle_options(quant::Plan& plan, bool vectors);
 
 }  // namespace quasar::tune

@@ -29,8 +29,7 @@ double LayerGrid::value(size_t output, size_t input, int32_t code) const {
   return scales_[at] * (code - zero_points_[at]);
 }
 
-void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs, size_t input,
-                     std::span<const float> bias) const {
+void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs, size_t input) const {
   problem.outputs = outputs;
   problem.block = block();
   const quant::Grid codes = quant::grid_of(params_.type, false);  // all that quantize() makes, the lowest one too
@@ -39,8 +38,7 @@ void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs,
   const size_t first = block() == 0 ? 0 : input / block(), count = problem.blocks();
   for (size_t o = output; o < output + outputs; o++) {
     const float* const row = rows_.data() + o * layer_.inputs + input;
-    problem.weights.insert(problem.weights.end(), row, row + problem.weighted_inputs());
-    if (problem.bias) problem.weights.push_back(bias[o]);
+    problem.weights.insert(problem.weights.end(), row, row + problem.inputs);
     for (size_t b = first; b < first + count; b++) {
       problem.scales.push_back(scale(o, b));
       problem.zero_points.push_back(zero_point(o, b));

@@ -25,8 +25,8 @@ class LayerGrid {
   double value(size_t output, size_t input, int32_t code) const;
 
   // Weights, scales, zero points and codes for `outputs` rows from `output` on, as many inputs from `input` on as the problem
-  // has. With blocks, `input` is the first of one. `bias` [all outputs]: the weights of the bias, where that is a coordinate.
-  void fill(quant::GramProblem& problem, size_t output, size_t outputs, size_t input, std::span<const float> bias = {}) const;
+  // has. With blocks, `input` is the first of one.
+  void fill(quant::GramProblem& problem, size_t output, size_t outputs, size_t input) const;
 
   // Multiplies the plan's scales by factors [outputs, blocks]; in single precision, as the model will hold them.
   void shrink(std::span<const double> factors);

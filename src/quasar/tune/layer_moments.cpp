@@ -163,24 +163,4 @@ quant::GramProblem problem_of(const LinearLayer& layer, const Moments& moments, 
   return problem;
 }
 
-quant::GramProblem problem_with_bias(const LinearLayer& layer, const Moments& moments, size_t group) {
-  const size_t k = layer.inputs, wide = k + 1, outputs = layer.group_outputs(), first = group * outputs;
-  const double share = 1 / positive(moments.weight);
-  quant::GramProblem problem = problem_of(layer, moments, group, std::vector<double>(layer.outputs, 0.0));
-  std::vector<double> gram(wide * wide, 1), cross(outputs * wide);
-  for (size_t i = 0; i < k; i++) {
-    std::copy_n(problem.gram.data() + i * k, k, gram.data() + i * wide);
-    gram[i * wide + k] = gram[k * wide + i] = share * moments.inputs[group * k + i];
-  }
-  for (size_t o = 0; o < outputs; o++) {
-    std::copy_n(problem.cross.data() + o * k, k, cross.data() + o * wide);
-    cross[o * wide + k] = share * moments.outputs[first + o];
-  }
-  problem.gram = std::move(gram);
-  problem.cross = std::move(cross);
-  problem.inputs = wide;
-  problem.bias.emplace();
-  return problem;
-}
-
 }  // namespace quasar::tune

@@ -38,7 +38,4 @@ Moments moments_of(const LinearLayer& layer, std::span<const size_t> samples, co
 // otherwise the bias [outputs] stays as it is and is taken off the outputs.
 quant::GramProblem problem_of(const LinearLayer& layer, const Moments& moments, size_t group, std::span<const double> bias);
 
-// The same with the bias as one more input, which is always one: the last. Its grid is the caller's.
-quant::GramProblem problem_with_bias(const LinearLayer& layer, const Moments& moments, size_t group);
-
 }  // namespace quasar::tune

@@ -20,9 +20,6 @@ double total(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// What happens to the bias: it absorbs the mean error, is one more coordinate (on a grid too coarse for that), or stays.
-enum class Bias { absorbs, coordinate, stays };
-
 // One layer of the plan being solved.
 class LayerRounding {
  public:
@@ -31,12 +28,10 @@ class LayerRounding {
         moments_(moments),
         context_(context),
         plan_(plan),
-        bias_(constant_of(layer, context.model, layer.bias_input)),
+        bias_(layer, context, plan),
         weights_(*constant_of(layer, context.model, layer.weight_input)),
         grid_(layer, weights_, plan.weight->params) {
-    if (bias_ != nullptr && plan.bias && context.settings.update_bias)
-      role_ = sums_with_products(plan) || !context.settings.bias_coordinate ? Bias::absorbs : Bias::coordinate;
-    if (role_ == Bias::stays) fixed_bias_ = bias_that_stays(layer, bias_, plan);
+    if (!bias_.absorbs()) fixed_bias_ = bias_.staying();
   }
 
   LayerError solve() {
@@ -48,22 +43,25 @@ class LayerRounding {
     // Without the solver: nearest codes with the bias as it is, and with the bias that takes up their mean error. Problems whose
     // means are taken away know nothing of what the bias leaves of it.
     const std::vector<float> wanted = wanted_biases(before.codes);
-    const double stays = total(before.after) + error_left(bias_that_stays(layer_, bias_, plan_), wanted);
-    const AbsorbingBias nearest = absorbing(wanted, plan_.weight->params);
+    const double stays = total(before.after) + bias_.error_of_staying(wanted);
+    const LayerBias::Absorbed nearest = bias_.absorbing(wanted, plan_.weight->params);
     const double absorbed_by_nearest = total(before.after) + nearest.error;
     const double power = variance_of_outputs(moments_);
-    const double alone = rounding_error(layer_, moments_, weights_, plan_.weight->params, role_ != Bias::stays, context_.threads);
+    const double alone = rounding_error(layer_, moments_, weights_, plan_.weight->params, bias_.absorbs(), context_.threads);
     if (context_.settings.scale_search) search_scales();
     const Result found = apply_to_all(
         problems_, [this](const quant::GramProblem& problem, size_t threads) { return context_.method.solve(problem, threads); });
-    const AbsorbingBias left = absorbing(wanted_biases(found.codes), grid_.finished_params());
+    const LayerBias::Absorbed left = bias_.absorbing(wanted_biases(found.codes), grid_.finished_params());
     const double solved = total(found.after) + left.error;
     const double least = std::min(stays, absorbed_by_nearest);
     const bool better = total(found.damped) < total(before.damped) && solved < least && least - solved > resolution();
     if (better) {
-      keep(found.codes, left);
+      quant::Optimized weights = grid_.finished(found.codes);
+      if (!bias_.absorbs()) bias_.follow(weights.params);
+      plan_.weight->optimized = std::move(weights);
+      bias_.take(left);
     } else if (absorbed_by_nearest < stays) {
-      plan_.bias->optimized = nearest.codes;
+      bias_.take(nearest);
     }
     return {layer_.node, stays / power, (better ? solved : least) / power, alone};
   }
@@ -79,10 +77,6 @@ class LayerRounding {
   double resolution() const {
     constexpr double single = 1.2e-7;
     return single * total(moments_.squares) / positive(moments_.weight);
-  }
-
-  AbsorbingBias absorbing(const std::vector<float>& wanted, const quant::QuantParams& weight) const {
-    return absorbing_bias(wanted, bias_, plan_, weight, context_.input_scale);
   }
 
   template <class Solve>
@@ -112,7 +106,7 @@ class LayerRounding {
     std::vector<double> best(layer_.outputs, 1), least(layer_.outputs, INFINITY);
     double least_total = INFINITY;
     for (const double factor : factors) {
-      if (!bias_fits(factor) || !within_limits(factor)) continue;
+      if (!bias_.fits(factor) || !within_limits(factor)) continue;
       set_scales(std::vector<double>(layer_.outputs, factor));
       const Result probe = apply_to_all(problems_, [sweeps](const quant::GramProblem& problem, size_t threads) {
         return quant::descend(problem, {.sweeps = sweeps, .threads = threads});
@@ -127,18 +121,6 @@ class LayerRounding {
       }
     }
     set_scales(best);
-  }
-
-  // Codes of the bias grow as the scale shrinks; half of int32 is left to the sum.
-  bool bias_fits(double factor) const {
-    if (!plan_.bias || bias_ == nullptr || !sums_with_products(plan_)) return true;
-    const auto scales = quant::bias_params(plan_.weight->params, *bias_, context_.input_scale).scales;
-    const auto values = bias_->as<float>();
-    for (size_t i = 0; i < values.size(); i++) {
-      const auto scale = static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
-      if (std::abs(static_cast<double>(values[i])) > factor * scale * (1 << 30)) return factor == 1;
-    }
-    return true;
   }
 
   bool within_limits(double factor) const {
@@ -156,23 +138,11 @@ class LayerRounding {
   }
 
   quant::GramProblem pose(size_t group) const {
-    const bool coordinate = role_ == Bias::coordinate;
-    quant::GramProblem problem =
-        coordinate ? problem_with_bias(layer_, moments_, group) : problem_of(layer_, moments_, group, fixed_bias_);
-    const size_t first = group * layer_.group_outputs(), outputs = layer_.group_outputs();
-    grid_.fill(problem, first, outputs, 0, coordinate ? bias_->as<float>() : std::span<const float>());
-    if (coordinate) {
-      const quant::Grid grid = quant::grid_of(plan_.bias->params.type, true);
-      problem.bias =
-          quant::BiasGrid{.scales = {}, .low = static_cast<int32_t>(grid.low), .high = static_cast<int32_t>(grid.high)};
-      problem.bias->scales.assign(outputs, static_cast<double>(plan_.bias->params.scales[0]));
-    }
+    quant::GramProblem problem = problem_of(layer_, moments_, group, fixed_bias_);
+    grid_.fill(problem, group * layer_.group_outputs(), layer_.group_outputs(), 0);
     // Of what varies: means are no evidence of more.
     double diagonal = 0;
-    for (size_t j = 0; j < layer_.inputs; j++) {
-      diagonal += problem.gram[j * problem.inputs + j];
-      if (coordinate) diagonal -= std::pow(problem.gram[(j + 1) * problem.inputs - 1], 2);
-    }
+    for (size_t j = 0; j < layer_.inputs; j++) diagonal += problem.gram[j * problem.inputs + j];
     const auto columns = static_cast<double>(std::max<size_t>(moments_.columns, 1));
     problem.damping = context_.settings.damping * std::max(diagonal, 0.0) / std::sqrt(columns);
     return problem;
@@ -180,7 +150,7 @@ class LayerRounding {
 
   // b̂ = mean y − Ŵ mean x̂ for all outputs (y contains the old bias); none where the bias does not absorb.
   std::vector<float> wanted_biases(const std::vector<int32_t>& codes) const {
-    if (role_ != Bias::absorbs) return {};
+    if (!bias_.absorbs()) return {};
     std::vector<float> bias(layer_.outputs);
     const double columns = positive(moments_.weight);
     for (size_t o = 0; o < layer_.outputs; o++) {
@@ -193,44 +163,14 @@ class LayerRounding {
     return bias;
   }
 
-  // Takes the codes of biases out of those of the problems.
-  std::vector<int32_t> taken_biases(std::vector<int32_t>& codes) const {
-    std::vector<int32_t> biases, weights;
-    for (size_t o = 0; o < layer_.outputs; o++) {
-      const auto row = codes.begin() + static_cast<std::ptrdiff_t>(o * (layer_.inputs + 1));
-      weights.insert(weights.end(), row, row + static_cast<std::ptrdiff_t>(layer_.inputs));
-      biases.push_back(row[static_cast<std::ptrdiff_t>(layer_.inputs)]);
-    }
-    codes = std::move(weights);
-    return biases;
-  }
-
-  void keep(std::vector<int32_t> codes, const AbsorbingBias& absorbing) {
-    std::vector<int32_t> biases;
-    if (role_ == Bias::coordinate) biases = taken_biases(codes);
-    plan_.weight->optimized = grid_.finished(codes);
-    const quant::QuantParams& params = plan_.weight->optimized->params;
-    if (!plan_.bias || bias_ == nullptr) return;
-    quant::ConstantPlan& plan = *plan_.bias;
-    if (role_ == Bias::coordinate) {
-      plan.optimized = quant::Optimized{plan.params, quant::codes_tensor(plan.params.type, bias_->shape(), biases)};
-    } else if (role_ == Bias::absorbs) {
-      plan.optimized = absorbing.codes;
-    } else if (sums_with_products(plan_) && params != plan_.weight->params) {
-      const auto bias_params = quant::bias_params(params, *bias_, context_.input_scale);
-      plan.optimized = quant::Optimized{bias_params, quant::quantize(*bias_, bias_params)};
-    }
-  }
-
   const LinearLayer& layer_;
   const Moments& moments_;
   const LayerContext& context_;
   quant::NodePlan& plan_;
-  const Tensor* bias_;
+  LayerBias bias_;
   const Tensor& weights_;
   LayerGrid grid_;
-  Bias role_ = Bias::stays;
-  std::vector<double> fixed_bias_;            // that outputs contain and that stays; empty: another role
+  std::vector<double> fixed_bias_;            // that outputs contain and that stays; empty: it absorbs
   std::vector<quant::GramProblem> problems_;  // by group
 };
 

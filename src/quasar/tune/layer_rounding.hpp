@@ -23,6 +23,9 @@ struct LayerContext {
   const quant::RoundingMethod& method;
   size_t threads = 0;
   float input_scale = 0;  // of the layer's input as it stands in the quantized model; 0: float
+  // The vector that a sum behind a matrix product adds in float: what it takes up of the mean error is added to it. nullptr:
+  // none.
+  Tensor* vector = nullptr;
 };
 
 // Puts codes, scales and a bias into `plan` where they lower the error; otherwise nearest rounding stays. Does not depend on the

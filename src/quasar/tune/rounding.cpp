@@ -8,6 +8,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/quant/check.hpp"
 #include "quasar/quant/rounding_options.hpp"
+#include "quasar/quant/vector_behind.hpp"
 #include "quasar/tune/activation_scales.hpp"
 #include "quasar/tune/frontier.hpp"
 #include "quasar/tune/idle_options.hpp"
@@ -62,6 +63,22 @@ std::vector<data::Sample> spread_samples(const data::Dataset& samples, size_t li
   return out;
 }
 
+// The vector behind a matrix product that can take up its mean error.
+std::optional<quant::VectorBehind> vector_of(const LinearLayer& layer, const graph::Index& index, const quant::Plan& plan) {
+  if (layer.bias_input) return std::nullopt;
+  return quant::vector_behind(*index.node(layer.node), layer.outputs, index, plan);
+}
+
+// What was chosen for a layer goes into the model that the layers behind it are seen in.
+void hand_over(const graph::Model& model, const LinearLayer& layer, const quant::NodePlan& plan, Frontier& frontier) {
+  if (plan.form != quant::Form::pairs) {
+    if (plan.weight->optimized) frontier.rewrite(model, layer.node, plan);
+    return;
+  }
+  if (plan.weight->optimized) frontier.replace(layer.node, layer.weight_input, *plan.weight->optimized);
+  if (plan.bias && plan.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *plan.bias->optimized);
+}
+
 }  // namespace
 
 // What depends on the float model and the samples only.
@@ -98,7 +115,11 @@ void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const
   size_t samples = std::min(samples_->size(), calibration.value_or(samples_->size()));
   if (options["data_size"].is_number()) samples = std::min(samples, options["data_size"].get<size_t>());
   options["data_size"] = samples;
-  drop_idle_options(plan);
+  const graph::Index index(model_);
+  const auto layers = layers_of(model_);
+  drop_idle_options(plan, std::ranges::any_of(layers, [&](const LinearLayer& layer) {
+                      return plan.nodes.contains(layer.node) && vector_of(layer, index, plan);
+                    }));
 }
 
 // Without layers whose codes can be chosen every method makes the same model.
@@ -172,18 +193,19 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   Frontier frontier(quant::apply(model_, plan), stops, material->samples,
                     {.memory_limit = options_.memory_limit / 2, .threads = options_.threads});
   PrefixHash prefix(model_, plan, std::to_string(wanted));
+  const graph::Index index(model_);
   for (const size_t i : chosen) {
     if (check) check();
     const LinearLayer& layer = layers[i];
     const float input = input_scale(plan, layer);
     quant::NodePlan& node = plan.nodes.at(layer.node);
-    const LayerContext context{model_, settings, *method, options_.threads, input};
+    auto behind = vector_of(layer, index, plan);
+    const LayerContext context{model_, settings, *method, options_.threads, input, behind ? &behind->values : nullptr};
     const LayerError error = round_one(layer, i, context, *material, frontier, prefix.upto(layer.node), node);
-    if (node.form != quant::Form::pairs) {
-      if (node.weight->optimized) frontier.rewrite(model_, layer.node, node);
-    } else {
-      if (node.weight->optimized) frontier.replace(layer.node, layer.weight_input, *node.weight->optimized);
-      if (node.bias && node.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *node.bias->optimized);
+    hand_over(model_, layer, node, frontier);
+    if (behind && settings.update_bias && node.weight->optimized) {
+      frontier.replace(behind->node, behind->input, behind->values);
+      plan.nodes.at(behind->node).replaced[behind->input] = std::move(behind->values);
     }
     tell(options_.log, Level::debug, in_words(error));
     report.layers.push_back(error);
@@ -208,6 +230,7 @@ std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
     stops.push_back(layers[i].node);
   }
   Frontier frontier(model_, stops, material->samples, {.memory_limit = options_.memory_limit / 2, .threads = options_.threads});
+  const graph::Index index(model_);
   std::map<std::string, double> errors;
   for (const size_t i : chosen) {
     const std::string key = "float " + layers[i].node;
@@ -217,9 +240,9 @@ std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
       if (frontier.samples() == material->samples.size()) material->moments.keep(key, moments);
     }
     const quant::NodePlan& node = plan.nodes.at(layers[i].node);
-    const graph::Node& own = *std::ranges::find(model_.nodes, layers[i].node, &graph::Node::name);
-    errors[layers[i].node] = rounding_error(layers[i], *moments, *model_.initializer(own.inputs[layers[i].weight_input]),
-                                            node.weight->params, node.bias.has_value(), options_.threads);
+    const Tensor& weights = *model_.initializer(index.node(layers[i].node)->inputs[layers[i].weight_input]);
+    errors[layers[i].node] = rounding_error(layers[i], *moments, weights, node.weight->params,
+                                            node.bias || vector_of(layers[i], index, plan), options_.threads);
   }
   return errors;
 }

@@ -11,7 +11,7 @@ namespace {
 
 // One block of the inputs as a problem of its own: what its weights give is to be given by their codes.
 quant::GramProblem part_of(const quant::GramProblem& whole, size_t block) {
-  const size_t first = block * whole.block, k = std::min(whole.block, whole.weighted_inputs() - first);
+  const size_t first = block * whole.block, k = std::min(whole.block, whole.inputs - first);
   quant::GramProblem part{.outputs = whole.outputs, .inputs = k};
   part.low = whole.low;
   part.high = whole.high;

@@ -33,9 +33,8 @@ class WideRounding {
         input_(input),
         context_(context),
         plan_(plan),
-        bias_(constant_of(layer, context.model, layer.bias_input)),
+        bias_(layer, context, plan),
         grid_(layer, *constant_of(layer, context.model, layer.weight_input), plan.weight->params),
-        absorbs_(bias_ != nullptr && plan.bias && context.settings.update_bias),
         samples_(input.samples) {
     std::iota(samples_.begin(), samples_.end(), size_t{0});
     choose_positions();
@@ -47,29 +46,29 @@ class WideRounding {
     std::vector<int32_t> codes = nearest();
     std::vector<Target> residuals = wanted;
     subtract(codes, residuals);
-    const double centred = varying(residuals, absorbs_), diagonal = diagonal_;
+    const double centred = varying(residuals, bias_.absorbs()), diagonal = diagonal_;
     const std::vector<float> left = wanted_biases(residuals);
-    const double before = centred + error_left(bias_that_stays(layer_, bias_, plan_), left);
-    const AbsorbingBias nearest_bias = absorbing_bias(left, bias_, plan_, plan_.weight->params, context_.input_scale);
+    const double before = centred + bias_.error_of_staying(left);
+    const LayerBias::Absorbed nearest_bias = bias_.absorbing(left, plan_.weight->params);
     std::vector<Target> changes = std::move(residuals);
     residuals = wanted;
     subtract({}, residuals);
     for (const size_t sample : samples_) {
       for (size_t i = 0; i < changes[sample].values.size(); i++) changes[sample].values[i] -= residuals[sample].values[i];
     }
-    const double alone = varying(changes, absorbs_) / variance;
+    const double alone = varying(changes, bias_.absorbs()) / variance;
     for (size_t group = 0; group < layer_.groups; group++) {
       for (size_t first = 0; first < layer_.inputs; first += input_.block) solve_block(group, first, diagonal, codes, residuals);
     }
     quant::Optimized found = grid_.finished(codes);
-    const AbsorbingBias found_bias = absorbing_bias(wanted_biases(residuals), bias_, plan_, found.params, context_.input_scale);
-    const double after = varying(residuals, absorbs_) + found_bias.error;
+    const LayerBias::Absorbed found_bias = bias_.absorbing(wanted_biases(residuals), found.params);
+    const double after = varying(residuals, bias_.absorbs()) + found_bias.error;
     const double least = std::min(before, centred + nearest_bias.error);
     if (after < least) {
       plan_.weight->optimized = std::move(found);
-      if (absorbs_) plan_.bias->optimized = found_bias.codes;
+      bias_.take(found_bias);
     } else if (least < before) {
-      plan_.bias->optimized = nearest_bias.codes;
+      bias_.take(nearest_bias);
     }
     return {layer_.node, before / variance, std::min(least, after) / variance, alone};
   }
@@ -86,7 +85,7 @@ class WideRounding {
 
   // y, without the bias that stays.
   std::vector<Target> residuals_of_nothing() const {
-    const std::vector<double> bias = absorbs_ ? std::vector<double>(layer_.outputs, 0.0) : bias_that_stays(layer_, bias_, plan_);
+    const std::vector<double> bias = bias_.absorbs() ? std::vector<double>(layer_.outputs, 0.0) : bias_.staying();
     std::vector<Target> out(samples_.size());
     for (const size_t sample : samples_) {
       const Target& whole = input_.targets[sample];
@@ -228,7 +227,7 @@ class WideRounding {
         std::copy_n(inputs.data() + (group * layer_.inputs + first + i) * count, count, to + i * stride);
     };
     const Moments moments = moments_of(part, samples_, wanted, fill, context_.threads);
-    return problem_of(part, moments, 0, absorbs_ ? std::vector<double>() : std::vector<double>(outputs, 0.0));
+    return problem_of(part, moments, 0, bias_.absorbs() ? std::vector<double>() : std::vector<double>(outputs, 0.0));
   }
 
   // From the residual ρ to what the block is to give: t = ρ + W x̂.
@@ -265,7 +264,7 @@ class WideRounding {
 
   // The means that a bias takes up, of each output; none where it does not.
   std::vector<float> wanted_biases(const std::vector<Target>& residuals) const {
-    if (!absorbs_) return {};
+    if (!bias_.absorbs()) return {};
     std::vector<float> out;
     for (size_t o = 0; o < layer_.outputs; o++) {
       double sum = 0;
@@ -282,9 +281,8 @@ class WideRounding {
   const WideInput& input_;
   const LayerContext& context_;
   quant::NodePlan& plan_;
-  const Tensor* bias_;
+  LayerBias bias_;
   LayerGrid grid_;
-  bool absorbs_;
   std::vector<size_t> samples_;
   std::vector<std::vector<uint32_t>> positions_;  // by sample
   size_t columns_ = 0;

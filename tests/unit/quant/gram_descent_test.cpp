@@ -97,18 +97,16 @@ TEST(GramDescent, FindsTheBestCodesOfTinyProblemsMostly) {
   }
 }
 
-// The error of codes with scales by block and the bias as the last input, by its definition.
+// The error of codes with scales by block, by its definition.
 double by_definition(const GramProblem& problem, size_t output, std::span<const int32_t> codes) {
   const size_t k = problem.inputs, blocks = problem.blocks(), length = problem.block == 0 ? k : problem.block;
   std::vector<double> q(k);
   double sum = problem.power[output];
   for (size_t j = 0; j < k; j++) {
-    const bool bias = problem.bias && j + 1 == k;
-    const size_t at = output * blocks + (bias ? 0 : j / length);
-    q[j] = bias ? problem.bias->scales[output] * codes[output * k + j]
-                : problem.scales[at] * (codes[output * k + j] - problem.zero_points[at]);
+    const size_t at = output * blocks + j / length;
+    q[j] = problem.scales[at] * (codes[output * k + j] - problem.zero_points[at]);
     const double change = q[j] - double(problem.weights[output * k + j]);
-    if (!bias) sum += problem.damping * change * change;
+    sum += problem.damping * change * change;
   }
   for (size_t i = 0; i < k; i++) {
     sum -= 2 * problem.cross[output * k + i] * q[i];
@@ -132,19 +130,6 @@ GramProblem in_blocks(GramProblem problem) {
   return problem;
 }
 
-// The last input becomes one that is always one, with a coarse grid.
-GramProblem with_bias(uint64_t seed, size_t outputs, size_t inputs) {
-  GramProblem problem = random_problem(seed, outputs, inputs, 20, 3, 0.1);
-  const size_t k = problem.inputs;
-  for (size_t i = 0; i + 1 < k; i++) problem.gram[i * k + k - 1] = problem.gram[(k - 1) * k + i] = 0.4;
-  problem.gram[k * k - 1] = 1;
-  problem.bias.emplace();
-  problem.bias->scales.assign(outputs, 0.3);
-  problem.bias->low = -3;
-  problem.bias->high = 3;
-  return problem;
-}
-
 // Every combination of codes of output 0.
 double exhaustive(const GramProblem& problem) {
   const size_t k = problem.inputs;
@@ -155,8 +140,7 @@ double exhaustive(const GramProblem& problem) {
       best = std::min(best, by_definition(problem, 0, codes));
       return;
     }
-    const bool bias = problem.bias && j + 1 == k;
-    for (int32_t code = bias ? problem.bias->low : problem.low; code <= (bias ? problem.bias->high : problem.high); code++) {
+    for (int32_t code = problem.low; code <= problem.high; code++) {
       codes[j] = code;
       choose(j + 1);
     }
@@ -165,31 +149,27 @@ double exhaustive(const GramProblem& problem) {
   return best;
 }
 
-TEST(GramDescent, BlocksAndBiasesComeToTheBestCodesOfTinyProblemsMostly) {
+TEST(GramDescent, BlocksComeToTheBestCodesOfTinyProblemsMostly) {
   int exact = 0;
-  for (uint64_t seed = 0; seed < 30; seed++) {
-    for (const bool bias : {false, true}) {
-      const GramProblem problem = bias ? with_bias(seed, 1, 5) : in_blocks(random_problem(seed, 1, 5, 20, 3, 0.1));
-      const Solution solution = descend(problem, {.sequential = true});
-      const double found = by_definition(problem, 0, solution.codes), best = exhaustive(problem);
-      EXPECT_GE(found, best - 1e-9);
-      EXPECT_NEAR(solution.damped[0], found, 1e-9);
-      if (found <= best + 1e-9) exact++;
-    }
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    const GramProblem problem = in_blocks(random_problem(seed, 1, 5, 20, 3, 0.1));
+    const Solution solution = descend(problem, {.sequential = true});
+    const double found = by_definition(problem, 0, solution.codes), best = exhaustive(problem);
+    EXPECT_GE(found, best - 1e-9);
+    EXPECT_NEAR(solution.damped[0], found, 1e-9);
+    if (found <= best + 1e-9) exact++;
   }
   EXPECT_GE(exact, 30);
 }
 
-TEST(GramDescent, BlocksAndBiasesAreNeverWorseThanNearest) {
+TEST(GramDescent, BlocksAreNeverWorseThanNearest) {
   for (uint64_t seed = 0; seed < 20; seed++) {
-    for (const GramProblem& problem : {in_blocks(random_problem(seed, 4, 9, 30, 7, 0.2)), with_bias(seed, 4, 9)}) {
-      const auto nearest = nearest_codes(problem);
-      for (const auto& [name, entry] : rounding::table().items()) {
-        if (name == "nearest" && problem.bias) continue;
-        const Solution solution = rounding::table().make(name)->solve(problem, 1);
-        for (size_t o = 0; o < problem.outputs; o++)
-          EXPECT_LE(by_definition(problem, o, solution.codes), by_definition(problem, o, nearest) + 1e-9) << name << " " << seed;
-      }
+    const GramProblem problem = in_blocks(random_problem(seed, 4, 9, 30, 7, 0.2));
+    const auto nearest = nearest_codes(problem);
+    for (const auto& [name, entry] : rounding::table().items()) {
+      const Solution solution = rounding::table().make(name)->solve(problem, 1);
+      for (size_t o = 0; o < problem.outputs; o++)
+        EXPECT_LE(by_definition(problem, o, solution.codes), by_definition(problem, o, nearest) + 1e-9) << name << " " << seed;
     }
   }
 }

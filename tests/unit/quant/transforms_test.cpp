@@ -221,5 +221,17 @@ TEST(BiasCorrection, TakesTheShiftBack) {
   }
 }
 
+// Optimized rounding has taken the mean error into account.
+TEST(BiasCorrection, LeavesLayersWhoseCodesWereChosen) {
+  Builder b(5);
+  b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 1);
+  const graph::Model model = b.finish({"Conv_0_out"});
+  Plan plan = plan_of(model, config_of(DataType::uint8, false));
+  ConstantPlan& weight = *plan.nodes.at("Conv_0").weight;
+  weight.optimized = Optimized{weight.params, quantize(*model.initializer(model.nodes[0].inputs[1]), weight.params)};
+  const stats::ChannelStatistics seen{{"x", {{0, 0, 0}, {1, 1, 1}, {5, -2, 3}}}};
+  EXPECT_EQ(transforms::table().make("bias_correction")->correct(model, seen, plan), 0U);
+}
+
 }  // namespace
 }  // namespace quasar::quant

@@ -19,9 +19,8 @@ class Awq final : public RoundingMethod {
 Entry<RoundingMethod> awq() {
   std::vector<OptionSpec> options = layer_options();
   // Codes are the nearest, with biases as they are.
-  std::erase_if(options, [](const OptionSpec& option) {
-    return option.name.ends_with("_activations") || option.name == "update_bias" || option.name == "bias_coordinate";
-  });
+  std::erase_if(options,
+                [](const OptionSpec& option) { return option.name.ends_with("_activations") || option.name == "update_bias"; });
   options.push_back({.name = "alpha",
                      .fallback = nullptr,
                      .help = "exponent of the channels' scales; searched by the error of the outputs when left out",

@@ -3,13 +3,10 @@
 //   b ← b + (W − Ŵ) · E[x]
 // E[x] per input channel, over samples and positions of the float model; of a convolution's padding nothing is known here, so
 // that at its borders the correction is approximate. Optimized rounding corrects the bias by itself; such layers are left alone.
-#include <algorithm>
-
-#include "quasar/ops/constants.hpp"
 #include "quasar/quant/channel_layer.hpp"
-#include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/transform.hpp"
+#include "quasar/quant/vector_behind.hpp"
 
 namespace quasar::quant::transforms {
 namespace {
@@ -17,17 +14,6 @@ namespace {
 // What a layer without bias gets: zeros.
 bool takes_bias(const graph::Node& node) {
   return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm");
-}
-
-// Where the bias of a MatMul stands: the sum behind it, and its input; nullptr when there is none.
-std::pair<const graph::Node*, size_t> sum_behind(const graph::Node& node, size_t outputs, const graph::Index& index) {
-  const graph::Node* sum = sole_reader(node.outputs[0], index);
-  if (sum == nullptr || !sum->is("Add")) return {nullptr, 0};
-  const size_t other = sum->inputs[0] == node.outputs[0] ? 1 : 0;
-  const Tensor* vector = ops::constant_input(*sum, other, index.model());
-  if (vector == nullptr || vector->type() != DataType::float32 || vector->shape() != Shape{static_cast<int64_t>(outputs)})
-    return {nullptr, 0};
-  return {sum, other};
 }
 
 // (W − Ŵ) · E[x], per output.
@@ -79,7 +65,7 @@ class BiasCorrection final : public Transform {
     const graph::Index index(model);
     size_t corrected = 0;
     for (auto& [name, node_plan] : plan.nodes) {
-      if (!node_plan.weight || (node_plan.bias && node_plan.bias->optimized)) continue;
+      if (!node_plan.weight || node_plan.weight->optimized || (node_plan.bias && node_plan.bias->optimized)) continue;
       const graph::Node& node = *index.node(name);
       const auto layer = channel_layer(node, model);
       const auto means = layer ? seen.find(node.inputs[0]) : seen.end();
@@ -90,13 +76,9 @@ class BiasCorrection final : public Transform {
         const Tensor& bias = *model.initializer(node.inputs[node_plan.bias->input]);
         node_plan.bias->optimized = Optimized{params, quantize(shifted(bias, shift), params)};
       } else {
-        const auto [sum, input] = sum_behind(node, layer->outputs, index);
-        const auto planned = sum == nullptr ? plan.nodes.end() : plan.nodes.find(sum->name);
-        const auto is_quantized = [&](const ConstantPlan& constant) { return constant.input == input; };
-        if (planned == plan.nodes.end() || std::ranges::any_of(planned->second.constants, is_quantized)) continue;
-        const auto replaced = planned->second.replaced.find(input);
-        const bool is_replaced = replaced != planned->second.replaced.end();
-        planned->second.replaced[input] = shifted(is_replaced ? replaced->second : *model.initializer(sum->inputs[input]), shift);
+        const auto behind = vector_behind(node, layer->outputs, index, plan);
+        if (!behind) continue;
+        plan.nodes.at(behind->node).replaced[behind->input] = shifted(behind->values, shift);
       }
       corrected++;
     }

@@ -1,0 +1,130 @@
+#include "quasar/tune/layer_bias.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "generated_samples.hpp"
+#include "quasar/base/rng.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/tune/rounding.hpp"
+
+namespace quasar::tune {
+namespace {
+
+Tensor random_tensor(const Shape& shape, uint64_t seed, float scale = 1) {
+  Rng rng(seed);
+  std::vector<float> values(count_of(shape));
+  for (auto& value : values) value = scale * static_cast<float>(rng.normal());
+  return Tensor::of(shape, values);
+}
+
+graph::Node node(std::string name, std::string type, std::vector<std::string> inputs, std::string output,
+                 std::vector<graph::Attribute> attributes = {}) {
+  return {.name = std::move(name),
+          .op_type = std::move(type),
+          .domain = "",
+          .inputs = std::move(inputs),
+          .outputs = {std::move(output)},
+          .attributes = std::move(attributes)};
+}
+
+// Relu(x) W + b, as one Gemm, or as the product and the sum that exporters make of a layer on sequences.
+graph::Model dense(bool as_gemm) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{8, 24}}};
+  model.outputs = {{"y", DataType::float32, Shape{8, 12}}};
+  model.initializers["w"] = random_tensor({24, 12}, 1, 0.2F);
+  model.initializers["b"] = random_tensor({12}, 2, 0.1F);
+  model.nodes = {node("relu", "Relu", {"x"}, "r")};
+  if (as_gemm) {
+    model.nodes.push_back(node("product", "Gemm", {"r", "w", "b"}, "y"));
+  } else {
+    model.nodes.push_back(node("product", "MatMul", {"r", "w"}, "p"));
+    model.nodes.push_back(node("sum", "Add", {"p", "b"}, "y"));
+  }
+  return model;
+}
+
+data::DatasetPtr samples_of(const Shape& shape, float mean) {
+  return std::make_shared<GeneratedSamples>(20, [=](size_t index) {
+    Rng rng(index);
+    std::vector<float> values(count_of(shape));
+    for (auto& value : values) value = mean + static_cast<float>(rng.normal());
+    return data::Sample{Tensor::of(shape, values)};
+  });
+}
+
+quant::Plan plan_for(const graph::Model& model, const data::Dataset& samples, const Json& configuration,
+                     const std::string& target) {
+  const quant::Config config = quant::parse_config(configuration);
+  const auto seen = stats::collect(model, samples, quant::observed_values(model), quant::needs_of(config)).at(samples.size());
+  return quant::resolve(model, seen, config, *quant::targets::table().make(target));
+}
+
+// Mean over samples of the squared error of the output.
+double output_error(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples) {
+  const runtime::Session reference(model), quantized(quant::apply(model, plan));
+  double sum = 0;
+  for (size_t i = 0; i < samples.size(); i++) {
+    const Tensor a = reference.run(samples.at(i)).front(), b = quantized.run(samples.at(i)).front();
+    for (size_t k = 0; k < a.count(); k++) sum += std::pow(double(a.as<float>()[k]) - double(b.as<float>()[k]), 2);
+  }
+  return sum / double(samples.size());
+}
+
+const Json four_bits{{"activation", "Int16Spec"}, {"weight", "Int4Spec"}, {"algorithms", "adaquant"}};
+
+// The vector of the sum does what the bias of the Gemm does.
+TEST(LayerBias, TheVectorBehindAProductTakesUpItsMeanError) {
+  const auto samples = samples_of({8, 24}, 1);
+  std::map<bool, double> rounded;
+  for (const bool as_gemm : {true, false}) {
+    const graph::Model model = dense(as_gemm);
+    quant::Plan plan = plan_for(model, *samples, four_bits, "ort_cpu");
+    const double nearest = output_error(model, plan, *samples);
+    const RoundingReport report = Rounder(model, samples).improve(plan);
+    rounded[as_gemm] = output_error(model, plan, *samples);
+    ASSERT_EQ(report.layers.size(), 1U);
+    EXPECT_NEAR(report.layers[0].after / report.layers[0].before, rounded[as_gemm] / nearest, 0.05 * rounded[as_gemm] / nearest);
+    EXPECT_TRUE(as_gemm || !plan.nodes.at("sum").replaced.empty());
+  }
+  EXPECT_NEAR(rounded[false], rounded[true], 0.05 * rounded[true]);
+}
+
+TEST(LayerBias, TheVectorStaysWithoutUpdateBias) {
+  const auto samples = samples_of({8, 24}, 1);
+  const graph::Model model = dense(false);
+  Json configuration = four_bits;
+  configuration["adaquant_params"] = {{"update_bias", false}};
+  quant::Plan plan = plan_for(model, *samples, configuration, "ort_cpu"), unrounded = plan;
+  Rounder(model, samples).improve(plan);
+  EXPECT_TRUE(plan.nodes.at("product").weight->optimized);
+  EXPECT_EQ(plan.nodes.at("sum").replaced, unrounded.nodes.at("sum").replaced);
+}
+
+// Biases of 8 bits hold a mean error only nearly; both errors are the model's all the same.
+TEST(LayerBias, ErrorsOfLayersWithNarrowBiasesAreTheModels) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{1, 6, 4, 4}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 6, 4, 4}}};
+  model.initializers["w"] = random_tensor({6, 1, 1, 1}, 1, 0.3F);
+  model.initializers["b"] = random_tensor({6}, 2);
+  model.nodes = {node("conv", "Conv", {"x", "w", "b"}, "y", {{"group", int64_t{6}}})};
+  const auto samples = samples_of({1, 6, 4, 4}, 5);
+  quant::Plan plan = plan_for(
+      model, *samples, {{"activation", "Int16Spec"}, {"weight", "Int8Spec"}, {"algorithms", "adaquant"}, {"Int32Bias", false}},
+      "generic");
+  EXPECT_EQ(plan.nodes.at("conv").bias->params.type, DataType::int8);
+  const double nearest = output_error(model, plan, *samples);
+  const RoundingReport report = Rounder(model, samples).improve(plan);
+  const double rounded = output_error(model, plan, *samples);
+  ASSERT_EQ(report.layers.size(), 1U);
+  EXPECT_LT(rounded, nearest);
+  EXPECT_NEAR(report.layers[0].after / report.layers[0].before, rounded / nearest, 0.05 * rounded / nearest);
+}
+
+}  // namespace
+}  // namespace quasar::tune
