@@ -14,10 +14,17 @@ bool is_last_axis(const std::vector<int64_t>& axes) {
   return axes == std::vector<int64_t>{-1};
 }
 
+// axis −1, or an axis from the front that must be the last, as gains have one axis for each that is normalized.
+bool is_over_last_axis(const graph::Node& norm, const graph::Index& index) {
+  if (norm.integer("axis", -1) == -1) return true;
+  const Tensor* gains = norm.inputs.size() > 1 ? index.model().initializer(norm.inputs[1]) : nullptr;
+  return gains != nullptr && gains->shape().size() == 1;
+}
+
 // Of a node that reads the value.
 bool normalizes(const graph::Node& node, const std::string& value, const graph::Index& index) {
   if (node.inputs.empty() || node.inputs[0] != value) return false;
-  if (node.is("LayerNormalization")) return node.integer("axis", -1) == -1;
+  if (node.is("LayerNormalization")) return is_over_last_axis(node, index);
   if (!node.is("ReduceMean")) return false;
   const auto axes = quant::reduced_axes(node, index.model(), 0);
   const auto takes_off = [&](const graph::Node* other) {

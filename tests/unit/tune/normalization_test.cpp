@@ -50,6 +50,16 @@ TEST(Normalization, IsFoundBehindSums) {
   EXPECT_EQ(normalized_value("LayerNormalization_0_out", index), "");
 }
 
+// As Keras writes it. Gains of two axes say that the last is not alone.
+TEST(Normalization, AnAxisFromTheFrontIsTheLastOneByItsGains) {
+  graph::Model model = residual_and_norm();
+  model.nodes.back().attributes = {{"axis", int64_t{2}}};
+  EXPECT_EQ(normalized_value("MatMul_0_out", graph::Index(model)), "Add_1_out");
+  model.nodes.back().attributes = {{"axis", int64_t{1}}};
+  model.initializers[model.nodes.back().inputs[1]] = Tensor::of({tokens, width}, std::vector<float>(tokens * width, 1));
+  EXPECT_EQ(normalized_value("MatMul_0_out", graph::Index(model)), "");
+}
+
 TEST(Normalization, IsFoundWhereItIsWrittenOut) {
   for (const int64_t axis : {-1, 1}) {
     Builder b;
