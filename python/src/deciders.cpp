@@ -147,7 +147,12 @@ class Loss final : public tune::Loss {
   double of(const Tensor& output, const Tensor& reference, std::optional<int64_t> label) const override {
     const py::gil_scoped_acquire lock;
     const py::object target = label ? py::object(py::int_(*label)) : py::object(to_numpy(reference));
-    return function_.get()(to_numpy(output), target).cast<double>();
+    try {
+      return function_.get()(to_numpy(output), target).cast<double>();
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C
+      throw Error(described(error).first);
+    }
   }
 
  private:

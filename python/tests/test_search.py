@@ -208,6 +208,34 @@ class OwnClasses(Case):
         with self.assertRaisesRegex(quasar.QuasarError, "hawq_v2_loss|known"):
             self.search(config=goal, strategy="hawq_v2", space=None, output_dir="other", tuning_criterion={"strategy_kwargs": {"hawq_v2_loss": "hinge"}})
 
+    def test_a_loss_that_gives_nan_or_raises_keeps_the_best_so_far(self):
+        def gives_nan(output, target, criterion):
+            return float("nan")
+
+        def raises(output, target, criterion):
+            raise ValueError("no such target")
+
+        goal = {"accuracy_criterion": {"criterion": "absolute", "tolerable_loss": 0}}
+        for loss, message in ((gives_nan, "gives NaN"), (raises, "ValueError: no such target")):
+            found = self.search(config={"search_metric": "L2", **goal}, calib=self.calibration, strategy="hawq_v2", space=None, pruner="none",
+                                output_dir=loss.__name__, tuning_criterion={"max_trials": 5, "strategy_kwargs": {"hawq_v2_loss": loss}})
+            self.assertEqual(found.status, "goal_missed")
+            self.assertTrue(found.best_model.exists())
+            told = [w for w in found.result["warnings"] if loss.__name__ in w]
+            self.assertEqual(len(told), 1)
+            self.assertIn(message, told[0])
+            self.assertIn("the best trial so far", told[0])
+
+    def test_a_strategy_that_goes_round_in_circles_is_ended(self):
+        class Circles(quasar.Strategy):
+            def run(self, bench):
+                while True:
+                    bench.evaluate(bench.default())
+
+        found = self.search(strategy=Circles, n_trials=5, pruner="none")
+        self.assertIn("nothing new", found.result["reason"])
+        self.assertEqual(len(found.trials), 1)
+
     def test_a_strategy(self):
         class Climb(quasar.Strategy):
             def run(self, bench):

@@ -66,6 +66,16 @@ TEST_F(Repair, KeepsTheExitPolicyAndRefusesWhatHasNoEffect) {
   EXPECT_NE(narrowed.err.find("op_type_dict"), std::string::npos) << narrowed.err;
 }
 
+// It says what was done in vain, and no more.
+TEST_F(Repair, AMissedGoalIsExplainedByWhatWasTried) {
+  const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2",
+                         "--set strategy=repair --set search_space='{activation: [UInt8Spec], weight: [Int8Spec]}'");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  const std::string reason = result()["reason"];
+  EXPECT_NE(reason.find("nor with 17 of 18 operators in float32 (L2 "), std::string::npos) << reason;
+  EXPECT_NE(reason.find("other choices of operators were not tried"), std::string::npos) << reason;
+}
+
 TEST_F(Repair, ResumingRepeatsNothing) {
   ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--set n_trials=3").code, 2);
   const Ran ran = search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--resume");
@@ -101,7 +111,7 @@ TEST_F(Repair, ATimeoutEndsItInTime) {
   const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2", "--set tuning_criterion.timeout=1");
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(result()["reason"].get<std::string>().find("time_limit of 1"), std::string::npos) << result()["reason"];
+  EXPECT_NE(result()["reason"].get<std::string>().find("timeout of 1"), std::string::npos) << result()["reason"];
   EXPECT_EQ(fs::exists(out / "best.onnx"), result()["trials"]["complete"] > 0);
   EXPECT_LT(seconds, 10);  // machines under test are busy
 }

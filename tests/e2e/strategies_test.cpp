@@ -48,8 +48,18 @@ TEST_F(Strategies, ThoseThatTuneOptionsNeverFallBack) {
     EXPECT_EQ(ran.code, 2) << name << ": " << ran.err;
     const Json result = this->result(name);
     EXPECT_EQ(result["status"], "goal_missed") << name;
-    EXPECT_EQ(result["trials"]["requested"], 5) << name;
-    for (const auto& [parameter, value] : result["best"]["params"].items()) EXPECT_NE(value, "float32") << parameter;
+    EXPECT_EQ(result["trials"]["executed"], 5) << name;
+    EXPECT_EQ(result["reason"], "max_trials of 5 reached") << name;
+    for (const auto& [parameter, value] : result["best"]["params"].items()) {
+      EXPECT_NE(value, "float32") << parameter;
+      const bool recipe = parameter.ends_with("_quantization");  // off, it leaves operators in float
+      EXPECT_TRUE(!recipe || value == true) << parameter;
+    }
+    EXPECT_TRUE(result["tuning"]["float"].empty()) << result["tuning"]["float"];
+    const Json& steps = result["tuning"]["steps"];
+    ASSERT_EQ(steps.size(), result["trials"]["requested"]) << name;
+    for (const auto& step : steps) EXPECT_EQ(step["float"], 0) << step;
+    EXPECT_FALSE(steps.back()["step"].get<std::string>().empty());
     EXPECT_TRUE(fs::exists(out(name) / "best.onnx"));
   }
 }
@@ -58,6 +68,7 @@ TEST_F(Strategies, TheFirstSuccessEndsTheSearch) {
   for (const std::string name : {"basic", "mse", "exhaustive", "random", "auto"}) {
     const Ran ran = search(name, goal("0.1"));
     ASSERT_EQ(ran.code, 0) << name << ": " << ran.err;
+    EXPECT_EQ(result(name)["reason"], "the accuracy criterion is met") << name;
     EXPECT_EQ(result(name)["trials"]["requested"], 1) << name;
   }
 }
@@ -82,8 +93,8 @@ TEST_F(Strategies, ASpaceThatIsExhaustedEndsTheSearch) {
 TEST_F(Strategies, TimeoutAboveZeroGoesOnAfterASuccess) {
   const Ran ran = search("basic", goal("0.1") + "tuning_criterion: {timeout: 600, max_trials: 8}\n");
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_GT(result("basic")["trials"]["requested"], 4);
-  EXPECT_LE(result("basic")["trials"]["requested"], 8);
+  EXPECT_GT(result("basic")["trials"]["executed"], 4);
+  EXPECT_LE(result("basic")["trials"]["executed"], 8);
 }
 
 TEST_F(Strategies, QuantLevelChoosesTheStrategy) {
@@ -139,7 +150,8 @@ TEST_F(Strategies, SigoptLooksForTheLowestLatencyThatKeepsTheAccuracy) {
   const Ran ran = search("sigopt", goal("0.0015") + "tuning_criterion: {timeout: 300, max_trials: 30, " + kwargs + "}\n");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json result = this->result("sigopt");
-  EXPECT_EQ(result["trials"]["requested"], 30);
+  EXPECT_EQ(result["trials"]["executed"], 30);
+  EXPECT_EQ(result["tuning"]["steps"].size(), result["trials"]["requested"]);
   EXPECT_LE(result["best"]["metrics"]["L2"]["value"], 0.0015);
   EXPECT_NE(result["warnings"].dump().find("no hosted service"), std::string::npos);
   EXPECT_NE(read_file(out("sigopt") / "auto_search.log").find("no hosted service"), std::string::npos);
@@ -213,7 +225,7 @@ TEST_F(Strategies, AResumedSearchThatHasEndedRunsNoTrial) {
 }
 
 TEST_F(Strategies, WhatTheTargetLacksIsToldByEveryStrategy) {
-  for (const std::string name : {"basic", "random", "tpe", "bayesian", "exhaustive"}) {
+  for (const std::string name : {"basic", "random", "tpe", "bayesian", "exhaustive", "sigopt"}) {
     const Ran ran = search(name, goal("0.1") + "op_type_dict: {LSTM: {weight: {dtype: [int8]}}}\n");
     ASSERT_EQ(ran.code, 0) << ran.err;
     const std::string said = "op_type_dict.LSTM: the model has no such operator";
@@ -221,6 +233,64 @@ TEST_F(Strategies, WhatTheTargetLacksIsToldByEveryStrategy) {
     EXPECT_NE(result(name)["warnings"].dump().find(said), std::string::npos) << name;
     EXPECT_NE(read_file(out(name) / "auto_search.log").find(said), std::string::npos) << name;
   }
+}
+
+// Duplicates are most of what there is: they cost nothing, and the space ends.
+TEST_F(Strategies, DuplicatesAreNoTrials) {
+  const Ran ran = search("exhaustive", goal("0.00001") + "tuning_criterion: {max_trials: 6}\n");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  const Json result = this->result("exhaustive");
+  EXPECT_EQ(result["trials"]["executed"], 6);
+  EXPECT_GT(result["trials"]["duplicate"], 0);
+}
+
+TEST_F(Strategies, ApproachAutoOnAnNpuIsSaidToBeStatic) {
+  for (const std::string name : {"mse", "repair"}) {
+    const Ran ran = search(name, goal("1000") + "approach: auto\ntarget: xint8\n");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const std::string said = "approach: auto is static here";
+    EXPECT_NE(result(name)["tuning"]["ignored"].dump().find(said), std::string::npos) << name;
+    EXPECT_NE(result(name)["warnings"].dump().find(said), std::string::npos) << name;
+  }
+}
+
+TEST_F(Strategies, EveryAlphaOfTheUserIsTried) {
+  const std::string alphas = "recipes: {smooth_quant: true, smooth_quant_args: {alpha: [0.3, 0.7]}}\n";
+  for (const std::string name : {"mse", "mse_v2", "hawq_v2"}) {
+    const std::string kwargs = name == "hawq_v2" ? ", strategy_kwargs: {hawq_v2_loss: mse}" : "";
+    search(name, goal("0.00001") + alphas + "tuning_criterion: {max_trials: 3" + kwargs + "}\n");
+    const Json result = this->result(name);
+    std::multiset<std::string> steps;
+    for (const auto& step : result["tuning"]["steps"]) steps.insert(step["step"].get<std::string>());
+    EXPECT_EQ(steps.count("SmoothQuant alpha"), 2U) << name;
+  }
+}
+
+// Which operators are sensitive, and which were left in float, stands in the log as it does in result.json.
+TEST_F(Strategies, SensitivitiesAreInTheLog) {
+  for (const std::string name : {"repair", "mse", "mse_v2", "hawq_v2"}) {
+    const std::string kwargs = name == "hawq_v2" ? "tuning_criterion: {strategy_kwargs: {hawq_v2_loss: mse}}\n" : "";
+    ASSERT_EQ(search(name, goal("0.0009") + kwargs).code, 0) << name;
+    const std::string log = read_file(out(name) / "auto_search.log");
+    const Json tuning = result(name)["tuning"];
+    ASSERT_FALSE(tuning["sensitivity"].empty()) << name;
+    for (const auto& one : tuning["sensitivity"])
+      EXPECT_NE(log.find("sensitivity of " + one["node"].get<std::string>() + " ("), std::string::npos) << one;
+    ASSERT_FALSE(tuning["float"].empty()) << name;
+    for (const auto& one : tuning["float"])
+      EXPECT_NE(log.find("left in float32: " + one["node"].get<std::string>()), std::string::npos) << one;
+  }
+}
+
+// Labels that are no classes of the model: the trials so far are kept.
+TEST_F(Strategies, ALossThatFailsEndsTheSearchWithItsBest) {
+  const Ran ran = search("hawq_v2", goal("0.00001") + "tuning_criterion: {strategy_kwargs: {hawq_v2_loss: cross_entropy}}\n",
+                         "--set calib_data_reader.label_offset=100");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  const std::string warnings = result("hawq_v2")["warnings"].dump();
+  EXPECT_NE(warnings.find("hawq_v2_loss cross_entropy failed"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("the best trial so far"), std::string::npos) << warnings;
+  EXPECT_TRUE(fs::exists(out("hawq_v2") / "best.onnx"));
 }
 
 TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {

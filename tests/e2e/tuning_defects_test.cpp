@@ -7,6 +7,7 @@
 //   24 own strategies        examples.tuning_strategy, python/tests
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -57,7 +58,7 @@ size_t times(const std::string& text, const std::string& what) {
 
 TEST_F(TuningDefect, N01_CalibrationIsNotRepeatedInEachTrial) {
   search("basic", goal("0") + "tuning_criterion: {max_trials: 20}\n");
-  EXPECT_EQ(result()["trials"]["requested"], 20);
+  EXPECT_EQ(result()["trials"]["executed"], 20);
   EXPECT_EQ(times(read_file(out / "auto_search.log"), " tensors observed on "), 1u);
 }
 
@@ -103,7 +104,7 @@ TEST_F(TuningDefect, N09_N14_NothingIsTriedTwice) {
       for (const auto& [name, value] : trial.point.values()) point[name] = value;
       EXPECT_TRUE(points.insert(point.dump()).second) << strategy;
     }
-    EXPECT_EQ(points.size(), 15u) << strategy;
+    EXPECT_EQ(result()["trials"]["executed"], 15) << strategy;
   }
 }
 
@@ -135,13 +136,16 @@ TEST_F(TuningDefect, N13_AResumedSearchRepeatsNothing) {
   const auto before = trials();
   search("basic", goal("0") + "tuning_criterion: {max_trials: 12}\n", "--resume");
   const auto after = trials();
-  ASSERT_EQ(before.size(), 7u);
-  ASSERT_EQ(after.size(), 12u);
+  const auto executed = [](const auto& all) {
+    return std::ranges::count_if(all, [](const auto& trial) { return !trial.is_duplicate(); });
+  };
+  ASSERT_EQ(executed(before), 7);
+  ASSERT_EQ(executed(after), 12);
   for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(before[i].point, after[i].point) << i;
   std::set<int> numbers;
   const Json result = this->result();
   for (const auto& step : result["tuning"]["steps"]) numbers.insert(step["trial"].get<int>());
-  EXPECT_EQ(numbers.size(), 12u) << "the way is told from its beginning";
+  EXPECT_EQ(numbers.size(), after.size()) << "the way is told from its beginning";
 }
 
 TEST_F(TuningDefect, N15_N27_TheBestSoFarIsKeptAndTheExitStatusTellsThatItMissed) {
@@ -170,7 +174,7 @@ TEST_F(TuningDefect, N16_OneFailureDoesNotEndTheSearch) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_GT(counts["failed"], 0);
   EXPECT_GT(counts["complete"], 3);
-  EXPECT_EQ(counts["requested"], 8);
+  EXPECT_EQ(counts["executed"], 8);
 }
 
 TEST_F(TuningDefect, N17_AccumulatedFallbackIsReachedWhateverTheBudget) {
@@ -178,7 +182,7 @@ TEST_F(TuningDefect, N17_AccumulatedFallbackIsReachedWhateverTheBudget) {
     fs::remove_all(out);
     search("basic", goal("0") + "tuning_criterion: {max_trials: " + std::to_string(trials) + "}\n");
     EXPECT_FALSE(steps("accumulated fallback").empty()) << trials;
-    EXPECT_EQ(result()["trials"]["requested"], trials) << "the budget is used";
+    EXPECT_EQ(result()["trials"]["executed"], trials) << "the budget is used";
   }
 }
 

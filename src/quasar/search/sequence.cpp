@@ -43,6 +43,7 @@ std::vector<Trial> Sequence::evaluate(std::span<const Point> points) {
   }
   std::vector<Trial> trials;
   for (const Point& point : points) trials.push_back(*find(point));
+  check_progress(trials);
   return trials;
 }
 
@@ -64,6 +65,16 @@ void Sequence::check_time() const {
     const Tracker tracker(study_.trials(), options_.stage, study_.directions().front());
     if (const auto reason = condition->met(tracker.progress(seconds))) throw SequenceOver{finished(*reason)};
   }
+}
+
+// A long way back is allowed to be walked again as a whole.
+void Sequence::check_progress(std::span<const Trial> trials) {
+  bool fresh = false;
+  for (const Trial& trial : trials) fresh = passed_.insert(trial.number).second || fresh;
+  repeats_ = fresh ? 0 : repeats_ + 1;
+  if (repeats_ < std::max(most_repeats, 2 * passed_.size())) return;
+  throw SequenceOver{finished("the strategy asks for nothing new: " + std::to_string(repeats_) +
+                              " times in a row for configurations that it had tried")};
 }
 
 const Trial* Sequence::find(const Point& point) const {

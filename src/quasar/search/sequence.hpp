@@ -1,6 +1,7 @@
 // Trials chosen one after another in the light of the ones before: what a strategy that decides for itself is written with.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -20,12 +21,16 @@ class Sequence {
   Sequence(RunOptions options, Study& study, const Space& space, StopConditions conditions, Objective objective);
 
   // The finished trial at this point. A point that the study has tried is recalled and costs nothing: a strategy that is resumed
-  // repeats its way for free, as long as there is time. Throws SequenceOver when a stop condition holds or someone stops the run,
-  // Error for a point that is not one of the space.
+  // repeats its way for free, as long as there is time. Throws SequenceOver when a stop condition holds, when someone stops the
+  // run, or when a strategy asks for nothing but points that it has asked for already, most_repeats times in a row; Error for a
+  // point that is not one of the space.
   Trial evaluate(const Point& point);
 
   // The same for points that do not depend on each other: n_jobs of them at a time. In the order of `points`.
   std::vector<Trial> evaluate(std::span<const Point> points);
+
+  // Known points cost nothing, so that no other limit would end a strategy that goes round in circles.
+  static constexpr size_t most_repeats = 1000;
 
   // What the run amounts to when the strategy ends by itself; `reason` in words.
   RunResult finished(const std::string& reason) const;
@@ -33,12 +38,15 @@ class Sequence {
  private:
   const Trial* find(const Point& point) const;
   void check_time() const;
+  void check_progress(std::span<const Trial> trials);
 
   RunOptions options_;
   Study& study_;
   const Space& space_;
   StopConditions conditions_;
   Objective objective_;
+  std::set<int64_t> passed_;  // trials on the way so far, those that were recalled too
+  size_t repeats_ = 0;        // calls since the last one with a trial that was not among them
 };
 
 }  // namespace quasar::search

@@ -27,7 +27,9 @@ Progress Tracker::progress(double seconds) const {
 void Tracker::add(const Trial& trial) {
   if (trial.user_attributes.value(attribute::stage, std::string()) != stage_) return;
   count(progress_.counts, trial);
-  if (!trial.finished() || trial.is_duplicate()) return;
+  if (!trial.finished()) return;
+  progress_.duplicates_in_a_row = trial.is_duplicate() ? progress_.duplicates_in_a_row + 1 : 0;
+  if (trial.is_duplicate()) return;
   ++progress_.since_best;
   if (trial.state != State::complete) return;
   const double value = trial.values.front();

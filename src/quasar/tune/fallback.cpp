@@ -58,6 +58,33 @@ std::vector<TuneConfig> with_dynamic(const TuneConfig& config, const TuningSpace
   return out;
 }
 
+Attempt best_of(Tuner& tuner, Attempt before, std::span<const TuneConfig> others) {
+  for (const TuneConfig& config : others) {
+    search::Trial trial = tuner.evaluate(config);
+    if (tuner.better(trial, before.trial)) before = {config, std::move(trial)};
+  }
+  return before;
+}
+
+Attempt first_attempt(Tuner& tuner) {
+  std::vector<TuneConfig> starts;
+  for (const auto& alpha : tuner.bench().job.tuning.smooth_alphas) starts.push_back({{}, {{"SmoothAlpha", alpha}}});
+  tuner.tell(starts.empty() ? "default configuration" : "SmoothQuant alpha");
+  if (starts.empty()) starts.emplace_back();
+  return best_of(tuner, {starts.front(), tuner.evaluate(starts.front())}, std::span(starts).subspan(1));
+}
+
+Attempt best_options(Tuner& tuner, size_t combinations) {
+  Attempt best = first_attempt(tuner);
+  std::vector<TuneConfig> options = by_op_type(tuner.space(), combinations);
+  for (auto& config : options) config.settings = best.config.settings;
+  tuner.tell("options by operator type");
+  best = best_of(tuner, std::move(best), options);
+  tuner.tell("dynamic for what can");
+  const auto dynamic = with_dynamic(best.config, tuner.space());
+  return best_of(tuner, std::move(best), dynamic);
+}
+
 namespace {
 
 bool may_be(const TunedNode& node, const std::string& type) {

@@ -10,6 +10,21 @@ namespace quasar::tune {
 // default; at most `most` of them.
 std::vector<TuneConfig> by_op_type(const TuningSpace& space, size_t most);
 
+// A configuration that was tried.
+struct Attempt {
+  TuneConfig config;
+  search::Trial trial;
+};
+
+// The default configuration, with each of SmoothQuant's alphas where the user gave some: the best of them.
+Attempt first_attempt(Tuner& tuner);
+
+// The best of these and the one before, a trial each.
+Attempt best_of(Tuner& tuner, Attempt before, std::span<const TuneConfig> others);
+
+// The best without fallback: first_attempt(), then at most `combinations` of by_op_type(), then with_dynamic().
+Attempt best_options(Tuner& tuner, size_t combinations);
+
 // Approach auto: the ranges of whatever can found at run time, once for each way to do that; {} where nothing can.
 std::vector<TuneConfig> with_dynamic(const TuneConfig& config, const TuningSpace& space);
 

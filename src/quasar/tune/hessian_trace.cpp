@@ -26,14 +26,42 @@ Tensor moved(const Tensor& weights, double step, uint64_t seed) {
   return Tensor::of(weights.shape(), values);
 }
 
+// A loss that says which it is when it fails.
+class Watched {
+ public:
+  Watched(const TraceOptions& options, const data::Dataset& samples)
+      : name_("hawq_v2_loss " + options.loss), loss_(losses::table().make(options.loss)), samples_(samples) {
+    for (size_t i = 0; loss_->needs_labels() && i < samples.size(); i++) {
+      if (!samples.label(i)) throw TraceFailed(name_ + " needs labels, and " + samples.source() + " has none");
+    }
+  }
+
+  double of(size_t sample, const Tensor& output, const Tensor& reference) const {
+    const double value = attempt(sample, output, reference);
+    if (std::isfinite(value)) return value;
+    throw TraceFailed(name_ + " gives " + (std::isnan(value) ? "NaN" : "infinity") + " on calibration sample " +
+                      std::to_string(sample) + ", but must give a finite number for every sample");
+  }
+
+ private:
+  double attempt(size_t sample, const Tensor& output, const Tensor& reference) const {
+    try {
+      return loss_->of(output, reference, samples_.label(sample));
+    } catch (const Error& e) {
+      throw TraceFailed(name_ + " failed on calibration sample " + std::to_string(sample) + ": " + e.what());
+    }
+  }
+
+  std::string name_;
+  std::unique_ptr<Loss> loss_;
+  const data::Dataset& samples_;
+};
+
 }  // namespace
 
 std::map<std::string, double> average_traces(const graph::Model& model, const std::vector<std::string>& weights,
                                              const data::Dataset& samples, const TraceOptions& options) {
-  const auto loss = losses::table().make(options.loss);
-  for (size_t i = 0; loss->needs_labels() && i < samples.size(); i++) {
-    if (!samples.label(i)) throw Error("loss " + options.loss + " needs labels, and " + samples.source() + " has none");
-  }
+  const Watched loss(options, samples);
   graph::Model open = model;  // the weights become inputs
   std::vector<Tensor> usual;
   for (const auto& name : weights) {
@@ -52,7 +80,7 @@ std::map<std::string, double> average_traces(const graph::Model& model, const st
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(weights.size()));
   parallel_for(samples.size(), options.threads, [&](size_t i) {
     const Tensor reference = run(i, usual);
-    const double here = loss->of(reference, reference, samples.label(i));
+    const double here = loss.of(i, reference, reference);
     std::vector<Tensor> values = usual;
     for (size_t l = 0; l < weights.size(); l++) {
       const double step = options.step * rms(usual[l].as<float>());
@@ -61,7 +89,7 @@ std::map<std::string, double> average_traces(const graph::Model& model, const st
         double sum = -2 * here;
         for (const double direction : {step, -step}) {
           values[l] = moved(usual[l], direction, seed_of(seed_of(options.seed, l), p));
-          sum += loss->of(run(i, values), reference, samples.label(i));
+          sum += loss.of(i, run(i, values), reference);
         }
         by_sample[i][l] += sum / (step * step) / static_cast<double>(options.probes);
       }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/error.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
@@ -26,8 +27,13 @@ struct TraceOptions {
   size_t threads = 0;
 };
 
-// Trace divided by the number of weights, for each of these initializers, by name. Throws Error for an unknown loss, and for one
-// that needs labels on samples without.
+// The trace cannot be measured: the loss failed, gave no finite number, or needs labels on samples without.
+struct TraceFailed : Error {
+  explicit TraceFailed(const std::string& why) : Error(why) {}
+};
+
+// Trace divided by the number of weights, for each of these initializers, by name. Throws TraceFailed, with the loss's name, and
+// Error for an unknown loss.
 std::map<std::string, double> average_traces(const graph::Model& model, const std::vector<std::string>& weights,
                                              const data::Dataset& samples, const TraceOptions& options);
 

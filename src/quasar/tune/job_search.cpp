@@ -196,7 +196,6 @@ void apply_tuning_keys(Job& job, const Options& keys) {
     if (owner != job.strategy)
       throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
   }
-  if (job.n_trials == 0) job.n_trials = job.tuning.max_trials;
   if (job.tuning.timeout == 0) return;
   if (job.stop.is_null()) job.stop = Json::object();
   const Json own = job.stop.value("time_limit", Json());

@@ -18,8 +18,9 @@ bool is_linear(const graph::Node& node) {
   return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
 }
 
-// The same grid, whichever type stores it.
+// The same grid, whichever type stores it. Values in 16-bit floats have none.
 bool same_grid(const quant::QuantParams& a, const quant::QuantParams& b) {
+  if (quant::is_half(a.type) || quant::is_half(b.type)) return false;
   const auto offset = [](const quant::QuantParams& params) {
     return params.zero_points[0] - static_cast<int32_t>(quant::grid_of(params.type, false).low);
   };

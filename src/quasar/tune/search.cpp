@@ -10,8 +10,10 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/evidence.hpp"
+#include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
+#include "quasar/tune/story.hpp"
 #include "quasar/tune/winner.hpp"
 
 namespace quasar::tune {
@@ -119,8 +121,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
       quiet, devices,       racer.get(),     rejection.get()};
   const Finding result = run_strategy(lab, setting, study, monitor, begin);
-  study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : result.reason);
+  const std::string reason = in_the_users_words(job, result.reason);
+  study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
   for (const auto& warning : result.warnings) warn(summary, monitor.log, warning);
+  tell_story(monitor.log, result.story);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
@@ -134,7 +138,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   warn_of_missing_models(summary, job, monitor.log);
   summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
-  summary.reason = result.reason;
+  summary.reason = reason;
   summary.story = result.story;
   summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
 }
@@ -154,7 +158,7 @@ Summary search(const Job& job, const Monitor& monitor) {
   } catch (const Cancelled&) {
     if (!limit.passed()) throw;
     summary.status = Status::no_candidate;
-    summary.reason = "time_limit of " + Json(*seconds).dump() + " s reached before the first trial";
+    summary.reason = in_the_users_words(job, "time_limit of " + Json(*seconds).dump() + " s reached before the first trial");
   }
   summary.seconds = total.seconds();
   return summary;

@@ -4,6 +4,7 @@
 
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/tune/cost.hpp"
+#include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
@@ -21,7 +22,7 @@ Json condition_words(const Job& job) {
   Json words = job.stop.is_null() ? Json::object() : job.stop;
   if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
   for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
-    if (!job.tolerance.is_null() || !words.contains(key)) continue;
+    if (!job.tolerance.is_null() || job.criterion || !words.contains(key)) continue;
     if (words[key].is_number() && words[key].get<double>() >= 0) {
       throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
     }
@@ -31,18 +32,19 @@ Json condition_words(const Job& job) {
 }
 
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
-  std::optional<int64_t> wanted = job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
-  if (job.n_trials > 0) wanted = job.n_trials;
-  const Json own = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();
-  if (!own.is_number_integer() || own.get<int64_t>() < 0) return wanted;
-  return job.n_trials > 0 ? std::min(job.n_trials, own.get<int64_t>()) : own.get<int64_t>();
+  const auto all = n_trials_of(job), models = max_trials_of(job);
+  if (all && models) return std::min(*all, *models);
+  if (all || models) return all ? all : models;
+  return job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
 }
 
-int64_t most_trials(const Job& job) {
-  const Json own = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();
-  const bool has_own = own.is_number_integer() && own.get<int64_t>() >= 0;
-  if (job.n_trials <= 0) return has_own ? own.get<int64_t>() : job.tuning.max_trials;
-  return has_own ? std::min(job.n_trials, own.get<int64_t>()) : job.n_trials;
+int64_t TrialLimit::used(const search::Counts& counts) const {
+  return static_cast<int64_t>(models ? counts.executed() : counts.finished());
+}
+
+TrialLimit trial_limit(const Job& job) {
+  const auto most = trials_wanted(job);
+  return {most, most && most == max_trials_of(job) && most != n_trials_of(job)};
 }
 
 std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
@@ -50,6 +52,7 @@ std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /
 }
 
 search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
+  if (max_trials_of(job)) return exit_policy(job);
   Json words = condition_words(job);
   if (const auto wanted = trials_wanted(job, default_trials)) words["n_trials"] = *wanted;
   return search::stop_conditions(words);
@@ -128,6 +131,14 @@ std::vector<search::Point> first_points(const Job& job, const search::Space& spa
   return points;
 }
 
+void limit(Stage& stage, const TrialLimit& kind, int64_t most) {
+  if (kind.models) {
+    stage.max_trials = most;
+  } else {
+    stage.conditions["n_trials"] = most;
+  }
+}
+
 search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage) {
   const auto sampler = search::samplers::table().make(stage.sampler, stage.sampler_options);
   auto prior = fitting(bench.earlier, space);
@@ -142,7 +153,8 @@ search::RunResult run_stage(const Workbench& bench, const search::Space& space, 
                                    .listener = bench.listener,
                                    .stop = bench.stop,
                                    .begin = bench.begin};
-  const auto conditions = search::stop_conditions(stage.conditions);
+  auto conditions = search::stop_conditions(stage.conditions);
+  if (stage.max_trials) conditions.push_back(max_trials(*stage.max_trials));
   return search::run(options, bench.study, space, *sampler, conditions, bench.objective);
 }
 

@@ -54,14 +54,19 @@ class Strategy {
 // The job's stop conditions but for n_trials, as words of search::stop_conditions, checked.
 Json condition_words(const Job& job);
 
-// n_trials as given; else `default_trials`, or nullopt (the whole space) where the sampler enumerates it.
+// n_trials and max_trials as given, the smaller one; else `default_trials`, or nullopt (the whole space) where the sampler
+// enumerates it.
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials = 20);
 
-// The trials of a strategy that tunes operators: n_trials, else tuning_criterion.max_trials; search_stop_condition.n_trials where
-// it is smaller.
-int64_t most_trials(const Job& job);
+// The same, and which kind of trials it counts.
+struct TrialLimit {
+  std::optional<int64_t> most;
+  bool models = false;  // it is max_trials: duplicates do not count
+  int64_t used(const search::Counts& counts) const;
+};
+TrialLimit trial_limit(const Job& job);
 
-// The job's stop conditions, with trials_wanted().
+// The job's stop conditions, with n_trials or max_trials (exit_policy.hpp), or as many trials as trials_wanted() says.
 search::StopConditions conditions_of(const Job& job, int64_t default_trials = 20);
 
 // Seconds after which the conditions end everything; nullopt: never.
@@ -82,8 +87,10 @@ struct Stage {
   std::string sampler;
   Json sampler_options = Json::object();
   std::vector<search::Point> first = {};
-  Json conditions = Json::object();  // as search::stop_conditions takes them; a time limit counts from the bench's begin
+  Json conditions = Json::object();        // as search::stop_conditions takes them; a time limit counts from the bench's begin
+  std::optional<int64_t> max_trials = {};  // that are no duplicates
 };
+void limit(Stage& stage, const TrialLimit& kind, int64_t most);
 search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage);
 
 // Trials of the study that belong to a stage.

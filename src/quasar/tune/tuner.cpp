@@ -4,16 +4,22 @@
 #include <cmath>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/hessian_trace.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
 
-search::StopConditions policy_of(const Job& job) {
-  Json words = job.stop.is_null() ? Json::object() : job.stop;
-  words["n_trials"] = most_trials(job);
-  return search::stop_conditions(words);  // its time_limit is timeout's already
-}
+constexpr const char* goal_met = "the accuracy criterion is met";
+
+// timeout 0.
+class FirstSuccess final : public search::StopCondition {
+ public:
+  std::optional<std::string> met(const search::Progress& progress) const override {
+    return progress.candidates > 0 ? std::optional<std::string>(goal_met) : std::nullopt;
+  }
+};
 
 std::vector<std::string> names_of(const TuningSpace& space) {
   std::vector<std::string> names;
@@ -60,7 +66,7 @@ Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string
                  .listener = bench.listener,
                  .stop = bench.stop,
                  .begin = bench.begin},
-                bench.study, bench.space, policy_of(bench.job), bench.objective),
+                bench.study, bench.space, exit_policy(bench.job), bench.objective),
       baseline_(measures_of(bench.lab->evaluator.reference())),
       stage_(stage) {}
 
@@ -97,17 +103,21 @@ std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
 void Tuner::note(const search::Trial& trial) {
   if (!best_ || better(trial, *best_)) best_ = trial;
   if (passed_.insert(trial.number).second) search::count(used_, trial);
-  if (trial.is_candidate()) {
-    const double gives = left_in_float_.given_up(bench_.space, trial.point);
-    const double gave = met_ ? left_in_float_.given_up(bench_.space, met_->point) : HUGE_VAL;
-    if (!met_ || gives < gave || (gives == gave && better(trial, *met_))) met_ = trial;
-  }
+  if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
   const double lost = loss(trial);
-  steps_.push_back({{"step", step_},
+  steps_.push_back({{"step", step_.empty() ? stage_ : step_},
                     {"trial", trial.number},
                     {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
                     {"loss", std::isfinite(lost) ? Json(lost) : Json()},
                     {"float", left_in_float_.nodes(bench_.space, trial.point).size()}});
+}
+
+// Of two that meet the goal: the one that gives up less, then the one that loses less.
+bool Tuner::preferred(const search::Trial& a, const search::Trial& b) const {
+  if (by_objective_ && !a.values.empty() && !b.values.empty())
+    return search::better(a.values.front(), b.values.front(), bench_.study.directions().front());
+  const double gives = left_in_float_.given_up(bench_.space, a.point), gave = left_in_float_.given_up(bench_.space, b.point);
+  return gives < gave || (gives == gave && better(a, b));
 }
 
 double Tuner::loss(const search::Trial& trial) const {
@@ -115,9 +125,7 @@ double Tuner::loss(const search::Trial& trial) const {
 }
 
 size_t Tuner::left() const {
-  const auto limit = static_cast<size_t>(most_trials(bench_.job));
-  const size_t used = used_.finished();  // not what the study has: a resumed strategy repeats its way through it
-  return limit > used ? limit - used : 0;
+  return trials_left(bench_.job, used_);  // not of what the study has: a resumed strategy repeats its way through it
 }
 
 void Tuner::tell(const std::string& step) {
@@ -152,23 +160,59 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
   Finding finding;
   try {
     traverse(*this);
+    const bool all = passed_.size() >= bench_.space.valid().value_or(UINT64_MAX);
     static_cast<search::RunResult&>(finding) =
-        sequence_.finished(met_ ? "the accuracy criterion is met" : "the tuning space is exhausted");
+        sequence_.finished(met_  ? goal_met
+                           : all ? "the tuning space is exhausted"
+                                 : "strategy " + stage_ + " has tried all that it tries, and nothing met the accuracy criterion");
   } catch (const Over&) {
-    static_cast<search::RunResult&>(finding) = sequence_.finished("the accuracy criterion is met");
+    static_cast<search::RunResult&>(finding) = sequence_.finished(goal_met);
   } catch (const search::SequenceOver& over) {
     static_cast<search::RunResult&>(finding) = over.result;
   } catch (const Cancelled&) {
-    static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, policy_of(bench_.job));
+    static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, exit_policy(bench_.job));
   } catch (const ToggledModelFailed& failed) {
     static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
+  } catch (const TraceFailed& failed) {
+    static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
   }
+  conclude(finding);
+  finding.story["instrumented_models"] = instrumented_;
+  return finding;
+}
+
+Finding Tuner::sample(const std::string& sampler) {
+  by_objective_ = is_cost(bench_.job.goals.objectives.front().metric);
+  auto conditions = exit_policy(bench_.job);
+  if (bench_.job.tuning.timeout == 0) conditions.push_back(std::make_unique<FirstSuccess>());
+  const auto made = search::samplers::table().make(sampler);
+  const search::RunOptions options{.seed = bench_.job.seed,
+                                   .n_jobs = static_cast<size_t>(bench_.job.n_jobs),
+                                   .first = {bench_.space.nearest_to(Json::object())},
+                                   .stage = stage_,
+                                   .listener = bench_.listener,
+                                   .stop = bench_.stop,
+                                   .begin = bench_.begin};
+  Finding finding{search::run(options, bench_.study, bench_.space, *made, conditions, bench_.objective)};
+  for (const auto& trial : bench_.study.trials()) {
+    if (!trial.finished() || trial.user_attributes.value(search::attribute::stage, std::string()) != stage_) continue;
+    tell(trial.point == options.first.front() ? "default configuration" : "chosen by sampler " + sampler);
+    note(trial);
+  }
+  conclude(finding);
+  finding.story["sampler"] = sampler;
+  return finding;
+}
+
+void Tuner::conclude(Finding& finding) const {
   if (met_) finding.winner = met_->number;
   finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
-  finding.story = {{"strategy", stage_},        {"goal", to_json(*bench_.job.criterion)},
-                   {"steps", steps_},           {"float", left_over()},
-                   {"ignored", space_.ignored}, {"instrumented_models", instrumented_}};
-  return finding;
+  finding.story = {{"strategy", stage_},
+                   {"goal", to_json(*bench_.job.criterion)},
+                   {"steps", steps_},
+                   {"float", left_over()},
+                   {"ignored", space_.ignored}};
+  if (!sensitivity_.is_null()) finding.story["sensitivity"] = sensitivity_;
 }
 
 // By the trial that the search ends with, whether it meets the goal or not.
@@ -192,7 +236,7 @@ void TuningStrategy::check(const Job& job, const Spaces& /*spaces*/) const {
     throw Error("strategy " + name() +
                 " makes its own space from the target's capability: leave search_space out, and narrow it with op_type_dict and "
                 "op_name_dict");
-  policy_of(job);
+  exit_policy(job);
 }
 
 Json TuningStrategy::space_of(const Job& job, const Json& /*search_space*/, const graph::Model& model,
@@ -223,42 +267,13 @@ void NextStrategy::traverse(Tuner& tuner) const {
   while (const auto config = next(tuner, history)) history.push_back(tuner.evaluate(*config));
 }
 
-Finding sampled(const Workbench& bench, const std::string& strategy, const std::string& sampler) {
-  Job job = bench.job;
-  if (job.tuning.timeout == 0) {
-    if (job.stop.is_null()) job.stop = Json::object();
-    job.stop["find_n_candidates"] = 1;
-  }
-  const auto made = search::samplers::table().make(sampler);
-  const search::RunOptions options{.seed = job.seed,
-                                   .n_jobs = static_cast<size_t>(job.n_jobs),
-                                   .first = {bench.space.nearest_to(Json::object())},
-                                   .stage = strategy,
-                                   .listener = bench.listener,
-                                   .stop = bench.stop,
-                                   .begin = bench.begin};
-  Finding finding{search::run(options, bench.study, bench.space, *made, policy_of(job), bench.objective)};
-  for (const auto& trial : bench.study.trials()) {
-    if (!trial.is_candidate() || trial.values.empty()) continue;
-    const bool first = !finding.winner;
-    const auto direction = bench.study.directions().front();
-    if (first || search::better(trial.values.front(), bench.study.at(*finding.winner).values.front(), direction))
-      finding.winner = trial.number;
-  }
-  const TuningSpace space = tuning_space(job.tuning, bench.lab->model, bench.lab->target);
-  const LeftInFloat left(bench.lab->model, names_of(space));
-  const search::Trial* const last = finding.winner ? &bench.study.at(*finding.winner) : bench.study.best();
-  finding.warnings = space.ignored;
-  finding.story = {{"strategy", strategy},
-                   {"sampler", sampler},
-                   {"goal", to_json(*job.criterion)},
-                   {"float", last == nullptr ? Json::array() : left_by(*last, left, bench, space, "the sampler's choice")},
-                   {"ignored", space.ignored}};
-  return finding;
+Finding SampledStrategy::run(const Workbench& bench) const {
+  const TuningSpace space = tuning_space(bench.job.tuning, bench.lab->model, bench.lab->target);
+  return Tuner(bench, space, name()).sample(sampler());
 }
 
-std::string told_failure(std::vector<std::string>& warnings, const ToggledModelFailed& failed) {
-  std::string reason = "the errors of single operators cannot be measured";
+std::string told_failure(std::vector<std::string>& warnings, const Error& failed) {
+  std::string reason = "the sensitivity of operators cannot be measured";
   warnings.push_back(reason + ", so the search ends with the best trial so far: " + failed.what());
   return reason;
 }

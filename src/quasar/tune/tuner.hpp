@@ -53,6 +53,8 @@ class Tuner {
   size_t left() const;
 
   void tell(const std::string& step);  // names what follows, for the report
+  // What operators were ranked by, the most sensitive first: [{node, op_type, …}], for the report.
+  void tell_sensitivity(Json list) { sensitivity_ = std::move(list); }
 
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
@@ -63,11 +65,16 @@ class Tuner {
   struct Over {};
   // Runs a strategy's traverse to its end.
   Finding run(const std::function<void(Tuner&)>& traverse);
+  // A sampler's way through the space instead, to the first success (timeout 0), the end of the budget or of the space. Where the
+  // objective is a cost, what meets the goal at the least of it is chosen.
+  Finding sample(const std::string& sampler);
 
  private:
   search::Point point_of(const TuneConfig& config) const;
   quant::Config config_of(const TuneConfig& config) const;
   void note(const search::Trial& trial);
+  bool preferred(const search::Trial& a, const search::Trial& b) const;
+  void conclude(Finding& finding) const;
   Json left_over() const;
 
   const Workbench& bench_;
@@ -79,7 +86,8 @@ class Tuner {
   std::set<int64_t> passed_;                 // trials on the way so far, and what became of them
   search::Counts used_;
   std::string stage_, step_;
-  Json steps_ = Json::array();
+  Json steps_ = Json::array(), sensitivity_ = nullptr;
+  bool by_objective_ = false;        // which of those that meet the goal is chosen
   mutable size_t instrumented_ = 0;  // models made by toggled()
 };
 
@@ -108,14 +116,20 @@ class NextStrategy : public TuningStrategy {
   void traverse(Tuner& tuner) const final;
 };
 
-// A sampler's way through the space, to the first success (timeout 0) or the end of the budget. Its winner is the candidate with
-// the best objective.
-Finding sampled(const Workbench& bench, const std::string& strategy, const std::string& sampler);
+// A strategy that leaves the choice to a sampler of search/samplers.
+class SampledStrategy : public TuningStrategy {
+ public:
+  Finding run(const Workbench& bench) const override;
+  void traverse(Tuner&) const final {}
+
+ protected:
+  virtual std::string sampler() const = 0;
+};
 
 // How a strategy ends that was cut short by Cancelled: by the time limit of these conditions, or by the user.
 search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions);
 
-// How a strategy ends that cannot measure operators one by one: adds a warning. -> the reason
-std::string told_failure(std::vector<std::string>& warnings, const ToggledModelFailed& failed);
+// How a strategy ends that cannot measure operators one by one, or whose loss fails: adds a warning. -> the reason
+std::string told_failure(std::vector<std::string>& warnings, const Error& failed);
 
 }  // namespace quasar::tune

@@ -10,7 +10,7 @@ namespace {
 const std::vector<OptionSpec>& criterion_specs() {
   static const std::vector<OptionSpec> all{
       {.name = "timeout", .fallback = 0.0, .help = "seconds; 0: stop at the first success", .low = 0},
-      {.name = "max_trials", .fallback = 100, .help = "trials at most", .low = 1},
+      {.name = "max_trials", .fallback = 100, .help = "trials at most, duplicates aside", .low = 1},
       {.name = "strategy", .fallback = nullptr, .help = "who decides what is tried next (quant_level 1)"},
       {.name = "strategy_kwargs", .fallback = Json::object(), .help = "confidence_batches, hawq_v2_loss, sigopt_…"}};
   return all;
@@ -119,7 +119,7 @@ TuningKeys parse_tuning_keys(const Options& keys) {
       throw Error("tuning_criterion must be a mapping, not " + keys.json("tuning_criterion").dump());
     const Options criterion(criterion_specs(), keys.json("tuning_criterion"), "tuning_criterion");
     out.timeout = criterion.real("timeout");
-    out.max_trials = criterion.integer("max_trials");
+    if (criterion.given("max_trials")) out.max_trials = criterion.integer("max_trials");
     named = criterion.json("strategy");
     if (!named.is_null() && !named.is_string())
       throw Error("tuning_criterion.strategy is " + named.dump() + ", but must be a name");

@@ -20,7 +20,7 @@ enum class Approach {
 
 struct TuningKeys {
   double timeout = 0;                   // seconds; 0: stop at the first success
-  int64_t max_trials = 100;             // of tuning_criterion
+  std::optional<int64_t> max_trials;    // of tuning_criterion, as given
   std::string strategy;                 // tuning_criterion.strategy or by quant_level; "": neither is given
   Json kwargs = Json::object();         // tuning_criterion.strategy_kwargs, without secrets
   Json op_types = Json::object();       // op_type_dict

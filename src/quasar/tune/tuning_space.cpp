@@ -118,6 +118,7 @@ class Building {
       if (!types_.contains(type))
         space_.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored");
     }
+    if (std::string why = idle_auto(keys_, model_, target_); !why.empty()) space_.ignored.push_back(std::move(why));
     const bool something = std::ranges::any_of(space_.nodes, [](const auto& node) { return !node.all_options().empty(); });
     if (something) return;
     throw Error(
@@ -162,6 +163,14 @@ bool can_be_dynamic(const graph::Node& node, const graph::Model& model, const qu
   return !target.shifts() && quant::has_weights_for(quant::Form::dynamic, node, model);
 }
 
+std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {
+  if (keys.approach != Approach::both) return "";
+  const std::string start = "approach: auto is static here: ";
+  if (target.shifts()) return start + "the target has no operators with ranges at run time";
+  const bool can = std::ranges::any_of(model.nodes, [&](const auto& node) { return can_be_dynamic(node, model, target); });
+  return can ? "" : start + "MatMul, Gemm, LSTM and Gather with constants can have ranges at run time, and this model has none";
+}
+
 const std::vector<std::string>& weight_only_schemes() {
   static const std::vector<std::string> all{"RTN_G32ASYM", "GPTQ_G32ASYM", "GPTQ_G32ASYM_DISABLE_LAST_MATMUL", "GPTQ_G128ASYM",
                                             "AWQ_G32ASYM"};
@@ -188,7 +197,9 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
   for (const auto& recipe : tuned_recipes()) {
     const auto fixed = keys.recipes.find(recipe);
     if (!space.schemes.empty() && fixed == keys.recipes.end()) continue;  // schemes decide
-    words[recipe] = fixed == keys.recipes.end() ? Json{true, false} : Json::array({fixed->second});
+    // Without a recipe operators stay in float: that is no option of theirs.
+    const Json open = fall_back ? Json{true, false} : Json::array({true});
+    words[recipe] = fixed == keys.recipes.end() ? open : Json::array({fixed->second});
   }
   if (!keys.smooth_alphas.empty()) {
     words["include_sq"] = Json::array({true});

@@ -25,7 +25,7 @@ struct TunedNode {
 struct TuningSpace {
   Json base;                              // the configuration of everything that no rule names
   std::vector<TunedNode> nodes;           // in topological order
-  std::vector<std::string> ignored;       // what of the dictionaries the target lacks, in words
+  std::vector<std::string> ignored;       // what of the user's wishes the target lacks, in words
   std::vector<std::string> schemes = {};  // approach weight_only: the named configurations, tried first
 
   // The types in which some operator may be left, in the order in which they are tried.
@@ -36,8 +36,11 @@ struct TuningSpace {
 TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, const quant::Target& target);
 
 // As a search space: a parameter "node <name>" each, whose choices are "quantized" (the default option), the other options, and
-// with `fall_back` its float types; the recipes that the user has not fixed; SmoothQuant's alphas.
+// with `fall_back` its float types; the recipes that the user has not fixed, with `fall_back` on and off; SmoothQuant's alphas.
 Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall_back);
+
+// Why approach auto is static here, in words; "" where it is not, or another approach is chosen.
+std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target);
 
 // Whether the target runs this node with ranges of its inputs found at run time.
 bool can_be_dynamic(const graph::Node& node, const graph::Model& model, const quant::Target& target);

@@ -1,9 +1,11 @@
 // What the quantization of single operators costs, on a few samples of a toggled model.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "quasar/base/json.hpp"
 #include "quasar/tune/toggled_model.hpp"
 
 namespace quasar::tune {
@@ -18,7 +20,10 @@ struct UnitError {
 // Every unit quantized alone. `output_error` is what the model then loses.
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 
-// The same, `output_error` only: half the work and no second session.
+// [{node, op_type, output_error, noise_to_signal, work}], for reports.
+Json to_json(std::span<const UnitError> errors);
+
+// As alone(), `output_error` only: half the work and no second session.
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 
 // The distance with every unit quantized.

@@ -71,6 +71,36 @@ TEST(Sequence, IndependentPointsComeBackInTheirOrder) {
   EXPECT_EQ(s.executed, 3);
 }
 
+// Known points cost nothing: without a bound, a strategy that goes round in circles would never end.
+TEST(Sequence, AStrategyThatAsksForNothingNewIsEnded) {
+  Setting s;
+  Study study(*s.storage, {});
+  Sequence sequence = s.sequence(study, {{"n_trials", 100}});
+  size_t calls = 0;
+  try {
+    for (; calls < 10 * Sequence::most_repeats; calls++) sequence.evaluate(point(static_cast<int>(calls % 2), 0));
+    FAIL();
+  } catch (const SequenceOver& over) {
+    EXPECT_EQ(over.result.end, RunResult::End::condition);
+    EXPECT_NE(over.result.reason.find("nothing new"), std::string::npos) << over.result.reason;
+  }
+  EXPECT_EQ(calls, 2 + Sequence::most_repeats - 1);
+  EXPECT_EQ(s.executed, 2);
+}
+
+// What an earlier run tried is new to this one.
+TEST(Sequence, AResumedWayIsNoRepetition) {
+  Setting s;
+  {
+    Study study(*s.storage, {});
+    s.sequence(study).evaluate(point(1, 0));
+  }
+  Study study(*s.storage, {.resume = true});
+  Sequence sequence = s.sequence(study);
+  for (size_t i = 0; i < Sequence::most_repeats; i++) sequence.evaluate(point(0, 0));
+  EXPECT_EQ(sequence.evaluate(point(1, 0)).number, 0);
+}
+
 TEST(Sequence, TheBudgetEndsIt) {
   Setting s;
   Study study(*s.storage, {});

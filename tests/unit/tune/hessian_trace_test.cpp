@@ -6,6 +6,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/tune/loss.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -64,6 +65,35 @@ TEST(HessianTrace, DoesNotDependOnThreads) {
     const auto three = average_traces(linear(), {"w"}, samples, {.loss = loss, .threads = 3});
     EXPECT_EQ(one, three) << loss;
     EXPECT_GT(one.at("w"), 0) << loss;
+  }
+}
+
+class Broken final : public Loss {
+ public:
+  explicit Broken(bool throws) : throws_(throws) {}
+  double of(const Tensor&, const Tensor&, std::optional<int64_t>) const override {
+    if (throws_) throw Error("no such target");
+    return std::nan("");
+  }
+
+ private:
+  bool throws_;
+};
+
+// Whatever comes out of a user's own function, it is told whose it is.
+TEST(HessianTrace, ALossThatGivesNoNumberOrFailsIsNamed) {
+  for (const bool throws : {false, true}) {
+    const Guest<Loss> guest(losses::table(), "my_own_loss",
+                            {.help = "of a test", .make = [throws](const Options&) { return std::make_unique<Broken>(throws); }});
+    try {
+      average_traces(linear(), {"w"}, Samples(false), {.loss = "my_own_loss", .threads = 1});
+      FAIL();
+    } catch (const TraceFailed& failed) {
+      const std::string what = failed.what();
+      EXPECT_NE(what.find("my_own_loss"), std::string::npos) << what;
+      EXPECT_NE(what.find("sample 0"), std::string::npos) << what;
+      EXPECT_NE(what.find(throws ? "no such target" : "NaN"), std::string::npos) << what;
+    }
   }
 }
 

@@ -244,10 +244,10 @@ TEST(Job, LimitsOfTuningAndOfStopConditionsBothHold) {
                   Json::object());
   };
   for (const Job& one : {job(15, 3, 90, 20), job(3, 15, 20, 90)}) {
-    EXPECT_EQ(most_trials(one), 3);
+    EXPECT_EQ(trials_wanted(one), 3);
     EXPECT_EQ(one.stop["time_limit"], 20);
   }
-  EXPECT_EQ(most_trials(job(15, -1, 20, -1)), 15) << "-1 switches a condition off";
+  EXPECT_EQ(trials_wanted(job(15, -1, 20, -1)), 15) << "-1 switches a condition off";
   EXPECT_EQ(job(15, -1, 20, -1).stop["time_limit"], 20);
 }
 

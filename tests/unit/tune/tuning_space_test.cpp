@@ -145,6 +145,16 @@ TEST(TuningSpace, AFixedRecipeIsNotTuned) {
   EXPECT_EQ(words.at("first_conv_or_matmul_quantization"), Json({true, false}));
 }
 
+// They would leave operators in float.
+TEST(TuningSpace, RecipesAreNoOptionsOfStrategiesThatNeverFallBack) {
+  const TuningKeys none = parse_tuning_keys(Options(tuning_key_specs(), Json::object(), "configuration"));
+  const Json words = search_space_of(space_of(Json::object()), none, false);
+  for (const auto& recipe : tuned_recipes()) EXPECT_EQ(words.at(recipe), Json({true})) << recipe;
+  const TuningKeys fixed = parse_tuning_keys(
+      Options(tuning_key_specs(), {{"recipes", {{"last_conv_or_matmul_quantization", false}}}}, "configuration"));
+  EXPECT_EQ(search_space_of(space_of(Json::object()), fixed, false).at("last_conv_or_matmul_quantization"), Json({false}));
+}
+
 TEST(TuningSpace, SecretsAreNotKept) {
   const TuningKeys keys = parse_tuning_keys(Options(
       tuning_key_specs(), {{"tuning_criterion", {{"strategy_kwargs", {{"sigopt_api_token", "secret"}}}}}}, "configuration"));

@@ -6,6 +6,8 @@
 // half of the trials left, the single fallback takes the most sensitive ones, so that the accumulated stage is always reached;
 // what was not tried alone comes last there, so that neither ends before budget or operators do. Fallback starts from the best
 // configuration without fallback.
+#include <algorithm>
+
 #include "quasar/tune/blocks.hpp"
 #include "quasar/tune/fallback.hpp"
 #include "quasar/tune/unit_errors.hpp"
@@ -108,7 +110,10 @@ class Basic final : public TuningStrategy {
     // The most sensitive first; what no error is known of comes last.
     std::vector<std::string> by_sensitivity(const std::vector<std::string>& nodes) const {
       std::map<std::string, double> errors;
-      for (const auto& error : alone(tuner_.toggled(best_), *tuner_.samples(8))) errors[error.unit.node] = error.output_error;
+      auto found = alone(tuner_.toggled(best_), *tuner_.samples(8));
+      std::ranges::stable_sort(found, std::ranges::greater(), &UnitError::output_error);
+      tuner_.tell_sensitivity(to_json(found));
+      for (const auto& error : found) errors[error.unit.node] = error.output_error;
       std::vector<std::pair<std::string, double>> costs;
       for (const auto& node : nodes) costs.emplace_back(node, errors.contains(node) ? errors.at(node) : -1);
       return ranked(costs);

@@ -3,13 +3,10 @@
 namespace quasar::tune::strategies {
 namespace {
 
-class Bayesian final : public TuningStrategy {
- public:
-  Finding run(const Workbench& bench) const override { return sampled(bench, name(), "gps"); }
-  void traverse(Tuner&) const override {}
-
+class Bayesian final : public SampledStrategy {
  protected:
   std::string name() const override { return "bayesian"; }
+  std::string sampler() const override { return "gps"; }
   bool falls_back() const override { return false; }
 };
 

@@ -1,5 +1,6 @@
 // From float towards integers: all operators of one type are quantized, and stay so if the accuracy holds; then the next type.
 #include <algorithm>
+#include <iterator>
 
 #include "quasar/tune/fallback.hpp"
 
@@ -24,7 +25,9 @@ class Conservative final : public TuningStrategy {
         config = std::move(next);
         continue;
       }
-      for (TuneConfig& other : with_dynamic(type, next, space)) {
+      std::vector<TuneConfig> others = with_alphas(type, next, tuner.bench().job.tuning.smooth_alphas);
+      std::ranges::move(with_dynamic(type, next, space), std::back_inserter(others));
+      for (TuneConfig& other : others) {
         if (!tuner.explore(other).is_candidate()) continue;
         config = std::move(other);
         break;
@@ -36,6 +39,20 @@ class Conservative final : public TuningStrategy {
   std::string name() const override { return "conservative"; }
 
  private:
+  // SmoothQuant's other alphas, where this type is what it smooths the inputs of.
+  static std::vector<TuneConfig> with_alphas(const std::string& type, const TuneConfig& config, const std::vector<Json>& alphas) {
+    std::vector<TuneConfig> out;
+    if (alphas.empty() || (type != "MatMul" && type != "Gemm")) return out;
+    const auto set = config.settings.find("SmoothAlpha");
+    const Json now = set == config.settings.end() ? alphas.front() : set->second;
+    for (const auto& alpha : alphas) {
+      if (alpha == now) continue;
+      out.push_back(config);
+      out.back().settings["SmoothAlpha"] = alpha;
+    }
+    return out;
+  }
+
   // Approach auto: what of this type can, with ranges found at run time.
   static std::vector<TuneConfig> with_dynamic(const std::string& type, const TuneConfig& config, const TuningSpace& space) {
     TuningSpace only = space;

@@ -5,14 +5,29 @@ namespace {
 
 class Exhaustive final : public TuningStrategy {
  public:
-  // The product of all operators' options in order, the last operator fastest, made one by one.
+  // The product of all operators' options in order, the last operator fastest, made one by one; for each scheme (weights only)
+  // and each of SmoothQuant's alphas.
   void traverse(Tuner& tuner) const override {
+    tuner.tell("every combination of options");
+    const auto& schemes = tuner.space().schemes;
+    const auto& alphas = tuner.bench().job.tuning.smooth_alphas;
+    for (const auto& scheme : schemes) combine(tuner, {{"scheme", scheme}});
+    for (const auto& alpha : alphas) combine(tuner, {{"SmoothAlpha", alpha}});
+    if (schemes.empty() && alphas.empty()) combine(tuner, {});
+  }
+
+ protected:
+  std::string name() const override { return "exhaustive"; }
+  bool falls_back() const override { return false; }
+
+ private:
+  static void combine(Tuner& tuner, const std::map<std::string, Json>& settings) {
     const auto& nodes = tuner.space().nodes;
     std::vector<std::vector<Json>> options;
     for (const auto& node : nodes) options.push_back(node.all_options());
     std::vector<size_t> digits(nodes.size(), 0);
     for (bool more = true; more;) {
-      TuneConfig config;
+      TuneConfig config{.nodes = {}, .settings = settings};
       for (size_t i = 0; i < nodes.size(); i++) {
         if (digits[i] > 0) config.nodes[nodes[i].name] = options[i][digits[i]];
       }
@@ -22,10 +37,6 @@ class Exhaustive final : public TuningStrategy {
       more = place > 0;
     }
   }
-
- protected:
-  std::string name() const override { return "exhaustive"; }
-  bool falls_back() const override { return false; }
 };
 
 }  // namespace

@@ -19,25 +19,25 @@ class Flat final : public Strategy {
     condition_words(job);
   }
 
-  // The spaces in their order; n_trials is the total, shared between those that are left.
+  // The spaces in their order; n_trials (or max_trials) is the total, shared between those that are left.
   Finding run(const Workbench& bench) const override {
     const auto& spaces = bench.spaces.each;
-    const auto wanted = trials_wanted(bench.job);
+    const TrialLimit wanted = trial_limit(bench.job);
     search::RunResult result{search::RunResult::End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size(); ++i) {
       Stage run{.name = stage, .sampler = bench.job.search_algo, .sampler_options = bench.job.sampler_options};
       run.conditions = condition_words(bench.job);
       int64_t share = 0;
-      if (wanted) {
-        const auto done = static_cast<int64_t>(counts_of(bench.study, stage).finished());
+      if (wanted.most) {
+        const auto done = wanted.used(counts_of(bench.study, stage));
         const auto left = static_cast<int64_t>(spaces.size() - i);
-        share = done + (std::max<int64_t>(0, *wanted - done) + left - 1) / left;
-        run.conditions["n_trials"] = share;
+        share = done + (std::max<int64_t>(0, *wanted.most - done) + left - 1) / left;
+        limit(run, wanted, share);
       }
       if (i == 0) run.first.push_back(default_point(spaces[i]));
       for (auto& point : enqueued(bench.job, spaces[i], spaces)) run.first.push_back(std::move(point));
       result = run_stage(bench, spaces[i], std::move(run));
-      const bool shared_out = wanted && static_cast<int64_t>(result.counts.finished()) >= share;
+      const bool shared_out = wanted.most && wanted.used(result.counts) >= share;
       if (result.end != search::RunResult::End::exhausted && !(result.end == search::RunResult::End::condition && shared_out))
         break;
     }

@@ -19,10 +19,26 @@ class HawqV2 final : public TuningStrategy {
   }
 
   void traverse(Tuner& tuner) const override {
-    tuner.tell("default configuration");
-    tuner.evaluate(TuneConfig{});
-    const graph::Model& model = tuner.graph_for({});
-    const quant::Plan plan = tuner.plan_for({});
+    const Attempt first = first_attempt(tuner);
+    tuner.tell("dynamic for what can");
+    const TuneConfig start = best_of(tuner, first, with_dynamic(first.config, tuner.space())).config;
+    const auto costs = scores(tuner, first.config);
+    std::vector<std::vector<std::string>> groups;
+    for (const auto& node : ranked(costs)) groups.push_back({node});
+    for (const auto& type : tuner.space().floats()) {
+      tuner.tell("fallback by Hessian trace" + (type == in_float ? std::string() : " to " + type));
+      accumulate(tuner, start, groups, type);
+    }
+  }
+
+ protected:
+  std::string name() const override { return "hawq_v2"; }
+
+ private:
+  // Of each operator in this configuration; −1 for one without weights.
+  static std::vector<std::pair<std::string, double>> scores(Tuner& tuner, const TuneConfig& config) {
+    const graph::Model& model = tuner.graph_for(config);
+    const quant::Plan plan = tuner.plan_for(config);
     const graph::Index index(model);
     std::map<std::string, std::string> weights;  // node -> initializer
     std::vector<std::string> names;
@@ -35,26 +51,24 @@ class HawqV2 final : public TuningStrategy {
         model, names, *tuner.samples(trace_samples),
         {.loss = tuner.bench().job.tuning.kwargs.at("hawq_v2_loss").get<std::string>(), .seed = tuner.bench().job.seed});
     std::vector<std::pair<std::string, double>> costs;
+    std::map<std::string, Json> facts;
     for (const auto& node : all_quantized(tuner.space())) {
       const auto found = weights.find(node);
-      const double cost = found == weights.end()
-                              ? -1
-                              : std::max(traces.at(found->second), 0.0) *
-                                    perturbation(*model.initializer(found->second), *plan.nodes.at(node).weight);
-      costs.emplace_back(node, cost);
+      costs.emplace_back(node, -1);
+      if (found == weights.end()) continue;
+      const double trace = traces.at(found->second);
+      const double moved = perturbation(*model.initializer(found->second), *plan.nodes.at(node).weight);
+      costs.back().second = std::max(trace, 0.0) * moved;
+      facts[node] = {{"node", node}, {"op_type", index.node(node)->op_type}, {"average_trace", trace}, {"perturbation", moved}};
     }
-    std::vector<std::vector<std::string>> groups;
-    for (const auto& node : ranked(costs)) groups.push_back({node});
-    for (const auto& type : tuner.space().floats()) {
-      tuner.tell("fallback by Hessian trace" + (type == in_float ? std::string() : " to " + type));
-      accumulate(tuner, {}, groups, type);
+    Json list = Json::array();
+    for (const auto& node : ranked(costs)) {
+      if (facts.contains(node)) list.push_back(facts[node]);
     }
+    tuner.tell_sensitivity(std::move(list));
+    return costs;
   }
 
- protected:
-  std::string name() const override { return "hawq_v2"; }
-
- private:
   static std::vector<std::string> all_quantized(const TuningSpace& space) {
     std::vector<std::string> names;
     for (const auto& node : space.nodes) {

@@ -1,5 +1,7 @@
 // Fallback in the order of the error that each operator's quantization makes at its own output, relative to the output's power
 // (the mean squared error of tensors of different scale cannot be compared), over several samples.
+#include <algorithm>
+
 #include "quasar/tune/fallback.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
@@ -12,25 +14,12 @@ constexpr size_t ranking_samples = 32;
 class Mse final : public TuningStrategy {
  public:
   void traverse(Tuner& tuner) const override {
-    tuner.tell("default configuration");
-    TuneConfig best;
-    search::Trial trial = tuner.evaluate(best);
-    tuner.tell("options by operator type");
-    for (const TuneConfig& config : by_op_type(tuner.space(), combinations)) {
-      const search::Trial other = tuner.evaluate(config);
-      if (!tuner.better(other, trial)) continue;
-      trial = other;
-      best = config;
-    }
-    for (const TuneConfig& config : with_dynamic(best, tuner.space())) {
-      const search::Trial other = tuner.evaluate(config);
-      if (!tuner.better(other, trial)) continue;
-      trial = other;
-      best = config;
-    }
+    const TuneConfig best = best_options(tuner, combinations).config;
+    auto errors = alone(tuner.toggled(best), *tuner.samples(ranking_samples));
+    std::ranges::stable_sort(errors, std::ranges::greater(), &UnitError::noise_to_signal);
+    tuner.tell_sensitivity(to_json(errors));
     std::vector<std::pair<std::string, double>> costs;
-    for (const auto& error : alone(tuner.toggled(best), *tuner.samples(ranking_samples)))
-      costs.emplace_back(error.unit.node, error.noise_to_signal);
+    for (const auto& error : errors) costs.emplace_back(error.unit.node, error.noise_to_signal);
     std::vector<std::vector<std::string>> groups;
     for (const auto& node : ranked(costs)) groups.push_back({node});
     for (const auto& type : tuner.space().floats()) {

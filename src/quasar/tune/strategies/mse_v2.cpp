@@ -14,22 +14,7 @@ constexpr size_t combinations = 2;
 class MseV2 final : public TuningStrategy {
  public:
   void traverse(Tuner& tuner) const override {
-    tuner.tell("default configuration");
-    TuneConfig config;
-    search::Trial trial = tuner.evaluate(config);
-    tuner.tell("options by operator type");
-    for (const TuneConfig& other : by_op_type(tuner.space(), combinations)) {
-      const search::Trial tried = tuner.evaluate(other);
-      if (!tuner.better(tried, trial)) continue;
-      trial = tried;
-      config = other;
-    }
-    for (const TuneConfig& other : with_dynamic(config, tuner.space())) {
-      const search::Trial tried = tuner.evaluate(other);
-      if (!tuner.better(tried, trial)) continue;
-      trial = tried;
-      config = other;
-    }
+    auto [config, trial] = best_options(tuner, combinations);
     const auto batches = tuner.bench().job.tuning.kwargs.value("confidence_batches", int64_t{2});
     // One float type: the first that operators may be left in is what the others would be tried after.
     const auto types = tuner.space().floats();
@@ -51,8 +36,10 @@ class MseV2 final : public TuningStrategy {
     };
 
     tuner.tell("fallback");
-    while (!trial.is_candidate()) {
-      const auto chosen = least(without_each(model, *samples, on), on, free);
+    for (bool first = true; !trial.is_candidate(); first = false) {
+      const auto errors = without_each(model, *samples, on);
+      if (first) tuner.tell_sensitivity(listed(model, errors));
+      const auto chosen = least(errors, on, free);
       if (!chosen || std::count(on.begin(), on.end(), true) <= 1) return;
       on[*chosen] = false;
       trial = tuner.explore(current());
@@ -72,6 +59,17 @@ class MseV2 final : public TuningStrategy {
   std::string name() const override { return "mse_v2"; }
 
  private:
+  // What helps most first: `error_without` is the distance of the outputs with this operator alone in float.
+  static Json listed(const ToggledModel& model, const std::vector<double>& errors) {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t u = 0; u < errors.size(); u++) order.emplace_back(errors[u], u);
+    std::ranges::sort(order);
+    Json out = Json::array();
+    for (const auto& [error, u] : order)
+      out.push_back({{"node", model.units()[u].node}, {"op_type", model.units()[u].op_type}, {"error_without", error}});
+    return out;
+  }
+
   static std::optional<size_t> least(const std::vector<double>& errors, const std::vector<bool>& among,
                                      const std::vector<bool>& free) {
     std::optional<size_t> best;

@@ -3,13 +3,10 @@
 namespace quasar::tune::strategies {
 namespace {
 
-class RandomOptions final : public TuningStrategy {
- public:
-  Finding run(const Workbench& bench) const override { return sampled(bench, name(), "random"); }
-  void traverse(Tuner&) const override {}
-
+class RandomOptions final : public SampledStrategy {
  protected:
   std::string name() const override { return "random"; }
+  std::string sampler() const override { return "random"; }
   bool falls_back() const override { return false; }
 };
 

@@ -8,9 +8,11 @@
 #include <cmath>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/repair_space.hpp"
 #include "quasar/tune/tuner.hpp"
+#include "quasar/tune/tuning_space.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune::strategies {
@@ -20,7 +22,6 @@ using search::Point;
 using search::Trial;
 
 constexpr size_t ranking_samples = 16;
-constexpr int64_t default_trials = 100;     // as Intel Neural Compressor's max_trials
 constexpr const char* guide_metric = "L2";  // smooth, where accuracy moves in steps of one sample
 
 using Changes = std::vector<std::pair<std::string, Json>>;
@@ -37,7 +38,7 @@ class Repairing {
                    .listener = bench.listener,
                    .stop = bench.stop,
                    .begin = bench.begin},
-                  bench.study, bench.space, conditions_of(bench.job, default_trials), bench.objective) {}
+                  bench.study, bench.space, exit_policy(bench.job), bench.objective) {}
 
   Finding run() {
     Finding finding;
@@ -46,16 +47,18 @@ class Repairing {
     } catch (const search::SequenceOver& over) {
       static_cast<search::RunResult&>(finding) = over.result;
     } catch (const Cancelled&) {
-      static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, conditions_of(bench_.job, default_trials));
+      static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, exit_policy(bench_.job));
     } catch (const ToggledModelFailed& failed) {
       static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
     }
     if (met_) finding.winner = met_->number;
-    finding.story = {{"strategy", "repair"},
-                     {"goal", to_json(*bench_.job.criterion)},
-                     {"steps", steps_},
-                     {"float", given_up()},
-                     {"sensitivity", sensitivity()}};
+    Json ignored = Json::array();
+    if (std::string why = idle_auto(bench_.job.tuning, bench_.lab->model, bench_.lab->target); !why.empty()) {
+      finding.warnings.push_back(why);
+      ignored.push_back(why);
+    }
+    finding.story = {{"strategy", "repair"}, {"goal", to_json(*bench_.job.criterion)}, {"steps", steps_}, {"float", given_up()},
+                     {"ignored", ignored},   {"sensitivity", to_json(units_)}};
     return finding;
   }
 
@@ -68,7 +71,18 @@ class Repairing {
     const Watching watching(bench_.lab->rejection, values_of(*current_));
     for (size_t r = 0; r < rungs_.size() && !met_; r++) climb(rungs_[r], r + 1 == rungs_.size());
     if (met_) come_down();
-    return met_ ? "the accuracy criterion is met" : "nothing in the space meets the accuracy criterion";
+    return met_ ? "the accuracy criterion is met" : shortfall();
+  }
+
+  // What was done in vain: subsets of the operators that were not tried may do better, though it is not likely.
+  std::string shortfall() const {
+    const std::string start = "the accuracy criterion is not met by any repair";
+    if (most_ == 0) return start + ", and no operator can be left in float";
+    const Json value = most_tried_ ? value_of(*most_tried_) : Json();
+    return start + ", nor with " + std::to_string(most_) + " of " + std::to_string(units_.size()) + " operators in " +
+           rungs_.back().name + " (" +
+           (value.is_null() ? "that trial failed" : bench_.job.goals.objectives.front().metric + " " + value.dump()) +
+           "); other choices of operators were not tried";
   }
 
   // Keeps the trial where it is nearer to the float model, or the first that meets the goal.
@@ -139,6 +153,7 @@ class Repairing {
     if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(k == most_);
     const Trial trial = sequence_.evaluate(changed(bench_.space, repaired_, changes));
     note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
+    if (k == most_) most_tried_ = trial;
     return trial.is_candidate();
   }
 
@@ -236,18 +251,6 @@ class Repairing {
     return out;
   }
 
-  Json sensitivity() const {
-    Json out = Json::array();
-    for (const auto& error : units_) {
-      out.push_back({{"node", error.unit.node},
-                     {"op_type", error.unit.op_type},
-                     {"output_error", error.output_error},
-                     {"noise_to_signal", error.noise_to_signal},
-                     {"work", error.work}});
-    }
-    return out;
-  }
-
   double guide(const Trial& trial) const {
     const Measures measures = measures_of(bench_.job.goals, trial);
     const auto found = measures.find(guide_metric);
@@ -270,6 +273,7 @@ class Repairing {
   const LeftInFloat left_;
   search::Sequence sequence_;
   std::optional<Trial> current_, met_;  // nearest to the float model; the goal met with the least given up
+  std::optional<Trial> most_tried_;     // with as many operators on the last rung as may be
   Point repaired_;
   size_t most_ = 0;               // operators on the last rung, beyond which there is nothing to try
   std::vector<UnitError> units_;  // the most harmful first
@@ -283,7 +287,7 @@ class Repair final : public Strategy {
   void check(const Job& job, const Spaces& spaces) const override {
     if (!job.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
-    conditions_of(job);
+    exit_policy(job);
   }
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
     return with_rungs(job, search_space, model, target);

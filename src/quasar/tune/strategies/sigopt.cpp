@@ -7,14 +7,13 @@
 namespace quasar::tune::strategies {
 namespace {
 
-class SigOpt final : public TuningStrategy {
+class SigOpt final : public SampledStrategy {
  public:
   Json objectives() const override { return Json::array({Json{{"metric", "latency"}}}); }
-  Finding run(const Workbench& bench) const override { return sampled(bench, name(), "gp"); }
-  void traverse(Tuner&) const override {}
 
  protected:
   std::string name() const override { return "sigopt"; }
+  std::string sampler() const override { return "gp"; }
 };
 
 }  // namespace

@@ -3,13 +3,10 @@
 namespace quasar::tune::strategies {
 namespace {
 
-class TpeOptions final : public TuningStrategy {
- public:
-  Finding run(const Workbench& bench) const override { return sampled(bench, name(), "tpe"); }
-  void traverse(Tuner&) const override {}
-
+class TpeOptions final : public SampledStrategy {
  protected:
   std::string name() const override { return "tpe"; }
+  std::string sampler() const override { return "tpe"; }
   bool falls_back() const override { return false; }
 };
 

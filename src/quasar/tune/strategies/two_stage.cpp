@@ -108,19 +108,19 @@ class TwoStage final : public Strategy {
       const search::Space space = around(bench, winner, i);
       Stage stage{.name = second_stage, .sampler = bench.job.search_algo, .sampler_options = bench.job.sampler_options};
       stage.conditions = what_is_left(bench);
-      const auto wanted = trials_wanted(bench.job);
+      const TrialLimit wanted = trial_limit(bench.job);
       int64_t share = 0;
-      if (wanted) {
-        const auto so_far = static_cast<int64_t>(counts_of(bench.study, second_stage).finished());
+      if (wanted.most) {
+        const auto so_far = wanted.used(counts_of(bench.study, second_stage));
         const auto spaces = static_cast<int64_t>(left) - static_cast<int64_t>(done);
-        share = so_far + (std::max<int64_t>(0, *wanted - so_far) + spaces - 1) / spaces;
-        stage.conditions["n_trials"] = share;
+        share = so_far + (std::max<int64_t>(0, *wanted.most - so_far) + spaces - 1) / spaces;
+        limit(stage, wanted, share);
       }
       stage.first.push_back(default_point(space));
       try_enqueued(bench, i);
       result = run_stage(bench, space, std::move(stage));
       ++done;
-      const bool shared_out = wanted && static_cast<int64_t>(result.counts.finished()) >= share;
+      const bool shared_out = wanted.most && wanted.used(result.counts) >= share;
       if (result.end != End::exhausted && !(result.end == End::condition && shared_out)) break;
     }
     return result;
