@@ -164,7 +164,7 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     static_cast<search::RunResult&>(finding) =
         sequence_.finished(met_  ? goal_met
                            : all ? "the tuning space is exhausted"
-                                 : "strategy " + stage_ + " has tried all that it tries, and nothing met the accuracy criterion");
+                                 : "strategy " + stage_ + " is at its end, and nothing met the accuracy criterion");
   } catch (const Over&) {
     static_cast<search::RunResult&>(finding) = sequence_.finished(goal_met);
   } catch (const search::SequenceOver& over) {

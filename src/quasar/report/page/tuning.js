@@ -7,7 +7,8 @@ sections.push({ id: 'tuning', title: 'Way to the goal', build: () => {
   if (steps.length) parts.push(element('div', {}, element('h3', {}, 'Steps'), table([
     { title: '#', value: (step) => steps.indexOf(step) + 1 }, { title: 'step', text: 'text', value: (step) => step.step }, { title: 'change', text: 'text wrap', value: (step) => words(step.change ?? '') }, { title: 'trial', value: (step) => step.trial },
     { title: name, value: (step) => step.value, show: (step) => score(name, step.value) },
-    { title: 'kept', text: 'text', value: (step) => (step.kept ? 'yes' : 'no'), show: (step) => element('span', { class: step.kept ? 'good' : 'soft' }, step.kept ? 'kept' : 'undone') }], steps, { tall: steps.length > 14, sort: { column: 0 } })));
+    ...(steps.some((step) => isNumber(step.float)) ? [{ title: 'in float', value: (step) => step.float, help: 'Operators that the trial leaves in float' }] : []),
+    ...(steps.some((step) => 'kept' in step) ? [{ title: 'kept', text: 'text', value: (step) => (step.kept ? 'yes' : 'no'), show: (step) => element('span', { class: step.kept ? 'good' : 'soft' }, step.kept ? 'kept' : 'undone') }] : [])], steps, { tall: steps.length > 14, sort: { column: 0 } })));
   if (given.length) parts.push(element('div', {}, element('h3', {}, 'Left in float'), element('p', { class: 'note' }, `What ${name} would be if the operator were quantized too, with everything else as it is.`), table([
     { title: 'operator', value: (one) => one.node }, { title: `${name} if quantized`, value: (one) => one.quantized_gives, show: (one) => (isNumber(one.quantized_gives) ? score(name, one.quantized_gives) : 'not tried') },
     { title: 'error alone', value: (one) => one.output_error, show: (one) => number(one.output_error, 3), help: 'Distance at the model\'s outputs when only this operator is quantized' },

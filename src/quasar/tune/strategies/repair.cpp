@@ -6,6 +6,7 @@
 // does.
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/tune/exit_policy.hpp"
@@ -76,13 +77,17 @@ class Repairing {
 
   // What was done in vain: subsets of the operators that were not tried may do better, though it is not likely.
   std::string shortfall() const {
-    const std::string start = "the accuracy criterion is not met by any repair";
-    if (most_ == 0) return start + ", and no operator can be left in float";
+    std::ostringstream out;
+    out << "the accuracy criterion is not met by any repair, ";
+    if (most_ == 0) {
+      out << "and no operator can be left in float";
+      return out.str();
+    }
+    out << "nor with " << most_ << " of " << units_.size() << " operators in " << rungs_.back().name;
     const Json value = most_tried_ ? value_of(*most_tried_) : Json();
-    return start + ", nor with " + std::to_string(most_) + " of " + std::to_string(units_.size()) + " operators in " +
-           rungs_.back().name + " (" +
-           (value.is_null() ? "that trial failed" : bench_.job.goals.objectives.front().metric + " " + value.dump()) +
-           "); other choices of operators were not tried";
+    if (value.is_number()) out << " (" << bench_.job.goals.objectives.front().metric << " " << value.get<double>() << ")";
+    out << "; other choices of operators were not tried";
+    return out.str();
   }
 
   // Keeps the trial where it is nearer to the float model, or the first that meets the goal.
