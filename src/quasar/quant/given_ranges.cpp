@@ -153,7 +153,7 @@ Scheme scheme_of_value(const std::string& name, const Plan& plan, const Config& 
     for (auto& scheme : all) scheme = overridden(scheme, own->second);
   }
   if (!plan.values.contains(name)) return all.front();
-  const QuantParams& params = plan.params(name);
+  const QuantParams& params = plan.values.at(name);  // refined ones tell nothing of the scheme
   std::erase_if(all, [&](const Scheme& scheme) { return !may_be_stored(scheme.type, params.type); });
   if (all.empty()) return config.activation;
   const auto makes = [&](const Scheme& scheme) {
@@ -164,17 +164,31 @@ Scheme scheme_of_value(const std::string& name, const Plan& plan, const Config& 
   return found == all.end() ? all.front() : *found;
 }
 
+// The range of which the scheme makes these parameters.
+stats::Range range_of_grid(float scale, int32_t zero_point, DataType type, bool symmetric) {
+  const Grid grid = grid_of(type, symmetric);
+  const auto step = static_cast<double>(scale);
+  const auto end = [&](double code) { return step * (code - static_cast<double>(zero_point)); };
+  const double high = end(static_cast<double>(grid.high));
+  return {symmetric ? -high : end(static_cast<double>(grid.low)), high};
+}
+
 }  // namespace
 
 Json ranges_json(const Plan& plan, const Config& config) {
   Json tensors = Json::object();
-  for (const auto& [name, range] : plan.ranges) {
+  for (const auto& [name, observed] : plan.ranges) {
+    stats::Range range = observed;
     const Scheme scheme = scheme_of_value(name, plan, config);
     const bool has_pair = plan.values.contains(name);
     const DataType type = has_pair ? plan.params(name).type : scheme.type;
-    const ScaleAndZero made = scale_for(range, type, scheme.symmetric, scheme.scale_type);
+    ScaleAndZero made = scale_for(range, type, scheme.symmetric, scheme.scale_type);
     const float scale = has_pair ? plan.params(name).scales.front() : made.scale;
     const int32_t zero_point = has_pair ? plan.params(name).zero_points.front() : made.zero_point;
+    if (has_pair && plan.refined.contains(name)) {  // what was observed is not what the model has
+      range = range_of_grid(scale, zero_point, type, scheme.symmetric);
+      made = scale_for(range, type, scheme.symmetric, scheme.scale_type);
+    }
     Json entry{{"min", range.low}, {"max", range.high}, {"scale", scale}, {"zero_point", zero_point}};
     entry.update(scheme_of(scheme));
     entry["type"] = name_of(type);

@@ -213,6 +213,32 @@ TEST(GivenRanges, ComeBackExactly) {
   }
 }
 
+// Rounding chose scales again: what the file says is what the model has, and not what was observed.
+TEST(GivenRanges, RefinedScalesComeBackExactly) {
+  const auto target = targets::table().make("generic");
+  for (const auto& [name, model] : sample_models()) {
+    for (const char* scheme : {"A8W8", "S8S8_AAWS", "U8S8_CHANNEL", "XINT8"}) {
+      const Config config = parse_config(schemes::table().make(scheme)->words());
+      const auto seen = made_up_statistics(model);
+      const Plan plan = resolve(model, seen, config, *target);
+      for (const auto& [value, range] : plan.ranges) {
+        if (!plan.values.contains(value)) continue;
+        Plan refined = plan;
+        QuantParams& params = refined.refined[value] = plan.values.at(value);
+        params.scales[0] *= config.activation.scale_type == ScaleType::power_of_two ? 0.5F : 0.7123F;
+        if (!config.activation.symmetric) params.zero_points[0] = std::min(params.zero_points[0] + 5, 100);
+        const Json file = Json::parse(ranges_json(refined, config).dump());
+        EXPECT_FALSE(file.at("tensors").at(value).contains("adjusted"));
+        const auto given = parse_ranges(file, model, config.activation);
+        const Plan again = resolve(model, with(seen, given), config, *target);
+        EXPECT_EQ(again.values.at(value).scales, params.scales) << name << scheme << value;
+        EXPECT_EQ(again.values.at(value).zero_points, params.zero_points) << name << scheme << value;
+        EXPECT_EQ(notes_on_ranges(file, given, again, config), std::vector<std::string>{}) << name << scheme << value;
+      }
+    }
+  }
+}
+
 // Rules, overrides and alignments give single values other schemes and scales than the configuration has: entries are the
 // model's, and come back.
 TEST(GivenRanges, SayWhatTheModelHas) {
