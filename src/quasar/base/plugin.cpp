@@ -43,6 +43,7 @@ Json checked(const std::string& owner, const OptionSpec& spec, const Json& value
       reject(owner, spec, value, "a number" + bounds(spec));
     }
     if (whole) return static_cast<int64_t>(number);
+    if (spec.fallback.is_number()) return number;  // 1 and 1.0 are one value
   }
   if (spec.fallback.is_string()) {
     if (!value.is_string()) reject(owner, spec, value, "a text");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/json_in.hpp"
+#include "quasar/ops/op.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/rounding_options.hpp"
 
@@ -79,6 +80,34 @@ void check_kept(const std::string& group, const Json& names) {
   }
 }
 
+const std::vector<std::string>& operator_types() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> types;
+    for (const auto& [name, entry] : ops::types::table().items()) {
+      for (const auto& type : entry.make({})->types()) types.emplace_back(type);
+    }
+    return types;
+  }();
+  return all;
+}
+
+// Lists that do not act: what they hold.
+void check_inert_list(const std::string& key, const std::string& option, const Json& value) {
+  if (option == "beta_range") {
+    const auto number = [](const Json& end) { return end.is_number(); };
+    if (!value.empty() && (value.size() != 2 || !std::ranges::all_of(value, number)))
+      throw Error(key + " is " + value.dump() + ", but must be a pair of numbers");
+  }
+  if (option != "target_op_type") return;
+  const std::vector<std::string>& known = operator_types();
+  for (const Json& type : value) {
+    const std::string name = type.is_string() ? type.get<std::string>() : "";
+    if (std::ranges::count(known, name) == 0)
+      throw Error(key + " holds " + type.dump() + ", but must be a list of operators that can be quantized, such as Conv" +
+                  did_you_mean(name, known));
+  }
+}
+
 // [iterations, learning rate], or the same as a JSON text.
 std::pair<Json, Json> iterations_and_rate(const std::string& key, const Json& value) {
   const Json pair = value.is_string() ? json_in(value.get<std::string>()).value_or(Json()) : value;
@@ -86,6 +115,10 @@ std::pair<Json, Json> iterations_and_rate(const std::string& key, const Json& va
     throw Error(key + " is " + value.dump() + ", but must be a pair [number of iterations, learning rate]");
   const Options rate({inert_option("learning_rate")->spec}, {{"learning_rate", pair[1]}}, key);  // its range
   return {pair[0], pair[1]};
+}
+
+bool has_number(const Json& options, const std::string& name) {
+  return options.contains(name) && options.at(name).is_number();
 }
 
 // One method's group, sorted into what acts and what does not.
@@ -100,7 +133,9 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
       if (!value.is_null()) pair = value;
     } else if (const InertOption* inert = inert_option(option)) {
       const Options checked({inert->spec}, {{option, value}}, group);
-      if (!value.is_null()) out.inert[inert->spec.name] = value;
+      if (value.is_null()) continue;
+      check_inert_list(key, inert->spec.name, value);
+      out.inert[inert->spec.name] = value;
     } else if (normalized(option) == normalized(pair_key)) {  // of a method that counts no iterations
       if (!value.is_null()) iterations_and_rate(key, value), out.inert[pair_key] = value;
     } else if (std::ranges::any_of(entry.options, [&](const OptionSpec& spec) { return matches(spec, option); })) {
@@ -122,6 +157,7 @@ Rounding parse_group(const Table<RoundingMethod>::Item& item, const Json& given)
   out.options = options.all();
   check_data_size(group, out.options.value("data_size", Json()));
   check_kept(group, out.options.value("keep_activations", Json::array()));
+  if (has_number(out.options, "alpha")) out.options["alpha"] = options.real("alpha");  // 1 and 1.0 are one value
   // Beyond what any layer needs, more passes are the same plan.
   if (out.options.contains("num_iterations")) out.options["num_iterations"] = sweeps_of(options);
   return out;

@@ -107,6 +107,26 @@ TEST(RoundingConfig, ValuesThatAreNoNamesOrPairsAreErrors) {
             "adaquant_params.NumIterLR is \"a\", but must be a pair [number of iterations, learning rate]");
 }
 
+TEST(RoundingConfig, WhatDoesNotActIsCheckedAllTheSame) {
+  for (const char* option : {"batch_size", "num_batches", "fixed_seed", "mem_opt_level", "log_period", "output_index"})
+    EXPECT_NE(message(R"({"adaquant_params": {")" + std::string(option) + R"(": 1.5}})").find("must be a whole number"),
+              std::string::npos)
+        << option;
+  EXPECT_EQ(message(R"({"adaquant_params": {"beta_range": ["a", "b"]}})"),
+            "adaquant_params.beta_range is [\"a\",\"b\"], but must be a pair of numbers");
+  EXPECT_EQ(message(R"({"adaquant_params": {"target_op_type": ["Conv", "Gem"]}})"),
+            "adaquant_params.target_op_type holds \"Gem\", but must be a list of operators that can be quantized, such as Conv; "
+            "did you mean 'Gemm'?");
+}
+
+TEST(RoundingConfig, WholeNumbersAreTheSameAsTheirFractions) {
+  const auto options = [](const std::string& words) { return parse_config(Json::parse(words)).rounding.options.dump(); };
+  EXPECT_EQ(options(R"({"algorithms": "adaquant", "adaquant_params": {"damping": 1}})"),
+            options(R"({"algorithms": "adaquant"})"));
+  const std::string awq = R"({"activation": "Float32Spec", "weight": "Int4Spec", "algorithms": "awq", "awq_params": {"alpha": )";
+  EXPECT_EQ(options(awq + "1}}"), options(awq + "1.0}}"));
+}
+
 TEST(RoundingConfig, SequentialRoundingCountsNoIterations) {
   const Json given = words(R"({"algorithms": "gptq", "gptq_params": {"num_iterations": 5, "NumIterLR": [3, 0.1]}})");
   EXPECT_EQ(parse_config(given).rounding.options, parse_config(words(R"({"algorithms": "gptq"})")).rounding.options);
