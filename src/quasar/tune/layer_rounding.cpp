@@ -106,7 +106,7 @@ class LayerRounding {
     std::vector<double> best(layer_.outputs, 1), least(layer_.outputs, INFINITY);
     double least_total = INFINITY;
     for (const double factor : factors) {
-      if (!bias_.fits(factor) || !within_limits(factor)) continue;
+      if (!bias_.fits(factor) || !within_limits(plan_, factor)) continue;
       set_scales(std::vector<double>(layer_.outputs, factor));
       const Result probe = apply_to_all(problems_, [sweeps](const quant::GramProblem& problem, size_t threads) {
         return quant::descend(problem, {.sweeps = sweeps, .threads = threads});
@@ -121,10 +121,6 @@ class LayerRounding {
       }
     }
     set_scales(best);
-  }
-
-  bool within_limits(double factor) const {
-    return static_cast<float>(static_cast<double>(plan_.weight->params.scales[0]) * factor) >= plan_.least_weight_scale;
   }
 
   // `factors` [outputs, blocks]

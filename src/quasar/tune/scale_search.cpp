@@ -47,6 +47,10 @@ std::vector<double> shrinking_factors(const quant::QuantParams& params) {
   return powers ? std::vector<double>{1, 0.5} : std::vector<double>{1, 0.94, 0.88, 0.82, 0.76, 0.7};
 }
 
+bool within_limits(const quant::NodePlan& plan, double factor) {
+  return static_cast<float>(static_cast<double>(plan.weight->params.scales[0]) * factor) >= plan.least_weight_scale;
+}
+
 std::vector<double> factors_by_block(const quant::GramProblem& problem, std::span<const double> factors, size_t sweeps,
                                      size_t threads) {
   const size_t blocks = problem.blocks();

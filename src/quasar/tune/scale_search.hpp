@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "quasar/quant/plan.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/scheme.hpp"
 
@@ -13,6 +14,9 @@ namespace quasar::tune {
 // The factors that are tried, 1 among them; {1} where clipping never pays: 8 bits with one scale per output or block are so fine.
 // Powers of two stay such.
 std::vector<double> shrinking_factors(const quant::QuantParams& params);
+
+// Whether scales keep within the target's limits when they shrink by a factor.
+bool within_limits(const quant::NodePlan& plan, double factor);
 
 // For every block of inputs by itself: the factor of its scale with the least damped error, by so many sweeps of coordinate
 // descent within the block, inputs of other blocks left as they are. -> [outputs, blocks]

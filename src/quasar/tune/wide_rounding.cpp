@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "quasar/base/parallel.hpp"
+#include "quasar/quant/gram_descent.hpp"
 #include "quasar/quant/weights.hpp"
 #include "quasar/tune/layer_bias.hpp"
 #include "quasar/tune/layer_grid.hpp"
@@ -57,9 +58,8 @@ class WideRounding {
       for (size_t i = 0; i < changes[sample].values.size(); i++) changes[sample].values[i] -= residuals[sample].values[i];
     }
     const double alone = varying(changes, bias_.absorbs()) / variance;
-    for (size_t group = 0; group < layer_.groups; group++) {
-      for (size_t first = 0; first < layer_.inputs; first += input_.block) solve_block(group, first, diagonal, codes, residuals);
-    }
+    if (grid_.block() == 0 && context_.settings.scale_search) search_scales(diagonal, residuals);
+    for_blocks([&](size_t group, size_t first) { solve_block(group, first, diagonal, codes, residuals); });
     quant::Optimized found = grid_.finished(codes);
     const LayerBias::Absorbed found_bias = bias_.absorbing(wanted_biases(residuals), found.params);
     const double after = varying(residuals, bias_.absorbs()) + found_bias.error;
@@ -185,13 +185,64 @@ class WideRounding {
     return out;
   }
 
+  template <class Use>
+  void for_blocks(const Use& use) const {
+    for (size_t group = 0; group < layer_.groups; group++) {
+      for (size_t first = 0; first < layer_.inputs; first += input_.block) use(group, first);
+    }
+  }
+
+  // Of each output, or of all together where they share a scale: the factor with the least damped errors, summed over blocks that
+  // know nothing of each other's codes.
+  void search_scales(double diagonal, const std::vector<Target>& residuals) {
+    std::vector<double> factors = shrinking_factors(grid_.params());
+    std::erase_if(factors, [&](double factor) { return !bias_.fits(factor) || !within_limits(plan_, factor); });
+    if (factors.size() < 2) return;
+    std::vector<std::vector<double>> errors(factors.size(), std::vector<double>(layer_.outputs, 0.0));
+    for_blocks([&](size_t group, size_t first) {
+      const size_t output = group * layer_.group_outputs();
+      quant::GramProblem problem = posed_block(group, first, diagonal, residuals);
+      for (size_t f = 0; f < factors.size(); f++) {
+        grid_.shrink(std::vector<double>(layer_.outputs, factors[f]));
+        for (size_t o = 0; o < problem.outputs; o++) problem.scales[o] = grid_.scale(output + o, 0);
+        const quant::Solution probe =
+            quant::descend(problem, {.sweeps = context_.method.probing_sweeps(), .threads = context_.threads});
+        for (size_t o = 0; o < problem.outputs; o++) errors[f][output + o] += probe.damped[o];
+      }
+      grid_.shrink(std::vector<double>(layer_.outputs, 1));
+    });
+    grid_.shrink(least(factors, errors));
+  }
+
+  // `errors` by factor and output -> the best factor of each output.
+  std::vector<double> least(const std::vector<double>& factors, std::vector<std::vector<double>> errors) const {
+    if (grid_.one_scale()) {
+      for (auto& row : errors) row.assign(row.size(), std::accumulate(row.begin(), row.end(), 0.0));
+    }
+    std::vector<double> out(layer_.outputs);
+    for (size_t o = 0; o < layer_.outputs; o++) {
+      size_t best = 0;
+      for (size_t f = 1; f < factors.size(); f++) {
+        if (errors[f][o] < errors[best][o]) best = f;
+      }
+      out[o] = factors[best];
+    }
+    return out;
+  }
+
+  quant::GramProblem posed_block(size_t group, size_t first, double diagonal, const std::vector<Target>& residuals) const {
+    const size_t k = std::min(input_.block, layer_.inputs - first);
+    quant::GramProblem problem = block_problem(group, first, k, residuals);
+    grid_.fill(problem, group * layer_.group_outputs(), layer_.group_outputs(), first);
+    aim(problem);
+    problem.damping = context_.settings.damping * diagonal / std::sqrt(static_cast<double>(std::max<size_t>(columns_, 1)));
+    return problem;
+  }
+
   void solve_block(size_t group, size_t first, double diagonal, std::vector<int32_t>& codes, std::vector<Target>& residuals) {
     const size_t k = std::min(input_.block, layer_.inputs - first), outputs = layer_.group_outputs();
     const size_t output = group * outputs;
-    quant::GramProblem problem = block_problem(group, first, k, residuals);
-    grid_.fill(problem, output, outputs, first);
-    aim(problem);
-    problem.damping = context_.settings.damping * diagonal / std::sqrt(static_cast<double>(std::max<size_t>(columns_, 1)));
+    quant::GramProblem problem = posed_block(group, first, diagonal, residuals);
     if (grid_.block() > 0 && context_.settings.scale_search) shrink(problem, output, first);
     const quant::Solution found = context_.method.solve(problem, context_.threads);
     for (size_t o = 0; o < outputs; o++)
