@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/weights.hpp"
@@ -50,18 +51,22 @@ Tensor zero_point_tensor(const quant::QuantParams& params) {
 
 class Refinement {
  public:
-  Refinement(const graph::Model& model, const quant::Plan& plan, std::span<const data::Sample> samples,
-             const RefineOptions& options)
+  Refinement(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples, const RefineOptions& options)
       : model_(model), plan_(plan), samples_(samples), options_(options) {}
 
   std::map<std::string, quant::QuantParams> run(const std::function<void()>& check) {
     find_trials();
+    if (trials_.empty()) return {};
+    taps_ = taps();
+    const runtime::Session reference(runtime::tapped(model_, taps_));
+    call_judges(values_of(0, reference));
     for (size_t first = 0; first < trials_.size();) {
       if (check) check();
       size_t last = first, bytes = 0;
       while (last < trials_.size() && (last == first || bytes + trials_[last].window.weight_bytes <= options_.memory_limit))
         bytes += trials_[last++].window.weight_bytes;
-      measure({trials_.begin() + static_cast<std::ptrdiff_t>(first), trials_.begin() + static_cast<std::ptrdiff_t>(last)});
+      measure({trials_.begin() + static_cast<std::ptrdiff_t>(first), trials_.begin() + static_cast<std::ptrdiff_t>(last)},
+              reference);
       first = last;
     }
     return std::move(out_);
@@ -75,7 +80,7 @@ class Refinement {
     const auto types = runtime::value_types(model_);
     for (auto& group : groups) {
       if (std::ranges::any_of(group, [this](const std::string& value) { return options_.keep.contains(value); })) continue;
-      auto window = scale_window(model_, types, plan_, group, layers_ahead);
+      auto window = scale_window(index, types, plan_, group, layers_ahead);
       if (!window) continue;
       trials_.push_back({std::move(group), std::move(*window)});
       for (const auto& output : trials_.back().window.outputs)
@@ -85,29 +90,33 @@ class Refinement {
     std::erase_if(trials_, [](const Trial& trial) { return trial.candidates.size() < 2; });
   }
 
-  // The float model runs once per sample for all these trials.
-  void measure(std::span<Trial> trials) {
+  // What all trials look at. Every run of the float model gives all of it: kernels depend on which values are asked for, and
+  // results must not depend on how many windows fit.
+  std::vector<std::string> taps() const {
     std::set<std::string> wanted;
-    for (const auto& trial : trials) {
+    for (const auto& trial : trials_) {
       wanted.insert(trial.window.inputs.begin(), trial.window.inputs.end());
       wanted.insert(trial.window.outputs.begin(), trial.window.outputs.end());
       for (const auto& value : trial.normalized) {
         if (!value.empty()) wanted.insert(value);
       }
     }
-    const std::vector<std::string> taps(wanted.begin(), wanted.end());
-    const runtime::Session reference(runtime::tapped(model_, taps));
+    return {wanted.begin(), wanted.end()};
+  }
+
+  std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference) const {
+    std::map<std::string, Tensor> values;
+    auto outputs = reference.run(samples_.at(sample));
+    for (size_t i = 0; i < taps_.size(); i++) values[taps_[i]] = std::move(outputs[i]);
+    return values;
+  }
+
+  // The float model runs once per sample for all these trials.
+  void measure(std::span<Trial> trials, const runtime::Session& reference) {
     parallel_for(trials.size(), options_.threads, [&](size_t i) {
       trials[i].session = std::make_unique<runtime::Session>(
           trials[i].window.model, runtime::SessionOptions{.optimization = runtime::Optimization::basic});
     });
-    const auto values_of = [&](size_t sample) {
-      std::map<std::string, Tensor> values;
-      auto outputs = reference.run(samples_[sample]);
-      for (size_t i = 0; i < taps.size(); i++) values[taps[i]] = std::move(outputs[i]);
-      return values;
-    };
-    call_judges(trials, values_of(0));
     const auto look_at = [&](size_t from, size_t to) {
       std::set<size_t> wanted_samples;
       for (const auto& trial : trials) {
@@ -116,7 +125,7 @@ class Refinement {
       }
       const std::vector<size_t> samples(wanted_samples.begin(), wanted_samples.end());
       parallel_for(samples.size(), options_.threads, [&](size_t i) {
-        const auto values = values_of(samples[i]);
+        const auto values = values_of(samples[i], reference);
         for (auto& trial : trials) {
           const auto slot = trial.slots.find(samples[i]);
           if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
@@ -140,18 +149,18 @@ class Refinement {
   }
 
   // `example`: the values of one sample.
-  void call_judges(std::span<Trial> trials, const std::map<std::string, Tensor>& example) {
+  void call_judges(const std::map<std::string, Tensor>& example) {
     std::vector<size_t> most;
     std::set<std::string> chosen_from;
-    for (const auto& trial : trials) {
+    for (const auto& trial : trials_) {
       const size_t count = std::max<size_t>(example.at(trial.window.inputs.front()).count(), 1);
       const bool cheap = count * samples_.size() <= cheap_values;
       most.push_back(cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
       if (most.back() < samples_.size()) chosen_from.insert(trial.window.inputs.front());
     }
     const auto reaches = reaches_of(chosen_from);
-    for (size_t i = 0; i < trials.size(); i++) {
-      Trial& trial = trials[i];
+    for (size_t i = 0; i < trials_.size(); i++) {
+      Trial& trial = trials_[i];
       const auto reach = reaches.find(trial.window.inputs.front());
       trial.judges = judges(reach == reaches.end() ? std::vector<Reach>(samples_.size()) : reach->second, most[i]);
       for (size_t j = 0; j < trial.judges.size(); j++) trial.slots[trial.judges[j].sample] = j;
@@ -170,7 +179,7 @@ class Refinement {
     for (const auto& name : names) out[name].resize(samples_.size());
     const runtime::Session session(runtime::tapped(model_, names));
     parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
-      const auto found = session.run(samples_[sample]);
+      const auto found = session.run(samples_.at(sample));
       for (size_t i = 0; i < names.size(); i++) {
         const stats::Summary seen = stats::summarize(found[i].as<float>());
         out.at(names[i])[sample] = {seen.low, seen.high};
@@ -268,18 +277,19 @@ class Refinement {
 
   const graph::Model& model_;
   const quant::Plan& plan_;
-  std::span<const data::Sample> samples_;
+  const data::Dataset& samples_;
   RefineOptions options_;
   std::vector<Trial> trials_;
+  std::vector<std::string> taps_;
   std::map<std::string, quant::QuantParams> out_;
 };
 
 }  // namespace
 
 std::map<std::string, quant::QuantParams> refined_activations(const graph::Model& model, const quant::Plan& plan,
-                                                              std::span<const data::Sample> samples, const RefineOptions& options,
+                                                              const data::Dataset& samples, const RefineOptions& options,
                                                               const std::function<void()>& check) {
-  if (samples.empty()) return {};
+  if (samples.size() == 0) return {};
   return Refinement(model, plan, samples, options).run(check);
 }
 

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <span>
 #include <string>
 
 #include "quasar/data/dataset.hpp"
@@ -26,7 +25,7 @@ struct RefineOptions {
 // The parameters that differ from the plan's, by value. All samples judge small values; for others judges are chosen
 // (judges.hpp). `check` is called between stretches; what it throws ends the work.
 std::map<std::string, quant::QuantParams> refined_activations(const graph::Model& model, const quant::Plan& plan,
-                                                              std::span<const data::Sample> samples, const RefineOptions& options,
+                                                              const data::Dataset& samples, const RefineOptions& options,
                                                               const std::function<void()>& check = {});
 
 }  // namespace quasar::tune

@@ -6,12 +6,27 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/fitting.hpp"
 
 namespace quasar::tune {
 
-Frontier::Frontier(graph::Model model, const std::vector<std::string>& stops, std::vector<data::Sample> samples,
+namespace {
+
+size_t bytes_of(const std::map<std::string, Tensor>& values) {
+  size_t bytes = 0;
+  for (const auto& [name, tensor] : values) bytes += tensor.bytes().size();
+  return bytes;
+}
+
+}  // namespace
+
+Frontier::Frontier(graph::Model model, const std::vector<std::string>& stops, std::shared_ptr<const HeldSamples> samples,
                    const FrontierOptions& options)
-    : model_(std::move(model)), options_(options), needed_(model_.nodes.size(), false) {
+    : model_(std::move(model)),
+      data_(std::move(samples)),
+      options_(options),
+      needed_(model_.nodes.size(), false),
+      values_(options.samples) {
   std::map<std::string, size_t> producers;
   for (size_t i = 0; i < model_.nodes.size(); i++) {
     const graph::Node& node = model_.nodes[i];
@@ -31,10 +46,16 @@ Frontier::Frontier(graph::Model model, const std::vector<std::string>& stops, st
     std::ranges::for_each(model_.nodes[i].inputs, mark);
     std::ranges::for_each(model_.nodes[i].captures, mark);
   }
-  for (auto& sample : samples) {
-    auto& values = values_.emplace_back();
-    for (size_t i = 0; i < model_.inputs.size(); i++) values[model_.inputs[i].name] = std::move(sample.at(i));
+  for (size_t i = 0; i < model_.nodes.size(); i++) {
+    count_readers(model_.nodes[i], 1);
+    if (!needed_[i] || is_lazy(model_.nodes[i])) continue;
+    for (auto& value : reads(model_.nodes[i])) last_read_[std::move(value)] = i;
   }
+  for (const auto& input : model_.inputs) live_.insert(input.name);
+}
+
+void Frontier::count_readers(const graph::Node& node, ptrdiff_t change) {
+  for (const auto& input : node.inputs) readers_[input] += change;
 }
 
 // A DequantizeLinear with constant scale and zero point, of a constant or of a value.
@@ -56,15 +77,14 @@ std::vector<std::string> Frontier::reads(const graph::Node& node) const {
 }
 
 // The values that needed nodes from this index on read and that earlier ones (or the model's inputs) give.
-std::set<std::string> Frontier::live(size_t from) const {
-  std::set<std::string> out, later;
-  for (size_t i = from; i < model_.nodes.size(); i++) {
-    const graph::Node& node = model_.nodes[i];
-    later.insert(node.outputs.begin(), node.outputs.end());
-    if (!needed_[i] || is_lazy(node)) continue;
-    for (auto& value : reads(node)) out.insert(std::move(value));
-  }
-  std::erase_if(out, [&](const std::string& value) { return later.contains(value); });
+std::set<std::string> Frontier::live(size_t to) const {
+  std::set<std::string> out;
+  const auto add = [&](const std::string& value) {
+    const auto last = last_read_.find(value);
+    if (last != last_read_.end() && last->second >= to) out.insert(value);
+  };
+  std::ranges::for_each(live_, add);
+  for (size_t i = done_; i < to; i++) std::ranges::for_each(model_.nodes[i].outputs, add);
   return out;
 }
 
@@ -72,25 +92,14 @@ std::set<std::string> Frontier::live(size_t from) const {
 // from earlier trials.
 void Frontier::advance(const std::string& stop) {
   const size_t to = position_.at(stop);
-  for (const size_t between : stops_) {
-    if (between > done_ && between < to) step(between);
-  }
+  for (auto between = stops_.upper_bound(done_); between != stops_.end() && *between < to; ++between) step(*between);
   step(to);
 }
 
 void Frontier::step(size_t to) {
-  const std::set<std::string> after = live(to);
-  const graph::Model next = piece(done_, to, after);
-  if (!next.outputs.empty()) run(next, after);
-  size_t bytes = 0;
-  for (auto& values : values_) {
-    std::erase_if(values, [&](const auto& value) { return !after.contains(value.first); });
-    for (const auto& [name, tensor] : values) bytes += tensor.bytes().size();
-  }
-  if (bytes > options_.memory_limit) {
-    const double share = static_cast<double>(options_.memory_limit) / static_cast<double>(bytes);
-    values_.resize(std::max<size_t>(1, static_cast<size_t>(share * static_cast<double>(values_.size()))));
-  }
+  std::set<std::string> after = live(to);
+  run(piece(done_, to, after), after);
+  live_ = std::move(after);
   done_ = to;
   input_ = model_.nodes[to].inputs[0];
   decoding_ = {};
@@ -137,45 +146,77 @@ graph::Model Frontier::piece(size_t from, size_t to, const std::set<std::string>
       if (after.contains(value)) out.outputs.push_back({value});
     }
   }
-  const auto& example = values_.front();
-  for (const auto& value : given) {
-    const Tensor& tensor = example.at(value);
-    const bool same =
-        std::ranges::all_of(values_, [&](const auto& sample) { return sample.at(value).shape() == tensor.shape(); });
-    out.inputs.push_back({value, tensor.type(), same ? std::optional(tensor.shape()) : std::nullopt});
-  }
+  for (const auto& value : given) out.inputs.push_back(given_value(value));
   graph::sort_nodes(out);
   return out;
 }
 
+// The shape of one of the model's inputs, where it is the same in all samples.
+std::optional<Shape> Frontier::common_shape(size_t input) const {
+  const auto& declared = model_.inputs[input].shape;
+  if (declared && std::ranges::all_of(*declared, [](int64_t size) { return size >= 0; })) return declared;
+  std::vector<Shape> shapes(values_.size());
+  parallel_for(shapes.size(), options_.threads, [&](size_t sample) { shapes[sample] = data_->shapes(sample).at(input); });
+  const bool same = std::ranges::all_of(shapes, [&](const Shape& shape) { return shape == shapes.front(); });
+  return same ? std::optional(shapes.front()) : std::nullopt;
+}
+
+// A value that a piece takes, as all samples have it.
+graph::Value Frontier::given_value(const std::string& value) const {
+  if (!begun_) {
+    const auto input = std::ranges::find(model_.inputs, value, &graph::Value::name);
+    return {value, input->type, common_shape(static_cast<size_t>(input - model_.inputs.begin()))};
+  }
+  const Tensor& tensor = values_.front().at(value);
+  const bool same = std::ranges::all_of(values_, [&](const auto& sample) { return sample.at(value).shape() == tensor.shape(); });
+  return {value, tensor.type(), same ? std::optional(tensor.shape()) : std::nullopt};
+}
+
+std::map<std::string, Tensor> Frontier::values_before(size_t sample) {
+  if (begun_) return std::move(values_[sample]);
+  data::Sample read = data_->at(sample);
+  std::map<std::string, Tensor> out;
+  for (size_t i = 0; i < model_.inputs.size(); i++) out[model_.inputs[i].name] = std::move(read.at(i));
+  return out;
+}
+
 void Frontier::run(const graph::Model& piece, const std::set<std::string>& after) {
-  const runtime::Session session(piece);
+  std::optional<runtime::Session> session;
+  if (!piece.outputs.empty()) session.emplace(piece);
+  Fitting fitting(values_.size(), options_.memory_limit);
   parallel_for(values_.size(), options_.threads, [&](size_t sample) {
-    auto& values = values_[sample];
-    std::vector<Tensor> inputs;
+    if (fitting.is_out(sample)) return;
+    std::map<std::string, Tensor> values = values_before(sample);
+    std::vector<Tensor> inputs, outputs;
     for (const auto& input : piece.inputs) inputs.push_back(values.at(input.name));
-    const std::vector<Tensor> outputs = session.run(inputs);
+    if (session) outputs = session->run(inputs);
     std::erase_if(values, [&](const auto& value) { return !after.contains(value.first); });
     for (size_t i = 0; i < outputs.size(); i++) {
       // A copy: the runtime's own memory would stay with its session.
       const auto bytes = outputs[i].bytes();
       values[piece.outputs[i].name] = Tensor::copy(outputs[i].type(), outputs[i].shape(), bytes.data(), bytes.size());
     }
+    fitting.add(sample, bytes_of(values));
+    values_[sample] = std::move(values);
   });
+  values_.resize(fitting.count());
+  most_bytes_ = std::max(most_bytes_, fitting.bytes());
+  begun_ = true;
 }
 
 void Frontier::replace(const std::string& name, size_t input, const quant::Optimized& constant) {
   const size_t reader = position_.at(name);
   const std::string value = model_.nodes[reader].inputs.at(input);
-  size_t source = lazy_.at(value), readers = 0;
-  for (const auto& other : model_.nodes) readers += static_cast<size_t>(std::ranges::count(other.inputs, value));
-  if (readers > 1) {
+  size_t source = lazy_.at(value);
+  if (readers_.at(value) > 1) {
     graph::Node own = model_.nodes[source];
     own.name += "_of_" + name;
     own.outputs[0] = value + "_of_" + name;
     source = model_.nodes.size();
     lazy_[own.outputs[0]] = source;
     model_.nodes[reader].inputs[input] = own.outputs[0];
+    readers_[value]--;
+    readers_[own.outputs[0]] = 1;
     model_.nodes.push_back(std::move(own));
     needed_.push_back(true);
   }
@@ -189,7 +230,9 @@ void Frontier::replace(const std::string& name, size_t input, const quant::Optim
 
 void Frontier::replace(const std::string& name, size_t input, const Tensor& values) {
   std::string& reads = model_.nodes[position_.at(name)].inputs.at(input);
+  readers_[reads]--;
   reads = name + "_values_" + std::to_string(input);
+  readers_[reads] = 1;
   model_.initializers[reads] = values;
 }
 
@@ -209,7 +252,9 @@ void Frontier::rewrite(const graph::Model& float_model, const std::string& name,
   auto made = quant::rewrite_alone(*std::ranges::find(float_model.nodes, name, &graph::Node::name), plan, workshop);
   if (made.size() != 1) throw Error(name + " stands for several operators: its weights cannot be replaced");
   made.front().inputs[0] = node.inputs[0];
+  count_readers(node, -1);
   node = std::move(made.front());
+  count_readers(node, 1);
 }
 
 }  // namespace quasar::tune

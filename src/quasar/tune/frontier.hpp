@@ -5,26 +5,29 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/tune/held_samples.hpp"
 #include "quasar/tune/linear_layer.hpp"
 
 namespace quasar::tune {
 
 struct FrontierOptions {
+  size_t samples = 0;                     // the first ones
   size_t memory_limit = size_t{2} << 30;  // bytes; beyond it the last samples are given up
   size_t threads = 0;                     // 0: all cores; results do not depend on it
 };
 
 class Frontier {
  public:
-  // `stops`: names of nodes, in topological order. `samples`: one tensor per model input each.
-  Frontier(graph::Model model, const std::vector<std::string>& stops, std::vector<data::Sample> samples,
+  // `stops`: names of nodes, in topological order.
+  Frontier(graph::Model model, const std::vector<std::string>& stops, std::shared_ptr<const HeldSamples> samples,
            const FrontierOptions& options);
 
   // Runs every node before the stop that a stop depends on. Stops must be visited in order.
@@ -35,6 +38,7 @@ class Frontier {
   const Decoding& decoding() const { return decoding_; }
 
   size_t samples() const { return values_.size(); }
+  size_t most_bytes() const { return most_bytes_; }  // of values held at a time
 
   // Gives a constant input of a node other codes and scales (its own copy, should others read the same constant). Only for nodes
   // that have not run yet.
@@ -49,19 +53,29 @@ class Frontier {
  private:
   bool is_lazy(const graph::Node& node) const;
   std::vector<std::string> reads(const graph::Node& node) const;
-  std::set<std::string> live(size_t from) const;
+  std::set<std::string> live(size_t to) const;
   graph::Model piece(size_t from, size_t to, const std::set<std::string>& after) const;
+  std::optional<Shape> common_shape(size_t input) const;
+  graph::Value given_value(const std::string& value) const;
   void step(size_t to);  // one piece
   void run(const graph::Model& piece, const std::set<std::string>& after);
+  std::map<std::string, Tensor> values_before(size_t sample);
+  void count_readers(const graph::Node& node, ptrdiff_t change);
 
   graph::Model model_;
+  std::shared_ptr<const HeldSamples> data_;
   FrontierOptions options_;
   std::map<std::string, size_t> lazy_;                 // output of a lazy node -> its index
   std::map<std::string, size_t> position_;             // node name -> index
   std::set<size_t> stops_;                             // indices
   std::vector<bool> needed_;                           // some stop depends on the node, or is it
+  std::map<std::string, size_t> last_read_;            // value -> the last needed node that reads it
+  std::map<std::string, ptrdiff_t> readers_;           // value -> how often nodes read it
   std::vector<std::map<std::string, Tensor>> values_;  // per sample
+  std::set<std::string> live_;                         // what values_ hold
+  bool begun_ = false;                                 // otherwise values_ are to be read
   size_t done_ = 0;                                    // nodes before this index have run
+  size_t most_bytes_ = 0;
   std::string input_;
   Decoding decoding_;
 };

@@ -1,6 +1,7 @@
 #include "quasar/tune/refinement_check.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "quasar/base/parallel.hpp"
@@ -16,30 +17,29 @@ constexpr size_t most_samples = 64;
 using Outputs = std::vector<std::vector<Tensor>>;  // by sample
 
 // Weights stay in float here: ONNX Runtime would quantize them by itself (keep_in_float.hpp).
-Outputs outputs_of(const graph::Model& model, std::span<const data::Sample> samples, size_t threads) {
+Outputs outputs_of(const graph::Model& model, const data::Dataset& samples, std::span<const size_t> judges, size_t threads) {
   runtime::SessionOptions options;
   options.disabled_optimizers = "WeightBiasQuantization";
   const runtime::Session session(model, options);
-  Outputs out(samples.size());
-  parallel_for(samples.size(), threads, [&](size_t i) { out[i] = session.run(samples[i]); });
+  Outputs out(judges.size());
+  parallel_for(judges.size(), threads, [&](size_t i) { out[i] = session.run(samples.at(judges[i])); });
   return out;
 }
 
 }  // namespace
 
 std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
-                                                 const quant::Plan& plan, std::span<const data::Sample> samples, size_t threads) {
-  if (refined.empty() || samples.empty()) return refined;
-  std::vector<data::Sample> judging;
-  for (const size_t i : spread_over(samples.size(), most_samples)) judging.push_back(samples[i]);
+                                                 const quant::Plan& plan, const data::Dataset& samples, size_t threads) {
+  if (refined.empty() || samples.size() == 0) return refined;
+  const std::vector<size_t> judging = spread_over(samples.size(), most_samples);
   quant::Plan values = plan;
   for (auto& [name, node] : values.nodes) {
     if (node.form == quant::Form::pairs) node.weight.reset(), node.bias.reset();
   }
-  const Outputs exact = outputs_of(model, judging, threads);
+  const Outputs exact = outputs_of(model, samples, judging, threads);
   const auto error = [&](const std::map<std::string, quant::QuantParams>& chosen) {
     values.refined = chosen;
-    const Outputs found = outputs_of(quant::apply(model, values), judging, threads);
+    const Outputs found = outputs_of(quant::apply(model, values), samples, judging, threads);
     double sum = 0;
     for (size_t i = 0; i < judging.size(); i++) sum += output_distance(exact[i], found[i]);
     return sum;

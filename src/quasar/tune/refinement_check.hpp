@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 
 #include "quasar/data/dataset.hpp"
@@ -14,6 +13,6 @@ namespace quasar::tune {
 // to the float model's (mean over at most 64 samples, spread over those given, of the 2-norm of the difference), with weights in
 // float.
 std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
-                                                 const quant::Plan& plan, std::span<const data::Sample> samples, size_t threads);
+                                                 const quant::Plan& plan, const data::Dataset& samples, size_t threads);
 
 }  // namespace quasar::tune

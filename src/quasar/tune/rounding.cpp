@@ -1,10 +1,10 @@
 #include "quasar/tune/rounding.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
-#include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/quant/check.hpp"
 #include "quasar/quant/rounding_options.hpp"
@@ -17,6 +17,7 @@
 #include "quasar/tune/moments_cache.hpp"
 #include "quasar/tune/prefix_hash.hpp"
 #include "quasar/tune/refinement_check.hpp"
+#include "quasar/tune/rounding_memory.hpp"
 #include "quasar/tune/sensitivity.hpp"
 #include "quasar/tune/wide_rounding.hpp"
 
@@ -52,15 +53,17 @@ std::vector<std::string> left_nearest(const graph::Model& model, const quant::Pl
   return out;
 }
 
-// As many as fit into `limit` bytes, up to 1024, from the whole set.
-std::vector<data::Sample> spread_samples(const data::Dataset& samples, size_t limit) {
-  constexpr size_t fewest = 64, most = 1024;
-  if (samples.size() == 0) return {};
-  size_t bytes = 1;
-  for (const Tensor& tensor : samples.at(0)) bytes += tensor.bytes().size();
-  std::vector<data::Sample> out;
-  for (const size_t i : spread_over(samples.size(), std::clamp(limit / bytes, fewest, most))) out.push_back(samples.at(i));
-  return out;
+// Of the whole set, as many as a fixed budget allows: which samples judge does not depend on how many can be held.
+data::DatasetPtr judging_samples(const data::DatasetPtr& samples) {
+  constexpr size_t budget = size_t{256} << 20, fewest = 16, most = 1024;
+  if (samples->size() == 0) return samples;
+  const size_t count = budget / std::max<size_t>(bytes_of(samples->at(0)), 1);
+  return data::subset(samples, spread_over(samples->size(), std::clamp(count, fewest, most)));
+}
+
+RounderOptions with_memory(RounderOptions options, const data::DatasetPtr& samples) {
+  if (options.memory == nullptr) options.memory = std::make_shared<RoundingMemory>(samples, options.memory_limit);
+  return options;
 }
 
 // The vector behind a matrix product that can take up its mean error.
@@ -81,38 +84,49 @@ void hand_over(const graph::Model& model, const LinearLayer& layer, const quant:
 
 }  // namespace
 
-// What depends on the float model and the samples only.
+// What depends on the float model and the number of samples only.
 struct Rounder::Material {
-  std::vector<data::Sample> samples;
+  Material(const graph::Model& model, size_t samples, RoundingMemory& memory, size_t threads)
+      : targets(model, layers_of(model), memory.samples, {.samples = samples, .threads = threads}, memory.targets),
+        frontier(samples * targets.largest_output()) {}
+
   FloatTargets targets;
-  MomentsCache moments;
-  std::mutex guard = {};
-  std::map<std::string, std::map<std::string, quant::QuantParams>> refined = {};  // by hash of the plan without its rounding
+  // Bytes of values between layers: until they were seen, four values of 8 bits, all as large as the largest layer's output.
+  std::atomic<size_t> frontier;
+  std::atomic<bool> seen = false;
+
+  void note(const Frontier& done) {
+    if (done.most_bytes() == 0) return;  // all moments were known
+    frontier = seen ? std::max<size_t>(frontier, done.most_bytes()) : done.most_bytes();
+    seen = true;
+  }
 };
 
 Rounder::Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOptions options)
-    : model_(without_unused(model)), samples_(std::move(samples)), options_(std::move(options)) {}
+    : model_(without_unused(model)),
+      options_(with_memory(std::move(options), samples)),
+      memory_(options_.memory),
+      name_(std::to_string(memory_->users++) + "/") {}
 
 Rounder::~Rounder() = default;
 
 std::shared_ptr<Rounder::Material> Rounder::material(size_t count) {
   const std::lock_guard lock(guard_);
   auto& material = materials_[count];
-  if (material == nullptr) {
-    std::vector<data::Sample> samples(count);
-    parallel_for(count, options_.threads, [&](size_t i) { samples[i] = samples_->at(i); });
-    const TargetOptions options{.memory_limit = options_.memory_limit / 4, .threads = options_.threads};
-    material = std::shared_ptr<Material>(
-        new Material{samples, {model_, layers_of(model_), samples, options}, MomentsCache(options_.memory_limit / 8)});
-  }
+  if (material == nullptr) material = std::make_shared<Material>(model_, count, *memory_, options_.threads);
   return material;
+}
+
+FrontierOptions Rounder::frontier_options(size_t samples) const {
+  return {.samples = samples, .memory_limit = memory_->frontiers.limit(), .threads = options_.threads};
 }
 
 void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const {
   if (!rounding_acts(plan)) plan.rounding = {};
   Json& options = plan.rounding.options;
   if (!options.contains("data_size")) return;
-  size_t samples = std::min(samples_->size(), calibration.value_or(samples_->size()));
+  const size_t all = memory_->samples->size();
+  size_t samples = std::min(all, calibration.value_or(all));
   if (options["data_size"].is_number()) samples = std::min(samples, options["data_size"].get<size_t>());
   options["data_size"] = samples;
   const graph::Index index(model_);
@@ -134,26 +148,25 @@ bool Rounder::rounding_acts(quant::Plan& plan) const {
   return false;
 }
 
-void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, Material& material,
-                     const std::function<void()>& check) const {
+void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check) {
   quant::Plan key = plan;
   key.rounding = {.options = {{"keep_activations", settings.keep_activations}}};
   const std::string hash = quant::hash_of(key);
   const auto known = [&]() -> std::optional<std::map<std::string, quant::QuantParams>> {
-    const std::lock_guard lock(material.guard);
-    const auto found = material.refined.find(hash);
-    return found == material.refined.end() ? std::nullopt : std::optional(found->second);
+    const std::lock_guard lock(guard_);
+    const auto found = refined_.find(hash);
+    return found == refined_.end() ? std::nullopt : std::optional(found->second);
   }();
   if (known) {
     plan.refined = *known;
   } else {
     const RefineOptions options{
         .memory_limit = options_.memory_limit / 4, .threads = options_.threads, .keep = settings.keep_activations};
-    const std::vector<data::Sample> judging = spread_samples(*samples_, options.memory_limit);
-    plan.refined = proven(refined_activations(model_, plan, judging, options, check), model_, plan, judging, options_.threads);
+    const data::DatasetPtr judging = judging_samples(memory_->samples);
+    plan.refined = proven(refined_activations(model_, plan, *judging, options, check), model_, plan, *judging, options_.threads);
     if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
-    const std::lock_guard lock(material.guard);
-    material.refined[hash] = plan.refined;
+    const std::lock_guard lock(guard_);
+    refined_[hash] = plan.refined;
   }
   if (plan.shifts) quant::limit_weight_scales(plan, quant::network_of(quant::apply(model_, plan)));
   follow_refined_inputs(model_, plan);
@@ -167,11 +180,12 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   const auto method = entry.make(options);
   if (!method->optimizes()) return report;
   const quant::LayerSettings settings = quant::layer_settings(options);
-  const size_t wanted = std::min(settings.data_size.value_or(samples_->size()), samples_->size());
+  const size_t all = memory_->samples->size(), wanted = std::min(settings.data_size.value_or(all), all);
   const auto material = this->material(wanted);
+  const SharedLimit::Work work(memory_->targets, material->targets);
   if (settings.refine_activations) {
     const Stopwatch refinement;
-    refine(plan, settings, *material, check);
+    refine(plan, settings, check);
     report.refined = plan.refined.size();
     report.refine_s = refinement.seconds();
   }
@@ -190,8 +204,8 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     chosen.push_back(i);
     stops.push_back(layers[i].node);
   }
-  Frontier frontier(quant::apply(model_, plan), stops, material->samples,
-                    {.memory_limit = options_.memory_limit / 2, .threads = options_.threads});
+  const MemoryGate::Pass pass(memory_->frontiers, material->frontier, check);
+  Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
   PrefixHash prefix(model_, plan, std::to_string(wanted));
   const graph::Index index(model_);
   for (const size_t i : chosen) {
@@ -201,7 +215,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     quant::NodePlan& node = plan.nodes.at(layer.node);
     auto behind = vector_of(layer, index, plan);
     const LayerContext context{model_, settings, *method, options_.threads, input, behind ? &behind->values : nullptr};
-    const LayerError error = round_one(layer, i, context, *material, frontier, prefix.upto(layer.node), node);
+    const LayerError error = round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), node);
     hand_over(model_, layer, node, frontier);
     if (behind && settings.update_bias && node.weight->optimized) {
       frontier.replace(behind->node, behind->input, behind->values);
@@ -211,6 +225,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     report.layers.push_back(error);
     report.samples = frontier.samples();
   }
+  material->note(frontier);
   report.seconds = watch.seconds();
   if (report.samples < wanted && !report.layers.empty())
     tell(options_.log, Level::warning, samples_given_up(report.samples, wanted, options_.memory_limit));
@@ -219,7 +234,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
 }
 
 std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
-  const auto material = this->material(samples_->size());
+  const auto material = this->material(memory_->samples->size());
   const auto& layers = material->targets.layers();
   std::vector<size_t> chosen;
   std::vector<std::string> stops;
@@ -229,15 +244,15 @@ std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
     chosen.push_back(i);
     stops.push_back(layers[i].node);
   }
-  Frontier frontier(model_, stops, material->samples, {.memory_limit = options_.memory_limit / 2, .threads = options_.threads});
+  Frontier frontier(model_, stops, memory_->samples, frontier_options(material->targets.samples()));
   const graph::Index index(model_);
   std::map<std::string, double> errors;
   for (const size_t i : chosen) {
-    const std::string key = "float " + layers[i].node;
-    auto moments = material->moments.find(key);
+    const std::string key = name_ + "float " + layers[i].node;
+    auto moments = memory_->moments.find(key);
     if (moments == nullptr) {
       moments = observe(layers[i], *material->targets.at(i), frontier);
-      if (frontier.samples() == material->samples.size()) material->moments.keep(key, moments);
+      if (frontier.samples() == material->targets.samples()) memory_->moments.keep(key, moments);
     }
     const quant::NodePlan& node = plan.nodes.at(layers[i].node);
     const Tensor& weights = *model_.initializer(index.node(layers[i].node)->inputs[layers[i].weight_input]);
@@ -258,11 +273,11 @@ LayerError Rounder::round_one(const LinearLayer& layer, size_t index, const Laye
     };
     return round_wide_layer(layer, {*targets, frontier.samples(), fill, options_.block_inputs}, context, plan);
   }
-  auto moments = material.moments.find(prefix);
+  auto moments = memory_->moments.find(prefix);
   if (moments == nullptr) {
     moments = observe(layer, *material.targets.at(index), frontier);
     // Where samples were given up, what was seen depends on more than the prefix.
-    if (frontier.samples() == material.samples.size()) material.moments.keep(prefix, moments);
+    if (frontier.samples() == material.targets.samples()) memory_->moments.keep(prefix, moments);
   }
   return round_layer(layer, *moments, context, plan);
 }

@@ -22,11 +22,14 @@
 namespace quasar::tune {
 
 class Frontier;
+struct FrontierOptions;
+struct RoundingMemory;
 
 struct RounderOptions {
-  size_t memory_limit = size_t{4} << 30;  // bytes, for activations held
-  size_t threads = 0;                     // 0: all cores; results do not depend on it
-  size_t most_inputs = 4608;              // of one output; layers with more are rounded in blocks of block_inputs
+  size_t memory_limit = size_t{4} << 30;        // bytes, for samples and activations held
+  std::shared_ptr<RoundingMemory> memory = {};  // shared with others that work on the same samples; null: its own
+  size_t threads = 0;                           // 0: all cores; results do not depend on it
+  size_t most_inputs = 4608;                    // of one output; layers with more are rounded in blocks of block_inputs
   size_t block_inputs = 2048;
   Log log = {};
 };
@@ -55,17 +58,19 @@ class Rounder {
   struct Material;
   bool rounding_acts(quant::Plan& plan) const;
   std::shared_ptr<Material> material(size_t samples);
-  void refine(quant::Plan& plan, const quant::LayerSettings& settings, Material& material,
-              const std::function<void()>& check) const;
+  FrontierOptions frontier_options(size_t samples) const;
+  void refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check);
   LayerError round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
                        Frontier& frontier, const std::string& prefix, quant::NodePlan& plan) const;
   std::shared_ptr<const Moments> observe(const LinearLayer& layer, const std::vector<Target>& targets, Frontier& frontier) const;
 
   const graph::Model model_;  // without what no output needs
-  data::DatasetPtr samples_;
-  RounderOptions options_;
+  const RounderOptions options_;
+  const std::shared_ptr<RoundingMemory> memory_;
+  const std::string name_;  // in what is kept for several
   std::mutex guard_;
-  std::map<size_t, std::shared_ptr<Material>> materials_;  // by number of samples
+  std::map<size_t, std::shared_ptr<Material>> materials_;                     // by number of samples
+  std::map<std::string, std::map<std::string, quant::QuantParams>> refined_;  // by hash of the plan without its rounding
 };
 
 }  // namespace quasar::tune

@@ -4,19 +4,10 @@
 #include <set>
 
 #include "quasar/ops/op.hpp"
+#include "quasar/tune/window_cut.hpp"
 
 namespace quasar::tune {
 namespace {
-
-constexpr size_t most_nodes = 64;  // of a window, where no linear layer ends it
-
-bool has_8_bits(const quant::QuantParams& params) {
-  return (params.type == DataType::int8 || params.type == DataType::uint8) && params.axis < 0;
-}
-
-bool is_linear(const graph::Node& node) {
-  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
-}
 
 // The same grid, whichever type stores it. Values in 16-bit floats have none.
 bool same_grid(const quant::QuantParams& a, const quant::QuantParams& b) {
@@ -56,73 +47,11 @@ class Sharing {
   std::map<std::string, std::string> leaders_;
 };
 
-// The nodes of a window, and what stands at its ends.
-class Cut {
- public:
-  Cut(const graph::Model& model, const std::string& start, size_t layers) : model_(model) {
-    std::map<std::string, size_t> depth{{start, 0}};  // values that depend on the start: linear layers between
-    for (size_t i = 0; i < model.nodes.size(); i++) {
-      const graph::Node& node = model.nodes[i];
-      bool reached = false;
-      size_t deepest = 0;
-      for (const auto* list : {&node.inputs, &node.captures}) {
-        for (const auto& value : *list) {
-          const auto found = depth.find(value);
-          if (found == depth.end()) continue;
-          reached = true;
-          deepest = std::max(deepest, found->second);
-        }
-      }
-      if (!reached) continue;
-      deepest += is_linear(node) ? 1 : 0;
-      if (!node.captures.empty() || members_.size() == most_nodes) deepest = layers + 1;
-      for (const auto& output : node.outputs) depth[output] = deepest;
-      if (deepest <= layers) members_.insert(i);
-    }
-    find_ends(start);
-  }
-
-  const std::set<size_t>& members() const { return members_; }
-  const std::vector<std::string>& inputs() const { return inputs_; }
-  const std::vector<std::string>& outputs() const { return outputs_; }
-
- private:
-  void find_ends(const std::string& start) {
-    std::set<std::string> made, read_outside, known{start};
-    inputs_.push_back(start);
-    for (const size_t i : members_) made.insert(model_.nodes[i].outputs.begin(), model_.nodes[i].outputs.end());
-    for (size_t i = 0; i < model_.nodes.size(); i++) {
-      const graph::Node& node = model_.nodes[i];
-      for (const auto& value : node.inputs) {
-        if (!members_.contains(i)) {
-          read_outside.insert(value);
-        } else if (!value.empty() && !made.contains(value) && model_.initializer(value) == nullptr &&
-                   known.insert(value).second) {
-          inputs_.push_back(value);
-        }
-      }
-      read_outside.insert(node.captures.begin(), node.captures.end());
-    }
-    for (const auto& output : model_.outputs) read_outside.insert(output.name);
-    for (const size_t i : members_) {
-      for (const auto& value : model_.nodes[i].outputs) {
-        if (read_outside.contains(value)) outputs_.push_back(value);
-      }
-    }
-    // What the model hands out, or a float node reads, ends here too.
-    if (members_.empty()) outputs_.push_back(start);
-  }
-
-  const graph::Model& model_;
-  std::set<size_t> members_;
-  std::vector<std::string> inputs_, outputs_;
-};
-
 // Writes the window's model: pairs stand where the plan has them.
 class Writer {
  public:
-  Writer(const graph::Model& model, const quant::Plan& plan, const SharedScale& group, const Cut& cut)
-      : model_(model), plan_(plan), group_(group), cut_(cut), names_(model) {
+  Writer(const graph::Model& model, const quant::Plan& plan, const SharedScale& group, const WindowCut& cut)
+      : model_(model), plan_(plan), group_(group), cut_(cut), names_(members_of(model, cut)) {
     out_.ir_version = model.ir_version;
     out_.opsets = model.opsets;
     out_.rest = model.rest;
@@ -149,6 +78,13 @@ class Writer {
   size_t bytes() const { return bytes_; }
 
  private:
+  static graph::Model members_of(const graph::Model& model, const WindowCut& cut) {
+    graph::Model out;
+    for (const auto& name : cut.inputs()) out.inputs.push_back({name});
+    for (const size_t i : cut.members()) out.nodes.push_back(model.nodes[i]);
+    return out;
+  }
+
   void add(graph::Node node) {
     const bool quantized = plan_.nodes.contains(node.name);
     for (auto& input : node.inputs) {
@@ -161,7 +97,7 @@ class Writer {
     std::vector<std::string> pairs;
     for (const auto& output : node.outputs) {
       const auto params = plan_.values.find(output);
-      if (params == plan_.values.end() || !has_8_bits(params->second)) continue;
+      if (params == plan_.values.end() || !has_scale_to_refine(params->second)) continue;
       pairs.push_back(output);
       if (quantized) produced_quantized_.insert(output);
     }
@@ -200,7 +136,7 @@ class Writer {
   const graph::Model& model_;
   const quant::Plan& plan_;
   const SharedScale& group_;
-  const Cut& cut_;
+  const WindowCut& cut_;
   graph::Names names_;
   graph::Model out_;
   std::string scale_, zero_point_;
@@ -211,6 +147,10 @@ class Writer {
 
 }  // namespace
 
+bool has_scale_to_refine(const quant::QuantParams& params) {
+  return (params.type == DataType::int8 || params.type == DataType::uint8) && params.axis < 0;
+}
+
 std::vector<SharedScale> shared_scales(const graph::Model& model, const quant::Plan& plan) {
   const Sharing sharing(model, plan);
   const graph::Index index(model);
@@ -218,7 +158,7 @@ std::vector<SharedScale> shared_scales(const graph::Model& model, const quant::P
   std::map<std::string, size_t> places;
   const auto add = [&](const std::string& value) {
     const auto params = plan.values.find(value);
-    if (params == plan.values.end() || !has_8_bits(params->second)) return;
+    if (params == plan.values.end() || !has_scale_to_refine(params->second)) return;
     const graph::Node* producer = index.producer(value);
     if (producer != nullptr && producer->is("Softmax")) return;
     const std::string leader = sharing.leader(value);
@@ -231,9 +171,9 @@ std::vector<SharedScale> shared_scales(const graph::Model& model, const quant::P
   return groups;
 }
 
-std::optional<ScaleWindow> scale_window(const graph::Model& model, const std::map<std::string, graph::Value>& types,
+std::optional<ScaleWindow> scale_window(const graph::Index& index, const std::map<std::string, graph::Value>& types,
                                         const quant::Plan& plan, const SharedScale& group, size_t layers) {
-  const Cut cut(model, group.front(), layers);
+  const WindowCut cut(index, group.front(), layers);
   const auto known = [&](const std::string& value) {
     const auto found = types.find(value);
     return found != types.end() && found->second.type != DataType::undefined;
@@ -244,7 +184,7 @@ std::optional<ScaleWindow> scale_window(const graph::Model& model, const std::ma
     if (known(value) && types.at(value).type == DataType::float32) window.outputs.push_back(value);
   }
   if (window.outputs.empty() || window.outputs.size() != cut.outputs().size()) return std::nullopt;
-  Writer writer(model, plan, group, cut);
+  Writer writer(index.model(), plan, group, cut);
   window.model = writer.run(types);
   window.weight_bytes = writer.bytes();
   return window;

@@ -14,6 +14,9 @@ namespace quasar::tune {
 // Values that must share their parameters, because codes pass between them unchanged; the first in topological order leads.
 using SharedScale = std::vector<std::string>;
 
+// 8 bits, one scale.
+bool has_scale_to_refine(const quant::QuantParams& params);
+
 // Values of 8 bits with a pair of their own in the plan. Outputs of Softmax are left out: their range is known.
 std::vector<SharedScale> shared_scales(const graph::Model& model, const quant::Plan& plan);
 
@@ -27,7 +30,7 @@ struct ScaleWindow {
 
 // `layers`: how many linear layers in a row are looked ahead. nullopt: the window would need values whose type is unknown, or
 // nothing reads the leader.
-std::optional<ScaleWindow> scale_window(const graph::Model& model, const std::map<std::string, graph::Value>& types,
+std::optional<ScaleWindow> scale_window(const graph::Index& index, const std::map<std::string, graph::Value>& types,
                                         const quant::Plan& plan, const SharedScale& group, size_t layers);
 
 }  // namespace quasar::tune

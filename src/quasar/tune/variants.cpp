@@ -7,6 +7,7 @@
 #include "quasar/quant/name_lists.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/tune/rounding_memory.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -122,6 +123,8 @@ Variants::Variants(const graph::Model& original, const graph::Model& prepared, d
       samples_(std::move(samples)),
       needs_(needs),
       options_(std::move(options)) {
+  if (options_.rounding.memory == nullptr)
+    options_.rounding.memory = std::make_shared<RoundingMemory>(samples_, options_.rounding.memory_limit);
   if (!options_.statistics_dir.empty())
     shared_ = std::make_shared<StatisticsFolder>(options_.statistics_dir, samples_, options_.log);
   base_ = std::make_shared<Variant>();

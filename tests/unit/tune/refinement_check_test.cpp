@@ -19,15 +19,13 @@ TEST(RefinementCheck, ScalesThatSpoilTheOutputsAreDroppedAndOthersKept) {
   model.initializers["b"] = Tensor::of(Shape{2}, std::vector<float>{0, 0});
   model.nodes.push_back(
       {.name = "conv", .op_type = "Conv", .domain = "", .inputs = {"x", "w", "b"}, .outputs = {"y"}, .attributes = {}});
-  const GeneratedSamples made(4, [](size_t) {
+  const GeneratedSamples samples(4, [](size_t) {
     return data::Sample{Tensor::of(Shape{1, 2, 1, 1}, std::vector<float>{0.9F, 1000})};
   });
   const quant::Config config = quant::parse_config(
       {{"activation", "UInt8Spec"}, {"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}}});
-  const auto seen = stats::collect(model, made, quant::observed_values(model), quant::needs_of(config)).at(made.size());
+  const auto seen = stats::collect(model, samples, quant::observed_values(model), quant::needs_of(config)).at(samples.size());
   quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
-  std::vector<data::Sample> samples;
-  for (size_t i = 0; i < made.size(); i++) samples.push_back(made.at(i));
 
   quant::QuantParams clipped = plan.params("x");
   clipped.scales = {0.9F / 255};

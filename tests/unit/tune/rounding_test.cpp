@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <mutex>
+#include <set>
 
 #include "generated_samples.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/data/fixed_batch.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::tune {
@@ -117,6 +120,75 @@ TEST(Rounding, DoesNotDependOnThreadsOrMemory) {
   EXPECT_GE(report.samples, 1U);
 }
 
+// Samples beyond memory_limit are read again, and targets made again layer by layer: nothing else changes.
+TEST(Rounding, WhatIsHeldChangesNothing) {
+  const graph::Model model = network();
+  const Samples usual;
+  std::atomic<size_t> reads{0};
+  const auto samples = std::make_shared<GeneratedSamples>(usual.size(), [&](size_t index) {
+    reads++;
+    return usual.at(index);
+  });
+  quant::Plan ample = plan_for(model, usual, "adaquant", Json::object()), tight = ample;
+  Rounder(model, samples).improve(ample);
+  EXPECT_EQ(reads, samples->size());
+  EXPECT_EQ(Rounder(model, samples, {.memory_limit = 120000}).improve(tight).samples, samples->size());
+  EXPECT_GT(reads, 2 * samples->size());
+  EXPECT_EQ(ample.nodes, tight.nodes);
+  EXPECT_EQ(ample.refined, tight.refined);
+}
+
+// Whatever memory_limit and data_size say.
+TEST(Rounding, TheSameSamplesJudgeActivationScalesWithLittleMemory) {
+  const graph::Model model = network();
+  const Samples usual;
+  std::mutex guard;
+  std::set<size_t> read;
+  const auto samples = std::make_shared<GeneratedSamples>(100, [&](size_t index) {
+    const std::lock_guard lock(guard);
+    read.insert(index);
+    return usual.at(index % usual.size());
+  });
+  quant::Plan plan = plan_for(model, usual, "adaquant", {{"data_size", 4}});
+  Rounder(model, samples, {.memory_limit = 100000}).improve(plan);
+  EXPECT_EQ(read.size(), samples->size());
+}
+
+TEST(Rounding, TrialsWithOtherDataSizesReadNoSampleAgain) {
+  const graph::Model model = network();
+  const Samples usual;
+  std::atomic<size_t> reads{0};
+  const auto samples = std::make_shared<GeneratedSamples>(usual.size(), [&](size_t index) {
+    reads++;
+    return usual.at(index);
+  });
+  Rounder rounder(model, samples);
+  for (const int size : {24, 5, 11}) {
+    quant::Plan plan = plan_for(model, usual, "adaquant", {{"data_size", size}});
+    rounder.improve(plan);
+    EXPECT_EQ(reads, samples->size()) << size;
+  }
+}
+
+// Copies of a sample in a fixed batch say nothing more: the same codes as for one at a time.
+TEST(Rounding, CopiesInAFixedBatchAreNoMoreSamples) {
+  const graph::Model one = network();
+  graph::Model four = one;
+  four.inputs[0].shape = Shape{4, 3, 8, 8};
+  four.outputs[0].shape = Shape{4, 10};
+  const auto singles = std::make_shared<Samples>();
+  const auto batches = data::repeated(singles, four.inputs, 4);
+  quant::Plan plan = plan_for(one, *singles, "adaquant", {{"refine_activations", false}});
+  quant::Plan batch = plan;
+  Rounder(one, singles).improve(plan);
+  Rounder(four, batches).improve(batch);
+  for (const auto& [name, node] : plan.nodes) {
+    if (!node.weight) continue;
+    ASSERT_TRUE(node.weight->optimized && batch.nodes.at(name).weight->optimized) << name;
+    EXPECT_EQ(node.weight->optimized->codes, batch.nodes.at(name).weight->optimized->codes) << name;
+  }
+}
+
 TEST(Rounding, FewerSamplesAndFixedBias) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
@@ -151,6 +223,35 @@ TEST(Rounding, ScalesShrinkWhereClippingPays) {
     EXPECT_EQ(node.bias->optimized->params.scales[0], plan.params(input).scales[0] * scale) << name;
   }
   EXPECT_GE(shrunk, 1U);
+}
+
+// Layers that are rounded in blocks of inputs as well: one scale for all blocks, and of each output.
+TEST(Rounding, ScalesOfWideLayersShrinkWhereClippingPays) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  for (const bool channels : {false, true}) {
+    const Json weights{{"calibration_method", "MinMax"}, {"quant_granularity", channels ? "Channel" : "Tensor"}};
+    const quant::Config config =
+        quant::parse_config({{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}},
+                             {"weight", "Int4Spec"},
+                             {"weight_params", weights},
+                             {"algorithms", "gptq"},
+                             {"gptq_params", {{"refine_activations", false}}}});
+    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+    quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
+    quant::Plan fixed = plan;
+    fixed.rounding.options["scale_search"] = false;
+    const RounderOptions wide{.most_inputs = 100, .block_inputs = 128};
+    const double searched = Rounder(model, samples, wide).improve(plan).layers.back().after;
+    const double given = Rounder(model, samples, wide).improve(fixed).layers.back().after;
+    const auto& weight = *plan.nodes.at("gemm").weight;
+    ASSERT_TRUE(weight.optimized);
+    size_t shrunk = 0;
+    for (size_t i = 0; i < weight.params.scales.size(); i++)
+      shrunk += weight.optimized->params.scales[i] < weight.params.scales[i] ? 1 : 0;
+    EXPECT_GE(shrunk, 1U) << channels;
+    EXPECT_LT(searched, given) << channels;
+  }
 }
 
 // A power of two that is twice too large or too small is found to be so.
@@ -280,7 +381,7 @@ TEST(Rounding, ChecksOfActivationScalesAreRemembered) {
   quant::Plan first = plan, second = plan;
   EXPECT_EQ(rounder.improve(first).refined, 0U);
   const size_t once = reads;
-  EXPECT_GT(once, 24U);
+  EXPECT_EQ(once, 24U);
   rounder.improve(second);
   EXPECT_EQ(reads, once);
 }
@@ -336,8 +437,10 @@ TEST(Rounding, OptionsWithNothingToActOnMakeNoOtherPlan) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
   const Rounder rounder(model, samples);
+  Json activation = "Int8Spec";
   const auto settled = [&](const Json& params, const Json& weight_params) {
-    const quant::Config config = quant::parse_config({{"activation_params", {{"calibration_method", "MinMax"}}},
+    const quant::Config config = quant::parse_config({{"activation", activation},
+                                                      {"activation_params", {{"calibration_method", "MinMax"}}},
                                                       {"weight_params", weight_params},
                                                       {"algorithms", "adaquant"},
                                                       {"adaquant_params", params}});
@@ -354,6 +457,10 @@ TEST(Rounding, OptionsWithNothingToActOnMakeNoOtherPlan) {
   EXPECT_FALSE(is_same({{"scale_search", false}}, tensor));
   EXPECT_FALSE(is_same({{"update_bias", false}}, tensor));
   EXPECT_FALSE(is_same({{"refine_activations", false}}, tensor));
+  EXPECT_TRUE(is_same({{"damping", 1}}, tensor));
+  activation = "Int16Spec";
+  EXPECT_TRUE(is_same({{"refine_activations", false}}, tensor)) << "only scales of 8 bits are chosen again";
+  activation = "Int8Spec";
   const auto notes = settled({{"scale_search", false}}, channels).notes;
   EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
     return note.starts_with("adaquant_params.scale_search has no effect");

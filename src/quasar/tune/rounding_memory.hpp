@@ -1,0 +1,29 @@
+// What rounding holds between and during trials, of all graphs of a search together, within one limit. Results do not depend on
+// what is held, and what is read or computed again.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "quasar/tune/held_samples.hpp"
+#include "quasar/tune/memory_gate.hpp"
+#include "quasar/tune/moments_cache.hpp"
+#include "quasar/tune/shared_limit.hpp"
+
+namespace quasar::tune {
+
+struct RoundingMemory {
+  RoundingMemory(data::DatasetPtr all, size_t limit)
+      : samples(std::make_shared<HeldSamples>(std::move(all), limit / 8)),
+        moments(limit / 8),
+        targets(limit / 4),
+        frontiers(limit / 2) {}
+
+  const std::shared_ptr<const HeldSamples> samples;
+  MomentsCache moments;
+  SharedLimit targets;            // float outputs of layers
+  MemoryGate frontiers;           // values between layers
+  std::atomic<size_t> users = 0;  // numbers that tell them apart in `moments`
+};
+
+}  // namespace quasar::tune
