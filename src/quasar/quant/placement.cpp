@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/four_bit_values.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -148,10 +149,22 @@ class Placing {
     std::vector<std::string> values = node.outputs;
     for (const size_t input : roles.activations) values.push_back(node.inputs[input]);
     const auto found = std::ranges::find_if(values, [this](const std::string& value) { return barred_.contains(value); });
-    if (found == values.end()) return "";
+    if (found == values.end()) return absurd_constant(node, roles);
     if (const auto seen = seen_.find(*found); seen != seen_.end() && seen->second.given && stays_in_float(*seen->second.given))
       return "the ranges say that '" + *found + "' stays in float";
-    return "its values hide others behind huge or infinite numbers, as an attention mask does: no grid holds both";
+    return "its values hide others behind huge or infinite numbers, as an attention mask does or may do: no grid holds both";
+  }
+
+  // "": a grid holds its constants, or they are cast.
+  std::string absurd_constant(const graph::Node& node, const ops::Roles& roles) const {
+    const LayerRule* rule = rule_for(node, config_);
+    if (!is_integer((rule == nullptr ? config_.activation : rule->activation).type)) return "";
+    for (const size_t input : roles.activations) {
+      const Tensor* held = model_.initializer(node.inputs[input]);
+      if (held != nullptr && holds_absurd_numbers(*held))
+        return "its constant '" + node.inputs[input] + "' holds huge or infinite numbers: no grid does";
+    }
+    return "";
   }
 
   // "": its values have more bits, or can have so few.

@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/node_plans.hpp"
@@ -17,11 +18,17 @@
 namespace quasar::quant {
 namespace {
 
-// Values that an attention mask has filled with −10⁴, −65504, the lowest float or −inf, so that Softmax gives zero there, all
-// others that are infinite somewhere, and those that the user leaves in float.
-std::set<std::string> masked_values(const graph::Index& index, const stats::Statistics& seen) {
+// Whether a mask can be lost here: casts hold its zeros and what it would add alike.
+bool has_grids(const Config& config) {
+  const auto has = [](const LayerRule& rule) { return !rule.in_float && is_integer(rule.activation.type); };
+  return is_integer(config.activation.type) || std::ranges::any_of(config.layers, has);
+}
+
+// Values that an attention mask has filled with −10⁴, −65504, the lowest float or −inf, so that Softmax gives zero there, or by
+// the graph can fill, all others that are infinite somewhere, and those that the user leaves in float.
+std::set<std::string> masked_values(const graph::Index& index, const stats::Statistics& seen, const Config& config) {
   constexpr double hidden = -5e3, absurd = 1e30;
-  std::set<std::string> out;
+  std::set<std::string> out = has_grids(config) ? mask_values(index) : std::set<std::string>();
   for (const auto& [value, stats] : seen) {
     const auto is_softmax = [](const graph::Node* node) { return node->is("Softmax"); };
     const bool masks = stats.range.low <= hidden && std::ranges::any_of(index.consumers(value), is_softmax);
@@ -38,7 +45,7 @@ class Resolver {
         config_(config),
         target_(target),
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
-        masked_(masked_values(index_, seen)),
+        masked_(masked_values(index_, seen, config)),
         placement_(place(index_, config, target, seen, masked_)),
         ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config),
@@ -68,14 +75,15 @@ class Resolver {
       }
     }
     plan.shifts = npu_;
+    plan.ranges = values_.ranges();
     plan.notes = nodes_.notes();
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
     drop_needless_conversions(plan);
     simplify_activations(plan);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
-    plan.ranges = values_.ranges();
-    plan.in_float = masked_;
+    std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),
+                         [this](const std::string& value) { return ground_.seen.contains(value); });
     plan.skipped = std::move(placement_.skipped);
     check_overrides(plan);
     for (auto& note : notes_on_softmax(index_.model(), plan, placement_.softmaxes)) plan.notes.push_back(std::move(note));
