@@ -21,6 +21,7 @@ struct Fixed {
   int position = 0;      // meaningless unless the scale is one power of two
   bool shifted = false;  // it is
   bool shared = false;   // values of other ranges have it too: it must not become finer
+  bool zeros = false;    // it holds nothing else, and its position was found for nothing
 };
 
 // A node, with the activation behind it that runs in the same operation. Indices are those of Network::tensors; a tensor that is
@@ -36,6 +37,7 @@ struct Layer {
   bool pair_before_activation = false;  // an activation that could be fused is kept apart by a pair
   bool float_bias = false;              // it has a constant bias that is not quantized
   bool own_codes = false;               // an operator that takes or makes codes by itself, without pairs (QLinearConv)
+  bool interpolates = false;            // a Resize that computes what it writes (linear …)
 };
 
 struct Network {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "quasar/quant/check.hpp"
+#include "quasar/quant/zero_tensors.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -49,7 +50,7 @@ class Picture {
       const Fixed& fixed = network.tensors[tensor];
       if (!fixed.shifted || params.scales.front() == scale_at(fixed.position)) return;
       params.scales.front() = scale_at(fixed.position);
-      moved++;
+      if (!fixed.zeros) moved++;
     };
     for (auto& [value, params] : plan_.values) {
       if (const auto found = values_.find(ties_.root(value)); found != values_.end()) write(params, found->second);
@@ -71,13 +72,33 @@ class Picture {
     const auto found = plan_.values.find(name);
     if (found == plan_.values.end()) return std::nullopt;
     const auto [entry, fresh] = values_.try_emplace(ties_.root(name), network.tensors.size());
-    if (fresh) add(name, found->second);
+    if (fresh) mark_zeros(add(name, found->second), holds_zeros(entry->first));
     return entry->second;
+  }
+
+  // Whether all values of the root that have a range of their own were zero everywhere.
+  bool holds_zeros(const std::string& root) {
+    if (zero_roots_.empty()) {
+      for (const auto& [name, range] : plan_.ranges) {
+        const auto entry = zero_roots_.try_emplace(ties_.root(name), true).first;
+        entry->second = entry->second && is_zero(range);
+      }
+    }
+    const auto found = zero_roots_.find(root);
+    return found != zero_roots_.end() && found->second;
+  }
+
+  // A scale that is not the one for want of a range was asked for, or is a product of others.
+  void mark_zeros(size_t tensor, bool zeros) {
+    Fixed& fixed = network.tensors[tensor];
+    fixed.zeros = zeros && fixed.shifted && fixed.position == 0 && fixed.params.type != DataType::int32;
   }
 
   size_t constant(const graph::Node& node, ConstantPlan& plan) {
     constants_.emplace_back(&plan.params, network.tensors.size());
-    return add(node.inputs[plan.input], plan.params);
+    const size_t tensor = add(node.inputs[plan.input], plan.params);
+    mark_zeros(tensor, is_zero(*context_.index.model().initializer(node.inputs[plan.input])));
+    return tensor;
   }
 
   size_t add(const std::string& name, const QuantParams& params) {
@@ -151,7 +172,8 @@ class Picture {
   Plan& plan_;
   const ShiftContext& context_;
   Ties ties_;
-  std::map<std::string, size_t> values_;  // by root
+  std::map<std::string, size_t> values_;    // by root
+  std::map<std::string, bool> zero_roots_;  // of values with a range: whether that is zero everywhere
   std::vector<std::pair<QuantParams*, size_t>> constants_;
 };
 
@@ -172,6 +194,7 @@ std::vector<std::string> keep_shift_rules(Plan& plan, const ShiftContext& contex
   const ActiveRules rules = active_rules(context.config.switches, context.npu);
   if (rules.empty()) return {};
   Picture picture(plan, context);
+  fit_zeros(picture.network);
   mend(rules, picture.network, context.config.max_loop_num > 0 ? context.config.max_loop_num : most_passes);
   std::vector<std::string> notes;
   if (const size_t moved = picture.write_back(); moved > 0)

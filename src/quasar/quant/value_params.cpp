@@ -7,6 +7,7 @@
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/weights.hpp"
+#include "quasar/quant/zero_tensors.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -79,7 +80,7 @@ QuantParams ValueParams::find(const std::string& value) {
       return clipped;
     }
   }
-  if (const auto& group = at_.ties.aligned(value); !group.empty() && same_scheme(group)) return aligned(group);
+  if (const auto& group = at_.ties.aligned(value); share_grid(group)) return aligned(group);
   if (clipped_next) return of(reader->outputs.front());
   const Scheme& scheme = at_.schemes.written(value);
   // Rows of a table that is stored as codes are those codes.
@@ -95,19 +96,23 @@ QuantParams ValueParams::find(const std::string& value) {
   return params;
 }
 
-bool ValueParams::same_scheme(const std::vector<std::string>& group) const {
-  const auto same = [&](const std::string& value) { return at_.schemes.written(value) == at_.schemes.written(group.front()); };
-  return std::ranges::all_of(group, same);
+// Values that are cast have no grid to share.
+bool ValueParams::share_grid(const std::vector<std::string>& group) const {
+  if (group.empty()) return false;
+  const Scheme& first = at_.schemes.written(group.front());
+  const auto same = [&](const std::string& value) { return at_.schemes.written(value) == first; };
+  return is_integer(first.type) && std::ranges::all_of(group, same);
 }
 
 // The output's range, one of those that are joined, holds the constants too.
 const QuantParams* ValueParams::joined(const graph::Node& node) {
   if (!node.is("Concat") || !at_.on("AlignConcat")) return nullptr;
   const auto& group = at_.ties.aligned(node.outputs.front());
-  return group.empty() || !same_scheme(group) ? nullptr : &of(node.outputs.front());
+  return share_grid(group) ? &of(node.outputs.front()) : nullptr;
 }
 
-// One range for all: the union of what each of them would have.
+// One range for all: the union of what each of them would have. Of one that was zero everywhere nothing is known: it adds
+// nothing.
 QuantParams ValueParams::aligned(const std::vector<std::string>& group) {
   const Scheme& scheme = at_.schemes.written(group.front());
   stats::Range all;
@@ -116,6 +121,8 @@ QuantParams ValueParams::aligned(const std::vector<std::string>& group) {
     const ops::Roles* produced = at_.placement.roles(producer);
     if (produced != nullptr && produced->kind == ops::Kind::movement) continue;  // its source is one of the group
     const QuantParams params = own(value, scheme);
+    if (const auto range = ranges_.find(value); is_half(params.type) || (range != ranges_.end() && is_zero(range->second)))
+      continue;
     const Grid grid = grid_of(scheme.type, scheme.symmetric);
     const auto end = [&](int64_t code) {
       return static_cast<double>(params.scales[0]) * static_cast<double>(code - params.zero_points[0]);

@@ -57,7 +57,7 @@ class ValueParams {
   QuantParams find(const std::string& value);
   QuantParams own(const std::string& value, const Scheme& usual);
   QuantParams aligned(const std::vector<std::string>& group);
-  bool same_scheme(const std::vector<std::string>& group) const;
+  bool share_grid(const std::vector<std::string>& group) const;
   const RangeMethod& method_of(const Scheme& scheme);
 
   const Ground& at_;
