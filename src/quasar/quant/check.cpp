@@ -123,7 +123,14 @@ class Reading {
     return std::ranges::any_of(reader->outputs, [&](const auto& value) { return !!tensor_written(*reader, value, behind); });
   }
 
+  // Resize to the nearest value moves values; others compute new ones, or put in a number of their own.
+  static bool computes(const graph::Node& node) {
+    return node.is("Resize") && (node.text("mode", "nearest") != "nearest" ||
+                                 node.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize");
+  }
+
   void describe(const graph::Node& node, Layer& layer) const {
+    layer.interpolates = computes(node);
     if (node.is("LeakyRelu")) layer.alpha = node.real("alpha", 0.01F);
     if (node.is("HardSigmoid")) layer.alpha = node.real("alpha", 0.2F), layer.beta = node.real("beta", 0.5F);
     if (!node.is("Mul") || node.inputs.size() != 2) return;

@@ -170,6 +170,25 @@ TEST(ShiftRules, TheCheckerFindsEveryMutation) {
   }
 }
 
+// A Resize to the nearest value moves values; a linear one may have a position of its own.
+TEST(ShiftRules, MovementsOfAllKindsKeepThePosition) {
+  for (const std::string mode : {"nearest", "linear"}) {
+    Builder b;
+    const auto x = b.conv(b.input("x", {1, 3, 4, 4}), 3, 4, 1);
+    const auto large = b.node("Resize", {x, "", b.constant(Tensor::of<float>({4}, {1, 1, 2, 2}))}, {{"mode", mode}});
+    const auto tiled = b.node("Tile", {large, b.constant(Tensor::of<int64_t>({4}, {1, 1, 2, 2}))});
+    const graph::Model model = b.finish({b.conv(tiled, 4, 2, 1)});
+    const graph::Model whole = apply(model, npu_plan(model));
+    EXPECT_FALSE(rules_broken(whole).contains("align_movement")) << mode;
+    for (const char* name : {"Resize_0", "Tile_0"}) {
+      graph::Model mutated = whole;
+      rescale(mutated, name, 0, 1);
+      EXPECT_EQ(rules_broken(mutated).contains("align_movement"), mode == "nearest" || name == std::string("Tile_0"))
+          << name << mode;
+    }
+  }
+}
+
 // Also of a processor's Concat with a constant, whose scale moves with the others'.
 TEST(ShiftRules, ConcatsAreAlignedWithTheirConstants) {
   Builder b;

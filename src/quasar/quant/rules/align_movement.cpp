@@ -1,4 +1,4 @@
-// Operators that move values (Reshape, Transpose, Resize …) keep the position.
+// Operators that move values (Reshape, Transpose, Resize to the nearest …) keep the position.
 #include <algorithm>
 #include <array>
 
@@ -7,13 +7,14 @@
 namespace quasar::quant::rules {
 namespace {
 
-constexpr std::array<std::string_view, 8> movements = {"Reshape",   "Flatten", "Squeeze",      "Unsqueeze",
-                                                       "Transpose", "Gather",  "DepthToSpace", "SpaceToDepth"};
+constexpr std::array<std::string_view, 13> movements = {"Reshape",      "Flatten",   "Squeeze",  "Unsqueeze", "Transpose",
+                                                        "Gather",       "Expand",    "Tile",     "Resize",    "DepthToSpace",
+                                                        "SpaceToDepth", "ReduceMax", "ReduceMin"};
 
 class AlignMovement final : public Rule {
  public:
   std::vector<Fault> check(const Layer& layer, const Network& network) const override {
-    if (std::ranges::find(movements, layer.type) == movements.end()) return {};
+    if (layer.interpolates || std::ranges::find(movements, layer.type) == movements.end()) return {};
     return unequal_positions(layer, network);
   }
 };
