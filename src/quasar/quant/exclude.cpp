@@ -102,11 +102,18 @@ std::set<std::string> nodes_named(const std::string& name, const graph::Index& i
   return out;
 }
 
+std::string selectable_type(const std::string& key, const std::string& type) {
+  for (const auto* replaced : {"BatchNormalization", "Upsample"}) {
+    if (normalized(replaced) == normalized(type)) return replaced;
+  }
+  return quantizable_type(key, type);
+}
+
 namespace {
 
 std::string known_type(const std::string& type, const std::string& key) {
   try {
-    return quantizable_type(key, type);
+    return selectable_type(key, type);
   } catch (const Error& error) {
     throw Error(std::string(error.what()) + "; if it is a function that the model defines, give the name of its call instead");
   }

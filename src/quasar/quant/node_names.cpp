@@ -130,16 +130,35 @@ class Choices {
   Choices(const NodeNames& names, const graph::Index& before, const graph::Index& after, Named named)
       : names_(names), before_(before), after_(after), named_(std::move(named)) {}
 
-  // What nodes of the type were written as, without these themselves.
+  // What nodes of the type were written as, without those that are still of the type. Where none is (Upsample becomes Resize, a
+  // BatchNormalization part of its Conv), also what they were folded into.
   std::set<std::string> parts_of(const std::string& type) const {
+    const auto is = [&](const graph::Node& node) { return node.is(type); };
+    const bool gone = std::ranges::none_of(after_.model().nodes, is);
     std::set<std::string> out;
     for (const auto& node : before_.model().nodes) {
-      if (!node.is(type) || after_.node(node.name) == nullptr) continue;
-      std::set<std::string> all = names_.survivors(node.name);
-      all.erase(node.name);
-      out.merge(all);
+      if (!is(node) || (!gone && after_.node(node.name) == nullptr)) continue;
+      out.merge(names_.survivors(node.name));
     }
+    std::erase_if(out, [&](const auto& name) { return is(*after_.node(name)); });
     return out;
+  }
+
+  // The rule's types by the nodes that stand for them; not those whose own type another rule names.
+  void take_parts_along(LayerRule& rule, const std::vector<LayerRule>& all) const {
+    for (const auto& type : rule.op_types) {
+      const auto has_own_rule = [&](const std::string& name) {
+        const graph::Node* came = before_.node(name);
+        const std::string& own = (came == nullptr ? after_.node(name) : came)->op_type;
+        const auto names_it = [&](const LayerRule& other) {
+          return std::ranges::find(other.op_types, own) != other.op_types.end();
+        };
+        return own != type && std::ranges::any_of(all, names_it);
+      };
+      for (const auto& name : parts_of(type)) {
+        if (!has_own_rule(name)) rule.nodes.push_back(name);
+      }
+    }
   }
 
   // What stands for the next nodes above or below in the graph as it came, those left out for which nothing stands.
@@ -240,9 +259,8 @@ Config NodeNames::resolved(const Config& config) const {
     rule.nodes.assign(nodes.begin(), nodes.end());
     for (const auto& type : rule.op_types) {
       if (!has_type(type)) require_known_type(type, "layer_type_config");
-      const auto parts = choices.parts_of(type);
-      rule.nodes.insert(rule.nodes.end(), parts.begin(), parts.end());
     }
+    choices.take_parts_along(rule, config.layers);
   }
   out.selection = choices.resolved(config.selection);
   choices.check_values(config.tensors);

@@ -7,6 +7,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/exclude.hpp"
 #include "quasar/quant/name_lists.hpp"
 #include "quasar/quant/standalone.hpp"
 
@@ -129,7 +130,7 @@ void parse_selection(Selection& selection, const std::string& key, const Json& v
   }
   const auto found = std::ranges::find(list_keys(), key, &ListKey::key);
   for (const auto& name : texts_of(key, value)) {
-    (selection.*found->list).insert(found->types ? quantizable_type(key, name) : name);
+    (selection.*found->list).insert(found->types ? selectable_type(key, name) : name);
   }
 }
 

@@ -221,6 +221,45 @@ TEST(NodeNamesTest, ATypeTakesAlongWhatItsNodesWereWrittenAs) {
   EXPECT_EQ(parse_config(to_json(rules)).layers.front().op_types, std::vector<std::string>{"Gemm"});
 }
 
+// Clean-up writes an Upsample as a Resize, and a BatchNormalization into its Conv: the types that users know act on these.
+TEST(NodeNamesTest, ATypeThatCleanUpReplacesStandsForWhatReplacedIt) {
+  Builder b;
+  const auto x = b.input("x", {1, 3, 4, 4});
+  const auto normal = b.node("BatchNormalization", {b.conv(x, 3, 4, 1), "", "", "", ""});
+  const auto large = b.node("Upsample", {normal, b.constant(Tensor::of<float>({4}, {1, 1, 2, 2}))});
+  const graph::Model original = b.finish({b.conv(large, 4, 2, 1)});
+  graph::Model prepared = original;
+  std::erase_if(prepared.nodes, [](const graph::Node& node) { return node.is("BatchNormalization"); });
+  prepared.nodes[0].outputs = {normal};
+  prepared.nodes[1].op_type = "Resize";
+  const NodeNames names(original, prepared);
+  const graph::Index index(prepared);
+  const auto rules_of = [&](const std::string& rules) {
+    return names.resolved(parsed(R"({"layer_type_config": )" + rules + "}"));
+  };
+  const auto rule_of = [&](const std::string& node, const Config& config) { return rule_for(*index.node(node), config); };
+  const Config floats =
+      rules_of(R"([{"spec": null, "op_types": ["Upsample"]}, {"spec": null, "op_types": ["BatchNormalization"]}])");
+  EXPECT_NE(rule_of("Upsample_0", floats), nullptr);
+  EXPECT_NE(rule_of("Conv_0", floats), nullptr);
+  EXPECT_EQ(rule_of("Conv_1", floats), nullptr);
+  const Config own =
+      rules_of(R"([{"spec": null, "op_types": ["BatchNormalization"]}, {"spec": "Int16Spec", "op_types": ["Conv"]}])");
+  EXPECT_FALSE(rule_of("Conv_0", own)->in_float) << "the rule for its own type holds";
+  for (const auto& [types, left] :
+       std::vector<std::pair<std::string, std::vector<std::string>>>{{R"(["Conv", "Upsample"])", {}},
+                                                                     {R"(["Conv"])", {"Upsample_0"}},
+                                                                     {R"(["batchnormalization"])", {"Conv_1", "Upsample_0"}}}) {
+    std::vector<std::string> found;
+    const Config config = names.resolved(parsed(R"({"OpTypesToQuantize": )" + types + "}"));
+    for (const auto& [node, why] : left_out(config.selection, index)) found.push_back(node);
+    EXPECT_EQ(found, left) << types;
+  }
+  const Config open = names.resolved(parsed(R"({"OpTypesToExcludeOutputQuantization": ["Upsample"]})"));
+  EXPECT_EQ(open.selection.open_nodes, std::set<std::string>{"Upsample_0"});
+  EXPECT_NE(error_of(R"({"OpTypesToQuantize": ["Upsampel"]})").find("have no quantized form"), std::string::npos);
+}
+
 TEST(PlainGemm, AConstantTermTakesBetaAlready) {
   Builder b;
   const auto product = b.node("Gemm", {b.input("x", {2, 6}), b.weights({6, 4}), b.weights({2, 4})}, {{"beta", 0.5F}});
