@@ -191,6 +191,30 @@ TEST(Commands, RangesOfTransformedModelsComeBack) {
   EXPECT_EQ(read_file(path("a.onnx")), read_file(path("b.onnx")));
 }
 
+// Values of layers in 16-bit floats have no ranges; a value that clean-up removed is told as such.
+TEST(Commands, RangesAreOfCodesAndOfValuesThatThereAre) {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return (folder.path() / name).string(); };
+  const auto quantized = [&](const std::string& more) {
+    return run("quantize " + path("m.onnx") + " -o " + path("q.onnx") + " --calib random --scheme A8W8 " + more);
+  };
+  graph::Model model = two_layers("MatMul");
+  model.nodes[2].inputs[0] = "same";
+  const graph::Node none{.name = "none", .op_type = "Identity", .domain = "", .inputs = {"b"}, .outputs = {"kept"}};
+  const graph::Node twice{.name = "twice", .op_type = "Reshape", .domain = "", .inputs = {"kept", "shape"}, .outputs = {"same"}};
+  model.nodes.insert(model.nodes.begin() + 2, {none, twice});
+  model.initializers["shape"] = Tensor::of<int64_t>({2}, {2, 8});
+  graph::save(model, path("m.onnx"));
+  const Ran casts =
+      quantized("--set 'layer_type_config=[{spec: BFloat16Spec, op_types: [Relu]}]' --export-ranges " + path("r.json"));
+  ASSERT_EQ(casts.code, 0) << casts.err;
+  EXPECT_FALSE(parse_json(read_file(path("r.json")), "r.json").at("tensors").empty());
+  write_file(path("removed.json"), R"({"tensors": {"kept": {"min": -1, "max": 1}}})");
+  const Ran removed = quantized("--ranges " + path("removed.json"));
+  EXPECT_EQ(removed.code, 1);
+  EXPECT_NE(removed.err.find("clean-up removed the value 'kept'"), std::string::npos) << removed.err;
+}
+
 // A setting replaces what the scheme says; two settings may contradict each other.
 TEST(Commands, OtherNamesOfParametersReplaceTheSchemes) {
   const TemporaryFolder folder;

@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -141,6 +142,23 @@ bool may_be_stored(DataType type, DataType stored) {
          (type == DataType::int16 && stored == DataType::uint16);
 }
 
+// The codes that the value's range is for, before rounding chose again: those of its pair or, where that casts, those in which
+// some of its readers have it; nullptr: it has none of its own.
+const QuantParams* resolved_codes(const std::string& name, const Plan& plan) {
+  if (const auto pair = plan.values.find(name); pair != plan.values.end() && is_integer(pair->second.type)) return &pair->second;
+  const auto readers = plan.conversions.find(name);
+  if (readers == plan.conversions.end()) return nullptr;
+  const auto has_codes = [](const auto& reader) { return is_integer(reader.second.type); };
+  const auto reader = std::ranges::find_if(readers->second, has_codes);
+  return reader == readers->second.end() ? nullptr : &reader->second;
+}
+
+// The same as the model has them.
+const QuantParams* codes_of_value(const std::string& name, const Plan& plan) {
+  const auto refined = plan.refined.find(name);
+  return refined == plan.refined.end() ? resolved_codes(name, plan) : &refined->second;
+}
+
 // The scheme of a value with a range of its own: the override's, or the one of the configuration and its rules whose type the
 // codes have and which makes the model's scale of the range (the first such where a target moved the scale).
 Scheme scheme_of_value(const std::string& name, const Plan& plan, const Config& config) {
@@ -152,13 +170,14 @@ Scheme scheme_of_value(const std::string& name, const Plan& plan, const Config& 
   if (const auto own = config.tensors.find(name); own != config.tensors.end()) {
     for (auto& scheme : all) scheme = overridden(scheme, own->second);
   }
-  if (!plan.values.contains(name)) return all.front();
-  const QuantParams& params = plan.values.at(name);  // refined ones tell nothing of the scheme
-  std::erase_if(all, [&](const Scheme& scheme) { return !may_be_stored(scheme.type, params.type); });
+  std::erase_if(all, [](const Scheme& scheme) { return !is_integer(scheme.type); });
+  const QuantParams* params = resolved_codes(name, plan);  // refined ones tell nothing of the scheme
+  if (params != nullptr) std::erase_if(all, [&](const Scheme& scheme) { return !may_be_stored(scheme.type, params->type); });
   if (all.empty()) return config.activation;
+  if (params == nullptr) return all.front();
   const auto makes = [&](const Scheme& scheme) {
-    const ScaleAndZero made = scale_for(plan.ranges.at(name), params.type, scheme.symmetric, scheme.scale_type);
-    return is_near(params.scales.front(), made.scale) && params.zero_points.front() == made.zero_point;
+    const ScaleAndZero made = scale_for(plan.ranges.at(name), params->type, scheme.symmetric, scheme.scale_type);
+    return is_near(params->scales.front(), made.scale) && params->zero_points.front() == made.zero_point;
   };
   const auto found = std::ranges::find_if(all, makes);
   return found == all.end() ? all.front() : *found;
@@ -180,12 +199,13 @@ Json ranges_json(const Plan& plan, const Config& config) {
   for (const auto& [name, observed] : plan.ranges) {
     stats::Range range = observed;
     const Scheme scheme = scheme_of_value(name, plan, config);
-    const bool has_pair = plan.values.contains(name);
-    const DataType type = has_pair ? plan.params(name).type : scheme.type;
+    const QuantParams* params = codes_of_value(name, plan);
+    const DataType type = params != nullptr ? params->type : scheme.type;
+    if (!is_integer(type)) continue;
     ScaleAndZero made = scale_for(range, type, scheme.symmetric, scheme.scale_type);
-    const float scale = has_pair ? plan.params(name).scales.front() : made.scale;
-    const int32_t zero_point = has_pair ? plan.params(name).zero_points.front() : made.zero_point;
-    if (has_pair && plan.refined.contains(name)) {  // what was observed is not what the model has
+    const float scale = params != nullptr ? params->scales.front() : made.scale;
+    const int32_t zero_point = params != nullptr ? params->zero_points.front() : made.zero_point;
+    if (params != nullptr && plan.refined.contains(name)) {  // what was observed is not what the model has
       range = range_of_grid(scale, zero_point, type, scheme.symmetric);
       made = scale_for(range, type, scheme.symmetric, scheme.scale_type);
     }
@@ -249,20 +269,20 @@ std::vector<std::string> notes_on_ranges(const Json& file, const std::map<std::s
   for (const auto& [value, range] : given) {
     if (stays_in_float(range)) continue;
     const std::string owner = "ranges: '" + value + "'";
-    const auto params = plan.values.find(value);
-    if (range.range ? !plan.ranges.contains(value) : params == plan.values.end()) {
+    if (range.range ? !plan.ranges.contains(value) : !plan.values.contains(value)) {
       notes.push_back(owner + " is not used: it follows another tensor, or stays in float here");
       continue;
     }
     const Json& entry = file.at("tensors").at(value);
     const bool says_scale = !range.range || entry.value("adjusted", false);
-    if (says_scale && entry.contains("scale") && params != plan.values.end()) {
-      const std::string note = note_on_scale(owner, entry.at("scale").get<double>(), plan.params(value));
+    const QuantParams* codes = codes_of_value(value, plan);
+    if (says_scale && entry.contains("scale") && codes != nullptr) {
+      const std::string note = note_on_scale(owner, entry.at("scale").get<double>(), *codes);
       if (!note.empty()) notes.push_back(note);
     }
     if (!range.range) continue;
     const Scheme scheme = scheme_of_value(value, plan, config);
-    const std::string key = differing_key(entry, scheme, params == plan.values.end() ? scheme.type : params->second.type);
+    const std::string key = differing_key(entry, scheme, codes == nullptr ? scheme.type : codes->type);
     if (key.empty()) continue;
     if (others++ == 0)
       example = " ('" + value + "': " + key + " " + entry.at(key).dump() + ", here " + scheme_of(scheme).at(key).dump() + ")";

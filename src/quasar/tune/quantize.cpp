@@ -118,6 +118,18 @@ std::vector<std::string> values_to_name(const QuantizeOptions& options, const qu
   return known;
 }
 
+// Names that clean-up took away are told as such.
+void check_not_removed(const Json& file, const std::vector<std::string>& known, const graph::Model& original) {
+  if (!quant::names_others(file, known)) return;
+  const std::vector<std::string> came = quant::observed_values(runtime::unoptimized(original));
+  for (const auto& [name, entry] : file.at("tensors").items()) {
+    const auto is = [&name = name](const std::string& value) { return value == name; };
+    if (std::ranges::any_of(known, is) || std::ranges::none_of(came, is)) continue;
+    throw Error("ranges: clean-up removed the value '" + name +
+                "' before quantization (what wrote or read it was folded into another node); 'OptimizeModel: false' keeps it");
+  }
+}
+
 Quantized quantize_as_said(const QuantizeOptions& options) {
   const quant::Config config = quant::parse_config(options.words);
   const auto target = quant::targets::table().make(options.target);
@@ -125,8 +137,11 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   const graph::Model model = runtime::prepare(original);
   CalibrationNeeds needs;
   needs.add(config);
-  if (!options.ranges.is_null())
-    needs.given = quant::parse_ranges(options.ranges, values_to_name(options, config, original, model), config.activation);
+  if (!options.ranges.is_null()) {
+    const std::vector<std::string> known = values_to_name(options, config, original, model);
+    check_not_removed(options.ranges, known, original);
+    needs.given = quant::parse_ranges(options.ranges, known, config.activation);
+  }
   if (options.calibration.is_null()) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));

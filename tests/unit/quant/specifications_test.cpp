@@ -275,6 +275,41 @@ TEST(GivenRanges, SayWhatTheModelHas) {
   }
 }
 
+// A cast has no range; where it is read as codes, they have one.
+TEST(GivenRanges, CastsHaveNone) {
+  const graph::Model model = residual();
+  const auto seen = made_up_statistics(model);
+  const auto target = targets::table().make("ort_cpu");
+  for (const char* spec : {"BFloat16Spec", "Float16Spec"}) {
+    const Json rule{{"spec", spec}, {"op_types", {"Conv"}}};
+    const Config config = parse_config({{"scheme", "A8W8"}, {"layer_type_config", Json::array({rule})}});
+    const Plan plan = resolve(model, seen, config, *target);
+    const Json file = Json::parse(ranges_json(plan, config).dump());
+    EXPECT_FALSE(file.at("tensors").empty());
+    for (const auto& [value, entry] : file.at("tensors").items())
+      EXPECT_EQ(entry.at("type").get<std::string>().find("float"), std::string::npos) << value;
+    const auto given = parse_ranges(file, model, config.activation);
+    const Plan again = resolve(model, with(seen, given), config, *target);
+    EXPECT_EQ(hash_of(again), hash_of(plan)) << spec;
+    EXPECT_EQ(notes_on_ranges(file, given, again, config), std::vector<std::string>{}) << spec;
+  }
+}
+
+TEST(Alignment, CastsHaveNothingToAlign) {
+  const graph::Model model = branches();
+  const auto target = targets::table().make("ort_cpu");
+  for (const char* spec : {"BFloat16Spec", "Float16Spec"}) {
+    const Json rule{{"spec", spec}, {"op_types", {"Concat", "AveragePool"}}};
+    for (Json words :
+         {Json{{"activation", spec}, {"weight", spec}}, Json{{"scheme", "A8W8"}, {"layer_type_config", Json::array({rule})}}}) {
+      words["AlignConcat"] = words["AlignPool"] = true;
+      const Plan plan = resolve(model, made_up_statistics(model), parse_config(words), *target);
+      EXPECT_TRUE(plan.nodes.contains("Concat_0")) << words;
+      EXPECT_NO_THROW(apply(model, plan)) << words;
+    }
+  }
+}
+
 // A scale alone from a model whose int8 values are stored as uint8.
 TEST(GivenRanges, AScaleOfStoredCodesIsUnderstood) {
   const graph::Model model = residual();

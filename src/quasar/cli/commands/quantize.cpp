@@ -58,8 +58,10 @@ class Quantize final : public Command {
                                                    .words = words,
                                                    .target = target_,
                                                    .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_)});
+    // Made before anything is written: a mistake leaves no half of the files.
+    const std::string ranges = exported_.empty() ? "" : quant::ranges_json(result.plan, result.config).dump(2) + "\n";
     graph::save(result.model, output_, tune::external(result.config));
-    if (!exported_.empty()) write_file(exported_, quant::ranges_json(result.plan, result.config).dump(2) + "\n");
+    if (!exported_.empty()) write_file(exported_, ranges);
     if (!errors_.empty()) write_file(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
