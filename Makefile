@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup developer-setup build test demo site install format lint asan tsan fuzz clean
+.PHONY: help setup developer-setup build test demo site install format lint asan tsan valgrind fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -33,6 +33,10 @@ test: build/release/build.ninja | setup    ## everything: unit, contract, struct
 asan tsan: %: build/%/build.ninja | setup   ## the tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizers
 	cmake --build --preset $@
 	ctest --preset $@
+
+valgrind: build  ## the main path under valgrind (docs/reliability.md)
+	@scripts/setup.sh --valgrind
+	@tests/sanitizers/valgrind.sh build/quasar
 
 SECONDS ?= 60
 fuzz: developer-setup build/fuzz/build.ninja   ## make fuzz SECONDS=60: inputs of a fuzzer's making, so long for every reader (docs/reliability.md)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Brings in what a build needs and the machine lacks: Debian packages (packages.txt), ONNX Runtime (onnxruntime.sh) and Apache ECharts
 # (echarts.sh).
-# usage: scripts/setup.sh [--developer]       --developer: clang-format, clang-tidy, chromium and mkdocs too
+# usage: scripts/setup.sh [--developer | --valgrind]       --developer: clang-format, clang-tidy, chromium and mkdocs too
+#                                                          --valgrind: valgrind too
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-developer=${1:-}
-[[ -z $developer || $developer == --developer ]] || { echo "usage: scripts/setup.sh [--developer]" >&2; exit 1; }
+more=${1:-}
+[[ $more =~ ^(|--developer|--valgrind)$ ]] || { echo "usage: scripts/setup.sh [--developer | --valgrind]" >&2; exit 1; }
 
 # The packages of packages.txt that this machine needs: a "program=package" line counts when the program is missing.
 needed() {
@@ -13,7 +14,10 @@ needed() {
   while read -r line; do
     case $line in
       "" | \#*) ;;
-      "[developer]") wanted=$developer ;;
+      "["*"]")
+        wanted=
+        if [[ $more == "--${line//[\[\]]/}" ]]; then wanted=yes; fi
+        ;;
       *=*) [[ -z $wanted ]] || command -v "${line%%=*}" > /dev/null || echo "${line#*=}" ;;
       *) [[ -z $wanted ]] || echo "$line" ;;
     esac
