@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quasar/base/clones.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/range.hpp"
 
@@ -16,8 +17,7 @@ constexpr int power_of_two_steps = 3;  // exponents below min_max's
 constexpr size_t lanes = 8;
 
 // Σ (clamp(round(u)) − u)², u = x / scale. `count` is a multiple of the lanes.
-__attribute__((target_clones("avx2", "default"))) double squared_steps(const float* x, size_t count, float per_scale, float low,
-                                                                       float high) {
+QUASAR_CLONES("avx2", "default") double squared_steps(const float* x, size_t count, float per_scale, float low, float high) {
   float sum[lanes] = {};
   for (size_t i = 0; i < count; i += lanes) {
     for (size_t j = 0; j < lanes; ++j) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quasar/base/clones.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/quant/scheme.hpp"
 
@@ -57,20 +58,16 @@ __attribute__((always_inline)) inline void codes_of(const float* x, Code* codes,
   }
 }
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, int8_t* q, size_t n, float s,
-                                                                         int32_t z) {
+QUASAR_CLONES("avx512f", "avx2", "default") void encode(const float* x, int8_t* q, size_t n, float s, int32_t z) {
   codes_of(x, q, n, s, z);
 }
-__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, uint8_t* q, size_t n, float s,
-                                                                         int32_t z) {
+QUASAR_CLONES("avx512f", "avx2", "default") void encode(const float* x, uint8_t* q, size_t n, float s, int32_t z) {
   codes_of(x, q, n, s, z);
 }
-__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, int16_t* q, size_t n, float s,
-                                                                         int32_t z) {
+QUASAR_CLONES("avx512f", "avx2", "default") void encode(const float* x, int16_t* q, size_t n, float s, int32_t z) {
   codes_of(x, q, n, s, z);
 }
-__attribute__((target_clones("avx512f", "avx2", "default"))) void encode(const float* x, uint16_t* q, size_t n, float s,
-                                                                         int32_t z) {
+QUASAR_CLONES("avx512f", "avx2", "default") void encode(const float* x, uint16_t* q, size_t n, float s, int32_t z) {
   codes_of(x, q, n, s, z);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "quasar/base/clones.hpp"
 #include "quasar/base/parallel.hpp"
 
 namespace quasar::quant {
@@ -14,12 +15,12 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // y += a · x
-__attribute__((target_clones("avx512f", "avx2", "default"))) void add_scaled(size_t n, double a, const double* x, double* y) {
+QUASAR_CLONES("avx512f", "avx2", "default") void add_scaled(size_t n, double a, const double* x, double* y) {
   for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
 // Σ x · y in 8 interleaved partial sums.
-__attribute__((target_clones("avx512f", "avx2", "default"))) double dot(size_t n, const double* x, const double* y) {
+QUASAR_CLONES("avx512f", "avx2", "default") double dot(size_t n, const double* x, const double* y) {
   double partial[8] = {};
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/base/clones.hpp"
+
 namespace quasar::quant {
 namespace {
 
@@ -44,15 +46,13 @@ __attribute__((always_inline)) inline double mean(const double* low, const doubl
   return total;
 }
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) double mean_squared(const double* low, const double* high,
-                                                                                 const double* share, size_t count,
-                                                                                 const Steps& steps) {
+QUASAR_CLONES("avx512f", "avx2", "default")
+double mean_squared(const double* low, const double* high, const double* share, size_t count, const Steps& steps) {
   return mean<Squared>(low, high, share, count, steps);
 }
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) double mean_absolute(const double* low, const double* high,
-                                                                                  const double* share, size_t count,
-                                                                                  const Steps& steps) {
+QUASAR_CLONES("avx512f", "avx2", "default")
+double mean_absolute(const double* low, const double* high, const double* share, size_t count, const Steps& steps) {
   return mean<Absolute>(low, high, share, count, steps);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "quasar/base/clones.hpp"
+
 namespace quasar::stats {
 namespace {
 
@@ -45,8 +47,8 @@ template <size_t m>
 
 }  // namespace
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) void add_products(const Rows& a, const Rows& b, size_t length,
-                                                                               double* sums, size_t stride) {
+QUASAR_CLONES("avx512f", "avx2", "default")
+void add_products(const Rows& a, const Rows& b, size_t length, double* sums, size_t stride) {
   for (size_t begin = 0; begin < length; begin += run) {
     const size_t count = std::min(run, length - begin);
     for (size_t first = 0; first < b.count; first += block) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "quasar/base/clones.hpp"
 #include "quasar/stats/statistics.hpp"
 
 namespace quasar::stats {
@@ -27,8 +28,8 @@ double limit_for(double magnitude) {
 // With m = ⌊|x| · per_width⌋: counts[half + m] += 1 for x > 0, counts[half − 1 − m] += 1 for x < 0. Zeros go to counts[2 half …],
 // 16 slots in turn: increments of one slot in a row would wait for each other. The product is exact because per_width is a
 // power of two, so that the bin of a value is the same whether bins were merged before or after it came.
-__attribute__((target_clones("avx512f", "avx2", "default"))) void count(const float* values, size_t blocks, float per_width,
-                                                                        int32_t half, uint64_t* counts) {
+QUASAR_CLONES("avx512f", "avx2", "default")
+void count(const float* values, size_t blocks, float per_width, int32_t half, uint64_t* counts) {
   int32_t index[block];
   for (size_t b = 0; b < blocks; ++b, values += block) {
     for (size_t i = 0; i < block; ++i) {  // apart from the counting and without branches, so that it is vectorized

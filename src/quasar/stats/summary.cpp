@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "quasar/base/clones.hpp"
+
 namespace quasar::stats {
 namespace {
 
@@ -27,7 +29,7 @@ struct Lanes {
   double sum[lanes], squares[lanes];
 };
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) void reduce(const float* values, size_t blocks, Lanes& result) {
+QUASAR_CLONES("avx512f", "avx2", "default") void reduce(const float* values, size_t blocks, Lanes& result) {
   Ints low = Ints{} + std::numeric_limits<int32_t>::max();
   Ints high = Ints{} + std::numeric_limits<int32_t>::min();
   Doubles sum{}, squares{};

@@ -38,9 +38,9 @@ class Plugin {
     throw Error("search_evaluator: the library '" + file_.string() + "' cannot be used: " + why);
   }
   template <class F>
-  F* function(const char* name) const {
-    void* const found = ::dlsym(handle_, name);
-    if (found == nullptr) fail(std::string("it has no function ") + name);
+  F* function(const std::string& name) const {
+    void* const found = ::dlsym(handle_, name.c_str());
+    if (found == nullptr) fail("it has no function " + name);
     return reinterpret_cast<F*>(found);
   }
 

@@ -1,0 +1,10 @@
+// Functions that exist once for every kind of processor; the one that fits is chosen when the program is loaded.
+#pragma once
+
+// QUASAR_CLONES("avx512f", "avx2", "default") before a function. Not under the thread sanitizer: the choice is made by
+// instrumented code, before the sanitizer is there.
+#ifdef __SANITIZE_THREAD__
+#define QUASAR_CLONES(...)
+#else
+#define QUASAR_CLONES(...) __attribute__((target_clones(__VA_ARGS__)))
+#endif
