@@ -371,8 +371,9 @@ TEST_F(Search, CandidatesAreListedAndKept) {
                    "search_metric_tolerance: 100\nkeep_models: candidates\nsearch_stop_condition: {find_n_candidates: 2}\n"))
           .code,
       0);
-  ASSERT_EQ(result()["candidates"].size(), 2U);
-  for (const auto& candidate : result()["candidates"]) {
+  const Json candidates = result()["candidates"];
+  ASSERT_EQ(candidates.size(), 2U);
+  for (const auto& candidate : candidates) {
     EXPECT_TRUE(fs::exists(out / ("trial_" + candidate["trial"].dump() + ".onnx")));
   }
 }
