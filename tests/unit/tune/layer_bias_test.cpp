@@ -2,22 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "generated_samples.hpp"
-#include "quasar/base/rng.hpp"
-#include "quasar/runtime/session.hpp"
-#include "quasar/tune/rounding.hpp"
+#include "rounding_models.hpp"
 
 namespace quasar::tune {
 namespace {
-
-Tensor random_tensor(const Shape& shape, uint64_t seed, float scale = 1) {
-  Rng rng(seed);
-  std::vector<float> values(count_of(shape));
-  for (auto& value : values) value = scale * static_cast<float>(rng.normal());
-  return Tensor::of(shape, values);
-}
 
 graph::Node node(std::string name, std::string type, std::vector<std::string> inputs, std::string output,
                  std::vector<graph::Attribute> attributes = {}) {
@@ -56,22 +44,11 @@ data::DatasetPtr samples_of(const Shape& shape, float mean) {
   });
 }
 
-quant::Plan plan_for(const graph::Model& model, const data::Dataset& samples, const Json& configuration,
-                     const std::string& target) {
+quant::Plan planned(const graph::Model& model, const data::Dataset& samples, const Json& configuration,
+                    const std::string& target) {
   const quant::Config config = quant::parse_config(configuration);
   const auto seen = stats::collect(model, samples, quant::observed_values(model), quant::needs_of(config)).at(samples.size());
   return quant::resolve(model, seen, config, *quant::targets::table().make(target));
-}
-
-// Mean over samples of the squared error of the output.
-double output_error(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples) {
-  const runtime::Session reference(model), quantized(quant::apply(model, plan));
-  double sum = 0;
-  for (size_t i = 0; i < samples.size(); i++) {
-    const Tensor a = reference.run(samples.at(i)).front(), b = quantized.run(samples.at(i)).front();
-    for (size_t k = 0; k < a.count(); k++) sum += std::pow(double(a.as<float>()[k]) - double(b.as<float>()[k]), 2);
-  }
-  return sum / double(samples.size());
 }
 
 const Json four_bits{{"activation", "Int16Spec"}, {"weight", "Int4Spec"}, {"algorithms", "adaquant"}};
@@ -82,7 +59,7 @@ TEST(LayerBias, TheVectorBehindAProductTakesUpItsMeanError) {
   std::map<bool, double> rounded;
   for (const bool as_gemm : {true, false}) {
     const graph::Model model = dense(as_gemm);
-    quant::Plan plan = plan_for(model, *samples, four_bits, "ort_cpu");
+    quant::Plan plan = planned(model, *samples, four_bits, "ort_cpu");
     const double nearest = output_error(model, plan, *samples);
     const RoundingReport report = Rounder(model, samples).improve(plan);
     rounded[as_gemm] = output_error(model, plan, *samples);
@@ -98,7 +75,7 @@ TEST(LayerBias, TheVectorStaysWithoutUpdateBias) {
   const graph::Model model = dense(false);
   Json configuration = four_bits;
   configuration["adaquant_params"] = {{"update_bias", false}};
-  quant::Plan plan = plan_for(model, *samples, configuration, "ort_cpu"), unrounded = plan;
+  quant::Plan plan = planned(model, *samples, configuration, "ort_cpu"), unrounded = plan;
   Rounder(model, samples).improve(plan);
   EXPECT_TRUE(plan.nodes.at("product").weight->optimized);
   EXPECT_EQ(plan.nodes.at("sum").replaced, unrounded.nodes.at("sum").replaced);
@@ -114,9 +91,9 @@ TEST(LayerBias, ErrorsOfLayersWithNarrowBiasesAreTheModels) {
   model.initializers["b"] = random_tensor({6}, 2);
   model.nodes = {node("conv", "Conv", {"x", "w", "b"}, "y", {{"group", int64_t{6}}})};
   const auto samples = samples_of({1, 6, 4, 4}, 5);
-  quant::Plan plan = plan_for(
-      model, *samples, {{"activation", "Int16Spec"}, {"weight", "Int8Spec"}, {"algorithms", "adaquant"}, {"Int32Bias", false}},
-      "generic");
+  quant::Plan plan =
+      planned(model, *samples,
+              {{"activation", "Int16Spec"}, {"weight", "Int8Spec"}, {"algorithms", "adaquant"}, {"Int32Bias", false}}, "generic");
   EXPECT_EQ(plan.nodes.at("conv").bias->params.type, DataType::int8);
   const double nearest = output_error(model, plan, *samples);
   const RoundingReport report = Rounder(model, samples).improve(plan);

@@ -4,19 +4,12 @@
 
 #include <numeric>
 
-#include "quasar/base/rng.hpp"
 #include "quasar/quant/scheme.hpp"
 #include "quasar/runtime/session.hpp"
+#include "random_tensor.hpp"
 
 namespace quasar::tune {
 namespace {
-
-Tensor random_tensor(const Shape& shape, uint64_t seed) {
-  Rng rng(seed);
-  std::vector<float> values(count_of(shape));
-  for (auto& value : values) value = static_cast<float>(rng.normal());
-  return Tensor::of(shape, values);
-}
 
 struct Case {
   std::string type;

@@ -3,92 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <mutex>
-#include <set>
 
-#include "generated_samples.hpp"
-#include "quasar/base/rng.hpp"
 #include "quasar/data/fixed_batch.hpp"
-#include "quasar/runtime/session.hpp"
+#include "rounding_models.hpp"
 
 namespace quasar::tune {
 namespace {
-
-Tensor random_tensor(const Shape& shape, uint64_t seed, float scale = 1) {
-  Rng rng(seed);
-  std::vector<float> values(count_of(shape));
-  for (auto& value : values) value = scale * static_cast<float>(rng.normal());
-  return Tensor::of(shape, values);
-}
-
-// conv → Relu → depthwise → (+ the Relu's value) → pointwise with the same weights twice → Flatten → Gemm
-graph::Model network() {
-  graph::Model model;
-  model.opsets[""] = 13;
-  model.inputs = {{"x", DataType::float32, Shape{1, 3, 8, 8}}};
-  model.outputs = {{"y", DataType::float32, Shape{1, 10}}};
-  model.initializers["w1"] = random_tensor({8, 3, 3, 3}, 1, 0.3F);
-  model.initializers["w2"] = random_tensor({8, 1, 3, 3}, 2, 0.3F);
-  model.initializers["w3"] = random_tensor({8, 8, 1, 1}, 3, 0.3F);
-  model.initializers["w4"] = random_tensor({512, 10}, 4, 0.05F);
-  model.initializers["b"] = random_tensor({8}, 5, 0.1F);
-  model.initializers["b4"] = random_tensor({10}, 6, 0.1F);
-  using V = std::vector<int64_t>;
-  const graph::Attribute pads{"pads", V{1, 1, 1, 1}};
-  const auto add = [&](std::string name, std::string type, std::vector<std::string> inputs, std::string output,
-                       std::vector<graph::Attribute> attributes = {}) {
-    model.nodes.push_back({.name = std::move(name),
-                           .op_type = std::move(type),
-                           .domain = "",
-                           .inputs = std::move(inputs),
-                           .outputs = {std::move(output)},
-                           .attributes = std::move(attributes)});
-  };
-  add("conv", "Conv", {"x", "w1", "b"}, "c1", {pads});
-  add("relu", "Relu", {"c1"}, "r1");
-  add("depthwise", "Conv", {"r1", "w2", "b"}, "c2", {pads, {"group", int64_t{8}}});
-  add("add", "Add", {"c2", "r1"}, "a");
-  add("pointwise", "Conv", {"a", "w3", "b"}, "c3");
-  add("again", "Conv", {"c3", "w3"}, "c4");
-  add("flatten", "Flatten", {"c4"}, "f");
-  add("gemm", "Gemm", {"f", "w4", "b4"}, "y");
-  return model;
-}
-
-// Smooth images: inputs of neighbouring pixels are correlated.
-struct Samples final : GeneratedSamples {
-  Samples()
-      : GeneratedSamples(24, [](size_t index) {
-          Rng rng(100 + index);
-          const double a = rng.normal(), b = rng.normal(), c = rng.normal();
-          std::vector<float> values;
-          for (int i = 0; i < 192; i++)
-            values.push_back(static_cast<float>(a * std::sin(i * 0.3 + b) + c * (i % 8) / 8.0 + 0.1 * rng.normal() + 1));
-          return data::Sample{Tensor::of(Shape{1, 3, 8, 8}, values)};
-        }) {}
-};
-
-quant::Plan plan_for(const graph::Model& model, const data::Dataset& samples, const std::string& method, Json params) {
-  const quant::Config config =
-      quant::parse_config({{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}},
-                           {"algorithms", method},
-                           {method + "_params", std::move(params)}});
-  const auto seen = stats::collect(model, samples, quant::observed_values(model), quant::needs_of(config)).at(samples.size());
-  return quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
-}
-
-// Mean squared error of the model's output over the samples.
-double output_error(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples) {
-  const runtime::Session reference(model), quantized(quant::apply(model, plan));
-  double sum = 0;
-  for (size_t i = 0; i < samples.size(); i++) {
-    const Tensor a = reference.run(samples.at(i)).front(), b = quantized.run(samples.at(i)).front();
-    for (size_t k = 0; k < a.count(); k++) sum += std::pow(double(a.as<float>()[k]) - double(b.as<float>()[k]), 2);
-  }
-  return sum / double(samples.size());
-}
 
 TEST(Rounding, EveryMethodLowersTheOutputsError) {
   const graph::Model model = network();
@@ -104,69 +25,6 @@ TEST(Rounding, EveryMethodLowersTheOutputsError) {
     ASSERT_EQ(report.layers.size(), 5U);
     EXPECT_EQ(report.layers[1].node, "depthwise");
     for (const auto& layer : report.layers) EXPECT_LE(layer.after, layer.before) << layer.node;
-  }
-}
-
-TEST(Rounding, DoesNotDependOnThreadsOrMemory) {
-  const graph::Model model = network();
-  const auto samples = std::make_shared<Samples>();
-  quant::Plan one = plan_for(model, *samples, "adaquant", Json::object()), four = one, tight = one;
-  Rounder(model, samples, {.threads = 1}).improve(one);
-  Rounder(model, samples, {.threads = 4}).improve(four);
-  EXPECT_EQ(one.nodes, four.nodes);
-  // Targets of one layer at a time, and the last samples given up on the way.
-  const RoundingReport report = Rounder(model, samples, {.memory_limit = 20000}).improve(tight);
-  EXPECT_LT(report.samples, samples->size());
-  EXPECT_GE(report.samples, 1U);
-}
-
-// Samples beyond memory_limit are read again, and targets made again layer by layer: nothing else changes.
-TEST(Rounding, WhatIsHeldChangesNothing) {
-  const graph::Model model = network();
-  const Samples usual;
-  std::atomic<size_t> reads{0};
-  const auto samples = std::make_shared<GeneratedSamples>(usual.size(), [&](size_t index) {
-    reads++;
-    return usual.at(index);
-  });
-  quant::Plan ample = plan_for(model, usual, "adaquant", Json::object()), tight = ample;
-  Rounder(model, samples).improve(ample);
-  EXPECT_EQ(reads, samples->size());
-  EXPECT_EQ(Rounder(model, samples, {.memory_limit = 120000}).improve(tight).samples, samples->size());
-  EXPECT_GT(reads, 2 * samples->size());
-  EXPECT_EQ(ample.nodes, tight.nodes);
-  EXPECT_EQ(ample.refined, tight.refined);
-}
-
-// Whatever memory_limit and data_size say.
-TEST(Rounding, TheSameSamplesJudgeActivationScalesWithLittleMemory) {
-  const graph::Model model = network();
-  const Samples usual;
-  std::mutex guard;
-  std::set<size_t> read;
-  const auto samples = std::make_shared<GeneratedSamples>(100, [&](size_t index) {
-    const std::lock_guard lock(guard);
-    read.insert(index);
-    return usual.at(index % usual.size());
-  });
-  quant::Plan plan = plan_for(model, usual, "adaquant", {{"data_size", 4}});
-  Rounder(model, samples, {.memory_limit = 100000}).improve(plan);
-  EXPECT_EQ(read.size(), samples->size());
-}
-
-TEST(Rounding, TrialsWithOtherDataSizesReadNoSampleAgain) {
-  const graph::Model model = network();
-  const Samples usual;
-  std::atomic<size_t> reads{0};
-  const auto samples = std::make_shared<GeneratedSamples>(usual.size(), [&](size_t index) {
-    reads++;
-    return usual.at(index);
-  });
-  Rounder rounder(model, samples);
-  for (const int size : {24, 5, 11}) {
-    quant::Plan plan = plan_for(model, usual, "adaquant", {{"data_size", size}});
-    rounder.improve(plan);
-    EXPECT_EQ(reads, samples->size()) << size;
   }
 }
 
@@ -290,30 +148,6 @@ TEST(Rounding, ActivationScalesAreRefined) {
   }
 }
 
-// A layer that reads its input in a type of its own sees other inputs than one that does not: what is kept of one trial must not
-// serve the other.
-TEST(Rounding, TrialsWithTypesOfTheirOwnDoNotShareWhatTheyMustNot) {
-  const graph::Model model = network();
-  const auto samples = std::make_shared<Samples>();
-  const auto plan_with = [&](const Json& layers) {
-    Json words{{"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}}, {"algorithms", "adaround"}};
-    if (!layers.is_null()) words["specific_layer_config"] = layers;
-    const quant::Config config = quant::parse_config(words);
-    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
-    return quant::resolve(model, seen, config, *quant::targets::table().make("generic"));
-  };
-  const Json wide{{{"spec", "Int16Spec"}, {"nodes", {"depthwise"}}}};
-  for (const bool wide_first : {false, true}) {
-    Rounder shared(model, samples), fresh(model, samples);
-    quant::Plan first = plan_with(wide_first ? wide : Json()), second = plan_with(wide_first ? Json() : wide), alone = second;
-    EXPECT_NE(first.conversions.empty(), second.conversions.empty());
-    shared.improve(first);
-    shared.improve(second);
-    fresh.improve(alone);
-    EXPECT_EQ(second.nodes, alone.nodes);
-  }
-}
-
 // Nearest codes are the best there are for a depthwise layer of one weight each; only the bias can make up for the mean error,
 // and that counts before and after.
 TEST(Rounding, ErrorsAreThoseOfTheModelAndTheBiasHelpsWhereCodesStay) {
@@ -367,25 +201,6 @@ TEST(Rounding, BiasesOfEightBitsTakeUpMeans) {
   }
 }
 
-// The second trial reads no sample again, also where the first found that nothing changes.
-TEST(Rounding, ChecksOfActivationScalesAreRemembered) {
-  const graph::Model model = network();
-  const Samples usual;
-  std::atomic<size_t> reads{0};
-  const auto samples = std::make_shared<GeneratedSamples>(24, [&](size_t index) {
-    reads++;
-    return usual.at(index);
-  });
-  Rounder rounder(model, samples);
-  const quant::Plan plan = plan_for(model, usual, "adaquant", {{"damping", 0.05}});
-  quant::Plan first = plan, second = plan;
-  EXPECT_EQ(rounder.improve(first).refined, 0U);
-  const size_t once = reads;
-  EXPECT_EQ(once, 24U);
-  rounder.improve(second);
-  EXPECT_EQ(reads, once);
-}
-
 // Every twelfth sample is larger; few samples for the codes must not clip what they do not show.
 TEST(Rounding, AllSamplesJudgeActivationScales) {
   const graph::Model model = network();
@@ -404,97 +219,6 @@ TEST(Rounding, AllSamplesJudgeActivationScales) {
   quant::Plan kept = plan_for(model, *samples, "adaquant", {{"data_size", 4}, {"refine_activations", false}});
   Rounder(model, samples).improve(kept);
   EXPECT_LT(output_error(model, few, *samples), 1.1 * output_error(model, kept, *samples));
-}
-
-TEST(Rounding, LaterTrialsGiveWhatAFreshStartGives) {
-  const graph::Model model = network();
-  const auto samples = std::make_shared<Samples>();
-  Rounder rounder(model, samples);
-  for (const Json& params :
-       {Json{{"num_iterations", 1}}, Json{{"num_iterations", 2}}, Json{{"update_bias", false}}, Json::object()}) {
-    quant::Plan kept = plan_for(model, *samples, "adaquant", params), fresh = kept;
-    rounder.improve(kept);
-    Rounder(model, samples).improve(fresh);
-    EXPECT_EQ(kept.nodes, fresh.nodes) << params;
-    EXPECT_EQ(kept.refined, fresh.refined) << params;
-  }
-}
-
-TEST(Rounding, SettledPlansOfEqualWorkHaveEqualHashes) {
-  const graph::Model model = network();
-  const auto samples = std::make_shared<Samples>();
-  const Rounder rounder(model, samples);
-  quant::Plan all = plan_for(model, *samples, "adaround", {{"num_iterations", 3000}});
-  quant::Plan many =
-      plan_for(model, *samples, "adaround", {{"data_size", 1000}, {"learning_rate", 0.1}, {"num_iterations", 1000}});
-  quant::Plan few = plan_for(model, *samples, "adaround", {{"data_size", 10}});
-  for (quant::Plan* plan : {&all, &many, &few}) rounder.settle(*plan, std::nullopt);
-  EXPECT_EQ(quant::hash_of(all), quant::hash_of(many));
-  EXPECT_NE(quant::hash_of(all), quant::hash_of(few));
-}
-
-TEST(Rounding, OptionsWithNothingToActOnMakeNoOtherPlan) {
-  const graph::Model model = network();
-  const auto samples = std::make_shared<Samples>();
-  const Rounder rounder(model, samples);
-  Json activation = "Int8Spec";
-  const auto settled = [&](const Json& params, const Json& weight_params) {
-    const quant::Config config = quant::parse_config({{"activation", activation},
-                                                      {"activation_params", {{"calibration_method", "MinMax"}}},
-                                                      {"weight_params", weight_params},
-                                                      {"algorithms", "adaquant"},
-                                                      {"adaquant_params", params}});
-    const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
-    quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
-    rounder.settle(plan, std::nullopt);
-    return plan;
-  };
-  const Json usual = Json::object(), channels{{"quant_granularity", "Channel"}}, tensor{{"quant_granularity", "Tensor"}};
-  const auto is_same = [&](const Json& params, const Json& weights) {
-    return quant::hash_of(settled(params, weights)) == quant::hash_of(settled(usual, weights));
-  };
-  EXPECT_TRUE(is_same({{"scale_search", false}}, channels));
-  EXPECT_FALSE(is_same({{"scale_search", false}}, tensor));
-  EXPECT_FALSE(is_same({{"update_bias", false}}, tensor));
-  EXPECT_FALSE(is_same({{"refine_activations", false}}, tensor));
-  EXPECT_TRUE(is_same({{"damping", 1}}, tensor));
-  activation = "Int16Spec";
-  EXPECT_TRUE(is_same({{"refine_activations", false}}, tensor)) << "only scales of 8 bits are chosen again";
-  activation = "Int8Spec";
-  const auto notes = settled({{"scale_search", false}}, channels).notes;
-  EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
-    return note.starts_with("adaquant_params.scale_search has no effect");
-  })) << ::testing::PrintToString(notes);
-}
-
-TEST(Rounding, AModelWithoutLayersIsTheSamePlanUnderEveryMethod) {
-  graph::Model model = network();
-  model.nodes.erase(model.nodes.begin(), model.nodes.end() - 2);
-  model.nodes.back() = {.name = "relu2", .op_type = "Relu", .domain = "", .inputs = {"f"}, .outputs = {"y"}};
-  model.nodes.front().inputs = {"x"};
-  const auto samples = std::make_shared<Samples>();
-  const Rounder rounder(model, samples);
-  quant::Plan plan = plan_for(model, *samples, "gptq", Json::object()), nearest = plan;
-  nearest.rounding = {};
-  rounder.settle(plan, std::nullopt);
-  EXPECT_EQ(quant::hash_of(plan), quant::hash_of(nearest));
-  ASSERT_FALSE(plan.notes.empty());
-  EXPECT_EQ(plan.notes.back(), "gptq: no layer of this model has codes that could be chosen");
-}
-
-TEST(Rounding, SamplesGivenUpForMemoryAreSaid) {
-  const graph::Model model = network();
-  const auto samples = std::make_shared<Samples>();
-  std::vector<std::string> warnings;
-  const Log log = [&](Level level, const std::string& text) {
-    if (level == Level::warning) warnings.push_back(text);
-  };
-  quant::Plan tight = plan_for(model, *samples, "adaquant", Json::object()), enough = tight;
-  Rounder(model, samples, {.memory_limit = 20000, .log = log}).improve(tight);
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings[0].find("24 samples do not fit into memory_limit (20000 bytes)"), std::string::npos) << warnings[0];
-  Rounder(model, samples, {.log = log}).improve(enough);
-  EXPECT_EQ(warnings.size(), 1U);
 }
 
 // Branches that end nowhere: a layer with codes to choose, and one without.

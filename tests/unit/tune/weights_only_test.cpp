@@ -9,16 +9,10 @@
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/rounding.hpp"
 #include "quasar/tune/variants.hpp"
+#include "random_tensor.hpp"
 
 namespace quasar::tune {
 namespace {
-
-Tensor random_tensor(const Shape& shape, uint64_t seed, float scale = 1) {
-  Rng rng(seed);
-  std::vector<float> values(count_of(shape));
-  for (auto& value : values) value = scale * static_cast<float>(rng.normal());
-  return Tensor::of(shape, values);
-}
 
 // LayerNormalization → two products → Relu → product, a Gemm with a bias at the end.
 graph::Model network() {
