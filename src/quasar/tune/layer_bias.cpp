@@ -53,8 +53,8 @@ LayerBias::Absorbed LayerBias::absorbing(std::vector<float> wanted, const quant:
 
 // A vector that holds the mean error of the nearest codes belongs to these codes, which the plan says therefore: nobody corrects
 // it once more.
-void LayerBias::take(const Absorbed& absorbed) {
-  if (!absorbs_) return;
+void LayerBias::take(const Absorbed& absorbed, const quant::QuantParams& weight) {
+  if (!absorbs_) return follow(weight);
   if (context_.vector == nullptr) {
     plan_.bias->optimized = absorbed.codes;
     return;
@@ -63,7 +63,6 @@ void LayerBias::take(const Absorbed& absorbed) {
   for (size_t o = 0; o < values.size(); o++) values[o] += absorbed.shift[o];
   *context_.vector = Tensor::of(context_.vector->shape(), values);
   if (plan_.weight->optimized) return;
-  const quant::QuantParams& weight = plan_.weight->params;
   const Tensor& weights = *constant_of(layer_, context_.model, layer_.weight_input);
   plan_.weight->optimized = quant::Optimized{weight, quant::quantize(weights, weight)};
 }

@@ -37,16 +37,15 @@ class LayerBias {
   // those of a 32-bit bias follow. Nothing where it does not absorb.
   Absorbed absorbing(std::vector<float> wanted, const quant::QuantParams& weight) const;
 
-  // Puts it into the plan, or into the sum's vector (context.vector).
-  void take(const Absorbed& absorbed);
-
-  // Gives the plan the codes of a staying 32-bit bias for other weight scales.
-  void follow(const quant::QuantParams& weight);
+  // Puts it into the plan, or into the sum's vector (context.vector); a 32-bit bias that stays gets the codes that the scales of
+  // `weight` ask for. After the plan has its weights.
+  void take(const Absorbed& absorbed, const quant::QuantParams& weight);
 
   // Whether the bias keeps half of int32 for the sum when the weights' scales shrink by a factor: its codes grow alike.
   bool fits(double factor) const;
 
  private:
+  void follow(const quant::QuantParams& weight);
   bool sums_with_products() const;  // 32 bits: the scale of the products
   quant::QuantParams params(const quant::QuantParams& weight) const;
 

@@ -56,12 +56,10 @@ class LayerRounding {
     const double least = std::min(stays, absorbed_by_nearest);
     const bool better = total(found.damped) < total(before.damped) && solved < least && least - solved > resolution();
     if (better) {
-      quant::Optimized weights = grid_.finished(found.codes);
-      if (!bias_.absorbs()) bias_.follow(weights.params);
-      plan_.weight->optimized = std::move(weights);
-      bias_.take(left);
+      plan_.weight->optimized = grid_.finished(found.codes);
+      bias_.take(left, plan_.weight->optimized->params);
     } else if (absorbed_by_nearest < stays) {
-      bias_.take(nearest);
+      bias_.take(nearest, plan_.weight->params);
     }
     return {layer_.node, stays / power, (better ? solved : least) / power, alone};
   }

@@ -66,9 +66,9 @@ class WideRounding {
     const double least = std::min(before, centred + nearest_bias.error);
     if (after < least) {
       plan_.weight->optimized = std::move(found);
-      bias_.take(found_bias);
+      bias_.take(found_bias, plan_.weight->optimized->params);
     } else if (least < before) {
-      bias_.take(nearest_bias);
+      bias_.take(nearest_bias, plan_.weight->params);
     }
     return {layer_.node, before / variance, std::min(least, after) / variance, alone};
   }

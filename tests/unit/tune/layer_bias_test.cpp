@@ -81,6 +81,27 @@ TEST(LayerBias, TheVectorStaysWithoutUpdateBias) {
   EXPECT_EQ(plan.nodes.at("sum").replaced, unrounded.nodes.at("sum").replaced);
 }
 
+// Integer kernels add its codes to those of the products.
+TEST(LayerBias, AStayingBiasFollowsTheScalesOfItsWeights) {
+  const auto samples = samples_of({8, 24}, 1);
+  const graph::Model model = dense(true);
+  for (const size_t most_inputs : {4096, 8}) {  // the whole layer at once, and in blocks
+    quant::Plan plan = planned(model, *samples,
+                               {{"weight", "Int4Spec"},
+                                {"weight_params", {{"calibration_method", "MinMax"}, {"quant_granularity", "Tensor"}}},
+                                {"algorithms", "gptq"},
+                                {"gptq_params", {{"update_bias", false}, {"refine_activations", false}}}},
+                               "ort_cpu");
+    Rounder(model, samples, {.most_inputs = most_inputs, .block_inputs = 8}).improve(plan);
+    const quant::NodePlan& product = plan.nodes.at("product");
+    ASSERT_TRUE(product.weight->optimized);
+    const float weight = product.weight->optimized->params.scales[0];
+    ASSERT_LT(weight, product.weight->params.scales[0]);
+    ASSERT_TRUE(product.bias->optimized) << most_inputs;
+    EXPECT_FLOAT_EQ(product.bias->optimized->params.scales[0], plan.params("r").scales[0] * weight) << most_inputs;
+  }
+}
+
 // Biases of 8 bits hold a mean error only nearly; both errors are the model's all the same.
 TEST(LayerBias, ErrorsOfLayersWithNarrowBiasesAreTheModels) {
   graph::Model model;
