@@ -281,7 +281,8 @@ class Inliner {
     }
   }
 
-  // Runtimes need not know domains that had functions only.
+  // Runtimes need not know domains that had functions only. A model that imports nothing else keeps them: it must import
+  // something.
   void keep_used_imports() {
     std::unordered_set<std::string> used;
     note_domains(proto_.graph(), used);
@@ -290,7 +291,8 @@ class Inliner {
       const std::string domain = domain_of(import.domain());
       return is_defined_here(domain) && !domain.empty() && !used.contains(domain);
     };
-    imports.erase(std::remove_if(imports.begin(), imports.end(), is_idle), imports.end());
+    if (!std::ranges::all_of(imports, is_idle))
+      imports.erase(std::remove_if(imports.begin(), imports.end(), is_idle), imports.end());
   }
 
   onnx::ModelProto& proto_;

@@ -112,6 +112,13 @@ TEST(Yaml, WhatIsWrittenIsReadAsItWas) {
   EXPECT_TRUE(std::isnan(parse_yaml(to_yaml({{"a", NAN}}), "t")["a"].get<double>()));
 }
 
+// yaml-cpp, like the specification, ends a key without a question mark after 1024 characters.
+TEST(Yaml, LongKeysAreReadAsTheyWereWritten) {
+  const std::string key(1200, 'k');
+  for (const Json& value : {Json{{key, 1}, {"b", 2}}, Json{{"a", {{key, {{"c", 1}}}}}}, Json{{{"a", {{key, {1}}, {"b", 2}}}}}})
+    EXPECT_EQ(parse_yaml(to_yaml(value), "t"), value) << to_yaml(value);
+}
+
 TEST(Yaml, ReadsFilesAndNamesThem) {
   const TemporaryFolder folder;
   write_file(folder.path() / "x.yaml", "a: 1\n");
