@@ -1,28 +1,63 @@
 #include "quasar/base/secrets.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 namespace quasar {
 namespace {
 
 constexpr const char* hidden = "***";
 constexpr const char* ends_of_words = " \t\n\r'\"";
 
-// "scheme://user:secret@…": the secret may hold '@' and '/' where somebody forgot to encode them, so that it ends at the last '@'
-// of the word.
+// Where the address that has "://" at `mark` may end at most: its line, or the next address.
+size_t limit_of(const std::string& text, size_t mark) {
+  return std::min({text.find('\n', mark), text.find("://", mark + 1), text.size()});
+}
+
+// Its scheme is the beginning of the text: a value, where quotes and spaces may belong to the secret.
+bool begins_with_address(const std::string& text, size_t mark) {
+  const auto is_scheme = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+'; };
+  return std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(mark), is_scheme);
+}
+
+// "scheme://user:secret@…": the secret may hold '@', '/', quotes and spaces where somebody forgot to encode them. It ends at the
+// last '@' of a value; in other text at the last one of the word, or the next one.
 void hide_in_address(std::string& text) {
-  for (size_t start = text.find("://"); start != std::string::npos; start = text.find("://", start + 1)) {
-    const size_t begin = start + 3, end = std::min(text.find_first_of(ends_of_words, begin), text.size());
-    const size_t colon = text.find(':', begin), at = text.substr(0, end).rfind('@');
-    if (at == std::string::npos || at < begin || colon > at) continue;
-    text.replace(colon + 1, at - colon - 1, hidden);
+  for (size_t mark = text.find("://"); mark != std::string::npos; mark = text.find("://", mark + 1)) {
+    const size_t begin = mark + 3, limit = limit_of(text, mark);
+    const size_t colon = text.find(':', begin), first = text.find('@', begin);
+    if (first >= limit || colon >= first) continue;
+    const size_t word = begins_with_address(text, mark) ? limit : std::min(text.find_first_of(ends_of_words, begin), limit);
+    const size_t last = text.substr(0, word).rfind('@');
+    text.replace(colon + 1, (last == std::string::npos || last < first ? first : last) - colon - 1, hidden);
   }
 }
 
-// "…?password=secret", "dbname=x password=secret"
+std::string decoded(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i++) {
+    const bool code = text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
+                      std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0;
+    out += code ? static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)) : text[i];
+    if (code) i += 2;
+  }
+  return out;
+}
+
+// "…?password=secret", "dbname=x password=secret", the name percent-encoded or not
 void hide_option(std::string& text) {
-  const std::string option = "password=";
-  for (size_t at = text.find(option); at != std::string::npos; at = text.find(option, at + 1)) {
-    const size_t begin = at + option.size(), end = text.find_first_of(std::string("&") + ends_of_words, begin);
+  const size_t mark = text.find("://");
+  const bool value = mark != std::string::npos && begins_with_address(text, mark);
+  for (size_t equals = text.find('='); equals != std::string::npos; equals = text.find('=', equals + 1)) {
+    const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '%' || c == '_'; };
+    size_t name = equals;
+    while (name > 0 && in_name(text[name - 1])) name--;
+    const std::string option = decoded(text.substr(name, equals - name));
+    if (!option.ends_with("password")) continue;
+    const size_t begin = equals + 1, end = text.find_first_of(value ? "&\n" : std::string("&") + ends_of_words, begin);
     text.replace(begin, std::min(end, text.size()) - begin, hidden);
+    text.replace(name, equals - name, option);
+    equals = text.find('=', name);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -11,7 +12,8 @@
 
 namespace quasar::data {
 
-constexpr uint64_t greatest_ratio = 1032;  // deflate cannot pack better
+constexpr uint64_t greatest_ratio = 1032;      // deflate cannot pack better
+constexpr uint64_t most_checked = 1ULL << 30;  // bytes; about a second
 
 // libzip's archives are not thread-safe: one lock per archive.
 struct ArchiveHandle {
@@ -53,6 +55,13 @@ struct ArchiveHandle {
       out = out.subspan(static_cast<size_t>(count));
     }
   }
+
+  // Reading past the end is what makes libzip compare the check sum.
+  void check_end(zip_file_t* file, const std::string& member) const {
+    char beyond = 0;
+    const zip_int64_t more = zip_fread(file, &beyond, 1);
+    if (more != 0) fail(member, more < 0 ? zip_file_strerror(file) : "it is damaged");
+  }
 };
 
 namespace {
@@ -84,6 +93,19 @@ class StoredMember : public Bytes {
   zip_file_t* file_;
 };
 
+using FilePtr = std::unique_ptr<zip_file_t, int (*)(zip_file_t*)>;
+
+void check_stored(const ArchiveHandle& handle, const std::string& name, uint64_t size) {
+  const FilePtr file(handle.open(name), zip_fclose);
+  std::vector<std::byte> piece(size_t{1} << 18);
+  for (uint64_t left = size; left > 0;) {
+    const auto count = static_cast<size_t>(std::min<uint64_t>(left, piece.size()));
+    handle.read(file.get(), name, std::span(piece).first(count));
+    left -= count;
+  }
+  handle.check_end(file.get(), name);
+}
+
 }  // namespace
 
 Archive::Archive(const std::filesystem::path& path) : handle_(std::make_shared<ArchiveHandle>()) {
@@ -109,14 +131,15 @@ Archive::Archive(const std::filesystem::path& path) : handle_(std::make_shared<A
 BytesPtr Archive::open(const std::string& name) const {
   const std::unique_lock lock(handle_->guard);
   const zip_stat_t info = handle_->info(name);
-  if (info.comp_method == ZIP_CM_STORE) return std::make_shared<StoredMember>(handle_, name);
+  if (info.comp_method == ZIP_CM_STORE) {
+    if (info.size <= most_checked) check_stored(*handle_, name, info.size);
+    return std::make_shared<StoredMember>(handle_, name);
+  }
   check_memory(info.size, "'" + handle_->path.string() + "', member '" + name + "'");
   std::string bytes(info.size, '\0');
-  const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(handle_->open(name), zip_fclose);
+  const FilePtr file(handle_->open(name), zip_fclose);
   handle_->read(file.get(), name, std::as_writable_bytes(std::span(bytes)));
-  char beyond = 0;  // reading past the end is what makes libzip compare the check sum
-  const zip_int64_t more = zip_fread(file.get(), &beyond, 1);
-  if (more != 0) handle_->fail(name, more < 0 ? zip_file_strerror(file.get()) : "it is damaged");
+  handle_->check_end(file.get(), name);
   return memory_bytes(std::move(bytes));
 }
 

@@ -132,6 +132,17 @@ void check_reachable(const AccuracyCriterion& criterion, const Measures& baselin
   }
 }
 
+std::string empty_goal(const AccuracyCriterion& criterion, const Measures& baseline) {
+  for (const auto& part : criterion.parts) {
+    if (part.direction != search::Direction::maximize || baseline.at(part.metric) != 0) continue;
+    return "accuracy_criterion: the float model's " + part.metric +
+           " is 0, so that nothing of it can be lost and the goal bounds nothing. Are the labels those of the model's outputs "
+           "(labels, "
+           "label_offset), and does the metric read the right output (output_weights: {label: 0})?";
+  }
+  return "";
+}
+
 Json to_json(const AccuracyCriterion& criterion) {
   Json metrics = Json::object();
   for (const auto& part : criterion.parts) metrics[part.metric] = part.weight;

@@ -99,7 +99,8 @@ const std::vector<FloatWord>& float_words() {
   return all;
 }
 
-void Narrowing::narrow(Json& capability, const Json& wish, const std::vector<std::string>& floats, const std::string& who) {
+void Narrowing::narrow(Json& capability, const Json& whole, const Json& wish, const std::vector<std::string>& floats,
+                       const std::string& who) {
   if (!wish.is_object()) throw Error(who + " must be a mapping of weight and activation, not " + wish.dump());
   for (const auto& [side, items] : wish.items()) {
     if (!capability.contains(side)) throw Error("unknown key '" + who + "." + side + "'; known: activation, weight");
@@ -107,12 +108,14 @@ void Narrowing::narrow(Json& capability, const Json& wish, const std::vector<std
     for (const auto& [item, choices] : items.items()) {
       if (!capability[side].contains(item))
         throw Error("unknown key '" + who + "." + side + "." + item + "'; known: algorithm, dtype, granularity, scheme");
-      keep(capability[side][item], choices, item == "dtype" ? floats : std::vector<std::string>(), who + "." + side + "." + item);
+      keep(capability[side][item], whole[side][item], choices, item == "dtype" ? floats : std::vector<std::string>(),
+           who + "." + side + "." + item);
     }
   }
 }
 
-void Narrowing::keep(Json& known, const Json& wished, const std::vector<std::string>& floats, const std::string& where) {
+void Narrowing::keep(Json& left, const Json& known, const Json& wished, const std::vector<std::string>& floats,
+                     const std::string& where) {
   Json kept = Json::array();
   for (const auto& choice : wished.is_array() ? wished : Json::array({wished})) {
     const bool has = std::find(known.begin(), known.end(), choice) != known.end() ||
@@ -124,7 +127,7 @@ void Narrowing::keep(Json& known, const Json& wished, const std::vector<std::str
     const std::string text = where + ": the target has no " + choice.dump() + " (it has " + known.dump() + "); ignored";
     if (std::ranges::find(ignored_, text) == ignored_.end()) ignored_.push_back(text);
   }
-  if (!kept.empty()) known = kept;
+  if (!kept.empty()) left = kept;
 }
 
 }  // namespace quasar::tune

@@ -26,17 +26,20 @@ struct FloatWord {
 };
 const std::vector<FloatWord>& float_words();
 
-// Dictionaries of the user, which leave of a capability what both have.
+// Dictionaries of the user, which leave of a capability what both have. A later one counts for the items that it gives: names go
+// before types, and later patterns before earlier ones.
 class Narrowing {
  public:
   // `ignored`: what the target lacks, in words.
   explicit Narrowing(std::vector<std::string>& ignored) : ignored_(ignored) {}
 
-  // `floats`: the words of the types that the target could leave an operator in. Throws Error for a malformed dictionary.
-  void narrow(Json& capability, const Json& wish, const std::vector<std::string>& floats, const std::string& who);
+  // `capability`: what dictionaries have left so far; `whole`: the target's. `floats`: the words of the types that the target
+  // could leave an operator in. Throws Error for a malformed dictionary.
+  void narrow(Json& capability, const Json& whole, const Json& wish, const std::vector<std::string>& floats,
+              const std::string& who);
 
  private:
-  void keep(Json& known, const Json& wished, const std::vector<std::string>& floats, const std::string& where);
+  void keep(Json& left, const Json& known, const Json& wished, const std::vector<std::string>& floats, const std::string& where);
 
   std::vector<std::string>& ignored_;
 };

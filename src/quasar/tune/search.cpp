@@ -104,6 +104,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const eval::Evaluator evaluator = evaluator_of(job, setting);
   summary.baseline = measure_float(job, setting, evaluator);
   if (monitor.baseline) monitor.baseline(summary.baseline);
+  if (job.criterion) {
+    const std::string warning = empty_goal(*job.criterion, measures_of(summary.baseline.metrics));
+    if (!warning.empty()) warn(summary, monitor.log, warning);
+  }
   summary.float_s = phase.seconds();
   variants.observe();
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);

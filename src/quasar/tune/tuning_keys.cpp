@@ -101,8 +101,12 @@ std::vector<OptionSpec> tuning_key_specs() {
       {.name = "quant_level", .fallback = nullptr, .help = "0: conservative; 1: tuning_criterion.strategy; auto: both in turn"},
       {.name = "op_type_dict",
        .fallback = nullptr,
-       .help = "narrows what is tuned: {Conv: {weight: {granularity: [per_channel]}, activation: {dtype: [uint8, fp32]}}}"},
-      {.name = "op_name_dict", .fallback = nullptr, .help = "the same by regular expressions of node names"},
+       .help = "narrows what is tuned, by regular expressions of types: {Conv: {weight: {granularity: [per_channel]}, "
+               "activation: {dtype: "
+               "[uint8, fp32]}}}"},
+      {.name = "op_name_dict",
+       .fallback = nullptr,
+       .help = "the same by node names, which go before types; later ones go before earlier ones"},
       {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"},
       {.name = "approach",
        .fallback = "static",

@@ -43,6 +43,48 @@ std::vector<std::string> float_types_of(const quant::Target& target) {
   return out;
 }
 
+// The entries of a dictionary whose keys are regular expressions, in the user's order.
+class Patterns {
+ public:
+  Patterns(std::string key, const Json& entries) : key_(std::move(key)) {
+    for (const auto& [pattern, wish] : entries.items()) {
+      try {
+        entries_.push_back({.pattern = pattern, .expression = std::regex(pattern), .wish = wish});
+      } catch (const std::regex_error& e) {
+        throw Error(key_ + ": '" + pattern + "' is no regular expression: " + e.what());
+      }
+    }
+  }
+
+  // Those that match the whole name: work(wish, who).
+  template <class Work>
+  void for_each(const std::string& name, Work work) {
+    for (auto& entry : entries_) {
+      if (!std::regex_match(name, entry.expression)) continue;
+      entry.matched = true;
+      work(entry.wish, key_ + "." + entry.pattern);
+    }
+  }
+
+  std::vector<std::string> unmatched() const {
+    std::vector<std::string> out;
+    for (const auto& entry : entries_) {
+      if (!entry.matched) out.push_back(entry.pattern);
+    }
+    return out;
+  }
+
+ private:
+  struct Entry {
+    std::string pattern;
+    std::regex expression;
+    const Json& wish;
+    bool matched = false;
+  };
+  std::string key_;
+  std::vector<Entry> entries_;
+};
+
 class Building {
  public:
   Building(const TuningKeys& keys, const graph::Model& model, const quant::Target& target)
@@ -51,8 +93,9 @@ class Building {
         target_(target),
         narrowing_(space_.ignored),
         quiet_(unheard_),
-        floats_(float_types_of(target)) {
-    for (const auto& [pattern, wish] : keys.op_names.items()) matches_[pattern] = 0;
+        floats_(float_types_of(target)),
+        by_type_("op_type_dict", keys.op_types),
+        by_name_("op_name_dict", keys.op_names) {
     for (auto& name : tunable_nodes(model, target)) static_.insert(std::move(name));
   }
 
@@ -72,23 +115,21 @@ class Building {
  private:
   void add(const graph::Node& node, bool fixed, bool dynamic) {
     TunedNode tuned{.name = node.name, .op_type = node.op_type, .options = {}};
-    Json capability = fixed ? target_.capability(node.op_type) : dynamic_capability(), other = dynamic_capability();
+    const Json whole = fixed ? target_.capability(node.op_type) : dynamic_capability(), other_whole = dynamic_capability();
+    Json capability = whole, other = other_whole;
     bool named = false;  // fp32 is a choice unless a dictionary gives types without it
     const auto apply_wish = [&](const Json& wish, const std::string& who) {
-      narrowing_.narrow(capability, wish, floats_, who);
-      if (fixed && dynamic) quiet_.narrow(other, wish, floats_, who);
+      narrowing_.narrow(capability, whole, wish, floats_, who);
+      if (fixed && dynamic) quiet_.narrow(other, other_whole, wish, floats_, who);
       named = named || (wish.contains("activation") && wish["activation"].contains("dtype"));
     };
-    if (keys_.op_types.contains(node.op_type)) apply_wish(keys_.op_types[node.op_type], "op_type_dict." + node.op_type);
-    for (const auto& [pattern, wish] : keys_.op_names.items()) {
-      if (matched(node.name, pattern)) apply_wish(wish, "op_name_dict." + pattern);
-    }
+    by_type_.for_each(node.op_type, apply_wish);
+    by_name_.for_each(node.name, apply_wish);
     for (const auto& item : combinations(capability)) tuned.options.push_back(fixed ? static_rule(item) : dynamic_rule(item));
     if (fixed && dynamic) {
       for (const auto& item : combinations(other)) tuned.dynamic.push_back(dynamic_rule(item));
     }
     if (named) tuned.floats = floats_in(capability["activation"]["dtype"]);
-    types_.insert(node.op_type);
     space_.nodes.push_back(std::move(tuned));
   }
 
@@ -100,24 +141,11 @@ class Building {
     return out;
   }
 
-  bool matched(const std::string& name, const std::string& pattern) {
-    try {
-      if (!std::regex_match(name, std::regex(pattern))) return false;
-    } catch (const std::regex_error& e) {
-      throw Error("op_name_dict: '" + pattern + "' is no regular expression: " + e.what());
-    }
-    matches_[pattern]++;
-    return true;
-  }
-
   void check() {
-    for (const auto& [pattern, count] : matches_) {
-      if (count == 0) throw Error("op_name_dict: '" + pattern + "' matches no operator that could be quantized");
-    }
-    for (const auto& [type, wish] : keys_.op_types.items()) {
-      if (!types_.contains(type))
-        space_.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored");
-    }
+    for (const auto& pattern : by_name_.unmatched())
+      throw Error("op_name_dict: '" + pattern + "' matches no operator that could be quantized");
+    for (const auto& type : by_type_.unmatched())
+      space_.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored");
     if (std::string why = idle_auto(keys_, model_, target_); !why.empty()) space_.ignored.push_back(std::move(why));
     const bool something = std::ranges::any_of(space_.nodes, [](const auto& node) { return !node.all_options().empty(); });
     if (something) return;
@@ -136,8 +164,8 @@ class Building {
   std::vector<std::string> unheard_;
   Narrowing quiet_;
   const std::vector<std::string> floats_;  // in the words of dictionaries
-  std::set<std::string> static_, types_;
-  std::map<std::string, size_t> matches_;
+  Patterns by_type_, by_name_;
+  std::set<std::string> static_;
 };
 
 }  // namespace

@@ -18,6 +18,20 @@ TEST(Secrets, PasswordsInAddresses) {
   EXPECT_EQ(without_login("postgresql://me:secret@host/db"), "postgresql://me@host/db");
 }
 
+TEST(Secrets, PasswordsThatAreNotEncoded) {
+  for (const char* secret : {"pa'ssSECRET", "pa\"ssSECRET", "pa ssSECRET", "p@a'ssSECRET", "pa/s:sSECRET"}) {
+    const std::string address = std::string("postgresql://me:") + secret + "@host:5432/db";
+    EXPECT_EQ(without_password(address), "postgresql://me:***@host:5432/db");
+    EXPECT_EQ(without_login(address), "postgresql://me@host:5432/db");
+  }
+  EXPECT_EQ(without_password("cannot open postgresql://me:pa'ssSECRET@host/db: gone").find("SECRET"), std::string::npos);
+  for (const char* name : {"password", "passwor%64", "%70assword"}) {
+    const std::string address = std::string("postgresql://host/db?user=me&") + name + "=pa'ss SECRET&x=1";
+    EXPECT_EQ(without_password(address), "postgresql://host/db?user=me&password=***&x=1") << name;
+  }
+  EXPECT_EQ(without_password("postgresql://me@host:5432/d@b"), "postgresql://me@host:5432/d@b");
+}
+
 TEST(Secrets, InConfigurations) {
   const Json words{{"storage", "postgresql://me:secret@host/db"},
                    {"list", {"mysql://me:secret@host/db", 1, nullptr}},

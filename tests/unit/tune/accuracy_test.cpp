@@ -78,6 +78,14 @@ TEST(Accuracy, WhatNothingCouldMeetIsAnError) {
   EXPECT_THROW(check_reachable(parsed(Json::object(), "psnr"), {{"psnr", HUGE_VAL}}), Error);
 }
 
+TEST(AccuracyCriterion, ABaselineOfZeroBoundsNothing) {
+  const Json absolute{{"criterion", "absolute"}};
+  EXPECT_NE(empty_goal(parsed(Json::object(), "top1"), {{"top1", 0}}).find("top1 is 0"), std::string::npos);
+  EXPECT_NE(empty_goal(parsed(absolute, "top1"), {{"top1", 0}}), "");
+  EXPECT_EQ(empty_goal(parsed(Json::object(), "top1"), {{"top1", 0.5}}), "");
+  EXPECT_EQ(empty_goal(parsed(absolute, "L2"), {{"L2", 0}}), "") << "of a distance 0 is the best";
+}
+
 TEST(Accuracy, UnknownKeysNameTheNearest) {
   try {
     parsed({{"tolerable_los", 0.1}}, "top1");

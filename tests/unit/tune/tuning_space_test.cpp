@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "quasar/graph/load.hpp"
 #include "quasar/tune/fallback.hpp"
 #include "quasar/tune/precision.hpp"
@@ -109,6 +111,42 @@ TEST(TuningSpace, DictionariesNarrowIt) {
   EXPECT_EQ(node(space, "stem/conv").options.size(), 3u);
   EXPECT_TRUE(node(space, "block1/depthwise/conv").options.empty());
   EXPECT_EQ(node(space, "classifier").options.size(), 6u);
+}
+
+// As in INC: each dictionary is held against the target's capability, types first, names in the order of the file.
+TEST(TuningSpace, NamesGoBeforeTypesAndLaterPatternsBeforeEarlierOnes) {
+  const auto granularity = [](const char* word) { return Json{{"weight", {{"granularity", {word}}}}}; };
+  const auto type = [](const char* word) { return Json{{"activation", {{"dtype", {word}}}}}; };
+  const auto granularities_of = [](const TuningSpace& space, const std::string& name) {
+    std::set<std::string> out;
+    for (const auto& option : node(space, name).options)
+      out.insert(option["weight_params"]["quant_granularity"].get<std::string>());
+    return out;
+  };
+  const TuningSpace exception = space_of(
+      {{"op_type_dict", {{"Conv", granularity("per_tensor")}}}, {"op_name_dict", {{"stem/conv", granularity("per_channel")}}}});
+  EXPECT_EQ(granularities_of(exception, "stem/conv"), std::set<std::string>{"Channel"});
+  EXPECT_EQ(granularities_of(exception, "block1/depthwise/conv"), std::set<std::string>{"Tensor"});
+  EXPECT_TRUE(exception.ignored.empty());
+  const TuningSpace quantized_again =
+      space_of({{"op_type_dict", {{"Conv", type("fp32")}}}, {"op_name_dict", {{"stem/conv", type("uint8")}}}});
+  EXPECT_EQ(node(quantized_again, "stem/conv").options.size(), 6u);
+  EXPECT_TRUE(node(quantized_again, "stem/conv").floats.empty());
+  EXPECT_TRUE(node(quantized_again, "block1/depthwise/conv").options.empty());
+  const TuningSpace ordered =
+      space_of({{"op_name_dict", Json{{".*", granularity("per_tensor")}, {"stem/conv", granularity("per_channel")}}}});
+  EXPECT_EQ(granularities_of(ordered, "stem/conv"), std::set<std::string>{"Channel"});
+  const TuningSpace turned =
+      space_of({{"op_name_dict", Json{{"stem/conv", granularity("per_channel")}, {".*", granularity("per_tensor")}}}});
+  EXPECT_EQ(granularities_of(turned, "stem/conv"), std::set<std::string>{"Tensor"});
+}
+
+TEST(TuningSpace, TypesAreRegularExpressionsToo) {
+  const TuningSpace space = space_of({{"op_type_dict", {{"Conv|Gemm", {{"activation", {{"dtype", {"fp32"}}}}}}}}});
+  EXPECT_TRUE(node(space, "stem/conv").options.empty());
+  EXPECT_TRUE(node(space, "classifier").options.empty());
+  EXPECT_FALSE(node(space, "softmax").options.empty());
+  EXPECT_THROW(space_of({{"op_type_dict", {{"(", {{"weight", {{"dtype", {"int8"}}}}}}}}}), Error);
 }
 
 TEST(TuningSpace, TypesWithoutFp32MayNotFallBack) {

@@ -13,7 +13,7 @@ using Pointer = Json::json_pointer;
 std::string inert(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\n') {
+    if (c == '\n' || c == '\r') {
       out += ' ';
     } else if (c == '<') {
       out += "&lt;";
@@ -33,7 +33,9 @@ std::string inert_but_code(const std::string& text) {
   bool code = false;
   for (size_t start = 0; start <= text.size(); code = !code) {
     const size_t end = std::min(text.find('`', start), text.size());
-    const std::string part = text.substr(start, end - start);
+    std::string part = text.substr(start, end - start);
+    std::ranges::replace_if(
+        part, [](char c) { return c == '\n' || c == '\r'; }, ' ');  // an empty line would end the code
     out += code ? "`" + part + "`" : inert(part);
     start = end + 1;
   }
