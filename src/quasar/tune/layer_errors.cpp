@@ -18,7 +18,7 @@ data::DatasetPtr few(const data::Dataset& samples, size_t count) {
 }
 
 std::map<std::string, double> errors_alone(const Finished& finished, const data::Dataset& samples) {
-  constexpr size_t most = 16, share = 4;  // a run of the switched model costs about two of the float model's
+  constexpr size_t most = 16, share = 4;  // a switched operator costs about a run of the float model
   std::map<std::string, double> out;
   if (finished.plan.rounding.method != "nearest") return out;
   const ToggledModel toggled(finished.model, finished.plan);

@@ -1,12 +1,12 @@
-// One model in which every operator can be switched between float and quantized, so that the effect of any subset is a run and
+// A model in which every operator can be switched between float and quantized, so that the effect of any subset is a run and
 // not a new model and session.
 //
-// Beside each unit of the float graph stands its quantized copy; a boolean input of the model says whose result is read
-// further on. Quantization is simulated in float arithmetic, whatever the types, with the weights that the plan holds:
-//   y = unit(x),  ŷ = Q(unit(Q(x), Q(w))),  v = where(switch, ŷ, y)
+// The model is cut into pieces (toggled_pieces.hpp), and each piece runs as its switch says: nothing is computed twice, and
+// after a switch is turned only what depends on it runs again.
 #pragma once
 
-#include <functional>
+#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,21 +14,12 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/data/dataset.hpp"
-#include "quasar/graph/model.hpp"
-#include "quasar/quant/plan.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/toggled_pieces.hpp"
 
 namespace quasar::tune {
 
-// An operator that can be left in float by itself: a weighted sum or an elementwise one, with the activations that its kernel
-// absorbs. Movements go with their producer.
-struct Unit {
-  std::string node;
-  std::string op_type;
-  double inputs_per_output = 1;  // products that one output is the sum of
-};
-
-// The instrumented model cannot be made or run: what it would have measured is missing, and nothing else.
+// The model's pieces cannot be made or run: what they would have measured is missing, and nothing else.
 struct ToggledModelFailed : Error {
   explicit ToggledModelFailed(const Error& why) : Error(why.what(), why.blame()) {}
 };
@@ -36,8 +27,7 @@ struct ToggledModelFailed : Error {
 // Thread-safe.
 class ToggledModel {
  public:
-  // Units in topological order. Throws ToggledModelFailed with ONNX Runtime's message when the model does not run; so do
-  // outputs() and locals().
+  // Throws ToggledModelFailed where a type cannot be simulated; whatever runs throws it with ONNX Runtime's message.
   ToggledModel(const graph::Model& model, const quant::Plan& plan);
   ~ToggledModel();
 
@@ -54,17 +44,38 @@ class ToggledModel {
   };
   std::vector<Local> locals(const data::Sample& sample, const std::vector<bool>& on) const;
 
+  // One sample's way through the model, with all that passes between pieces. The model must outlive it.
+  class Passage {
+   public:
+    Passage(const ToggledModel& model, const data::Sample& sample, std::vector<bool> on);
+
+    std::vector<Tensor> outputs() const { return model_.outputs_in(values_); }
+    std::vector<Tensor> flipped(size_t unit) const;  // the outputs with this switch turned, which stays as it is
+    void flip(size_t unit);                          // turns it
+    size_t bytes() const;                            // of what is held
+
+   private:
+    const ToggledModel& model_;
+    std::vector<bool> on_;
+    std::vector<Tensor> values_;
+  };
+
  private:
-  struct Locals;
+  struct Part;
+  struct Run;
 
   void make(const graph::Model& model, const quant::Plan& plan);
+  size_t number_of(const std::string& value);
+  std::vector<Tensor> start(const data::Sample& sample) const;
+  std::vector<Tensor> outputs_in(const std::vector<Tensor>& values) const;
+  void run(std::vector<Tensor>& values, const std::vector<bool>& on, const Run& how) const;
 
   std::vector<Unit> units_;
-  std::vector<std::string> outputs_;  // names of graph outputs
-  std::unique_ptr<runtime::Session> session_;
-  std::function<std::unique_ptr<Locals>()> make_locals_;  // a session of its own, when somebody looks at them
-  mutable std::once_flag once_;
-  mutable std::unique_ptr<Locals> locals_;
+  std::deque<Part> parts_;
+  std::vector<size_t> part_of_;            // of each unit
+  std::map<std::string, size_t> numbers_;  // of the values that pass between pieces
+  std::vector<size_t> inputs_, outputs_;   // of the graph
+  std::map<size_t, Tensor> constants_;     // graph outputs that are constants
 };
 
 }  // namespace quasar::tune

@@ -1,10 +1,29 @@
 #include "quasar/tune/unit_errors.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/parallel.hpp"
 #include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
 namespace {
+
+constexpr size_t most_bytes = size_t{2} << 30;  // of values that samples on their way hold
+
+std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, size_t units) {
+  std::vector<double> means(units);
+  for (const auto& distances : by_sample) {
+    for (size_t u = 0; u < units; u++) means[u] += distances[u] / static_cast<double>(by_sample.size());
+  }
+  return means;
+}
+
+// So many samples may be on their way at once.
+size_t within_memory(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  if (samples.size() == 0) return 1;
+  const size_t bytes = ToggledModel::Passage(model, samples.at(0), std::vector<bool>(model.units().size())).bytes();
+  return std::clamp<size_t>(most_bytes / std::max<size_t>(bytes, 1), 1, threads == 0 ? cores() : threads);
+}
 
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
@@ -13,25 +32,18 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
   // With fewer samples than threads, several threads share the units of one.
-  const size_t workers = threads == 0 ? cores() : threads;
+  const size_t workers = within_memory(model, samples, threads);
   const size_t shares = samples.size() == 0 ? 1 : (workers + samples.size() - 1) / samples.size();
-  parallel_for(samples.size() * shares, threads, [&](size_t piece) {
+  parallel_for(samples.size() * shares, workers, [&](size_t piece) {
     const size_t i = piece / shares;
     const data::Sample sample = samples.at(i);
-    const std::vector<Tensor> reference = model.outputs(sample, off);
-    std::vector<bool> switches = on;
+    const ToggledModel::Passage passage(model, sample, on);
+    const std::vector<Tensor> reference = on == off ? passage.outputs() : model.outputs(sample, off);
     for (size_t u = piece % shares; u < units; u += shares) {
-      if (!chosen[u]) continue;
-      switches[u] = !on[u];
-      by_sample[i][u] = output_distance(reference, model.outputs(sample, switches));
-      switches[u] = on[u];
+      if (chosen[u]) by_sample[i][u] = output_distance(reference, passage.flipped(u));
     }
   });
-  std::vector<double> means(units);
-  for (const auto& distances : by_sample) {
-    for (size_t u = 0; u < units; u++) means[u] += distances[u] / static_cast<double>(samples.size());
-  }
-  return means;
+  return means_of(by_sample, units);
 }
 
 }  // namespace
@@ -92,20 +104,15 @@ double with_all(const ToggledModel& model, const data::Dataset& samples, size_t 
 std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
   const size_t units = model.units().size();
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
-  parallel_for(samples.size(), threads, [&](size_t i) {
-    const data::Sample sample = samples.at(i);
-    std::vector<bool> switches(units, false);
-    const std::vector<Tensor> reference = model.outputs(sample, switches);
+  parallel_for(samples.size(), within_memory(model, samples, threads), [&](size_t i) {
+    ToggledModel::Passage passage(model, samples.at(i), std::vector<bool>(units, false));
+    const std::vector<Tensor> reference = passage.outputs();
     for (size_t u = 0; u < units; u++) {
-      switches[u] = true;
-      by_sample[i][u] = output_distance(reference, model.outputs(sample, switches));
+      passage.flip(u);
+      by_sample[i][u] = output_distance(reference, passage.outputs());
     }
   });
-  std::vector<double> means(units);
-  for (const auto& distances : by_sample) {
-    for (size_t u = 0; u < units; u++) means[u] += distances[u] / static_cast<double>(samples.size());
-  }
-  return means;
+  return means_of(by_sample, units);
 }
 
 std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,

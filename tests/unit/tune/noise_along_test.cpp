@@ -123,7 +123,7 @@ TEST(Examine, TakesTheConfigurationThatIsGiven) {
   EXPECT_EQ(equalized["schemes"][0]["key"], "given");
   EXPECT_LT(equalized["schemes"][0]["distance"].get<double>(), 0.5 * equalized["schemes"][2]["distance"].get<double>());
   const Json halves = examined(quant::schemes::table().make("bf16")->words());
-  EXPECT_FALSE(halves["layers"][0].contains("output_error"));  // casts are not simulated
+  EXPECT_TRUE(halves["layers"][0].contains("output_error"));  // casts are simulated as casts
   EXPECT_TRUE(halves["layers"][0].contains("accumulated_noise"));
   const Json nothing = examined({{"activation", nullptr}, {"weight", "Int4Spec"}, {"exclude", {{{"op_type", "Gemm"}}}}});
   EXPECT_NE(all_advice(nothing).find("quantizes no operator"), std::string::npos) << all_advice(nothing);

@@ -104,7 +104,10 @@ TEST(ToggledModel, ABiasAddedToAProductIsAUnitOfItsOwn) {
 TEST(ToggledModel, AModelThatDoesNotRunIsAnErrorOfItsOwn) {
   graph::Model model = chain();
   model.nodes[1].op_type = "NoSuchOperator";
-  EXPECT_THROW(ToggledModel(model, whole_plan()), ToggledModelFailed);
+  const ToggledModel toggled(model, whole_plan());
+  const Samples samples;
+  EXPECT_THROW(toggled.outputs(samples.at(0), {true, true}), ToggledModelFailed);
+  EXPECT_THROW(toggled.locals(samples.at(0), {true, true}), ToggledModelFailed);
 }
 
 TEST(UnitErrors, AloneIsTheErrorOfAModelInWhichNothingElseIsQuantized) {
