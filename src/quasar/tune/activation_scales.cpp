@@ -1,13 +1,17 @@
 #include "quasar/tune/activation_scales.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <span>
 
+#include "quasar/base/hash.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/graph/load.hpp"
 #include "quasar/quant/weights.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -41,6 +45,7 @@ struct Trial {
   std::map<size_t, size_t> slots = {};           // of judges, by sample
   std::vector<std::vector<double>> errors = {};  // [candidate][judge · outputs + output]
   std::vector<double> powers = {};               // [judge · outputs + output]
+  std::string key = {};                          // hash of all that decides
   std::set<size_t> alive = {};                   // candidates that are still looked at; without any but the present: done
 };
 
@@ -52,14 +57,16 @@ Tensor zero_point_tensor(const quant::QuantParams& params) {
 class Refinement {
  public:
   Refinement(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples, const RefineOptions& options)
-      : model_(model), plan_(plan), samples_(samples), options_(options) {}
+      : model_(model), plan_(plan), samples_(samples), options_(options), memo_(options.memo ? *options.memo : own_memo_) {}
 
   std::map<std::string, quant::QuantParams> run(const std::function<void()>& check) {
     find_trials();
     if (trials_.empty()) return {};
     taps_ = taps();
+    recall();
+    if (trials_.empty()) return std::move(out_);
     const runtime::Session reference(runtime::tapped(model_, taps_));
-    call_judges(values_of(0, reference));
+    call_judges(reference);
     for (size_t first = 0; first < trials_.size();) {
       if (check) check();
       size_t last = first, bytes = 0;
@@ -90,10 +97,11 @@ class Refinement {
     std::erase_if(trials_, [](const Trial& trial) { return trial.candidates.size() < 2; });
   }
 
-  // What all trials look at. Every run of the float model gives all of it: kernels depend on which values are asked for, and
-  // results must not depend on how many windows fit.
+  // What a session of the float model can give, which its kernels depend on: all that any plan looks at, so that neither how
+  // many windows fit nor which were looked at before changes a value; and what these trials look at besides.
   std::vector<std::string> taps() const {
-    std::set<std::string> wanted;
+    const auto values = quant::observed_values(model_);
+    std::set<std::string> wanted(values.begin(), values.end());
     for (const auto& trial : trials_) {
       wanted.insert(trial.window.inputs.begin(), trial.window.inputs.end());
       wanted.insert(trial.window.outputs.begin(), trial.window.outputs.end());
@@ -104,10 +112,31 @@ class Refinement {
     return {wanted.begin(), wanted.end()};
   }
 
-  std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference) const {
+  // What was decided before, in trials of other plans whose windows are the same, need not be looked at again.
+  void recall() {
+    const std::string looked_at = hash_of(Json(taps_).dump());
+    for (auto& trial : trials_) {
+      Json candidates = Json::array();
+      for (const auto& params : trial.candidates)
+        candidates.push_back({name_of(params.type), std::bit_cast<uint32_t>(params.scales[0]), params.zero_points[0]});
+      trial.key = hash_of(graph::to_bytes(trial.window.model) +
+                          Json{looked_at, trial.window.inputs, trial.window.outputs, trial.normalized, candidates}.dump());
+      if (const auto choice = memo_.choice(trial.key)) adopt(trial, *choice);
+    }
+    std::erase_if(trials_, [this](const Trial& trial) { return memo_.choice(trial.key).has_value(); });
+  }
+
+  std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference, std::span<const Trial> trials) const {
+    std::set<std::string> wanted;
+    for (const auto& trial : trials) {
+      for (const auto* names : {&trial.window.inputs, &trial.window.outputs, &trial.normalized})
+        wanted.insert(names->begin(), names->end());
+    }
+    wanted.erase("");
+    const std::vector<std::string> names(wanted.begin(), wanted.end());
     std::map<std::string, Tensor> values;
-    auto outputs = reference.run(samples_.at(sample));
-    for (size_t i = 0; i < taps_.size(); i++) values[taps_[i]] = std::move(outputs[i]);
+    auto outputs = reference.run(samples_.at(sample), names);
+    for (size_t i = 0; i < names.size(); i++) values[names[i]] = std::move(outputs[i]);
     return values;
   }
 
@@ -125,7 +154,7 @@ class Refinement {
       }
       const std::vector<size_t> samples(wanted_samples.begin(), wanted_samples.end());
       parallel_for(samples.size(), options_.threads, [&](size_t i) {
-        const auto values = values_of(samples[i], reference);
+        const auto values = values_of(samples[i], reference, trials);
         for (auto& trial : trials) {
           const auto slot = trial.slots.find(samples[i]);
           if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
@@ -144,12 +173,14 @@ class Refinement {
     look_at(seen, samples_.size());
     for (auto& trial : trials) {
       trial.session.reset();
-      decide(trial);
+      const size_t choice = best_of(trial);
+      memo_.keep(trial.key, choice);
+      adopt(trial, choice);
     }
   }
 
-  // `example`: the values of one sample.
-  void call_judges(const std::map<std::string, Tensor>& example) {
+  void call_judges(const runtime::Session& reference) {
+    const auto example = values_of(0, reference, trials_);
     std::vector<size_t> most;
     std::set<std::string> chosen_from;
     for (const auto& trial : trials_) {
@@ -158,7 +189,7 @@ class Refinement {
       most.push_back(cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
       if (most.back() < samples_.size()) chosen_from.insert(trial.window.inputs.front());
     }
-    const auto reaches = reaches_of(chosen_from);
+    const auto reaches = reaches_of(chosen_from, reference);
     for (size_t i = 0; i < trials_.size(); i++) {
       Trial& trial = trials_[i];
       const auto reach = reaches.find(trial.window.inputs.front());
@@ -172,19 +203,24 @@ class Refinement {
   }
 
   // How far values reach in each sample: one run of the float model.
-  std::map<std::string, std::vector<Reach>> reaches_of(const std::set<std::string>& values) const {
+  std::map<std::string, std::vector<Reach>> reaches_of(const std::set<std::string>& values, const runtime::Session& reference) {
     std::map<std::string, std::vector<Reach>> out;
-    if (values.empty()) return out;
-    const std::vector<std::string> names(values.begin(), values.end());
-    for (const auto& name : names) out[name].resize(samples_.size());
-    const runtime::Session session(runtime::tapped(model_, names));
+    std::vector<std::string> names;
+    const auto key = [&, looked_at = hash_of(Json(taps_).dump())](const std::string& name) { return looked_at + name; };
+    for (const auto& name : values) {
+      const auto known = memo_.reach(key(name));
+      out[name] = known.value_or(std::vector<Reach>(samples_.size()));
+      if (!known) names.push_back(name);
+    }
+    if (names.empty()) return out;
     parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
-      const auto found = session.run(samples_.at(sample));
+      const auto found = reference.run(samples_.at(sample), names);
       for (size_t i = 0; i < names.size(); i++) {
         const stats::Summary seen = stats::summarize(found[i].as<float>());
         out.at(names[i])[sample] = {seen.low, seen.high};
       }
     });
+    for (const auto& name : names) memo_.keep(key(name), out.at(name));
     return out;
   }
 
@@ -234,7 +270,8 @@ class Refinement {
     return out;
   }
 
-  void decide(const Trial& trial) {
+  // The candidate that is certain to do better; 0: the present one stays.
+  static size_t best_of(const Trial& trial) {
     size_t best = 0;
     double most = 0;
     const std::vector<double> now = errors_of(trial, 0, trial.judges.size());
@@ -247,8 +284,12 @@ class Refinement {
       most = gain;
       best = c;
     }
-    if (best == 0 || !biases_fit(trial.group, trial.candidates[best])) return;
-    const quant::QuantParams& chosen = trial.candidates[best];
+    return best;
+  }
+
+  void adopt(const Trial& trial, size_t choice) {
+    if (choice == 0 || !biases_fit(trial.group, trial.candidates[choice])) return;
+    const quant::QuantParams& chosen = trial.candidates[choice];
     for (const auto& value : trial.group) {
       quant::QuantParams params = plan_.values.at(value);
       const auto shift = static_cast<int32_t>(quant::grid_of(params.type, false).low - quant::grid_of(chosen.type, false).low);
@@ -279,6 +320,8 @@ class Refinement {
   const quant::Plan& plan_;
   const data::Dataset& samples_;
   RefineOptions options_;
+  WindowMemo own_memo_;
+  WindowMemo& memo_;
   std::vector<Trial> trials_;
   std::vector<std::string> taps_;
   std::map<std::string, quant::QuantParams> out_;

@@ -8,11 +8,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/tune/window_memo.hpp"
 
 namespace quasar::tune {
 
@@ -20,6 +22,7 @@ struct RefineOptions {
   size_t memory_limit = size_t{1} << 30;  // bytes of weights in windows held at a time
   size_t threads = 0;                     // 0: all cores; results do not depend on it
   std::set<std::string> keep = {};        // values that keep their parameters, and with them those that share them
+  std::shared_ptr<WindowMemo> memo = {};  // shared with other plans for the same model and samples; null: its own
 };
 
 // The parameters that differ from the plan's, by value. All samples judge small values; for others judges are chosen

@@ -17,6 +17,7 @@
 #include "quasar/tune/moments_cache.hpp"
 #include "quasar/tune/prefix_hash.hpp"
 #include "quasar/tune/refinement_check.hpp"
+#include "quasar/tune/rounding_layers.hpp"
 #include "quasar/tune/rounding_memory.hpp"
 #include "quasar/tune/sensitivity.hpp"
 #include "quasar/tune/wide_rounding.hpp"
@@ -24,33 +25,9 @@
 namespace quasar::tune {
 namespace {
 
-std::vector<LinearLayer> layers_of(const graph::Model& model) {
-  std::vector<LinearLayer> out;
-  std::string why;
-  for (const auto& node : model.nodes) {
-    if (auto layer = linear_layer(node, model, why)) out.push_back(std::move(*layer));
-  }
-  return out;
-}
-
 graph::Model without_unused(graph::Model model) {
   graph::remove_unused(model);
   return model;
-}
-
-// Nodes whose weights are quantized, but belong to no layer that can be posed as a problem, with the reason.
-std::vector<std::string> left_nearest(const graph::Model& model, const quant::Plan& plan) {
-  std::vector<std::string> out;
-  std::string why;
-  for (const auto& node : model.nodes) {
-    const auto found = plan.nodes.find(node.name);
-    if (found == plan.nodes.end() || linear_layer(node, model, why)) continue;
-    if (node.is("MatMul") && !found->second.constants.empty())
-      out.push_back(node.name + ": its constant stands on the left, and only matrices on the right are optimized");
-    if (!found->second.weight) continue;
-    out.push_back(node.name + ": " + (why.empty() ? "no layer whose codes could be chosen" : why));
-  }
-  return out;
 }
 
 // Of the whole set, as many as a fixed budget allows: which samples judge does not depend on how many can be held.
@@ -106,7 +83,8 @@ Rounder::Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOpt
     : model_(without_unused(model)),
       options_(with_memory(std::move(options), samples)),
       memory_(options_.memory),
-      name_(std::to_string(memory_->users++) + "/") {}
+      name_(std::to_string(memory_->users++) + "/"),
+      windows_(std::make_shared<WindowMemo>()) {}
 
 Rounder::~Rounder() = default;
 
@@ -160,8 +138,10 @@ void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, co
   if (known) {
     plan.refined = *known;
   } else {
-    const RefineOptions options{
-        .memory_limit = options_.memory_limit / 4, .threads = options_.threads, .keep = settings.keep_activations};
+    const RefineOptions options{.memory_limit = options_.memory_limit / 4,
+                                .threads = options_.threads,
+                                .keep = settings.keep_activations,
+                                .memo = windows_};
     const data::DatasetPtr judging = judging_samples(memory_->samples);
     plan.refined = proven(refined_activations(model_, plan, *judging, options, check), model_, plan, *judging, options_.threads);
     if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
@@ -191,19 +171,12 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   }
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
-  std::vector<size_t> chosen;
-  std::vector<std::string> stops;
-  for (size_t i = 0; i < layers.size(); i++) {
-    const auto found = plan.nodes.find(layers[i].node);
-    if (found == plan.nodes.end() || !found->second.weight) continue;
-    if (found->second.form == quant::Form::dynamic || bits_of(found->second.weight->params.type) > 16 ||
-        quant::is_half(found->second.weight->params.type)) {
-      report.kept.push_back(layers[i].node + ": its layer rule gives it no codes that could be chosen");
-      continue;
-    }
-    chosen.push_back(i);
-    stops.push_back(layers[i].node);
-  }
+  const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
+    const bool can =
+        node.form != quant::Form::dynamic && bits_of(node.weight->params.type) <= 16 && !quant::is_half(node.weight->params.type);
+    if (!can) report.kept.push_back(layer.node + ": its layer rule gives it no codes that could be chosen");
+    return can;
+  });
   const MemoryGate::Pass pass(memory_->frontiers, material->frontier, check);
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
   PrefixHash prefix(model_, plan, std::to_string(wanted));
@@ -236,14 +209,8 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
 std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
   const auto material = this->material(memory_->samples->size());
   const auto& layers = material->targets.layers();
-  std::vector<size_t> chosen;
-  std::vector<std::string> stops;
-  for (size_t i = 0; i < layers.size(); i++) {
-    const auto found = plan.nodes.find(layers[i].node);
-    if (found == plan.nodes.end() || !found->second.weight || layers[i].inputs > options_.most_inputs) continue;
-    chosen.push_back(i);
-    stops.push_back(layers[i].node);
-  }
+  const auto [chosen, stops] = chosen_of(
+      layers, plan, [this](const LinearLayer& layer, const quant::NodePlan&) { return layer.inputs <= options_.most_inputs; });
   Frontier frontier(model_, stops, memory_->samples, frontier_options(material->targets.samples()));
   const graph::Index index(model_);
   std::map<std::string, double> errors;

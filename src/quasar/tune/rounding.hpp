@@ -24,6 +24,7 @@ namespace quasar::tune {
 class Frontier;
 struct FrontierOptions;
 struct RoundingMemory;
+class WindowMemo;
 
 struct RounderOptions {
   size_t memory_limit = size_t{4} << 30;        // bytes, for samples and activations held
@@ -68,6 +69,7 @@ class Rounder {
   const RounderOptions options_;
   const std::shared_ptr<RoundingMemory> memory_;
   const std::string name_;  // in what is kept for several
+  const std::shared_ptr<WindowMemo> windows_;
   std::mutex guard_;
   std::map<size_t, std::shared_ptr<Material>> materials_;                     // by number of samples
   std::map<std::string, std::map<std::string, quant::QuantParams>> refined_;  // by hash of the plan without its rounding
