@@ -76,6 +76,31 @@ TEST_F(Repair, AMissedGoalIsExplainedByWhatWasTried) {
   EXPECT_NE(reason.find("other choices of operators were not tried"), std::string::npos) << reason;
 }
 
+// One trial tells that no piece of the ranking can suffice.
+TEST_F(Repair, WhatTheWholeRankingCannotReachEndsAfterTwoTrialsOfIt) {
+  ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0}").code, 2);
+  std::vector<int> operators;
+  const Json result = this->result();
+  for (const auto& step : result["tuning"]["steps"]) {
+    if (step["step"] == "fall back") operators.push_back(step["change"]["operators"]);
+  }
+  EXPECT_EQ(operators, (std::vector<int>{1, 17}));
+}
+
+TEST_F(Repair, ADryRunSaysHowManyTrialsItMayTake) {
+  const auto facts = [&](const std::string& more) {
+    const Ran ran = search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--dry-run" + more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return parse_json(ran.out, "stdout");
+  };
+  EXPECT_EQ(facts("")["trials"], 100);
+  EXPECT_EQ(facts("")["ended_by"], (Json{"goal", "max_trials"}));
+  EXPECT_EQ(facts(" --set tuning_criterion.max_trials=7")["trials"], 7);
+  const Json limited = facts(" --set n_trials=5 --set tuning_criterion.timeout=60");
+  EXPECT_EQ(limited["trials"], 5);
+  EXPECT_EQ(limited["ended_by"], (Json{"n_trials", "timeout"}));
+}
+
 TEST_F(Repair, ResumingRepeatsNothing) {
   ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--set n_trials=3").code, 2);
   const Ran ran = search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--resume");

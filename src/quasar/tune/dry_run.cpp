@@ -4,6 +4,7 @@
 
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/expected_time.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
@@ -14,7 +15,7 @@ namespace quasar::tune {
 namespace {
 
 // Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
-uint64_t trials_of(const Job& job, const Spaces& spaces) {
+uint64_t trials_of(const Job& job, const Strategy& strategy, const Spaces& spaces) {
   uint64_t points = 0, calibrations = 0;
   bool finite = true;
   for (size_t i = 0; i < spaces.each.size(); ++i) {
@@ -22,7 +23,7 @@ uint64_t trials_of(const Job& job, const Spaces& spaces) {
     points += spaces.each[i].valid().value_or(0);
     calibrations += spaces.calibration[i].valid().value_or(0);
   }
-  const auto wanted = trials_wanted(job);
+  const auto wanted = strategy.most_trials(job);
   if (job.strategy == "two_stage") {
     const uint64_t around_winner = points / std::max<uint64_t>(calibrations, 1);  // the fine-tuning of one calibration
     const uint64_t second = wanted ? static_cast<uint64_t>(*wanted) : around_winner;
@@ -35,6 +36,18 @@ uint64_t trials_of(const Job& job, const Spaces& spaces) {
 }  // namespace
 
 namespace {
+
+// What may end a search for an accuracy goal; `trials` is the most that it may take.
+Json end_of(const Job& job, const Strategy& strategy, uint64_t trials) {
+  Json out = Json::array();
+  if (job.tuning.timeout == 0) out.push_back("goal");
+  const auto most = strategy.most_trials(job);
+  const MostTrials bound = most_trials_of(job);
+  const bool by_number = most && static_cast<uint64_t>(*most) <= trials;
+  out.push_back(!by_number ? "space" : *most == bound.count ? bound.key : "n_trials");
+  if (time_limit_of(conditions_of(job))) out.push_back(job.tuning.timeout > 0 ? "timeout" : "time_limit");
+  return out;
+}
 
 constexpr double most_calibration_s = 20;   // that a dry run spends
 constexpr size_t most_plans = 2000;         // that it makes
@@ -114,7 +127,7 @@ Json dry_run(const Job& asked) {
   const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
   const std::vector<search::Trial> before = finished_before(job, samples);
   const std::vector<Json> plans = distinct_plans(setting);
-  const uint64_t trials = within_limit(trials_of(job, setting.spaces), job, setting.spaces, plans);
+  const uint64_t trials = within_limit(trials_of(job, *setting.strategy, setting.spaces), job, setting.spaces, plans);
   const uint64_t finished = std::min<uint64_t>(before.size(), trials);
   for (size_t i = 0; i < plans.size(); ++i) {
     // What rounding makes of a plan is not known before; the first of two stages does without.
@@ -131,6 +144,7 @@ Json dry_run(const Job& asked) {
   }
   Json facts{
       {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
+  if (job.criterion) facts["ended_by"] = end_of(job, *setting.strategy, trials);
   if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};

@@ -64,6 +64,12 @@ search::StopConditions exit_policy(const Job& job) {
   return conditions;
 }
 
+MostTrials most_trials_of(const Job& job) {
+  const int64_t models = most_of(job), all = n_trials_of(job).value_or(models);
+  return all < models || models == std::numeric_limits<int64_t>::max() ? MostTrials{all, "n_trials"}
+                                                                       : MostTrials{models, "max_trials"};
+}
+
 size_t trials_left(const Job& job, const search::Counts& used) {
   const auto left = [](int64_t most, size_t done) { return most - std::min(most, static_cast<int64_t>(done)); };
   int64_t out = left(most_of(job), used.executed());

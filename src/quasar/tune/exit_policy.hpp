@@ -28,6 +28,13 @@ inline constexpr size_t most_duplicates = 1000;
 // The conditions of a strategy that tunes operators: max_trials is 100 where no number of trials is given.
 search::StopConditions exit_policy(const Job& job);
 
+// Trials that it may start at all, and the key that says so.
+struct MostTrials {
+  int64_t count = 0;
+  std::string key;  // "max_trials" (also its default) or "n_trials"
+};
+MostTrials most_trials_of(const Job& job);
+
 // Trials that it may still start after these.
 size_t trials_left(const Job& job, const search::Counts& used);
 

@@ -47,6 +47,10 @@ TrialLimit trial_limit(const Job& job) {
   return {most, most && most == max_trials_of(job) && most != n_trials_of(job)};
 }
 
+std::optional<int64_t> Strategy::most_trials(const Job& job) const {
+  return trials_wanted(job);
+}
+
 std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
   return {};
 }

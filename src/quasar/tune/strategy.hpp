@@ -44,6 +44,8 @@ class Strategy {
   virtual Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const;
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
+  // Trials that it runs at most, its space aside; nullopt: no number bounds them.
+  virtual std::optional<int64_t> most_trials(const Job& job) const;
   // Throws Error for a job that it cannot run; called before anything is written.
   virtual void check(const Job& job, const Spaces& spaces) const = 0;
   // Configurations whose statistics the points of space_of() need besides those of the job's own space.

@@ -144,6 +144,15 @@ quant::Plan Tuner::plan_for(const TuneConfig& config) const {
   return plan;
 }
 
+std::string Tuner::why_impossible(const TuneConfig& config) const {
+  try {
+    require_quantized(plan_of(*bench_.lab, config_of(config)));
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
 const graph::Model& Tuner::graph_for(const TuneConfig& config) const {
   return bench_.lab->variants.graph_of(config_of(config))->model;  // the variants keep it
 }
@@ -206,12 +215,14 @@ Finding Tuner::sample(const std::string& sampler) {
 
 void Tuner::conclude(Finding& finding) const {
   if (met_) finding.winner = met_->number;
-  finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
+  std::vector<std::string> ignored = space_.ignored;
+  ignored.insert(ignored.end(), notes_.begin(), notes_.end());
+  finding.warnings.insert(finding.warnings.end(), ignored.begin(), ignored.end());
   finding.story = {{"strategy", stage_},
                    {"goal", to_json(*bench_.job.criterion)},
                    {"steps", steps_},
                    {"float", left_over()},
-                   {"ignored", space_.ignored}};
+                   {"ignored", ignored}};
   if (!sensitivity_.is_null()) finding.story["sensitivity"] = sensitivity_;
 }
 

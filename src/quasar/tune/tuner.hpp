@@ -53,12 +53,16 @@ class Tuner {
   size_t left() const;
 
   void tell(const std::string& step);  // names what follows, for the report
+  // What the user should know of the way: a warning, and an entry of tuning.ignored.
+  void tell_note(std::string note) { notes_.push_back(std::move(note)); }
   // What operators were ranked by, the most sensitive first: [{node, op_type, …}], for the report.
   void tell_sensitivity(Json list) { sensitivity_ = std::move(list); }
 
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
   quant::Plan plan_for(const TuneConfig& config) const;  // with its rounding
+  // Why a trial of this configuration would fail before it is scored; "": nothing speaks against it.
+  std::string why_impossible(const TuneConfig& config) const;
   const graph::Model& graph_for(const TuneConfig& config) const;
   data::DatasetPtr samples(size_t most) const;
 
@@ -87,6 +91,7 @@ class Tuner {
   search::Counts used_;
   std::string stage_, step_;
   Json steps_ = Json::array(), sensitivity_ = nullptr;
+  std::vector<std::string> notes_;
   bool by_objective_ = false;        // which of those that meet the goal is chosen
   mutable size_t instrumented_ = 0;  // models made by toggled()
 };
@@ -98,6 +103,7 @@ class TuningStrategy : public Strategy {
   void check(const Job& job, const Spaces& spaces) const override;
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override;
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
+  std::optional<int64_t> most_trials(const Job& job) const override;
   Finding run(const Workbench& bench) const override;
 
   virtual void traverse(Tuner& tuner) const = 0;  // Tuner's exceptions pass

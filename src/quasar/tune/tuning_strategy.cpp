@@ -36,6 +36,10 @@ std::vector<Json> TuningStrategy::also_needs(const Job& job, const graph::Model&
   return configurations;
 }
 
+std::optional<int64_t> TuningStrategy::most_trials(const Job& job) const {
+  return most_trials_of(job).count;
+}
+
 Finding TuningStrategy::run(const Workbench& bench) const {
   const TuningSpace space = tuning_space(bench.job.tuning, bench.lab->model, bench.lab->target);
   Tuner tuner(bench, space, name());

@@ -15,12 +15,20 @@ class Conservative final : public TuningStrategy {
     for (const auto& node : space.nodes) {
       if (!node.floats.empty()) config.nodes[node.name] = node.floats.back();
     }
+    std::vector<std::string> skipped;
+    std::string why;  // of the first one
     for (const auto& type : types_of(space)) {
-      tuner.tell("quantize every " + type);
       TuneConfig next = config;
       for (const auto& node : space.nodes) {
         if (node.op_type == type && !node.all_options().empty()) next.nodes.erase(node.name);
       }
+      const std::string impossible = next.nodes == config.nodes ? "" : tuner.why_impossible(next);
+      if (!impossible.empty()) {  // the target runs none of them, not as the model is by now
+        if (skipped.empty()) why = impossible;
+        skipped.push_back(type);
+        continue;
+      }
+      tuner.tell("quantize every " + type);
       if (tuner.explore(next).is_candidate()) {
         config = std::move(next);
         continue;
@@ -33,6 +41,7 @@ class Conservative final : public TuningStrategy {
         break;
       }
     }
+    if (!skipped.empty()) tuner.tell_note("conservative did not try to quantize " + joined(skipped) + ": " + why);
   }
 
  protected:

@@ -11,10 +11,10 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/precision.hpp"
+#include "quasar/tune/ranking.hpp"
 #include "quasar/tune/repair_space.hpp"
 #include "quasar/tune/tuner.hpp"
 #include "quasar/tune/tuning_space.hpp"
-#include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -126,28 +126,14 @@ class Repairing {
   // What the node is when nothing of it is given up.
   Json cheapest(const std::string& node) const { return choices_of(*bench_.space.find(precision_of(node))).front(); }
 
-  // By the squared error that each operator causes alone at the model's outputs, which add up where errors are independent, per
-  // share of the work. Operators whose error is not known come last.
   void rank() {
     const Laboratory& lab = *bench_.lab;
     repaired_ = current_->point;
     const quant::Config config = quant::parse_config(words_of(bench_.space, repaired_));
     quant::Plan plan = plan_of(lab, config);
     lab.variants.improve(config, plan);
-    const auto graph = lab.variants.graph_of(config);
-    units_ =
-        alone(ToggledModel(graph->model, plan), *data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size())));
-    std::erase_if(units_, [&](const UnitError& unit) { return !rungs_.back().nodes.contains(unit.unit.node); });
-    for (const auto& node : graph->model.nodes) {
-      const bool known = std::ranges::any_of(units_, [&](const UnitError& unit) { return unit.unit.node == node.name; });
-      if (!known && rungs_.back().nodes.contains(node.name) && plan.nodes.contains(node.name))
-        units_.push_back({.unit = {.node = node.name, .op_type = node.op_type}});
-    }
-    double work = 0;
-    for (const auto& unit : units_) work += unit.work;
-    const double share = static_cast<double>(units_.size()) / std::max(work, 1.0);
-    const auto gain = [&](const UnitError& unit) { return unit.output_error * unit.output_error / (1 + share * unit.work); };
-    std::stable_sort(units_.begin(), units_.end(), [&](const auto& a, const auto& b) { return gain(a) > gain(b); });
+    const data::DatasetPtr samples = data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size()));
+    units_ = by_gain(lab.variants.graph_of(config)->model, plan, rungs_.back().nodes, *samples);
   }
 
   // The first k of these operators on this rung, on top of the best repairs.
@@ -175,8 +161,13 @@ class Repairing {
     size_t low = 0, high = 1;  // low fails
     while (!try_on(rung, nodes, high)) {
       if (high == nodes.size()) return;
+      // Where the whole ranking is not enough, no piece of it is; and its trial is the quickest, with next to nothing to round.
+      if (last && low == 0 && !try_on(rung, nodes, nodes.size())) return;
       low = high;
-      high = std::min(nodes.size(), 2 * high);
+      high = 2 * high;
+      if (high < nodes.size()) continue;
+      high = nodes.size();  // which is known to suffice
+      break;
     }
     while (high - low > 1) {
       const size_t middle = (low + high) / 2;
@@ -298,6 +289,7 @@ class Repair final : public Strategy {
     return with_rungs(job, search_space, model, target);
   }
   std::vector<std::string> metrics() const override { return {guide_metric}; }
+  std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
   Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
 };
 
