@@ -1,9 +1,12 @@
 // Tuning strategies on the demo model: each reaches a goal that needs its last means, or says that it did not.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "e2e/program.hpp"
+#include "quasar/graph/load.hpp"
+#include "unit/graph/small_models.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -195,6 +198,74 @@ TEST_F(Strategies, FallBackTo16BitFloatsBeforeFloat) {
   ASSERT_FALSE(given_up.empty());
   for (const auto& node : given_up) EXPECT_EQ(node["type"], "float16");
   EXPECT_NE(read_file(out("mse") / "best_config.yaml").find("Float16"), std::string::npos);
+}
+
+// It could not be simulated, so that strategies which rank operators ended with a warning.
+TEST_F(Strategies, OperatorsThatTheUserFixesTo16BitFloatsAreRankedBesideTheOthers) {
+  for (const std::string name : {"mse", "mse_v2"}) {
+    const Ran ran =
+        search(name, goal("0.00001") +
+                         "tuning_criterion: {max_trials: 8}\nop_name_dict: {'stem/conv': {activation: {dtype: [fp16]}}}\n");
+    ASSERT_EQ(ran.code, 2) << ran.err;
+    const Json result = this->result(name);
+    EXPECT_EQ(result["reason"], "max_trials of 8 reached") << result["warnings"];
+    EXPECT_FALSE(result["tuning"]["sensitivity"].empty()) << name;
+    EXPECT_EQ(result["best"]["params"]["node stem/conv"], "float16") << name;
+  }
+}
+
+// On ort_cpu a sum that only float nodes read stays in float: its trial failed, for nothing was quantized.
+TEST_F(Strategies, ConservativeSkipsWhatTheTargetCannotRun) {
+  graph::Model model;
+  model.opsets = {{"", 17}};
+  model.inputs = {graph::tensor_value("x", {1, 8})};
+  model.outputs = {graph::tensor_value("y", {1, 8})};
+  std::vector<float> weights(64);
+  for (size_t i = 0; i < weights.size(); i++) weights[i] = static_cast<float>(i * i % 17) / 17 - 0.4F;
+  model.initializers = {{"w", Tensor::of({8, 8}, weights)}};
+  model.nodes = {{"product", "MatMul", "", {"x", "w"}, {"m"}},
+                 {"sum", "Add", "", {"m", "x"}, {"s"}},
+                 {"scaled", "Mul", "", {"s", "m"}, {"t"}},
+                 {"root", "Tanh", "", {"t"}, {"u"}},
+                 {"wave", "Sin", "", {"u"}, {"y"}}};
+  graph::save(model, folder.path() / "sum.onnx");
+  write_file(folder.path() / "sum.yaml",
+             "model_input: sum.onnx\ncalib_data_reader: {reader: random, count: 8}\nsearch_metric: L2\nstrategy: conservative\n" +
+                 goal("0"));
+  const Ran ran = run("search " + (folder.path() / "sum.yaml").string() + " --output-dir " + out("sum").string());
+  ASSERT_EQ(ran.code, 2) << ran.err;
+  const Json result = this->result("sum");
+  EXPECT_EQ(result["trials"]["failed"], 0);
+  const std::string said = result["tuning"]["ignored"].dump();
+  EXPECT_NE(said.find("conservative did not try to quantize Add"), std::string::npos) << said;
+  EXPECT_NE(result["warnings"].dump().find("did not try to quantize Add"), std::string::npos);
+}
+
+// Ranking works where a recurrent node's first output is not there; the report failed on an LSTM with scales per channel.
+TEST_F(Strategies, ARecurrentModelThatGivesItsLastStateOnly) {
+  graph::Model model;
+  model.opsets = {{"", 17}};
+  model.inputs = {graph::tensor_value("x", {5, 1, 8})};
+  model.outputs = {graph::tensor_value("y", {1, 1, 4})};
+  const auto wave = [](const Shape& shape) {
+    std::vector<float> values(count_of(shape));
+    for (size_t i = 0; i < values.size(); i++) values[i] = std::sin(static_cast<float>(i * i));
+    return Tensor::of(shape, values);
+  };
+  model.initializers = {{"w", wave({1, 24, 8})}, {"r", wave({1, 24, 6})}, {"p", wave({6, 4})}};
+  model.nodes = {{"lstm", "LSTM", "", {"x", "w", "r"}, {"", "h"}}, {"product", "MatMul", "", {"h", "p"}, {"y"}}};
+  model.nodes[0].set({"hidden_size", int64_t{6}});
+  graph::save(model, folder.path() / "lstm.onnx");
+  for (const std::string name : {"mse", "repair"}) {
+    write_file(
+        folder.path() / "lstm.yaml",
+        "model_input: lstm.onnx\ncalib_data_reader: {reader: random, count: 8}\nsearch_metric: L2\napproach: auto\nstrategy: " +
+            name + "\n" + goal("0"));
+    const Ran ran = run("search " + (folder.path() / "lstm.yaml").string() + " --output-dir " + out(name).string());
+    ASSERT_EQ(ran.code, 2) << ran.err;
+    EXPECT_EQ(ran.err.find("cannot be measured"), std::string::npos) << ran.err;
+    EXPECT_FALSE(result(name)["tuning"]["sensitivity"].empty()) << name;
+  }
 }
 
 // What operators a recipe leaves in float counts, and the report lists it with the reason, met or missed.

@@ -71,6 +71,10 @@ std::vector<std::string> add_lstm_params(const std::string& name, const QuantPar
 
 }  // namespace
 
+Tensor as_planned(const graph::Node& node, const Tensor& weights) {
+  return node.is("LSTM") ? as_matrix(weights) : weights;
+}
+
 std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
   std::vector<graph::Node> out;
   const std::string& input = node.inputs.at(0);

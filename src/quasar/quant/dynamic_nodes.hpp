@@ -13,6 +13,8 @@ std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan&
 // and unit. The parameters are those of the weights as a matrix [directions · 4 · hidden, inputs].
 std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);
 graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+// A node's weights in the shape that the parameters of its plan are meant for: an LSTM's as that matrix, others as they are.
+Tensor as_planned(const graph::Node& node, const Tensor& weights);
 
 constexpr size_t least_table = 1024;  // values: smaller ones are indices, constants and the like
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::tune {
@@ -96,7 +97,8 @@ Json layers_of(const Sitter& sitter) {
     if (const Tensor* weights = weights_of(sitter, node)) {
       const quant::QuantParams& params = planned->second.weight->params;
       layer["weight"] = in_words(params);
-      if (errors.empty() && weights->type() == DataType::float32) layer["weight_error"] = quant::weight_noise(*weights, params);
+      if (errors.empty() && weights->type() == DataType::float32)
+        layer["weight_error"] = quant::weight_noise(quant::as_planned(node, *weights), params);
     }
     if (const auto error = errors.find(node.name); error != errors.end()) layer["error"] = error->second;
     layers.push_back(std::move(layer));

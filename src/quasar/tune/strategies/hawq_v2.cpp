@@ -1,5 +1,6 @@
 // Fallback in the order of HAWQ-V2's score: average Hessian trace of a loss in a layer's weights times the squared size of their
 // quantization error. Layers without weights come last.
+#include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/tune/fallback.hpp"
 #include "quasar/tune/hessian_trace.hpp"
 #include "quasar/tune/loss.hpp"
@@ -57,7 +58,8 @@ class HawqV2 final : public TuningStrategy {
       costs.emplace_back(node, -1);
       if (found == weights.end()) continue;
       const double trace = traces.at(found->second);
-      const double moved = perturbation(*model.initializer(found->second), *plan.nodes.at(node).weight);
+      const double moved =
+          perturbation(quant::as_planned(*index.node(node), *model.initializer(found->second)), *plan.nodes.at(node).weight);
       costs.back().second = std::max(trace, 0.0) * moved;
       facts[node] = {{"node", node}, {"op_type", index.node(node)->op_type}, {"average_trace", trace}, {"perturbation", moved}};
     }
