@@ -1,11 +1,16 @@
 #include "quasar/tune/blocks.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace quasar::tune {
 namespace {
+
+using Numbers = std::vector<size_t>;  // of nodes, ascending, or of values
+using Marks = std::vector<bool>;      // by number
 
 // Whether the node has a float constant of at least two dimensions: a Conv, a product, an embedding.
 bool has_weights(const graph::Node& node, const graph::Model& model) {
@@ -21,67 +26,223 @@ bool shrinks(const graph::Node& node) {
          std::any_of(strides.begin(), strides.end(), [](int64_t stride) { return stride > 1; });
 }
 
+// The graph in numbers. Constants are no values, and sizes do not depend on what they are the sizes of.
+struct Wiring {
+  struct Entry {
+    Numbers reads, writes;
+    bool weighted = false, shrinks = false, asked_for = false;
+  };
+  std::vector<Entry> nodes;
+  std::vector<Numbers> readers;  // by value: nodes, once for each time they read it
+  Marks given;                   // by value: it is the model's input
+
+  Wiring(const graph::Model& model, const std::set<std::string>& names) {
+    std::unordered_map<std::string, size_t> numbers;
+    const auto number = [&](const std::string& value) {
+      const auto [found, fresh] = numbers.emplace(value, readers.size());
+      if (fresh) {
+        readers.emplace_back();
+        given.push_back(true);  // until a node is found that writes it: nodes stand in topological order
+      }
+      return found->second;
+    };
+    for (const auto& node : model.nodes) {
+      Entry entry{.reads = {},
+                  .writes = {},
+                  .weighted = has_weights(node, model),
+                  .shrinks = shrinks(node),
+                  .asked_for = names.contains(node.name)};
+      for (const auto& values : {&node.inputs, &node.captures}) {
+        for (const auto& value : *values) {
+          if (value.empty() || model.initializer(value) != nullptr || node.is("Shape") || node.is("Size")) continue;
+          entry.reads.push_back(number(value));
+          readers[entry.reads.back()].push_back(nodes.size());
+        }
+      }
+      for (const auto& value : node.outputs) {
+        if (value.empty()) continue;
+        entry.writes.push_back(number(value));
+        given[entry.writes.back()] = false;
+      }
+      nodes.push_back(std::move(entry));
+    }
+  }
+};
+
+// The way along a stream: between which cuts each node stands.
 class Walk {
  public:
-  Walk(const graph::Model& model, const std::set<std::string>& nodes) : model_(model), nodes_(nodes) {
-    for (const auto& node : model.nodes) {
-      for (const auto& input : read_by(node)) readers_[input]++;
-    }
+  Walk(const Wiring& wiring, const Marks& stream) : wiring_(wiring), stream_(stream), live_(wiring.readers.size()) {
+    for (const auto& nodes : wiring.readers) left_.push_back(nodes.size());
   }
 
-  std::vector<std::vector<std::string>> run() {
-    for (const auto& node : model_.nodes) {
-      if (shrinks(node) && !branched_ && live_.size() <= 1) close();
-      step(node);
-      if (nodes_.contains(node.name)) open_.push_back(node.name);
-      branched_ = branched_ || live_.size() > 1;
-      if (live_.size() == 1 && branched_) {
-        close();
-        branched_ = false;
-      }
+  // By node: the number of cuts before it.
+  Numbers run(const Numbers& part) {
+    Numbers before(wiring_.nodes.size());
+    for (const size_t n : part) {
+      if (stream_[n] && wiring_.nodes[n].shrinks && !branched_ && lives_ <= 1) cuts_++;
+      before[n] = cuts_;
+      if (stream_[n]) step(n);
     }
-    close();
-    return std::move(blocks_);
+    return before;
   }
+
+  // Where the way ended: after this many cuts, with several values that others are to read.
+  size_t cuts() const { return cuts_; }
+  bool frayed() const { return lives_ > 1; }
 
  private:
-  static std::vector<std::string> read_by(const graph::Node& node) {
-    std::vector<std::string> values = node.inputs;
-    values.insert(values.end(), node.captures.begin(), node.captures.end());
-    return values;
-  }
-
-  // live_: values behind a weighted layer that are still to be read.
-  void step(const graph::Node& node) {
-    bool behind = has_weights(node, model_);
-    for (const auto& input : read_by(node)) {
-      if (live_.contains(input)) behind = true;
-      if (const auto left = readers_.find(input); left != readers_.end() && --left->second == 0) live_.erase(input);
+  void step(size_t n) {
+    for (const size_t value : wiring_.nodes[n].reads) {
+      if (--left_[value] == 0) live(value, false);
     }
-    if (!behind) return;
-    for (const auto& output : node.outputs) {
-      if (const auto left = readers_.find(output); left != readers_.end() && left->second > 0) live_.insert(output);
-    }
+    for (const size_t value : wiring_.nodes[n].writes) live(value, left_[value] > 0);
+    branched_ = branched_ || lives_ > 1;
+    if (lives_ != 1 || !branched_) return;
+    cuts_++;
+    branched_ = false;
   }
 
-  void close() {
-    if (!open_.empty()) blocks_.push_back(std::move(open_));
-    open_.clear();
+  // live_: values of the stream that are still to be read.
+  void live(size_t value, bool now) {
+    if (live_[value] == now) return;
+    live_[value] = now;
+    now ? lives_++ : lives_--;
   }
 
-  const graph::Model& model_;
-  const std::set<std::string>& nodes_;
-  std::unordered_map<std::string, size_t> readers_;
-  std::unordered_set<std::string> live_;
-  std::vector<std::string> open_;
-  std::vector<std::vector<std::string>> blocks_;
+  const Wiring& wiring_;
+  const Marks& stream_;
+  Numbers left_;
+  Marks live_;
+  size_t lives_ = 0, cuts_ = 0;
   bool branched_ = false;
 };
+
+// The nodes of `part` that are `first`, or read what such a node has made.
+Marks behind(const Wiring& wiring, const Numbers& part, const Numbers& first) {
+  Marks nodes(wiring.nodes.size()), values(wiring.readers.size());
+  for (const size_t n : first) nodes[n] = true;
+  for (const size_t n : part) {
+    const auto& node = wiring.nodes[n];
+    nodes[n] = nodes[n] || std::any_of(node.reads.begin(), node.reads.end(), [&](size_t value) { return values[value]; });
+    for (const size_t value : node.writes) values[value] = nodes[n];
+  }
+  return nodes;
+}
+
+// Weighted nodes that read the model's inputs through none of their kind: where streams begin.
+Numbers sources(const Wiring& wiring, const Numbers& part) {
+  Numbers out;
+  Marks fed = wiring.given, weighted(wiring.readers.size());
+  for (const size_t n : part) {
+    const auto& node = wiring.nodes[n];
+    const auto any = [&](const Marks& marks) {
+      return std::any_of(node.reads.begin(), node.reads.end(), [&](size_t value) { return marks[value]; });
+    };
+    const bool is_fed = any(fed), later = any(weighted);
+    if (node.weighted && is_fed && !later) out.push_back(n);
+    for (const size_t value : node.writes) {
+      fed[value] = is_fed;
+      weighted[value] = later || (node.weighted && is_fed);
+    }
+  }
+  return out;
+}
+
+struct Division {
+  std::vector<Numbers> blocks;
+  Numbers loose;  // nodes that are of none: they go with what reads them
+};
+
+size_t size_of(const Division& division, const Wiring& wiring) {
+  return static_cast<size_t>(std::ranges::count_if(division.blocks, [&](const Numbers& block) {
+    return std::ranges::any_of(block, [&](size_t n) { return wiring.nodes[n].asked_for; });
+  }));
+}
+
+Division best_division(const Wiring& wiring, const Numbers& part, size_t deeper);
+
+constexpr size_t shared = SIZE_MAX;
+
+// Nodes beside the stream go where all stand that read them, or else stay where they are: a mask in the block in which it is
+// made.
+void place(const Wiring& wiring, const Numbers& loose, Numbers& where, Numbers& owners) {
+  for (size_t i = loose.size(); i-- > 0;) {
+    size_t owner = shared, readers = 0;
+    for (const size_t value : wiring.nodes[loose[i]].writes) {
+      for (const size_t reader : wiring.readers[value])
+        owner = readers++ == 0 || owner == owners[reader] ? owners[reader] : shared;
+    }
+    owners[loose[i]] = owner;
+    if (owner != shared) where[loose[i]] = owner;
+  }
+}
+
+// Along the stream that begins with `first`; what stands beside it may be one itself.
+Division divided(const Wiring& wiring, const Numbers& part, const Numbers& first, size_t deeper) {
+  const Marks stream = behind(wiring, part, first);
+  Numbers beside;
+  std::ranges::copy_if(part, std::back_inserter(beside), [&](size_t n) { return !stream[n]; });
+  Division out = deeper > 0 ? best_division(wiring, beside, deeper - 1) : Division();
+  if (size_of(out, wiring) < 2) out = {.blocks = {}, .loose = std::move(beside)};
+  const Numbers loose = std::move(out.loose);
+
+  Walk walk(wiring, stream);
+  Numbers where = walk.run(part), owners(wiring.nodes.size(), shared);
+  for (const size_t n : part) owners[n] = stream[n] ? where[n] : shared;
+  place(wiring, loose, where, owners);
+
+  std::vector<Numbers> along(walk.cuts() + 1);
+  Marks taken(wiring.nodes.size());
+  for (const auto& block : out.blocks) {
+    for (const size_t n : block) taken[n] = true;
+  }
+  for (const size_t n : part) {
+    if (!taken[n]) along[where[n]].push_back(n);
+  }
+  out.loose.clear();
+  if (walk.frayed()) {
+    out.loose = std::move(along.back());
+    along.pop_back();
+  }
+  std::ranges::move(along, std::back_inserter(out.blocks));
+  return out;
+}
+
+// How many streams may stand one beside the other, and how many beginnings are tried for each.
+constexpr size_t depth = 2, most_sources = 16;
+
+Division best_division(const Wiring& wiring, const Numbers& part, size_t deeper) {
+  const Numbers starts = sources(wiring, part);
+  if (starts.empty()) return {.blocks = {}, .loose = part};
+  Division best = divided(wiring, part, starts, deeper);
+  for (size_t i = 0; starts.size() > 1 && i < std::min(starts.size(), most_sources); i++) {
+    Division other = divided(wiring, part, {starts[i]}, deeper);
+    if (size_of(other, wiring) > size_of(best, wiring)) best = std::move(other);
+  }
+  return best;
+}
 
 }  // namespace
 
 std::vector<std::vector<std::string>> blocks_of(const graph::Model& model, const std::set<std::string>& nodes) {
-  return Walk(model, nodes).run();
+  const Wiring wiring(model, nodes);
+  Numbers all(model.nodes.size());
+  std::iota(all.begin(), all.end(), 0);
+  Division division = best_division(wiring, all, depth);
+  division.blocks.push_back(std::move(division.loose));
+  std::vector<Numbers> blocks;
+  for (Numbers& block : division.blocks) {
+    std::erase_if(block, [&](size_t n) { return !wiring.nodes[n].asked_for; });
+    if (!block.empty()) blocks.push_back(std::move(block));
+  }
+  std::ranges::sort(blocks, {}, [](const Numbers& block) { return block.front(); });
+  std::vector<std::vector<std::string>> out;
+  for (const Numbers& block : blocks) {
+    auto& names = out.emplace_back();
+    for (const size_t n : block) names.push_back(model.nodes[n].name);
+  }
+  return out;
 }
 
 }  // namespace quasar::tune

@@ -1,8 +1,14 @@
 // Blocks of a network, found by structure: what belongs together when precision is given up.
 //
-// A cut is a place where everything that weighted layers have computed so far passes through a single value. Between two cuts
-// lies a block when there is a branch between them (a residual block, an attention or feed-forward block with its sum); chains of
-// single operators are put together until the next downsampling layer (stages of a convolution network).
+// The stream is what weighted layers compute from the samples, layer upon layer. A cut is a place where all of it that is still
+// to be read is a single value. Between two cuts lies a block when there is a branch between them (a residual block, an attention
+// or feed-forward block with its sum); chains of single operators are put together until the next downsampling layer (stages of a
+// convolution network).
+//
+// Beside the stream stands what many layers read and none of its layers computes: a mask, a table of positions, relative biases
+// (also when their sizes come from the stream by Shape or Size: sizes are no data), to a decoder its encoder. Of several weighted
+// layers that read the inputs it is tried which ones begin the stream: the choice with the most blocks is taken, and what stands
+// beside is cut by itself in the same way.
 #pragma once
 
 #include <set>
@@ -13,7 +19,7 @@
 
 namespace quasar::tune {
 
-// Names of the `nodes` by block, both in topological order; every one of them in exactly one block.
+// Names of the `nodes` by block, both in topological order (blocks by their first node); every one of them in exactly one block.
 std::vector<std::vector<std::string>> blocks_of(const graph::Model& model, const std::set<std::string>& nodes);
 
 }  // namespace quasar::tune

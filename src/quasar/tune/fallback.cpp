@@ -1,6 +1,7 @@
 #include "quasar/tune/fallback.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace quasar::tune {
 namespace {
@@ -113,6 +114,17 @@ std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningS
     if (is_quantized(node, config) && may_be(node, type)) names.push_back(node.name);
   }
   return names;
+}
+
+std::vector<std::vector<std::string>> at_most(std::vector<std::vector<std::string>> groups, size_t most) {
+  while (groups.size() > std::max<size_t>(most, 1)) {
+    for (size_t i = 0; i + 1 < groups.size(); i += 2) {
+      std::ranges::move(groups[i + 1], std::back_inserter(groups[i]));
+      groups[i + 1].clear();
+    }
+    std::erase_if(groups, [](const auto& group) { return group.empty(); });
+  }
+  return groups;
 }
 
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups, const std::string& type) {

@@ -35,6 +35,9 @@ TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::ve
 // Nodes that are quantized in `config` and may fall back to this float type, in topological order.
 std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type = in_float);
 
+// Neighbours in pairs, and pairs of these, until there are at most `most` groups (at least 1).
+std::vector<std::vector<std::string>> at_most(std::vector<std::vector<std::string>> groups, size_t most);
+
 // Adds one group of nodes after another, a trial each, as long as something stays quantized.
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups,
                 const std::string& type = in_float);

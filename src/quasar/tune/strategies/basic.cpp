@@ -69,9 +69,9 @@ class Basic final : public TuningStrategy {
       const auto words = [&](const char* what) { return what + (type == in_float ? std::string() : " to " + type); };
       const auto& model = tuner_.graph_for(best_);
       const std::vector<std::string> nodes = quantized_nodes(best_, tuner_.space(), type);
-      auto blocks = blocks_of(model, {nodes.begin(), nodes.end()});
+      auto blocks = at_most(blocks_of(model, {nodes.begin(), nodes.end()}), tuner_.left() / 3);
       std::reverse(blocks.begin(), blocks.end());  // from the outputs
-      if (blocks.size() > 1 && blocks.size() < nodes.size() && blocks.size() <= tuner_.left() / 3) {
+      if (blocks.size() > 1 && blocks.size() < nodes.size()) {
         tuner_.tell(words("fallback by blocks"));
         accumulate(tuner_, best_, blocks, type);
       }
