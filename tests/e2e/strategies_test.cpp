@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 
 struct Strategies : testing::Test {
   TemporaryFolder folder;
+  std::string place;  // of the results; "": a folder for each strategy
 
   Ran search(const std::string& name, const std::string& more, const std::string& arguments = "") {
     const fs::path config = folder.path() / (name + ".yaml");
@@ -23,7 +24,7 @@ struct Strategies : testing::Test {
                            ", labels: label, limit: 200}\nsearch_metric: L2\nstrategy: " + name + "\n" + more);
     return run("search " + config.string() + " --output-dir " + out(name).string() + " " + arguments);
   }
-  fs::path out(const std::string& name) const { return folder.path() / name; }
+  fs::path out(const std::string& name) const { return folder.path() / (place.empty() ? name : place); }
   Json result(const std::string& name) const { return read_json(out(name) / "result.json"); }
 };
 
@@ -362,6 +363,30 @@ TEST_F(Strategies, ALossThatFailsEndsTheSearchWithItsBest) {
   EXPECT_NE(warnings.find("hawq_v2_loss cross_entropy failed"), std::string::npos) << warnings;
   EXPECT_NE(warnings.find("the best trial so far"), std::string::npos) << warnings;
   EXPECT_TRUE(fs::exists(out("hawq_v2") / "best.onnx"));
+}
+
+// Each step is another strategy, or other alphas, in the folder of the one before: whether it goes on with its study, and which.
+TEST_F(Strategies, AnotherStrategyContinuesOrBeginsANewStudy) {
+  const std::string one = "recipes: {smooth_quant: true, smooth_quant_args: {alpha: [0.3, 0.5]}}\n";
+  const std::string other = "recipes: {smooth_quant: true, smooth_quant_args: {alpha: [0.5, 0.7]}}\n";
+  place = "chain";
+  struct Step {
+    std::string name, more, study, said;
+  };
+  for (const Step& step : std::vector<Step>{{"mse", "", "AutoSearch", ""},
+                                            {"random", "", "AutoSearch-2", "other parameters of operators"},
+                                            {"tpe", "", "AutoSearch-2", ""},
+                                            {"basic", "", "AutoSearch", ""},
+                                            {"basic", one, "AutoSearch-3", "other alphas of smooth_quant"},
+                                            {"mse", other, "AutoSearch-4", "other alphas of smooth_quant"},
+                                            {"mse_v2", "", "AutoSearch", ""}}) {
+    const std::string tuning = "tuning_criterion: {max_trials: 3}\n";
+    const Ran ran = search(step.name, goal("0.00001") + step.more + tuning, "--resume");
+    ASSERT_EQ(ran.code, 2) << step.name << ": " << ran.err;
+    EXPECT_EQ(result(step.name)["study_name"], step.study) << step.name;
+    EXPECT_NE(ran.err.find(step.said), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.err.find("a new study, '" + step.study + "', begins") != std::string::npos, !step.said.empty()) << ran.err;
+  }
 }
 
 TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {

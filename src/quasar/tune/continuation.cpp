@@ -7,6 +7,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/space.hpp"
+#include "quasar/tune/strategy.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -45,8 +46,12 @@ std::string changes(const Json& before, const Json& after) {
        {std::pair("new: ", &fresh), std::pair("gone: ", &gone), std::pair("other choices: ", &other)}) {
     if (!names->empty()) parts.push_back(what + joined(*names));
   }
-  for (const auto& [key, words] : after.items()) {
-    if (key != "spaces" && before.value(key, Json()) != words) parts.push_back("other " + key);
+  std::set<std::string> keys;
+  for (const Json* all : {&before, &after}) {
+    for (const auto& [key, words] : all->items()) keys.insert(key);
+  }
+  for (const auto& key : keys) {
+    if (key != "spaces" && before.value(key, Json()) != after.value(key, Json())) parts.push_back("other " + key);
   }
   std::string out;
   for (const auto& part : parts) out += (out.empty() ? "" : "; ") + part;
@@ -69,6 +74,11 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
     const auto* taken = named(studies, next);
     if (taken == nullptr || !taken->user_attributes.contains(choices_attribute)) return next;
   }
+}
+
+// What a strategy varies of each operator, beside the job's space. `repair` has rungs besides the types of the others.
+std::string operator_parameters(const Job& job) {
+  return job.strategy == "repair" ? "rungs" : strategies::table().make(job.strategy)->operator_parameters();
 }
 
 }  // namespace
@@ -111,12 +121,15 @@ Json choices_of(const Job& job) {
     spaces.push_back(parameters);
   }
   // The first of two stages is judged by itself: its trials cannot stand beside those of a search in one.
-  return {{"spaces", spaces},
-          {"stages", job.strategy == "two_stage" ? 2 : 1},
-          {"op_type_dict", job.tuning.op_types},
-          {"op_name_dict", job.tuning.op_names},
-          {"recipes", job.tuning.recipes},
-          {"approach", static_cast<int>(job.tuning.approach)}};
+  Json out{{"spaces", spaces},
+           {"stages", job.strategy == "two_stage" ? 2 : 1},
+           {"op_type_dict", job.tuning.op_types},
+           {"op_name_dict", job.tuning.op_names},
+           {"recipes", job.tuning.recipes},
+           {"approach", static_cast<int>(job.tuning.approach)}};
+  if (const auto varied = operator_parameters(job); !varied.empty()) out["parameters of operators"] = varied;
+  if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
+  return out;
 }
 
 Job continued(Job job) {
@@ -145,8 +158,9 @@ Job continued(Job job) {
   const Json noted = last->user_attributes.at(choices_attribute), before = noted.is_object() ? noted : Json::object();
   job.predecessor = last->name;
   job.study_name = successor_name(studies, last->name);
+  const bool own_way = !operator_parameters(job).empty();  // of a tuning strategy, which no sampler's history changes
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
-                         "): a new study, '" + job.study_name + "', begins, and earlier trials teach it");
+                         "): a new study, '" + job.study_name + "', begins" + (own_way ? "" : ", and earlier trials teach it"));
   return job;
 }
 

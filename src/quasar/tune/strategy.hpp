@@ -42,6 +42,9 @@ class Strategy {
   virtual std::vector<std::string> metrics() const { return {}; }
   // A search space of the job with what the strategy varies besides.
   virtual Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const;
+  // What of each operator is a parameter besides those of the job's own space, in a word; "": nothing. Two strategies with the
+  // same answer make the same space of the same job.
+  virtual std::string operator_parameters() const { return ""; }
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
   // Trials that it runs at most, its space aside; nullopt: no number bounds them.

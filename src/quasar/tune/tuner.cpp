@@ -132,6 +132,10 @@ void Tuner::tell(const std::string& step) {
   step_ = step;
 }
 
+void Tuner::warn(const std::string& warning) {
+  if (!warning.empty() && std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
+}
+
 ToggledModel Tuner::toggled(const TuneConfig& config) const {
   instrumented_++;
   return {graph_for(config), plan_for(config)};
@@ -218,6 +222,7 @@ void Tuner::conclude(Finding& finding) const {
   std::vector<std::string> ignored = space_.ignored;
   ignored.insert(ignored.end(), notes_.begin(), notes_.end());
   finding.warnings.insert(finding.warnings.end(), ignored.begin(), ignored.end());
+  finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   finding.story = {{"strategy", stage_},
                    {"goal", to_json(*bench_.job.criterion)},
                    {"steps", steps_},

@@ -57,6 +57,8 @@ class Tuner {
   void tell_note(std::string note) { notes_.push_back(std::move(note)); }
   // What operators were ranked by, the most sensitive first: [{node, op_type, …}], for the report.
   void tell_sensitivity(Json list) { sensitivity_ = std::move(list); }
+  // What the user should know, once; "": nothing.
+  void warn(const std::string& warning);
 
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
@@ -91,7 +93,7 @@ class Tuner {
   search::Counts used_;
   std::string stage_, step_;
   Json steps_ = Json::array(), sensitivity_ = nullptr;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, warnings_;
   bool by_objective_ = false;        // which of those that meet the goal is chosen
   mutable size_t instrumented_ = 0;  // models made by toggled()
 };
@@ -111,6 +113,7 @@ class TuningStrategy : public Strategy {
  protected:
   virtual std::string name() const = 0;
   virtual bool falls_back() const { return true; }  // false: options only
+  std::string operator_parameters() const override { return falls_back() ? "options and float types" : "options"; }
 };
 
 // One configuration after another, in the light of the trials so far; nullopt: the space is exhausted.

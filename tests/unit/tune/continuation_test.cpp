@@ -7,6 +7,7 @@ namespace {
 
 Job job_of(const std::string& space) {
   Job job;
+  job.strategy = "flat";
   job.spaces = {parse_json(space, "space")};
   return job;
 }
@@ -46,12 +47,26 @@ TEST(Continuation, ValuesRangesAndConditionsAreChoices) {
 
 TEST(Continuation, OneOrTwoStagesAreAChoice) {
   Job job = job_of(R"({"activation": ["Int8Spec"], "algorithms": ["adaround"]})");
-  job.strategy = "flat";
   const Json flat = choices_of(job);
-  job.strategy = "random";
-  EXPECT_EQ(choices_of(job), flat);
   job.strategy = "two_stage";
   EXPECT_NE(choices_of(job), flat);
+}
+
+// Strategies continue one another where operators have the same parameters: options and float types, options alone, rungs.
+TEST(Continuation, WhatAStrategyVariesOfEachOperatorIsAChoice) {
+  const auto choices = [](const char* strategy, const std::vector<Json>& alphas = {}) {
+    Job job = job_of("{}");
+    job.strategy = strategy;
+    job.tuning.smooth_alphas = alphas;
+    return choices_of(job);
+  };
+  EXPECT_EQ(choices("mse"), choices("basic"));
+  EXPECT_EQ(choices("random"), choices("tpe"));
+  EXPECT_NE(choices("random"), choices("mse"));
+  EXPECT_NE(choices("repair"), choices("mse"));
+  EXPECT_NE(choices("flat"), choices("mse"));
+  EXPECT_NE(choices("mse", {0.3, 0.5}), choices("mse"));
+  EXPECT_NE(choices("mse", {0.3, 0.5}), choices("mse", {0.5, 0.7}));
 }
 
 TEST(Continuation, AStudyWithTheSameChoicesGoesOnWhereverItStandsInTheChain) {
