@@ -149,6 +149,10 @@ class Building {
     if (std::string why = idle_auto(keys_, model_, target_); !why.empty()) space_.ignored.push_back(std::move(why));
     const bool something = std::ranges::any_of(space_.nodes, [](const auto& node) { return !node.all_options().empty(); });
     if (something) return;
+    if (!space_.nodes.empty() && !(keys_.op_types.empty() && keys_.op_names.empty())) {
+      throw Error("op_type_dict and op_name_dict leave no operator an integer type, so nothing could be quantized" +
+                  (space_.ignored.empty() ? std::string() : " (" + joined(space_.ignored, "; ") + ")"));
+    }
     throw Error(
         keys_.approach == Approach::dynamic
             ? "approach: dynamic quantizes MatMul, Gemm, LSTM and Gather with constants, and this model has none that the "

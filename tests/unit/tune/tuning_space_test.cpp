@@ -217,5 +217,20 @@ TEST(Fallback, OptionsByTypeAreTheProductWithoutTheDefault) {
   EXPECT_EQ(configs.front().nodes.size(), 1u);  // the last type, Gemm, varies fastest: there is one
 }
 
+// What is there, and taken away, is not said to be missing.
+TEST(TuningSpace, ADictionaryThatLeavesNothingIsNamed) {
+  const auto only = [](const Json& types) { return Json{{"activation", {{"dtype", types}}}}; };
+  const Json names{{".*", only({"fp32"})}, {"classifier", only({"int8", "fp32"})}};
+  for (const char* approach : {"dynamic", "static"}) {
+    try {
+      space_of({{"approach", approach}, {"op_name_dict", names}});
+      FAIL() << approach;
+    } catch (const Error& e) {
+      const std::string what = e.what();
+      EXPECT_NE(what.find("op_name_dict leave no operator an integer type"), std::string::npos) << what;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quasar::tune
