@@ -54,11 +54,13 @@ def usual_loss(output: Any, target: Any) -> float:
             values = np.exp(values - values.max())
             values /= values.sum()
         return -float(np.log(max(values[target], 1e-12)))
+    if np.shape(output) != np.shape(target):
+        raise ValueError(f"the output has shape {np.shape(output)}, the float model's {np.shape(target)}")
     return float(np.mean((np.asarray(output, float) - np.asarray(target, float)) ** 2))
 
 
 def loss_caller(function: Callable[..., Any]) -> Callable[[Any, Any], float]:
-    """hawq_v2_loss as Intel Neural Compressor has it: function(output, target, criterion)."""
+    """hawq_v2_loss as Intel Neural Compressor has it: function(output, target, criterion), called for each float output."""
     return lambda output, target: float(function(output, target, usual_loss))
 
 

@@ -139,10 +139,12 @@ class Strategy final : public tune::Strategy {
   Held object_;
 };
 
-// Of the model's first output, for hawq_v2.
+// Of each of the model's float outputs, for hawq_v2.
 class Loss final : public tune::Loss {
  public:
   explicit Loss(Held function) : function_(std::move(function)) {}
+
+  bool takes_any_size() const override { return true; }  // the function sees both
 
   double of(const Tensor& output, const Tensor& reference, std::optional<int64_t> label) const override {
     const py::gil_scoped_acquire lock;

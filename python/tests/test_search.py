@@ -226,6 +226,12 @@ class OwnClasses(Case):
             self.assertIn(message, told[0])
             self.assertIn("the best trial so far", told[0])
 
+    def test_the_criterion_of_a_loss_compares_value_by_value(self):
+        from quasar._guests import usual_loss
+        self.assertEqual(usual_loss(numpy.ones((1, 3)), numpy.zeros((1, 3))), 1)
+        with self.assertRaisesRegex(ValueError, r"shape \(1, 3\), the float model's \(2, 3\)"):
+            usual_loss(numpy.ones((1, 3)), numpy.zeros((2, 3)))
+
     def test_a_strategy_that_goes_round_in_circles_is_ended(self):
         class Circles(quasar.Strategy):
             def run(self, bench):

@@ -14,8 +14,10 @@ class Loss {
  public:
   virtual ~Loss() = default;
   virtual bool needs_labels() const { return false; }
-  // Of one sample: the model's first output with its weights moved, the float model's, and the sample's label where the data has
-  // them (always, when it needs them). Called from several threads.
+  // False: of() is called with an output and a reference of one shape only.
+  virtual bool takes_any_size() const { return false; }
+  // Of one sample and one of the model's outputs, as float32: with its weights moved, the float model's, and the sample's label
+  // where the data has them (always, when it needs them). Called from several threads.
   virtual double of(const Tensor& output, const Tensor& reference, std::optional<int64_t> label) const = 0;
 };
 

@@ -9,6 +9,7 @@ namespace {
 class CrossEntropy final : public Loss {
  public:
   bool needs_labels() const override { return true; }
+  bool takes_any_size() const override { return true; }
   double of(const Tensor& output, const Tensor&, std::optional<int64_t> label) const override {
     const std::vector<double> q = probabilities(output.as<float>());
     if (*label < 0 || static_cast<size_t>(*label) >= q.size())

@@ -36,6 +36,21 @@ class HawqV2 final : public TuningStrategy {
   std::string name() const override { return "hawq_v2"; }
 
  private:
+  static std::string loss_named_in(const Job& job) { return job.tuning.kwargs.at("hawq_v2_loss").get<std::string>(); }
+
+  // A loss that never changes, or has its greatest value where the weights are, ranks nothing; "": it is neither.
+  static std::string without_curvature(const std::string& loss, const std::map<std::string, double>& traces) {
+    const auto some = [&](auto&& holds) {
+      return std::ranges::any_of(traces, [&](const auto& trace) { return holds(trace.second); });
+    };
+    if (traces.empty() || some([](double trace) { return trace > 0; })) return "";
+    const bool negative = some([](double trace) { return trace < 0; });
+    return "hawq_v2_loss " + loss +
+           (negative ? " is greatest, not least, at the float model" : " does not change with any layer's weights") +
+           ": no average trace is above 0, so operators fall back in the order of the model" +
+           (negative ? "; has the loss the wrong sign?" : "");
+  }
+
   // Of each operator in this configuration; −1 for one without weights.
   static std::vector<std::pair<std::string, double>> scores(Tuner& tuner, const TuneConfig& config) {
     const graph::Model& model = tuner.graph_for(config);
@@ -48,9 +63,11 @@ class HawqV2 final : public TuningStrategy {
       weights[name] = index.node(name)->inputs[node.weight->input];
       if (std::find(names.begin(), names.end(), weights[name]) == names.end()) names.push_back(weights[name]);
     }
-    const auto traces = average_traces(
-        model, names, *tuner.samples(trace_samples),
-        {.loss = tuner.bench().job.tuning.kwargs.at("hawq_v2_loss").get<std::string>(), .seed = tuner.bench().job.seed});
+    const auto traces = average_traces(model, names, *tuner.samples(trace_samples),
+                                       {.loss = loss_named_in(tuner.bench().job),
+                                        .output_weights = tuner.bench().job.output_weights,
+                                        .seed = tuner.bench().job.seed});
+    tuner.warn(without_curvature(loss_named_in(tuner.bench().job), traces));
     std::vector<std::pair<std::string, double>> costs;
     std::map<std::string, Json> facts;
     for (const auto& node : all_quantized(tuner.space())) {
