@@ -25,6 +25,10 @@ std::map<std::string, double> errors_alone(const Finished& finished, const data:
   const size_t units = toggled.units().size();
   if (units == 0) return out;
   const size_t count = std::clamp<size_t>(samples.size() / (share * units), 1, most);
+  if (units > most_single_units) {
+    for (const auto& error : alone(toggled, *few(samples, 1))) out[error.unit.node] = error.output_error;
+    return out;
+  }
   const std::vector<double> errors = alone_at_outputs(toggled, *few(samples, count));
   for (size_t u = 0; u < units; u++) out[toggled.units()[u].node] = errors[u];
   return out;

@@ -16,7 +16,8 @@ struct Finished {
 // Adds to layers (portrait.hpp) what is known of them:
 //   accumulated_noise  Σ‖y − ŷ‖² / Σ‖y‖² of the layer's result in the quantized model as ONNX Runtime runs it, on 8 samples
 //   output_error       mean of ‖f − q‖₂ at the model's outputs when this layer alone is quantized (simulated), where weights are
-//                      rounded to the nearest codes; on 1 to 16 samples, so many that it costs half of scoring a trial
+//                      rounded to the nearest codes; on 1 to 16 samples, so many that it costs half of scoring a trial; more than
+//                      256 operators: estimated (unit_errors.hpp)
 // Ends early, with what there is, when the calling thread's work is cancelled.
 void add_errors(Json& layers, const Finished& finished, const data::Dataset& samples);
 

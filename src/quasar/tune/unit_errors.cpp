@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "quasar/base/parallel.hpp"
+#include "quasar/tune/group_errors.hpp"
 #include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
 namespace {
 
+constexpr size_t samples_of_groups = 2;
 constexpr size_t most_bytes = size_t{2} << 30;  // of values that samples on their way hold
 
 std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, size_t units) {
@@ -53,10 +55,24 @@ std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Data
   return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads);
 }
 
+namespace {
+
+// Of more units than can be looked at one by one, what groups of them cause together is shared out.
+std::vector<double> at_outputs(const ToggledModel& model, const data::Dataset& samples, const std::vector<UnitError>& errors,
+                               size_t threads) {
+  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads);
+  std::vector<double> noises;
+  for (const auto& error : errors) noises.push_back(error.noise_to_signal);
+  const data::DatasetPtr all(data::DatasetPtr(), &samples);  // does not own
+  return shared_out(
+      group_errors(model, *data::first(all, std::min(samples.size(), samples_of_groups)), most_single_units, threads), noises);
+}
+
+}  // namespace
+
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
-  const std::vector<double> distances = alone_at_outputs(model, samples, threads);
   std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) { locals[i] = model.locals(samples.at(i), off); });
   std::vector<UnitError> errors;
@@ -70,9 +86,10 @@ std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& sam
     const Unit& unit = model.units()[u];
     errors.push_back({.unit = unit,
                       .work = unit.inputs_per_output * sum.size / static_cast<double>(samples.size()),
-                      .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0,
-                      .output_error = distances[u]});
+                      .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0});
   }
+  const std::vector<double> distances = at_outputs(model, samples, errors, threads);
+  for (size_t u = 0; u < units; u++) errors[u].output_error = distances[u];
   return errors;
 }
 

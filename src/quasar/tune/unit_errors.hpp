@@ -17,7 +17,11 @@ struct UnitError {
   double output_error = 0;     // mean over samples of the distance ‖f − q‖₂ of the model's outputs
 };
 
-// Every unit quantized alone. `output_error` is what the model then loses.
+// Of so many units each is looked at by itself.
+constexpr size_t most_single_units = 256;
+
+// Every unit quantized alone. `output_error` is what the model then loses; in models of more units an estimate from groups of
+// neighbours on the first two samples (group_errors.hpp), so that the cost stays that of some 500 runs.
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 
 // [{node, op_type, output_error, noise_to_signal, work}], for reports.

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "generated_samples.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/group_errors.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -59,6 +61,49 @@ quant::Plan whole_plan() {
   plan.nodes["relu"] = {};
   plan.nodes["second"].weight = quant::ConstantPlan{1, scale(0.02F)};
   return plan;
+}
+
+// 40 products, of which one has weights that hardly are on the grid and one none at all.
+TEST(GroupErrors, FindTheWorstUnitInFewRuns) {
+  constexpr size_t depth = 40, worst = 29;
+  graph::Model model;
+  model.opsets[""] = 17;
+  model.inputs = {{"v0", DataType::float32, Shape{1, 16}}};
+  quant::Plan plan;
+  for (size_t k = 0; k < depth; k++) {
+    const std::string in = "v" + std::to_string(k), out = "v" + std::to_string(k + 1), name = "n" + std::to_string(k);
+    model.initializers["w" + name] = noise({16, 16}, 100 + k, 0.25F);
+    model.nodes.push_back({.name = name, .op_type = "MatMul", .domain = "", .inputs = {in, "w" + name}, .outputs = {out}});
+    plan.values[in] = scale(0.02F);
+    plan.nodes[name].weight = quant::ConstantPlan{1, scale(k == worst ? 0.2F : 0.002F)};
+  }
+  model.outputs = {{"v40", DataType::float32, Shape{1, 16}}};
+  const Samples samples;
+  const ToggledModel toggled(model, plan);
+  ASSERT_EQ(toggled.units().size(), depth);
+  const data::DatasetPtr all(data::DatasetPtr(), &samples);
+  const auto two = data::first(all, 2);
+  const auto exact = group_errors(toggled, *two, depth);
+  const std::vector<double> alone_errors = alone_at_outputs(toggled, *two);
+  ASSERT_EQ(exact.size(), depth);
+  for (size_t u = 0; u < depth; u++) EXPECT_NEAR(exact[u].error, alone_errors[u], 1e-6 * alone_errors[worst]);
+  const auto groups = group_errors(toggled, *two, 16);  // of 40
+  size_t units = 0;
+  for (const auto& group : groups) {
+    EXPECT_EQ(group.first, units);
+    units += group.count;
+  }
+  EXPECT_EQ(units, depth);
+  EXPECT_LE(groups.size(), 16u);
+  std::vector<double> noises(depth, 1);
+  noises[worst] = 100;
+  const auto errors = shared_out(groups, noises);
+  EXPECT_EQ(std::ranges::max_element(errors) - errors.begin(), worst);
+  EXPECT_NEAR(errors[worst], alone_errors[worst], 0.2 * alone_errors[worst]);
+  double squares = 0, all_squares = 0;  // nothing is lost by sharing out
+  for (const double error : errors) squares += error * error;
+  for (const auto& group : groups) all_squares += group.error * group.error;
+  EXPECT_NEAR(squares, all_squares, 1e-9 * all_squares);
 }
 
 TEST(ToggledModel, WithEverySwitchOnIsTheQuantizedModel) {
