@@ -42,6 +42,11 @@ bool is_own(const CustomEvaluator& custom, const std::string& metric) {
   return std::ranges::any_of(custom.metrics(), [&](const OwnMetric& own) { return own.name == metric; });
 }
 
+// The candidate's outputs have no distance to the float model's.
+struct NotComparable : Error {
+  using Error::Error;
+};
+
 std::string at_sample(size_t index) {
   return " (sample " + std::to_string(index) + ")";
 }
@@ -221,21 +226,33 @@ struct Evaluator::Impl {
     const Flattened output(run_one(session, i), session.outputs(), *weights);
     const Pair pair = pair_of(i, output.values());
     if (pair.candidate.size() != pair.reference.size()) {
-      throw Error("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
-                  std::to_string(pair.reference.size()) + at_sample(i));
+      throw NotComparable("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
+                          std::to_string(pair.reference.size()) + at_sample(i));
     }
-    if (!all_finite(pair.candidate)) throw Error("outputs are not finite" + at_sample(i));
+    if (!all_finite(pair.candidate)) throw NotComparable("outputs are not finite" + at_sample(i));
     ledger.add(i, pair, context);
     return output.answer();
   }
 
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
                               const runtime::Device& device, std::span<const size_t> wanted) const {
-    auto scores = metrics.empty() ? Scores() : built_in(candidate, threads, referee, device, wanted);
+    auto scores = metrics.empty() ? Scores() : compared(candidate, threads, referee, device, wanted);
     if (!scores || !custom) return scores;
     const auto run = [&] { return run_all(runtime::Session(candidate, {.device = device}), threads); };
     add_own(*scores, Subject(candidate, surroundings, {}, run));
     return scores;
+  }
+
+  // Without the metrics' scores where the user's evaluator can do with outputs that metrics cannot: their number may depend on
+  // the data.
+  std::optional<Scores> compared(const graph::Model& candidate, size_t threads, const Referee& referee,
+                                 const runtime::Device& device, std::span<const size_t> wanted) const {
+    try {
+      return built_in(candidate, threads, referee, device, wanted);
+    } catch (const NotComparable&) {
+      if (!custom) throw;
+      return Scores();
+    }
   }
 
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,

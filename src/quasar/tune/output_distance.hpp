@@ -7,8 +7,8 @@
 
 namespace quasar::tune {
 
-// 2-norm of the difference of all outputs of one sample together; outputs that are not float32 are left out, of those of
-// different sizes what both have counts.
+// 2-norm of the difference of all outputs of one sample together; outputs that are not float32 are left out. Infinite where an
+// output differs in size: no value of one then belongs to a value of the other.
 double output_distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 
 }  // namespace quasar::tune

@@ -1,5 +1,6 @@
 #include "quasar/tune/story.hpp"
 
+#include <cmath>
 #include <cstdio>
 
 namespace quasar::tune {
@@ -17,6 +18,7 @@ std::string facts_of(const Json& entry) {
   std::string out;
   for (const auto& [key, value] : entry.items()) {
     if (key == "node" || key == "op_type" || key == "type" || value.is_null()) continue;
+    if (value.is_number() && !std::isfinite(value.get<double>())) continue;
     out += (out.empty() ? "" : ", ") + key + " " + number(value);
   }
   return out;

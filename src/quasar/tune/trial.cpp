@@ -126,6 +126,17 @@ struct Fallen {
   size_t samples = 0;
 };
 
+// Beside the user's evaluator, metrics are left out where outputs cannot be compared; the goals may need them.
+void require_scores(const Goals& goals, const eval::Scores& scores) {
+  const auto require = [&](const std::string& metric) {
+    if (is_cost(metric) || scores.contains(metric)) return;
+    throw Error("metric " + metric +
+                " has no value: the candidate's outputs are not finite, or not as many as the float model's");
+  };
+  for (const auto& objective : goals.objectives) require(objective.metric);
+  for (const auto& constraint : goals.constraints) require(constraint.metric);
+}
+
 // nullopt and the standing: the pruner gave the trial up.
 std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen,
                                   const runtime::Device& device) {
@@ -197,6 +208,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
     outcome.user_attributes[model_attribute] = content;
   }
   const Goals& goals = lab.job.goals;
+  require_scores(goals, *scores);
   const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
   const eval::Scores& reference = lab.evaluator.reference();

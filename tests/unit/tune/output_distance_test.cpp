@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace quasar::tune {
 namespace {
 
@@ -11,6 +13,7 @@ TEST(OutputDistance, IsTheNormOfAllDifferencesTogether) {
   EXPECT_DOUBLE_EQ(output_distance(a, b), 5);
   EXPECT_EQ(output_distance(a, a), 0);
   EXPECT_EQ(output_distance({Tensor::scalar(int64_t{1})}, {Tensor::scalar(int64_t{7})}), 0) << "no floats";
+  EXPECT_EQ(output_distance(a, {Tensor::of<float>({1}, {1}), Tensor::of<float>({1}, {5})}), HUGE_VAL) << "other sizes";
 }
 
 }  // namespace

@@ -1,63 +1,91 @@
-// What becomes of a search by repair whose operators cannot be measured one by one.
+// What becomes of a search by repair: whose operators cannot be measured one by one, whose costs are bounded, whose outputs have
+// no distance to the float model's.
 #include <gtest/gtest.h>
 
-#include "quasar/base/file.hpp"
-#include "quasar/tune/search_parts.hpp"
-#include "quasar/tune/setting.hpp"
+#include "made_up_trials.hpp"
+#include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
 
-Job digits_job(const std::filesystem::path& output) {
-  const std::string digits = QUASAR_SOURCE_DIR "/examples/digits/";
-  const auto reader = [&](const char* file) {
-    return Json{{"reader", "npz"}, {"path", digits + file}, {"labels", "label"}, {"limit", 20}};
-  };
-  return parse_job({{"model_input", digits + "digits.onnx"},
-                    {"calib_data_reader", reader("calibration.npz")},
-                    {"eval_data_reader", reader("evaluation.npz")},
-                    {"search_metric", "L2"},
-                    {"strategy", "repair"},
-                    {"accuracy_criterion", {{"criterion", "absolute"}, {"tolerable_loss", 0.0001}}},
-                    {"output_dir", output.string()}},
-                   output);
+double in_float_at(const search::Point& point) {
+  return static_cast<double>(float_nodes(point).size());
 }
 
 TEST(RepairEnd, TheBestSoFarStaysWhenTheInstrumentedModelDoesNotRun) {
-  const TemporaryFolder folder;
-  const Job job = digits_job(folder.path());
-  const Setting setting = prepare(job);
-  Variants variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs);
-  variants.observe();
+  MadeUpTrials trials(digits_words());
   // From here on ONNX Runtime refuses whatever is made of the graph; the trials below make nothing.
-  const auto graph =
-      variants.graph_of(quant::parse_config(words_of(setting.spaces.all, default_point(setting.spaces.each.front()))));
+  const auto graph = trials.variants.graph_of(quant::parse_config(words_of(trials.setting.spaces.all, trials.default_point())));
   const_cast<graph::Model&>(graph->model).nodes.back().op_type = "NoSuchOperator";
-  const eval::Evaluator evaluator = evaluator_of(job, setting);
-  ScoreBook book;
-  Quiet quiet;
-  runtime::DeviceRing devices(job.devices);
-  const Laboratory lab{
-      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
-      quiet, devices};
-  const auto storage = search::open_storage("memory");
-  search::Study study(*storage, {.directions = job.goals.directions()});
-  const Finding finding = setting.strategy->run(
-      {.lab = &lab,
-       .job = job,
-       .spaces = setting.spaces,
-       .space = setting.spaces.each.front(),
-       .study = study,
-       .objective = [](search::Job& trial) { return search::Outcome{.values = {1.0 / (1 + trial.number())}}; },
-       .samples = setting.samples.calibration});
+  double value = 1;
+  const Finding finding = trials.run([&](const search::Point&) { return Measures{{"L2", value *= 0.9}}; });
   EXPECT_EQ(finding.end, search::RunResult::End::condition);
   EXPECT_NE(finding.reason.find("cannot be measured"), std::string::npos) << finding.reason;
   ASSERT_EQ(finding.warnings.size(), 1U);
   EXPECT_NE(finding.warnings.front().find("the best trial so far"), std::string::npos) << finding.warnings.front();
   EXPECT_NE(finding.warnings.front().find("NoSuchOperator"), std::string::npos) << finding.warnings.front();
-  ASSERT_NE(study.best(), nullptr);
-  EXPECT_GT(study.best()->number, 0);
-  EXPECT_EQ(finding.story["steps"].size(), study.trials().size());
+  ASSERT_NE(trials.study.best(), nullptr);
+  EXPECT_GT(trials.study.best()->number, 0);
+  EXPECT_EQ(finding.story["steps"].size(), trials.study.trials().size());
+}
+
+// Three operators in float are enough for the accuracy, and every one costs bytes: more float is no answer to too many bytes.
+struct Bounded : testing::Test {
+  Finding run(double most_bytes, double enough = 3) {
+    Json words = digits_words();
+    words["constraints"] = Json::array({Json{{"metric", "bytes"}, {"max", most_bytes}}});
+    trials.emplace(words);
+    return trials->run([enough](const search::Point& point) {
+      const double floats = in_float_at(point);
+      return Measures{{"L2", floats >= enough ? 0.00005 : 0.001 - 0.00001 * floats}, {"bytes", 1000 + 10 * floats}};
+    });
+  }
+  std::optional<MadeUpTrials> trials;
+};
+
+TEST_F(Bounded, AccuracyIsMetByTheFewestOperatorsWhichKeepsTheBytes) {
+  const Finding finding = run(1030);
+  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  ASSERT_TRUE(finding.winner);
+  EXPECT_EQ(in_float_at(trials->study.at(*finding.winner).point), 3);
+}
+
+TEST_F(Bounded, TheReasonNamesTheConstraintThatIsBroken) {
+  const Finding finding = run(1029);
+  EXPECT_FALSE(finding.winner);
+  EXPECT_TRUE(finding.reason.starts_with("the constraint on bytes (max 1029, is 1030) is not kept")) << finding.reason;
+  EXPECT_NE(finding.reason.find("3 operators in float"), std::string::npos) << finding.reason;
+}
+
+TEST_F(Bounded, TheReasonNamesTheCriterionWhereNothingIsAccurate) {
+  const Finding finding = run(1000, 1000);
+  EXPECT_TRUE(finding.reason.starts_with("the accuracy criterion")) << finding.reason;
+  EXPECT_NE(finding.reason.find("is not met by any repair"), std::string::npos) << finding.reason;
+}
+
+TEST_F(Bounded, WhatIsAccurateInEightBitsNeedsNoFloat) {
+  const Finding finding = run(900, 0);
+  EXPECT_TRUE(finding.reason.starts_with("the constraint on bytes (max 900, is 1000) is not kept")) << finding.reason;
+  for (const auto& trial : trials->study.trials()) EXPECT_EQ(in_float_at(trial.point), 0);
+}
+
+// A detector that suppresses boxes by itself: L2 guides nothing, the user's score does.
+TEST(RepairEnd, TheGoalGuidesWhereOutputsHaveNoDistance) {
+  Json words = digits_words();
+  words["search_metric"] = "top1";
+  words["accuracy_criterion"]["tolerable_loss"] = 0;
+  MadeUpTrials trials(words);
+  const Finding finding = trials.run([](const search::Point& point) {
+    const bool corrected = *point.find("BiasCorrection") == true;
+    return Measures{{"top1", in_float_at(point) >= 2 ? 1.0 : corrected ? 0.8 : 0.7}};
+  });
+  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  ASSERT_TRUE(finding.winner);
+  const search::Point& found = trials.study.at(*finding.winner).point;
+  EXPECT_EQ(in_float_at(found), 2);
+  EXPECT_EQ(*found.find("BiasCorrection"), true) << "the repair that the user's score prefers";
+  ASSERT_EQ(finding.warnings.size(), 1U);
+  EXPECT_NE(finding.warnings.front().find("judged by top1"), std::string::npos) << finding.warnings.front();
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(GroupErrors, FindTheWorstUnitInFewRuns) {
     const std::string in = "v" + std::to_string(k), out = "v" + std::to_string(k + 1), name = "n" + std::to_string(k);
     model.initializers["w" + name] = noise({16, 16}, 100 + k, 0.25F);
     model.nodes.push_back({.name = name, .op_type = "MatMul", .domain = "", .inputs = {in, "w" + name}, .outputs = {out}});
-    plan.values[in] = scale(0.02F);
+    plan.values[in] = scale(0.1F);
     plan.nodes[name].weight = quant::ConstantPlan{1, scale(k == worst ? 0.2F : 0.002F)};
   }
   model.outputs = {{"v40", DataType::float32, Shape{1, 16}}};

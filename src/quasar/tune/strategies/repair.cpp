@@ -5,11 +5,14 @@
 // piece of the ranking is found by doubling and bisection, O(log n) trials; at the end every operator that may come down again
 // does.
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/goal_parts.hpp"
+#include "quasar/tune/guide.hpp"
+#include "quasar/tune/local_order.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/ranking.hpp"
 #include "quasar/tune/repair_space.hpp"
@@ -23,7 +26,6 @@ using search::Point;
 using search::Trial;
 
 constexpr size_t ranking_samples = 16;
-constexpr const char* guide_metric = "L2";  // smooth, where accuracy moves in steps of one sample
 
 using Changes = std::vector<std::pair<std::string, Json>>;
 
@@ -32,6 +34,7 @@ class Repairing {
   explicit Repairing(const Workbench& bench)
       : bench_(bench),
         rungs_(rungs_of(bench.job, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
+        guide_(bench.job, bench.lab->evaluator.reference()),
         left_(bench.lab->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}),
         sequence_({.seed = bench.job.seed,
                    .n_jobs = static_cast<size_t>(bench.job.n_jobs),
@@ -53,6 +56,8 @@ class Repairing {
       static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
     }
     if (met_) finding.winner = met_->number;
+    const bool locally = !outputs_compare(units_);
+    if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
     Json ignored = Json::array();
     if (std::string why = idle_auto(bench_.job.tuning, bench_.lab->model, bench_.lab->target); !why.empty()) {
       finding.warnings.push_back(why);
@@ -70,15 +75,27 @@ class Repairing {
     if (!met_) repair();
     if (!met_) rank();
     const Watching watching(bench_.lab->rejection, values_of(*current_));
-    for (size_t r = 0; r < rungs_.size() && !met_; r++) climb(rungs_[r], r + 1 == rungs_.size());
-    if (met_) come_down();
+    for (size_t r = 0; r < rungs_.size() && !met_; r++) {
+      if (accurate_ && price(*accurate_) == 0) break;  // giving up more only costs more
+      climb(rungs_[r], r + 1 == rungs_.size());
+    }
+    if (accurate_) come_down();
     return met_ ? "the accuracy criterion is met" : shortfall();
   }
 
   // What was done in vain: subsets of the operators that were not tried may do better, though it is not likely.
   std::string shortfall() const {
     std::ostringstream out;
-    out << "the accuracy criterion is not met by any repair, ";
+    const eval::Scores& reference = bench_.lab->evaluator.reference();
+    if (accurate_) {
+      out << joined(missed_costs(bench_.job, measures_of(bench_.job.goals, *accurate_), reference), " and ")
+          << " is not kept: that is the least found with the accuracy criterion met, by " << float_nodes(accurate_->point).size()
+          << " operators in float; other choices of operators were not tried";
+      return out.str();
+    }
+    const Measures most = most_tried_ ? measures_of(bench_.job.goals, *most_tried_) : Measures();
+    out << (most.empty() ? "the accuracy criterion" : joined(missed_accuracy(bench_.job, most, reference), " and "))
+        << " is not met by any repair, ";
     if (most_ == 0) {
       out << "and no operator can be left in float";
       return out.str();
@@ -90,11 +107,12 @@ class Repairing {
     return out.str();
   }
 
-  // Keeps the trial where it is nearer to the float model, or the first that meets the goal.
+  // Keeps the trial where it is nearer to the float model, and of those that are accurate enough the one that gives up least.
   void note(const Trial& trial, const std::string& step, const Changes& changes) {
-    const bool better = !current_ || guide(trial) < guide(*current_);
+    const bool better = !current_ || guide_.nearer(trial, *current_);
     if (better) current_ = trial;
     if (trial.is_candidate() && (!met_ || price(trial) < price(*met_))) met_ = trial;
+    if (is_accurate(trial) && (!accurate_ || price(trial) < price(*accurate_))) accurate_ = trial;
     Json words = Json::object();
     for (const auto& [name, value] : changes) words[name] = value;
     steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", better}, {"value", value_of(trial)}});
@@ -134,6 +152,7 @@ class Repairing {
     lab.variants.improve(config, plan);
     const data::DatasetPtr samples = data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size()));
     units_ = by_gain(lab.variants.graph_of(config)->model, plan, rungs_.back().nodes, *samples);
+    ranked_locally_if_need_be(units_);
   }
 
   // The first k of these operators on this rung, on top of the best repairs.
@@ -145,10 +164,11 @@ class Repairing {
     const Trial trial = sequence_.evaluate(changed(bench_.space, repaired_, changes));
     note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
     if (k == most_) most_tried_ = trial;
-    return trial.is_candidate();
+    return is_accurate(trial);
   }
 
-  // The fewest operators of the ranking that suffice on this rung, if any number does.
+  // The fewest operators of the ranking that are accurate enough on this rung, if any number is. Costs do not count here: they
+  // grow with every operator, and the fewest have the best chance to keep them.
   void climb(const Rung& rung, bool last) {
     std::vector<std::string> nodes;
     for (const auto& unit : units_) {
@@ -175,6 +195,10 @@ class Repairing {
     }
   }
 
+  // Where operators come down from, and what must hold below: the whole goal once something meets it, accuracy until then.
+  const Trial& ground() const { return met_ ? *met_ : *accurate_; }
+  bool holds(const Trial& trial) const { return met_ ? trial.is_candidate() : is_accurate(trial); }
+
   // From the rung on which they are to 8 bits, and those that cannot, to the cheapest rung that they can be on.
   void come_down() {
     if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(false);
@@ -189,7 +213,7 @@ class Repairing {
   // that cannot be there.
   void come_down_to(const std::function<Json(const std::string&)>& to, size_t from) {
     std::vector<std::string> left;
-    for (const auto& [name, value] : met_->point.values()) {
+    for (const auto& [name, value] : ground().point.values()) {
       const auto rung = std::ranges::find(rungs_, value, &Rung::choice) - rungs_.begin();
       if (!name.starts_with(precision_of("")) || rung < static_cast<ptrdiff_t>(from) || rung == std::ssize(rungs_)) continue;
       const std::string node = name.substr(precision_of("").size());
@@ -201,12 +225,12 @@ class Repairing {
         const size_t begin = end > size ? end - size : 0;
         Changes changes;
         for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), to(left[i]));
-        const Trial trial = sequence_.evaluate(changed(bench_.space, met_->point, changes));
+        const Trial trial = sequence_.evaluate(changed(bench_.space, ground().point, changes));
         note(trial, "take back", changes);
-        if (trial.is_candidate()) {
+        if (holds(trial)) {
           left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
         } else if (end - begin == 1 && from == 0) {
-          without_[left[begin]] = value_of(trial);
+          without_.insert_or_assign(left[begin], trial);
         }
         end = begin;
       }
@@ -237,7 +261,7 @@ class Repairing {
         const std::string node = name.substr(precision_of("").size());
         if (value == cheapest(node) || by_recipes.contains(node)) continue;
         Json entry{{"node", node}, {"type", rung.name}, {"quantized_gives", nullptr}};
-        if (const auto found = without_.find(node); found != without_.end()) entry["quantized_gives"] = found->second;
+        if (const auto found = without_.find(node); found != without_.end()) entry.update(in_eight_bits(found->second));
         for (const auto& error : units_) {
           if (error.unit.node == node) entry["output_error"] = error.output_error;
         }
@@ -247,10 +271,19 @@ class Repairing {
     return out;
   }
 
-  double guide(const Trial& trial) const {
-    const Measures measures = measures_of(bench_.job.goals, trial);
-    const auto found = measures.find(guide_metric);
-    return found == measures.end() ? HUGE_VAL : found->second;
+  // What an operator's quantization gave, or what is known of it where the trial was given up early.
+  Json in_eight_bits(const Trial& trial) const {
+    Json out{{"quantized_gives", value_of(trial)}};
+    if (trial.state != search::State::pruned) return out;
+    const Json bound = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
+    for (const auto& [side, value] : bound.items()) out["quantized_gives_" + side] = value;
+    out["given_up"] = trial.user_attributes.value(search::attribute::pruned, std::string());
+    return out;
+  }
+
+  bool is_accurate(const Trial& trial) const {
+    return trial.is_candidate() ||
+           tune::is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference());
   }
 
   // Of every sample; empty where they are not known.
@@ -266,14 +299,16 @@ class Repairing {
 
   const Workbench& bench_;
   const std::vector<Rung> rungs_;
+  Guide guide_;
   const LeftInFloat left_;
   search::Sequence sequence_;
   std::optional<Trial> current_, met_;  // nearest to the float model; the goal met with the least given up
+  std::optional<Trial> accurate_;       // whatever it costs, with the least given up
   std::optional<Trial> most_tried_;     // with as many operators on the last rung as may be
   Point repaired_;
-  size_t most_ = 0;               // operators on the last rung, beyond which there is nothing to try
-  std::vector<UnitError> units_;  // the most harmful first
-  std::map<std::string, Json> without_;
+  size_t most_ = 0;                       // operators on the last rung, beyond which there is nothing to try
+  std::vector<UnitError> units_;          // the most harmful first
+  std::map<std::string, Trial> without_;  // by operator: what became of it in 8 bits
   Json steps_ = Json::array();
 };
 
@@ -288,7 +323,7 @@ class Repair final : public Strategy {
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
     return with_rungs(job, search_space, model, target);
   }
-  std::vector<std::string> metrics() const override { return {guide_metric}; }
+  std::vector<std::string> metrics() const override { return {Guide::metric}; }
   std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
   Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
 };

@@ -1,0 +1,69 @@
+#include "quasar/tune/goal_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace quasar::tune {
+namespace {
+
+bool meets_criterion(const Job& job, const Measures& measures, const eval::Scores& reference) {
+  return !job.criterion || excess_of(*job.criterion, measures, measures_of(reference)) <= 0;
+}
+
+// The constraints that do not hold; those on what was not measured are among them.
+std::vector<Constraint> broken(const Goals& goals, const Measures& measures, const eval::Scores& reference) {
+  std::vector<Constraint> out;
+  for (const auto& constraint : goals.constraints) {
+    Goals one;
+    one.own = goals.own;
+    one.constraints = {constraint};
+    if (!measures.contains(constraint.metric) || excesses(one, measures, reference).front() > 0) out.push_back(constraint);
+  }
+  return out;
+}
+
+std::string in_words(const Constraint& constraint, const Measures& measures) {
+  const char* const bound = constraint.bound == Bound::max ? "max" : constraint.bound == Bound::min ? "min" : "max_drop";
+  std::ostringstream out;
+  out.precision(10);
+  out << "the constraint on " << constraint.metric << " (" << bound << " " << constraint.value;
+  if (const auto is = measures.find(constraint.metric); is != measures.end()) out << ", is " << is->second;
+  out << ")";
+  return out.str();
+}
+
+}  // namespace
+
+std::vector<std::string> missed_accuracy(const Job& job, const Measures& measures, const eval::Scores& reference) {
+  std::vector<std::string> out;
+  if (!meets_criterion(job, measures, reference)) out.emplace_back("the accuracy criterion");
+  for (const auto& constraint : broken(job.goals, measures, reference)) {
+    if (!is_cost(constraint.metric)) out.push_back(in_words(constraint, measures));
+  }
+  return out;
+}
+
+std::vector<std::string> missed_costs(const Job& job, const Measures& measures, const eval::Scores& reference) {
+  std::vector<std::string> out;
+  for (const auto& constraint : broken(job.goals, measures, reference)) {
+    if (is_cost(constraint.metric)) out.push_back(in_words(constraint, measures));
+  }
+  return out;
+}
+
+bool is_accurate(const Job& job, const Measures& measures, const eval::Scores& reference) {
+  return !measures.empty() && missed_accuracy(job, measures, reference).empty();
+}
+
+Json beyond_the_goal(const Job& job, const eval::Scores& reference) {
+  if (!job.criterion || job.criterion->parts.size() != 1) return nullptr;
+  const auto& [metric, direction, weight] = job.criterion->parts.front();
+  if (metric != job.goals.objectives.front().metric || !reference.contains(metric)) return nullptr;
+  const double was = reference.at(metric).value;
+  const double tolerable = job.criterion->tolerable_loss * (job.criterion->relative ? std::abs(was) : 1);
+  if (direction == search::Direction::maximize) return {{"at_most", was - tolerable}};
+  return {{"at_least", was + tolerable}};
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,25 @@
+// The goal in its parts: accuracy, which operators in float bring nearer, and costs, which grow with them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+// Whether the criterion and the constraints that are about metrics hold, whatever the costs. `measures` of a trial: empty where
+// there are none, and then they do not hold.
+bool is_accurate(const Job& job, const Measures& measures, const eval::Scores& reference);
+
+// What of the accuracy does not hold, in words: "the accuracy criterion", "the constraint on cos (min 0.99, is 0.98)".
+std::vector<std::string> missed_accuracy(const Job& job, const Measures& measures, const eval::Scores& reference);
+
+// The same of costs: "the constraint on bytes (max 70000, is 78119)".
+std::vector<std::string> missed_costs(const Job& job, const Measures& measures, const eval::Scores& reference);
+
+// What a value that misses the criterion is known to be, for a criterion about the objective alone: {"at_most": v} where higher
+// is better, {"at_least": v} elsewhere; null for another criterion.
+Json beyond_the_goal(const Job& job, const eval::Scores& reference);
+
+}  // namespace quasar::tune

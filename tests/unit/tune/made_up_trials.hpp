@@ -1,0 +1,92 @@
+// Strategies that tune, on the model of the example digits, with trials whose scores are made up.
+#pragma once
+
+#include <functional>
+
+#include "quasar/base/file.hpp"
+#include "quasar/tune/search_parts.hpp"
+#include "quasar/tune/setting.hpp"
+
+namespace quasar::tune {
+
+inline Json digits_words() {
+  const std::string digits = QUASAR_SOURCE_DIR "/examples/digits/";
+  const auto reader = [&](const char* file) {
+    return Json{{"reader", "npz"}, {"path", digits + file}, {"labels", "label"}, {"limit", 20}};
+  };
+  return {{"model_input", digits + "digits.onnx"},
+          {"calib_data_reader", reader("calibration.npz")},
+          {"eval_data_reader", reader("evaluation.npz")},
+          {"search_metric", "L2"},
+          {"strategy", "repair"},
+          {"accuracy_criterion", {{"criterion", "absolute"}, {"tolerable_loss", 0.0001}}}};
+}
+
+class MadeUpTrials {
+ public:
+  // What a point measures, by metric.
+  using Score = std::function<Measures(const search::Point&)>;
+
+  explicit MadeUpTrials(Json words)
+      : words_(with_folder(std::move(words), folder_)),
+        job(parse_job(words_, folder_.path())),
+        setting(prepare(job)),
+        variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs),
+        evaluator_(evaluator_of(job, setting)),
+        devices_(job.devices),
+        lab_{job,    setting.model, *setting.target, setting.spaces.all, variants, evaluator_, book_, *setting.samples.evaluation,
+             quiet_, devices_},
+        storage_(search::open_storage("memory")),
+        study(*storage_, {.directions = job.goals.directions()}) {
+    variants.observe();
+  }
+
+  Finding run(const Strategy& strategy, const Score& score) {
+    return strategy.run({.lab = &lab_,
+                         .job = job,
+                         .spaces = setting.spaces,
+                         .space = setting.spaces.each.front(),
+                         .study = study,
+                         .objective = [&](search::Job& trial) { return outcome(score(trial.point())); },
+                         .samples = setting.samples.calibration});
+  }
+  Finding run(const Score& score) { return run(*setting.strategy, score); }
+
+  search::Point default_point() const { return tune::default_point(setting.spaces.each.front()); }
+
+ private:
+  static Json with_folder(Json words, const TemporaryFolder& folder) {
+    words["output_dir"] = folder.path().string();
+    return words;
+  }
+
+  search::Outcome outcome(const Measures& measures) const {
+    search::Outcome out{.values = values_of(job.goals, measures),
+                        .constraints = excesses(job.goals, measures, evaluator_.reference()),
+                        .user_attributes = {{"metrics", measures}}};
+    const bool feasible = std::ranges::all_of(out.constraints, [](double excess) { return excess <= 0; });
+    out.candidate = feasible && is_good_enough(job, measures, evaluator_.reference());
+    return out;
+  }
+
+  TemporaryFolder folder_;
+  Json words_;
+
+ public:
+  const Job job;
+  const Setting setting;
+  Variants variants;
+
+ private:
+  const eval::Evaluator evaluator_;
+  ScoreBook book_;
+  Quiet quiet_;
+  runtime::DeviceRing devices_;
+  const Laboratory lab_;
+  std::unique_ptr<search::Storage> storage_;
+
+ public:
+  search::Study study;
+};
+
+}  // namespace quasar::tune
