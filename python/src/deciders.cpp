@@ -80,6 +80,7 @@ class Bench {
     std::vector<search::Point> points;
     for (const auto& words : configurations) points.push_back(bench_.space.encode(to_json(words)));
     std::vector<search::Trial> trials;
+    in_a_trial_ = true;
     try {
       const py::gil_scoped_release release;
       trials = sequence_.evaluate(points);
@@ -88,10 +89,15 @@ class Bench {
       PyErr_SetString(search_over().ptr(), over.result.reason.c_str());
       throw py::error_already_set();
     }
+    in_a_trial_ = false;
+    passed_ = true;
     py::list out;
     for (const auto& trial : trials) out.append(to_python(trial));
     return out;
   }
+
+  // Whether an exception now is the strategy's own, and something was found that is worth keeping.
+  bool keeps_what_was_found() const { return passed_ && !in_a_trial_ && bench_.study.best() != nullptr; }
 
   py::list trials() const {
     py::list out;
@@ -105,6 +111,7 @@ class Bench {
   const tune::Workbench& bench_;
   search::Sequence sequence_;
   std::optional<search::RunResult> over_;
+  bool in_a_trial_ = false, passed_ = false;
 };
 
 class Strategy final : public tune::Strategy {
@@ -119,16 +126,21 @@ class Strategy final : public tune::Strategy {
   tune::Finding run(const tune::Workbench& bench) const override {
     Bench hands(bench, name_);
     tune::Finding finding;
+    std::optional<std::string> failure;
     {
       const py::gil_scoped_acquire lock;
       try {
         const py::object winner = object_.get().attr("_run")(py::cast(&hands, py::return_value_policy::reference));
         if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
       } catch (py::error_already_set& error) {
-        if (!error.matches(search_over())) throw;
+        if (!error.matches(search_over())) {
+          if (!error.matches(PyExc_Exception) || !hands.keeps_what_was_found()) throw;
+          failure = described(error).first;  // Python has kept the exception itself
+        }
       }
     }
     static_cast<search::RunResult&>(finding) = hands.result();
+    if (failure) tune::tell_exception(finding, name_, *failure, hands.result());
     if (finding.winner) bench.study.at(*finding.winner);  // there must be one of that number
     finding.story = {{"strategy", name_}};
     return finding;

@@ -97,6 +97,8 @@ std::string name_of(tune::Status status) {
       return "goal_missed";
     case tune::Status::no_candidate:
       return "no_candidate";
+    case tune::Status::strategy_failed:
+      return "strategy_failed";
     case tune::Status::interrupted:
       return "interrupted";
   }
@@ -216,9 +218,10 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
     };
     const auto reference = summary.baseline.metrics.find(metric);
     const bool known = reference != summary.baseline.metrics.end();
+    const eval::Score* const best =
+        summary.best && summary.best->metrics.contains(metric) ? &summary.best->metrics.at(metric) : nullptr;
     text += row(metric, {known ? number(reference->second.value) : "-", first_value(),
-                         summary.best ? number(summary.best->metrics.at(metric).value) : "-",
-                         summary.best ? interval(summary.best->metrics.at(metric)) : ""});
+                         best != nullptr ? number(best->value) : "-", best != nullptr ? interval(*best) : ""});
   }
   if (summary.best && summary.best->holdout) {
     for (const auto& metric : job.metrics) {

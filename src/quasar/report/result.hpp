@@ -17,7 +17,7 @@ Json baseline_json(const tune::Job& job, const tune::Measured& baseline);
 Json counts_json(const search::Counts& counts);
 Json best_so_far_json(const search::Trial& trial);
 
-// "ok", "goal_missed", "no_candidate" or "interrupted".
+// "ok", "goal_missed", "no_candidate", "strategy_failed" or "interrupted".
 std::string name_of(tune::Status status);
 
 // The table that the terminal shows at the end, at most 80 columns wide: float, default configuration and best side by side.

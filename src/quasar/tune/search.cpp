@@ -53,8 +53,9 @@ Measured measure_float(const Job& job, const Setting& setting, const eval::Evalu
           .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
 }
 
-Status status_of(const Job& job, const Summary& summary, const search::RunResult& result) {
+Status status_of(const Job& job, const Summary& summary, const Finding& result) {
   if (result.end == search::RunResult::End::interrupted) return Status::interrupted;
+  if (result.failed) return Status::strategy_failed;
   if (!summary.best) return Status::no_candidate;
   if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
   if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;

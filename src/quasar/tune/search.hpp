@@ -15,7 +15,8 @@
 
 namespace quasar::tune {
 
-enum class Status { ok, goal_missed, no_candidate, interrupted };
+// strategy_failed: an exception came out of the strategy, and what was found until then is kept.
+enum class Status { ok, goal_missed, no_candidate, strategy_failed, interrupted };
 
 // A model with what was measured on it.
 struct Measured {

@@ -18,6 +18,13 @@ Json Strategy::space_of(const Job& /*job*/, const Json& search_space, const grap
   return search_space;
 }
 
+void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result) {
+  result.reason = "strategy " + strategy + " ended with an exception: " + what;
+  finding.warnings.push_back(result.reason + "; the best trial so far is kept");
+  static_cast<search::RunResult&>(finding) = std::move(result);
+  finding.failed = true;
+}
+
 Json condition_words(const Job& job) {
   Json words = job.stop.is_null() ? Json::object() : job.stop;
   if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());

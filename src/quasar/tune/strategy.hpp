@@ -29,6 +29,7 @@ struct Finding : search::RunResult {
   std::optional<int64_t> winner = {};      // number of the trial that it chose; nullopt: the one with the best value
   Json story = nullptr;                    // how it came there, for the report
   std::vector<std::string> warnings = {};  // what the user should know of it
+  bool failed = false;                     // an exception ended it, which `reason` names
 };
 
 class Strategy {
@@ -55,6 +56,9 @@ class Strategy {
   virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
   virtual Finding run(const Workbench& bench) const = 0;
 };
+
+// The end of a strategy out of which an exception came when some trials had finished; adds a warning.
+void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result);
 
 // The job's stop conditions but for n_trials, as words of search::stop_conditions, checked.
 Json condition_words(const Job& job);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/hessian_trace.hpp"
 #include "quasar/tune/precision.hpp"
@@ -12,6 +13,7 @@ namespace quasar::tune {
 namespace {
 
 constexpr const char* goal_met = "the accuracy criterion is met";
+constexpr size_t most_compared = 200;  // trials, two by two, for what operators gained
 
 // timeout 0.
 class FirstSuccess final : public search::StopCondition {
@@ -29,7 +31,7 @@ std::vector<std::string> names_of(const TuningSpace& space) {
 
 // The nodes that a trial leaves in a float type, each with why: [{node, type, why}]. `step`: in which the trial came.
 Json left_by(const search::Trial& trial, const LeftInFloat& left, const Workbench& bench, const TuningSpace& space,
-             const std::string& step) {
+             const std::string& step, std::span<const Passed> way) {
   const auto by_recipes = left.by_recipes(bench.space, trial.point);
   Json out = Json::array();
   for (const auto& node : left.nodes(bench.space, trial.point)) {
@@ -38,9 +40,12 @@ Json left_by(const search::Trial& trial, const LeftInFloat& left, const Workbenc
     if (const auto recipe = by_recipes.find(node); recipe != by_recipes.end()) {
       out.push_back({{"node", node}, {"type", in_float}, {"why", recipe->second + " is off"}});
     } else {
+      const Json type = precision_at(trial.point, node);
+      const auto gained = only ? std::nullopt : gained_by(node, type, way);
       out.push_back({{"node", node},
-                     {"type", precision_at(trial.point, node)},
-                     {"why", only ? "op_type_dict and op_name_dict leave it no integer type" : step}});
+                     {"type", type},
+                     {"why", only ? "op_type_dict and op_name_dict leave it no integer type" : step + in_words(gained)}});
+      if (gained) out.back()["gained"] = gained->without - gained->with;
     }
   }
   return out;
@@ -75,7 +80,32 @@ search::Point Tuner::point_of(const TuneConfig& config) const {
   for (const auto& [name, choice] : config.nodes)
     changes.emplace_back(precision_of(name), choice == space_.base ? Json(quantized) : choice);
   for (const auto& [name, choice] : config.settings) changes.emplace_back(name, choice);
+  for (const auto& [name, choice] : changes) check(name, choice);
   return changed(bench_.space, bench_.space.nearest_to(Json::object()), changes);
+}
+
+// The space would take what is nearest, and a slip of the pen the default configuration.
+void Tuner::check(const std::string& parameter, const Json& choice) const {
+  const bool of_node = parameter.starts_with(precision_of(""));
+  const auto own_name = [&](const std::string& name) { return of_node ? name.substr(precision_of("").size()) : name; };
+  const std::string who = "strategy " + stage_ + ": ", what = own_name(parameter);
+  const search::Parameter* const found = bench_.space.find(parameter);
+  if (found == nullptr) {
+    std::vector<std::string> known;
+    for (const auto& one : bench_.space.parameters()) {
+      if (one.name.starts_with(precision_of("")) == of_node) known.push_back(own_name(one.name));
+    }
+    throw Error(who + (of_node ? "no operator '" + what + "' is tuned" : "the tuning space has no setting '" + what + "'") +
+                did_you_mean(what, known) + (known.size() > 12 ? "" : "; known: " + joined(known)));
+  }
+  if (search::contains(*found->distribution, choice)) return;
+  const std::string given = choice.is_string() ? choice.get<std::string>() : choice.dump();
+  std::vector<std::string> known;
+  if (const auto* categorical = std::get_if<search::Categorical>(found->distribution.get())) {
+    for (const auto& one : categorical->choices) known.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  }
+  throw Error(who + (of_node ? "operator '" : "setting '") + what + "' cannot be '" + given + "'" + did_you_mean(given, known) +
+              "; allowed: " + joined(known));
 }
 
 search::Trial Tuner::evaluate(const TuneConfig& config) {
@@ -95,16 +125,21 @@ search::Trial Tuner::explore(const TuneConfig& config) {
 std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
   std::vector<search::Point> points;
   for (const auto& config : configs) points.push_back(point_of(config));
+  in_a_trial_ = true;
   const auto trials = sequence_.evaluate(points);
+  in_a_trial_ = false;
   for (const auto& trial : trials) note(trial);
   return trials;
 }
 
 void Tuner::note(const search::Trial& trial) {
   if (!best_ || better(trial, *best_)) best_ = trial;
-  if (passed_.insert(trial.number).second) search::count(used_, trial);
-  if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
   const double lost = loss(trial);
+  if (passed_.insert(trial.number).second) {
+    search::count(used_, trial);
+    if (std::isfinite(lost)) way_.push_back({trial.point, lost});
+  }
+  if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
   steps_.push_back({{"step", step_.empty() ? stage_ : step_},
                     {"trial", trial.number},
                     {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
@@ -188,10 +223,22 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
   } catch (const TraceFailed& failed) {
     static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
+  } catch (const std::exception& thrown) {
+    if (!is_the_strategys(thrown)) throw;
+    tell_exception(finding, stage_, thrown.what(), sequence_.finished(""));
   }
   conclude(finding);
   finding.story["instrumented_models"] = instrumented_;
   return finding;
+}
+
+// What was found stays when a strategy fails; a storage or a machine that fails is another matter, and so is a strategy that
+// failed before anything was found.
+bool Tuner::is_the_strategys(const std::exception& thrown) const {
+  const auto* const error = dynamic_cast<const Error*>(&thrown);
+  const bool ours =
+      dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr || (error != nullptr && error->blame() == Blame::world);
+  return !ours && !in_a_trial_ && !way_.empty();
 }
 
 Finding Tuner::sample(const std::string& sampler) {
@@ -239,7 +286,9 @@ Json Tuner::left_over() const {
   for (const auto& one : steps_) {
     if (step.empty() && one["trial"] == last->number) step = one["step"];
   }
-  return left_by(*last, left_in_float_, bench_, space_, "in the configuration of step '" + step + "'");
+  const size_t known = std::min<size_t>(way_.size(), most_compared);
+  return left_by(*last, left_in_float_, bench_, space_, "in the configuration of step '" + step + "'",
+                 std::span(way_).last(known));
 }
 
 std::string told_failure(std::vector<std::string>& warnings, const Error& failed) {

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "quasar/search/sequence.hpp"
+#include "quasar/tune/gained.hpp"
 #include "quasar/tune/left_in_float.hpp"
 #include "quasar/tune/strategy.hpp"
 #include "quasar/tune/toggled_model.hpp"
@@ -32,7 +33,8 @@ class Tuner {
   const Workbench& bench() const { return bench_; }
 
   // The finished trial of this configuration. Throws Over when the goal is met and timeout is 0, when trials or time are used
-  // up, or when the user stops the search. A repeated configuration costs nothing.
+  // up, or when the user stops the search. A repeated configuration costs nothing. Throws Error for an operator, an option or a
+  // setting that the space does not have.
   search::Trial evaluate(const TuneConfig& config);
   // Configurations that do not depend on each other, n_jobs at a time.
   std::vector<search::Trial> evaluate(std::span<const TuneConfig> configs);
@@ -77,11 +79,13 @@ class Tuner {
 
  private:
   search::Point point_of(const TuneConfig& config) const;
+  void check(const std::string& parameter, const Json& choice) const;
   quant::Config config_of(const TuneConfig& config) const;
   void note(const search::Trial& trial);
   bool preferred(const search::Trial& a, const search::Trial& b) const;
   void conclude(Finding& finding) const;
   Json left_over() const;
+  bool is_the_strategys(const std::exception& thrown) const;
 
   const Workbench& bench_;
   const TuningSpace& space_;
@@ -94,6 +98,8 @@ class Tuner {
   std::string stage_, step_;
   Json steps_ = Json::array(), sensitivity_ = nullptr;
   std::vector<std::string> notes_, warnings_;
+  std::vector<Passed> way_;          // trials with a loss, each once
+  bool in_a_trial_ = false;          // an exception now is not the strategy's
   bool by_objective_ = false;        // which of those that meet the goal is chosen
   mutable size_t instrumented_ = 0;  // models made by toggled()
 };

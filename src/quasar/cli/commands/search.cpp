@@ -120,6 +120,7 @@ class Search final : public Command {
         return exit_interrupted;
       case tune::Status::goal_missed:
       case tune::Status::no_candidate:
+      case tune::Status::strategy_failed:
         return exit_goal_missed;
     }
     return exit_done;

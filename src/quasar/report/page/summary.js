@@ -2,7 +2,7 @@
 'use strict';
 const verdicts = {
   ok: ['good', 'finished'], running: ['soft', 'running'], goal_missed: ['warn', 'goal missed'],
-  no_candidate: ['warn', 'no candidate'], interrupted: ['warn', 'interrupted'],
+  no_candidate: ['warn', 'no candidate'], strategy_failed: ['warn', 'strategy failed'], interrupted: ['warn', 'interrupted'],
 };
 
 function verdict(result) {

@@ -1,0 +1,92 @@
+// A strategy of one's own that makes mistakes.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "made_up_trials.hpp"
+#include "quasar/tune/precision.hpp"
+#include "quasar/tune/tuner.hpp"
+
+namespace quasar::tune {
+namespace {
+
+class Own final : public TuningStrategy {
+ public:
+  explicit Own(std::function<void(Tuner&)> way) : way_(std::move(way)) {}
+  void traverse(Tuner& tuner) const override { way_(tuner); }
+
+ protected:
+  std::string name() const override { return "own"; }
+
+ private:
+  std::function<void(Tuner&)> way_;
+};
+
+struct OwnStrategy : testing::Test {
+  static Json words() {
+    Json out = digits_words();
+    out["strategy"] = "basic";  // whose space it has
+    return out;
+  }
+  Finding run(std::function<void(Tuner&)> way) {
+    return trials.run(Own(std::move(way)), [](const search::Point& point) {
+      return Measures{{"L2", 0.01 / (1.0 + static_cast<double>(float_nodes(point).size()))}};
+    });
+  }
+  std::string error_of(const TuneConfig& config) {
+    try {
+      run([&](Tuner& tuner) { tuner.evaluate(config); });
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+  MadeUpTrials trials{words()};
+};
+
+TEST_F(OwnStrategy, NamesThatDoNotExistAreErrors) {
+  EXPECT_NE(error_of({.nodes = {{"stem/cnv", "float32"}}}).find("no operator 'stem/cnv' is tuned; did you mean 'stem/conv'?"),
+            std::string::npos)
+      << error_of({.nodes = {{"stem/cnv", "float32"}}});
+  EXPECT_NE(error_of({.nodes = {{"stem/conv", "float33"}}}).find("'stem/conv' cannot be 'float33'; did you mean 'float32'?"),
+            std::string::npos)
+      << error_of({.nodes = {{"stem/conv", "float33"}}});
+  EXPECT_NE(error_of({.nodes = {}, .settings = {{"Foo", 1}}}).find("no setting 'Foo'"), std::string::npos);
+  EXPECT_TRUE(trials.study.trials().empty()) << "and nothing is tried in their place";
+}
+
+TEST_F(OwnStrategy, AnExceptionKeepsWhatWasFound) {
+  const Finding finding = run([](Tuner& tuner) {
+    tuner.evaluate(TuneConfig{});
+    throw std::runtime_error("boom");
+  });
+  EXPECT_TRUE(finding.failed);
+  EXPECT_EQ(finding.reason, "strategy own ended with an exception: boom");
+  ASSERT_EQ(finding.warnings.size(), 1U);
+  EXPECT_EQ(finding.story["steps"].size(), 1U);
+  EXPECT_NE(trials.study.best(), nullptr);
+}
+
+TEST_F(OwnStrategy, AnExceptionBeforeTheFirstTrialIsThrown) {
+  EXPECT_THROW(run([](Tuner&) { throw std::runtime_error("boom"); }), std::runtime_error);
+}
+
+TEST_F(OwnStrategy, TheReportSaysWhatAnOperatorGained) {
+  const Finding finding = run([](Tuner& tuner) {
+    TuneConfig config;
+    for (const char* node : {"stem/conv", "classifier"}) {
+      tuner.evaluate(config);
+      config.nodes[node] = in_float;
+    }
+    tuner.tell("two of them");
+    tuner.evaluate(config);
+  });
+  const Json& given = finding.story["float"];
+  ASSERT_EQ(given.size(), 2U);
+  EXPECT_NEAR(given[0]["gained"].get<double>(), 0.005, 1e-9) << given;
+  EXPECT_NEAR(given[1]["gained"].get<double>(), 0.005 - 0.01 / 3, 1e-9) << given;
+  EXPECT_EQ(given[1]["why"], "in the configuration of step 'two of them'; without it the loss is 0.005, with it 0.003333");
+}
+
+}  // namespace
+}  // namespace quasar::tune
