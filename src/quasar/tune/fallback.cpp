@@ -88,30 +88,47 @@ Attempt best_options(Tuner& tuner, size_t combinations) {
 
 namespace {
 
-bool may_be(const TunedNode& node, const std::string& type) {
-  return std::find(node.floats.begin(), node.floats.end(), type) != node.floats.end();
-}
-
 bool is_quantized(const TunedNode& node, const TuneConfig& config) {
   const auto set = config.nodes.find(node.name);
   if (set == config.nodes.end()) return !node.all_options().empty();
   return !set->second.is_string() || set->second == quantized;
 }
 
+// Its place among the node's float types, from the cheapest; -1 where the node is quantized.
+ptrdiff_t rank_of(const TunedNode& node, const TuneConfig& config) {
+  if (is_quantized(node, config)) return -1;
+  const auto set = config.nodes.find(node.name);
+  if (set == config.nodes.end()) return 0;  // it has no options
+  return std::ranges::find(node.floats, set->second.get<std::string>()) - node.floats.begin();
+}
+
+// "" where the node is in this type, in a dearer one, or can be in none.
+std::string next_type(const TunedNode& node, const TuneConfig& config, const std::string& type) {
+  const std::string wanted = float_type_of(node, type);
+  const auto place = std::ranges::find(node.floats, wanted) - node.floats.begin();
+  return wanted.empty() || place <= rank_of(node, config) ? "" : wanted;
+}
+
 }  // namespace
+
+std::string float_type_of(const TunedNode& node, const std::string& type) {
+  if (node.floats.empty()) return "";
+  return std::ranges::find(node.floats, type) == node.floats.end() ? node.floats.front() : type;
+}
 
 TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::vector<std::string>& nodes,
                       const std::string& type) {
   for (const auto& node : space.nodes) {
-    if (may_be(node, type) && std::find(nodes.begin(), nodes.end(), node.name) != nodes.end()) config.nodes[node.name] = type;
+    if (std::ranges::find(nodes, node.name) == nodes.end()) continue;
+    if (const std::string next = next_type(node, config, type); !next.empty()) config.nodes[node.name] = next;
   }
   return config;
 }
 
-std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type) {
+std::vector<std::string> fallible_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type) {
   std::vector<std::string> names;
   for (const auto& node : space.nodes) {
-    if (is_quantized(node, config) && may_be(node, type)) names.push_back(node.name);
+    if (!next_type(node, config, type).empty()) names.push_back(node.name);
   }
   return names;
 }
@@ -125,6 +142,17 @@ std::vector<std::vector<std::string>> at_most(std::vector<std::vector<std::strin
     std::erase_if(groups, [](const auto& group) { return group.empty(); });
   }
   return groups;
+}
+
+std::vector<std::string> fallback_types(const TuningSpace& space) {
+  std::vector<std::string> out;
+  const auto same = [&](const std::string& a, const std::string& b) {
+    return std::ranges::all_of(space.nodes, [&](const auto& node) { return float_type_of(node, a) == float_type_of(node, b); });
+  };
+  for (const auto& type : space.floats()) {
+    if (std::ranges::none_of(out, [&](const auto& earlier) { return same(earlier, type); })) out.push_back(type);
+  }
+  return out;
 }
 
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups, const std::string& type) {

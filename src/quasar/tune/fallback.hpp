@@ -28,12 +28,19 @@ Attempt best_options(Tuner& tuner, size_t combinations);
 // Approach auto: the ranges of whatever can found at run time, once for each way to do that; {} where nothing can.
 std::vector<TuneConfig> with_dynamic(const TuneConfig& config, const TuningSpace& space);
 
-// The configuration with these nodes in this float type (those that may be).
+// The float type in which a node may fall back that is wanted in `type`: that one, or the cheapest that it has; "": it has none.
+std::string float_type_of(const TunedNode& node, const std::string& type);
+
+// The configuration with these nodes in this float type, or in the cheapest that they have where they lack it. What is in a
+// dearer one stays.
 TuneConfig with_float(TuneConfig config, const TuningSpace& space, const std::vector<std::string>& nodes,
                       const std::string& type = in_float);
 
-// Nodes that are quantized in `config` and may fall back to this float type, in topological order.
-std::vector<std::string> quantized_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type = in_float);
+// Nodes that with_float() would change, in topological order: what is quantized, or in a cheaper float type.
+std::vector<std::string> fallible_nodes(const TuneConfig& config, const TuningSpace& space, const std::string& type = in_float);
+
+// The float types to fall back to, one after another, from the cheapest; not those in which every node would be as in an earlier.
+std::vector<std::string> fallback_types(const TuningSpace& space);
 
 // Neighbours in pairs, and pairs of these, until there are at most `most` groups (at least 1).
 std::vector<std::vector<std::string>> at_most(std::vector<std::vector<std::string>> groups, size_t most);

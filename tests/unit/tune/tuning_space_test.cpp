@@ -101,8 +101,25 @@ TEST(TuningSpace, FloatTypesThatAreNamedAreTriedInTheirOrder) {
   const Json choices = search_space_of(space, {}, true).at(precision_of("stem/conv"));
   EXPECT_EQ(std::count(choices.begin(), choices.end(), Json("bfloat16")), 1);
   const TuneConfig config = with_float({}, space, {"stem/conv", "classifier"}, bfloat16);
-  EXPECT_EQ(config.nodes.size(), 1u) << "the classifier may only be left in float32";
-  EXPECT_EQ(quantized_nodes(config, space, bfloat16).size() + 1, quantized_nodes({}, space, bfloat16).size());
+  EXPECT_EQ(config.nodes.at("stem/conv"), bfloat16);
+  EXPECT_EQ(config.nodes.at("classifier"), in_float) << "the cheapest that it may be left in";
+  EXPECT_EQ(fallible_nodes(config, space, bfloat16).size() + 2, fallible_nodes({}, space, bfloat16).size());
+  EXPECT_EQ(fallible_nodes(config, space, in_float).size() + 1, fallible_nodes({}, space, in_float).size()) << "the Conv again";
+  EXPECT_EQ(with_float(config, space, {"stem/conv"}, in_float).nodes.at("stem/conv"), in_float);
+  EXPECT_EQ(with_float(with_float(config, space, {"stem/conv"}, in_float), space, {"stem/conv"}, float16).nodes.at("stem/conv"),
+            in_float)
+      << "what is in a dearer type stays";
+}
+
+// Convolutions in float16 and all else in float32 fall back together: one way, not one for each type.
+TEST(TuningSpace, OperatorsThatLackAFloatTypeFallBackToTheirOwn) {
+  const TuningSpace space = space_of({{"op_type_dict", {{"Conv", {{"activation", {{"dtype", {"uint8", "fp16"}}}}}}}}});
+  EXPECT_EQ(space.floats(), (std::vector<std::string>{"float16", "float32"}));
+  EXPECT_EQ(fallback_types(space), (std::vector<std::string>{"float16"}));
+  const TuneConfig config = with_float({}, space, {"stem/conv", "classifier"}, float16);
+  EXPECT_EQ(config.nodes.at("stem/conv"), float16);
+  EXPECT_EQ(config.nodes.at("classifier"), in_float);
+  EXPECT_TRUE(with_float(config, space, {"stem/conv"}, in_float).nodes == config.nodes);
 }
 
 TEST(TuningSpace, DictionariesNarrowIt) {

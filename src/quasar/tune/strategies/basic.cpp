@@ -10,6 +10,7 @@
 
 #include "quasar/tune/blocks.hpp"
 #include "quasar/tune/fallback.hpp"
+#include "quasar/tune/local_order.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune::strategies {
@@ -61,14 +62,14 @@ class Basic final : public TuningStrategy {
     }
 
     void fall_back() {
-      for (const auto& type : tuner_.space().floats()) fall_back_to(type);
+      for (const auto& type : fallback_types(tuner_.space())) fall_back_to(type);
     }
 
    private:
     void fall_back_to(const std::string& type) {
       const auto words = [&](const char* what) { return what + (type == in_float ? std::string() : " to " + type); };
       const auto& model = tuner_.graph_for(best_);
-      const std::vector<std::string> nodes = quantized_nodes(best_, tuner_.space(), type);
+      const std::vector<std::string> nodes = fallible_nodes(best_, tuner_.space(), type);
       auto blocks = at_most(blocks_of(model, {nodes.begin(), nodes.end()}), tuner_.left() / 3);
       std::reverse(blocks.begin(), blocks.end());  // from the outputs
       if (blocks.size() > 1 && blocks.size() < nodes.size()) {
@@ -112,8 +113,9 @@ class Basic final : public TuningStrategy {
       std::map<std::string, double> errors;
       auto found = alone(tuner_.toggled(best_), *tuner_.samples(8));
       std::ranges::stable_sort(found, std::ranges::greater(), &UnitError::output_error);
+      const bool compare = ranked_locally_if_need_be(found);
       tuner_.tell_sensitivity(to_json(found));
-      for (const auto& error : found) errors[error.unit.node] = error.output_error;
+      for (const auto& error : found) errors[error.unit.node] = compare ? error.output_error : error.noise_to_signal;
       std::vector<std::pair<std::string, double>> costs;
       for (const auto& node : nodes) costs.emplace_back(node, errors.contains(node) ? errors.at(node) : -1);
       return ranked(costs);

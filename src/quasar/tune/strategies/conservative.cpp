@@ -42,12 +42,25 @@ class Conservative final : public TuningStrategy {
       }
     }
     if (!skipped.empty()) tuner.tell_note("conservative did not try to quantize " + joined(skipped) + ": " + why);
+    if (tuner.met()) cheapen(tuner, std::move(config));
   }
 
  protected:
   std::string name() const override { return "conservative"; }
 
  private:
+  // What stayed in float goes to cheaper types, an operator type at a time, as long as the accuracy holds.
+  static void cheapen(Tuner& tuner, TuneConfig config) {
+    for (const auto& type : types_of(tuner.space())) {
+      tuner.tell("a cheaper float type for every " + type);
+      for (TuneConfig& cheaper : with_cheaper_floats(type, config, tuner.space())) {
+        if (!tuner.explore(cheaper).is_candidate()) continue;
+        config = std::move(cheaper);
+        break;
+      }
+    }
+  }
+
   // SmoothQuant's other alphas, where this type is what it smooths the inputs of.
   static std::vector<TuneConfig> with_alphas(const std::string& type, const TuneConfig& config, const std::vector<Json>& alphas) {
     std::vector<TuneConfig> out;
@@ -69,6 +82,22 @@ class Conservative final : public TuningStrategy {
       if (node.op_type != type) node.dynamic.clear();
     }
     return tune::with_dynamic(config, only);
+  }
+
+  // This type's operators in the float types that are cheaper than the one that they are in, from the cheapest.
+  static std::vector<TuneConfig> with_cheaper_floats(const std::string& type, const TuneConfig& config,
+                                                     const TuningSpace& space) {
+    std::vector<TuneConfig> out;
+    for (const auto& wanted : fallback_types(space)) {
+      TuneConfig cheaper = config;
+      for (const auto& node : space.nodes) {
+        const auto now = cheaper.nodes.find(node.name);
+        const bool in_a_float = now != cheaper.nodes.end() && now->second.is_string() && now->second != quantized;
+        if (node.op_type == type && in_a_float) now->second = float_type_of(node, wanted);
+      }
+      if (cheaper.nodes != config.nodes) out.push_back(std::move(cheaper));
+    }
+    return out;
   }
 
   // Those that carry the work first, the others as they appear.

@@ -26,7 +26,7 @@ class HawqV2 final : public TuningStrategy {
     const auto costs = scores(tuner, first.config);
     std::vector<std::vector<std::string>> groups;
     for (const auto& node : ranked(costs)) groups.push_back({node});
-    for (const auto& type : tuner.space().floats()) {
+    for (const auto& type : fallback_types(tuner.space())) {
       tuner.tell("fallback by Hessian trace" + (type == in_float ? std::string() : " to " + type));
       accumulate(tuner, start, groups, type);
     }

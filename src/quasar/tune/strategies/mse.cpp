@@ -22,7 +22,7 @@ class Mse final : public TuningStrategy {
     for (const auto& error : errors) costs.emplace_back(error.unit.node, error.noise_to_signal);
     std::vector<std::vector<std::string>> groups;
     for (const auto& node : ranked(costs)) groups.push_back({node});
-    for (const auto& type : tuner.space().floats()) {
+    for (const auto& type : fallback_types(tuner.space())) {
       tuner.tell("fallback by mean squared error" + (type == in_float ? std::string() : " to " + type));
       accumulate(tuner, best, groups, type);
     }
