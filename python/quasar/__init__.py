@@ -5,7 +5,7 @@
 >>> found.best_model, found.metrics
 
 search, quantize, evaluate and inspect are the commands of the same names. Evaluators, samplers, stop conditions and strategies of
-your own are functions and classes (scoring, Sampler, StopCondition, Strategy). AutoSearchPro, AutoSearch and what belongs to them
+your own are functions and classes (scoring, Sampler, StopCondition, Strategy, TuningStrategy). AutoSearchPro, AutoSearch and what belongs to them
 run scripts that were written for AMD Quark. Messages go to logging.getLogger("quasar").
 """
 from typing import Dict
@@ -17,6 +17,7 @@ from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._samples import Samples
 from ._session import Session
 from ._study import Space, Study, Trial
+from ._tuning import Operator, Tuner, TuningStrategy, register_strategy
 from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, CalibrationDataReader, Config, Configs,
                           QuantizationConfig, SearchSpace, generate_all_configs, get_auto_search_config, get_default_config)
 from .enums import CalibrationMethod, ExtendedQuantType, Int16Method, LayerWiseMethod, PowerOfTwoMethod, QuantFormat, QuantType
@@ -33,8 +34,8 @@ def listed(kind: str) -> Dict[str, str]:
 
 __all__ = [
     "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationDataReader", "CalibrationMethod",
-    "Config", "Configs", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "PowerOfTwoMethod",
+    "Config", "Configs", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
-    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "dry_run", "evaluate", "generate_all_configs",
-    "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "scoring", "search",
+    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "dry_run", "evaluate", "generate_all_configs",
+    "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search",
 ]

@@ -14,6 +14,7 @@ from ._evaluators import Scored, caller, kind_of
 from ._guests import Sampler, Strategy, StopCondition, loss_caller
 from ._samples import Gathering, Samples, fresh_name
 from ._study import Study, Trial
+from ._tuning import registered
 from ._words import Model, model_file, plain
 
 logger = logging.getLogger("quasar")
@@ -31,7 +32,7 @@ class SearchResult:
 
     @property
     def status(self) -> str:
-        """ok, goal_missed, no_candidate or interrupted."""
+        """ok, goal_missed, no_candidate, strategy_failed or interrupted."""
         return self.result["status"]
 
     @property
@@ -96,6 +97,7 @@ class _Words:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self.words: Dict[str, Any] = dict(words)
         self.gathering = Gathering()
+        self.strategies: List[Strategy] = []
 
     def data(self, key: str, data: Samples) -> None:
         if data is not None:
@@ -125,17 +127,32 @@ class _Words:
             self.words["search_algo"] = plain(sampler, "sampler")
 
     def strategy(self, strategy: Any) -> None:
+        if strategy is not None:
+            self.words["strategy"] = plain(self._named(strategy), "strategy")
+
+    def _named(self, strategy: Any) -> Any:
+        """The name under which a strategy that is an object or a class is known to this search; a name stays as it is."""
         if isinstance(strategy, type) and issubclass(strategy, Strategy):
             strategy = strategy()
-        if isinstance(strategy, Strategy):
-            name = fresh_name(type(strategy).__name__)
-            self.gathering.guests.append(_core.bring_strategy(name, strategy))
-            strategy = name
-        if strategy is not None:
-            self.words["strategy"] = plain(strategy, "strategy")
+        if not isinstance(strategy, Strategy):
+            return strategy
+        name = fresh_name(type(strategy).__name__)
+        self.gathering.guests.append(strategy._bring(name))
+        self.strategies.append(strategy)
+        return name
+
+    def failure(self) -> Optional[Exception]:
+        """What came out of a strategy, once."""
+        for strategy in self.strategies + registered():
+            failure, strategy._failure = strategy._failure, None
+            if failure is not None:
+                return failure
+        return None
 
     def tuning(self, criterion: Any) -> None:
-        """strategy_kwargs.hawq_v2_loss may be a function of (output, target, criterion)."""
+        """strategy may be an object, strategy_kwargs.hawq_v2_loss a function of (output, target, criterion)."""
+        if isinstance(criterion, Mapping) and "strategy" in criterion:
+            criterion = {**criterion, "strategy": self._named(criterion["strategy"])}
         kwargs = criterion.get("strategy_kwargs") if isinstance(criterion, Mapping) else None
         loss = kwargs.get("hawq_v2_loss") if isinstance(kwargs, Mapping) else None
         if isinstance(criterion, Mapping) and isinstance(kwargs, Mapping) and callable(loss):
@@ -196,7 +213,17 @@ def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Ma
     log = _Log()
     with model_file(model) as path, contextlib.closing(log):
         words.words["model_input"] = path
-        return SearchResult(_core.search(words.words, base, log, on_trial, log.open))
+        try:
+            found = SearchResult(_core.search(words.words, base, log, on_trial, log.open))
+        except _core.QuasarError:
+            failure = words.failure()
+            if failure is not None:
+                raise failure
+            raise
+        failure = words.failure()
+        if failure is not None:
+            raise failure
+        return found
 
 
 def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Union[None, str, Mapping[str, Any], Sequence[Any]] = None, *,
@@ -213,14 +240,15 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     metric:    a name or a list: the first is the objective, the others are reported.
     evaluator: your own score: a function of the model's path, of an inference callable, or of (float outputs, quantized outputs,
                labels), see quasar.kind_of and quasar.scoring; or a mapping such as {"command": [...]}. Called from n_jobs threads.
-    sampler, strategy: a name, or an object of a class derived from quasar.Sampler or quasar.Strategy.
+    sampler, strategy: a name, or an object of a class derived from quasar.Sampler, quasar.Strategy or quasar.TuningStrategy.
     stop:      {"time_limit": 60, ...}, an object of a class derived from quasar.StopCondition, or a list of these.
     config:    a configuration file, or its words as a dictionary; the other arguments win over it.
     on_trial:  called with {kind: started | finished, trial, best, finished, total} for every trial; an exception ends the search.
     keys:      any other key of a configuration: n_trials, n_jobs, output_dir, seed, constraints, accuracy_criterion …
 
     Raises QuasarError for what is wrong in the arguments. A failing trial is recorded in the study, with its traceback. Ctrl-C ends
-    the search within seconds; results so far are written, then KeyboardInterrupt is raised.
+    the search within seconds; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
+    yours when some trials have finished (status strategy_failed).
     """
     base = os.getcwd()
     words: Dict[str, Any] = {}

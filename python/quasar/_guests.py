@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
+from . import _core
 from ._study import Space, Trial
 from ._words import plain
 
@@ -103,6 +104,21 @@ class Strategy:
         """Tries configurations with bench.evaluate() until it is done. -> the trial that it chose; None: the one with the best value"""
         raise NotImplementedError("a strategy must define run(bench)")
 
+    _failure: Optional[Exception] = None  # what came out of it, raised by search() once the results are written
+
     def _run(self, bench: Any) -> Optional[int]:
-        winner = self.run(Bench(bench))
+        winner = self._keeping(lambda: self.run(Bench(bench)))
         return None if winner is None else winner.number
+
+    def _keeping(self, call: Callable[[], Any]) -> Any:
+        self._failure = None
+        try:
+            return call()
+        except _core.SearchOver:
+            raise
+        except Exception as failure:
+            self._failure = failure
+            raise
+
+    def _bring(self, name: str) -> Any:
+        return _core.bring_strategy(name, self)

@@ -41,5 +41,6 @@ std::unique_ptr<Visitor> visitor(const Table<T>& table, const std::string& name,
 
 void bind_guests(py::module_& module);    // samples in memory, evaluators
 void bind_deciders(py::module_& module);  // samplers, stop conditions, strategies
+void bind_tuners(py::module_& module);    // strategies that tune operators
 
 }  // namespace quasar::python

@@ -150,6 +150,7 @@ py::object dry_run(const py::object& words, const std::string& base) {
 void bind_search(py::module_& module) {
   bind_guests(module);
   bind_deciders(module);
+  bind_tuners(module);
   module.def("search", &search);
   module.def("dry_run", &dry_run);
   module.def("read_words", [](const std::string& file) { return to_python(tune::read_words(file)); });

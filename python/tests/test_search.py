@@ -273,6 +273,95 @@ class OwnClasses(Case):
         with self.assertRaises(KeyError):
             self.search(strategy=Broken, output_dir="broken")
 
+    def test_what_comes_out_of_a_strategy_is_raised_when_the_results_are_written(self):
+        class Late(quasar.Strategy):
+            def run(self, bench):
+                bench.evaluate(bench.default())
+                raise RuntimeError("boom")
+
+        with self.assertRaisesRegex(RuntimeError, "boom"):
+            self.search(strategy=Late, pruner="none", output_dir="late")
+        result = json.loads(Path("late/result.json").read_text())
+        self.assertEqual(result["status"], "strategy_failed")
+        self.assertIn("RuntimeError: boom", result["reason"])
+        self.assertTrue(Path("late/best.onnx").exists())
+
+
+class Tuning(Case):
+    goal = {"search_metric": "L2", "accuracy_criterion": {"criterion": "absolute", "tolerable_loss": 0.0009}}
+
+    def tune(self, strategy, **keys):
+        return self.search(config=self.goal, calib=self.calibration, strategy=strategy, space=None, pruner="none",
+                           **{"tuning_criterion": {"max_trials": 30}, **keys})
+
+    def test_one_configuration_after_another_by_name(self):
+        class LastFirst(quasar.TuningStrategy):
+            def next(self, tuner, history):
+                self.operators, self.left = tuner.operators, tuner.left
+                if len(history) < len(tuner.operators):
+                    return {one.name: "float32" for one in tuner.operators[len(tuner.operators) - len(history):]}
+
+        mine = LastFirst()
+        quasar.register_strategy("last_first", mine)
+        found = self.tune("last_first", op_name_dict={"stem/conv": {"weight": {"granularity": ["per_tensor"]}}})
+        self.assertEqual(found.status, "ok")
+        self.assertEqual([one["node"] for one in found.result["tuning"]["float"]], [mine.operators[-1].name])
+        self.assertIn("without it the loss is", found.result["tuning"]["float"][0]["why"])
+        self.assertEqual(mine.left, 30 - len(found.trials) + 1)
+        stem = next(one for one in mine.operators if one.name == "stem/conv")
+        self.assertEqual((stem.op_type, stem.floats), ("Conv", ["float32"]))
+        self.assertTrue(all(option["weight_params"]["quant_granularity"] == "Tensor" for option in stem.options))
+        named = self.tune(None, tuning_criterion={"strategy": "last_first", "max_trials": 1}, output_dir="named")
+        self.assertEqual((named.status, len(named.trials)), ("goal_missed", 1))
+        given = self.tune(None, tuning_criterion={"strategy": LastFirst(), "max_trials": 1}, output_dir="given")
+        self.assertEqual(len(given.trials), 1)
+        with self.assertRaisesRegex(quasar.QuasarError, "basic"):
+            quasar.register_strategy("basic", LastFirst)
+        with self.assertRaisesRegex(TypeError, "quasar.Strategy"):
+            quasar.register_strategy("number", 7)
+
+    def test_the_whole_way_and_its_mistakes(self):
+        class Way(quasar.TuningStrategy):
+            def traverse(self, tuner):
+                tuner.tell("all of them")
+                first, last = tuner.operators[0], tuner.operators[-1]
+                trials = tuner.evaluate_all([{}, {first.name: first.options[-1]}])
+                self.losses = [tuner.loss(trial) for trial in trials]
+                self.best, self.met = tuner.best, tuner.met
+                for wrong in ({"stem/cnv": "float32"}, {"node stem/conv": "float33"}):
+                    try:
+                        tuner.evaluate(wrong)
+                    except quasar.QuasarError as error:
+                        self.errors.append(str(error))
+                self.explored = tuner.explore({last.name: "float32"})
+                try:
+                    tuner.evaluate({last.name: "float32"})
+                finally:
+                    self.after = tuner.met
+
+        way = Way()
+        way.errors = []
+        found = self.tune(way)
+        self.assertEqual((found.status, found.result["reason"]), ("ok", "the accuracy criterion is met"))
+        self.assertEqual(found.best_trial.number, way.explored.number)
+        self.assertEqual(min(way.losses), way.best.value)
+        self.assertEqual((way.met, way.after), (False, True))
+        self.assertIn("did you mean 'stem/conv'", way.errors[0])
+        self.assertIn("did you mean 'float32'", way.errors[1])
+
+        class Broken(quasar.TuningStrategy):
+            def traverse(self, tuner):
+                tuner.evaluate({})
+                raise LookupError("no way")
+
+        with self.assertRaisesRegex(LookupError, "no way"):
+            self.tune(Broken, output_dir="broken")
+        result = json.loads(Path("broken/result.json").read_text())
+        self.assertEqual(result["status"], "strategy_failed")
+        self.assertIn("LookupError: no way", result["reason"])
+        with self.assertRaisesRegex(NotImplementedError, "must define next"):
+            self.tune(quasar.TuningStrategy, output_dir="nothing")
+
 
 class Running(Case):
     def test_the_result(self):

@@ -1,0 +1,152 @@
+// Strategies that tune operators, as Python objects: the library's Tuner in their hands.
+#include <pybind11/stl.h>
+
+#include "guests.hpp"
+#include "quasar/base/cancellation.hpp"
+#include "quasar/tune/precision.hpp"
+#include "quasar/tune/tuner.hpp"
+
+namespace quasar::python {
+namespace {
+
+py::object search_over() {
+  return py::module_::import("quasar._core").attr("SearchOver");
+}
+
+// What Python sees of a tune::Tuner. How the search ended passes through Python as SearchOver, and is thrown again behind it.
+class Hands {
+ public:
+  explicit Hands(tune::Tuner& tuner) : tuner_(tuner) {}
+  Hands(const Hands&) = delete;
+  Hands& operator=(const Hands&) = delete;
+
+  py::list operators() const {
+    py::list out;
+    for (const auto& node : tuner_.space().nodes) {
+      py::dict facts;
+      facts["name"] = node.name;
+      facts["op_type"] = node.op_type;
+      facts["options"] = to_python(Json(node.all_options()));
+      facts["floats"] = node.floats;
+      out.append(facts);
+    }
+    return out;
+  }
+
+  // The other parameters, with their choices.
+  py::dict settings() const {
+    py::dict out;
+    for (const auto& parameter : tuner_.bench().space.parameters()) {
+      const auto* choices = std::get_if<search::Categorical>(parameter.distribution.get());
+      if (choices == nullptr || choices->choices.size() < 2 || parameter.name.starts_with(tune::precision_of(""))) continue;
+      out[py::str(parameter.name)] = to_python(Json(choices->choices));
+    }
+    return out;
+  }
+
+  py::list evaluate(const py::list& configurations, bool explore) {
+    std::vector<tune::TuneConfig> configs;
+    for (const auto& words : configurations) configs.push_back(config_of(to_json(words)));
+    std::vector<search::Trial> trials;
+    try {
+      const py::gil_scoped_release release;
+      trials = explore ? tuner_.explore(configs) : tuner_.evaluate(configs);
+    } catch (const tune::Tuner::Over&) {
+      end("the accuracy criterion is met");
+    } catch (const search::SequenceOver& over) {
+      end(over.result.reason);
+    } catch (const Cancelled& cancelled) {
+      end(cancelled.what());
+    }
+    py::list out;
+    for (const auto& trial : trials) out.append(to_python(trial));
+    return out;
+  }
+
+  double loss(int64_t trial) const { return tuner_.loss(tuner_.bench().study.at(trial)); }
+  py::object best() const { return tuner_.best() ? py::object(to_python(*tuner_.best())) : py::object(py::none()); }
+  bool met() const { return tuner_.met(); }
+  size_t left() const { return tuner_.left(); }
+  void tell(const std::string& step) { tuner_.tell(step); }
+
+  void rethrow() const {
+    if (over_) std::rethrow_exception(over_);
+  }
+
+ private:
+  // By an operator's name, as trials have it ("node conv1") or plain; everything else is a setting.
+  tune::TuneConfig config_of(const Json& words) const {
+    tune::TuneConfig config;
+    const std::string prefix = tune::precision_of("");
+    for (const auto& [key, choice] : words.items()) {
+      if (key.starts_with(prefix)) {
+        config.nodes[key.substr(prefix.size())] = choice;
+      } else if (tuner_.bench().space.find(key) == nullptr) {
+        config.nodes[key] = choice;
+      } else {
+        config.settings[key] = choice;
+      }
+    }
+    return config;
+  }
+
+  // Within a catch block.
+  [[noreturn]] void end(const std::string& why) {
+    over_ = std::current_exception();
+    PyErr_SetString(search_over().ptr(), why.c_str());
+    throw py::error_already_set();
+  }
+
+  tune::Tuner& tuner_;
+  std::exception_ptr over_;
+};
+
+class TuningStrategy final : public tune::TuningStrategy {
+ public:
+  TuningStrategy(std::string name, Held object) : name_(std::move(name)), object_(std::move(object)) {}
+
+  void traverse(tune::Tuner& tuner) const override {
+    Hands hands(tuner);
+    {
+      const py::gil_scoped_acquire lock;
+      try {
+        object_.get().attr("_traverse")(py::cast(&hands, py::return_value_policy::reference));
+      } catch (py::error_already_set& error) {
+        hands.rethrow();
+        if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C
+        throw Error(described(error).first);         // Python has kept the exception itself
+      }
+    }
+    hands.rethrow();
+  }
+
+ protected:
+  std::string name() const override { return name_; }
+
+ private:
+  std::string name_;
+  Held object_;
+};
+
+std::unique_ptr<Visitor> tuning_strategy(const std::string& name, const py::object& object) {
+  const Held held(object);
+  return visitor<tune::Strategy>(tune::strategies::table(), name,
+                                 [held, name](const Options&) { return std::make_unique<TuningStrategy>(name, held); });
+}
+
+}  // namespace
+
+void bind_tuners(py::module_& module) {
+  py::class_<Hands>(module, "Tuner")
+      .def("operators", &Hands::operators)
+      .def("settings", &Hands::settings)
+      .def("evaluate", &Hands::evaluate)
+      .def("loss", &Hands::loss)
+      .def("best", &Hands::best)
+      .def("met", &Hands::met)
+      .def("left", &Hands::left)
+      .def("tell", &Hands::tell);
+  module.def("bring_tuning_strategy", &tuning_strategy);
+}
+
+}  // namespace quasar::python
