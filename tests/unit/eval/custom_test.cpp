@@ -160,6 +160,25 @@ TEST(CustomEvaluators, StandBesideBuiltInMetricsOrAlone) {
   }
 }
 
+// Boxes that a model suppresses by itself, for example: their number depends on the data.
+TEST(CustomEvaluators, DoWithOutputsThatMetricsCannotCompare) {
+  class Mine final : public CustomEvaluator {
+   public:
+    Mine() : CustomEvaluator({{"mine", Direction::maximize}}) {}
+    Values score(const Subject&) const override { return {{"mine", 0.5}}; }
+  };
+  graph::Model twice = scaled(1);
+  twice.outputs = {float_value("y", {-1, 6}, {"N", ""})};
+  twice.initializers = {{"times", test::longs({1, 2})}};
+  twice.nodes = {node("Tile", "twice", {"x", "times"}, {"y"})};
+  const Evaluator beside(scaled(1), std::make_shared<Three>(), {.metrics = {"mine", "L2"}, .custom = std::make_shared<Mine>()});
+  EXPECT_EQ(beside.score(twice).at("mine").value, 0.5);
+  EXPECT_FALSE(beside.score(twice).contains("L2"));
+  EXPECT_TRUE(beside.score(scaled(2)).contains("L2"));
+  const Evaluator alone(scaled(1), std::make_shared<Three>(), {.metrics = {"L2"}});
+  EXPECT_TRUE(holds(error_of([&] { alone.score(twice); }), "has 6 output values, the float model 3"));
+}
+
 TEST(CustomEvaluators, CannotGiveWhatIsMeasuredAlready) {
   class Mine final : public CustomEvaluator {
    public:
