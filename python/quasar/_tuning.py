@@ -1,6 +1,7 @@
 """Strategies that tune operators, as Python classes; and those that are known by name."""
 from __future__ import annotations
 
+import atexit
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
@@ -102,6 +103,7 @@ class TuningStrategy(Strategy):
 
 
 _registered: Dict[str, Any] = {}
+atexit.register(_registered.clear)  # while the interpreter can still let go of them
 
 
 def register_strategy(name: str, strategy: Union[Strategy, Type[Strategy]]) -> None:

@@ -317,6 +317,8 @@ class Tuning(Case):
         self.assertEqual(len(given.trials), 1)
         with self.assertRaisesRegex(quasar.QuasarError, "basic"):
             quasar.register_strategy("basic", LastFirst)
+        program = "import quasar\nquasar.register_strategy('mine', quasar.TuningStrategy)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", program]).returncode, 0, "the program ends with a strategy that is known")
         with self.assertRaisesRegex(TypeError, "quasar.Strategy"):
             quasar.register_strategy("number", 7)
 
