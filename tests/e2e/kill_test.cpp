@@ -89,6 +89,7 @@ struct Kill : testing::Test {
     write_file(config, "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: " + digits("calibration.npz") +
                            "\neval_data_reader: " + digits("evaluation.npz") + R"(
 n_trials: 60
+max_retry: 1000
 seed: 5
 search_space:
   activation: [UInt8Spec, Int8Spec]

@@ -171,9 +171,16 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   const std::string secret = std::string("PGPASSWORD='") + servers::Postgresql::password + "'";
   const Ran report = run("report " + out.string(), secret);
   EXPECT_EQ(report.code, 0) << report.err;
-  // A worker that comes too late is told so.
-  Child late(worker(), file("late"));
+  // The study is used through the folder, as one in a file is.
+  const Ran again =
+      run("quantize " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --from-study " + out.string() +
+              " --trial " + std::to_string(trials().front().number) + " -o " + file("again.onnx").string(),
+          secret);
+  EXPECT_EQ(again.code, 0) << again.err;
+  // A worker that comes too late waits for --resume, and is told so.
+  Child late(worker("", {"--wait", "1"}), file("late"));
   EXPECT_EQ(late.wait(), 0);
+  EXPECT_NE(late.output().find("waiting for `quasar search --resume`"), std::string::npos) << late.output();
   EXPECT_NE(late.output().find("the search has ended"), std::string::npos) << late.output();
 }
 
@@ -191,6 +198,48 @@ TEST_F(Workers, TheLeaderIsKilledAndContinued) {
   EXPECT_EQ(one.wait(), 0) << one.output();
   EXPECT_EQ(two.wait(), 0) << two.output();
   expect_whole(60);
+}
+
+// Workers that are there before a search is continued wait for its leader, whatever the study says of the run before.
+TEST_F(Workers, WaitForTheSearchToBeContinued) {
+  const std::vector<std::string> few{"--set", "n_trials=4"}, more{"--set", "n_trials=24"};
+  Child first(search(few), file("first"));
+  ASSERT_EQ(first.wait(), 0) << first.output();
+  Child early(worker("", more), file("early"));
+  while (early.output().find("waiting for `quasar search --resume`") == std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Child leader(search({"--resume", "--set", "n_trials=24"}), file("leader"));
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(early.wait(), 0) << early.output();
+  EXPECT_EQ(early.output().find("; the search has ended"), std::string::npos) << early.output();
+  expect_whole(24);
+}
+
+// As mpirun starts them: the others belong to the leader of their own launch.
+TEST_F(Workers, OfOneLaunchFollowItsLeader) {
+  const auto launched = [&](const std::string& launch, int rank, const std::string& trials,
+                            std::vector<std::string> settings = {}) {
+    std::vector<std::string> words = search({"--resume", "--set", "n_trials=" + trials});
+    words.insert(words.end(), settings.begin(), settings.end());
+    return std::make_unique<Child>(words, file(launch + std::to_string(rank)), [launch, rank] {
+      return setenv("PMIX_NAMESPACE", launch.c_str(), 1) == 0 && setenv("PMIX_RANK", std::to_string(rank).c_str(), 1) == 0;
+    });
+  };
+  const auto run_all = [&](const std::string& launch, const std::string& trials, const std::vector<std::string>& settings = {}) {
+    std::vector<std::unique_ptr<Child>> all;
+    for (const int rank : {1, 2}) all.push_back(launched(launch, rank, trials, settings));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    all.push_back(launched(launch, 0, trials, settings));
+    for (const auto& child : all) EXPECT_EQ(child->wait(), 0) << launch << ": " << child->output();
+  };
+  run_all("first", "4");
+  run_all("second", "30");
+  // Other choices go on in another study.
+  run_all("third", "36", {"--set", "search_space.activation=[UInt8Spec]"});
+  const auto studies = search::open_storage(server->url())->studies();
+  ASSERT_EQ(studies.size(), 2U);
+  EXPECT_EQ(studies[0].user_attributes["search"]["launch"], "second");
+  EXPECT_EQ(studies[1].user_attributes["search"]["launch"], "third");
 }
 
 // Where the folder lies is each machine's own business.
@@ -231,6 +280,7 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
     EXPECT_EQ(child.wait(), 1);
     EXPECT_NE(child.output().find(what), std::string::npos) << child.output();
   };
+  fails(worker("", {"--wait", "nan"}), "--wait must be");
   fails(worker("", {"--wait", "0"}), "start `quasar search` with the same storage");
   fails({"worker", config.string()}, "postgresql://");
   Child leader(search({"--set", "n_trials=100000"}), file("leader"));

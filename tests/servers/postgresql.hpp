@@ -40,13 +40,25 @@ class Postgresql {
   Postgresql& operator=(const Postgresql&) = delete;
 
   static constexpr const char* user = "quasar_test";
-  static constexpr const char* password = "top@secret/42";  // needs encoding in an address
-  static constexpr const char* encoded = "top%40secret%2F42";
+  static constexpr const char* password = "top@secret  / \t42";  // needs encoding in an address
+  static constexpr const char* encoded = "top%40secret%20%20%2F%20%0942";
 
   std::string url(const std::string& database = "postgres") const {
     return std::string("postgresql://") + user + ":" + encoded + "@" + host_ + ":" + std::to_string(port_) + "/" + database;
   }
   int port() const { return port_; }
+
+  // Some SQL, by psql. false: it failed.
+  bool run(const std::string& sql) const {
+    setenv("PGPASSWORD", password, 1);
+    const pid_t child = spawn({programs_ + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", host_, "-p", std::to_string(port_),
+                               "-U", user, "-d", "postgres", "-c", sql},
+                              "psql");
+    unsetenv("PGPASSWORD");
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0;
+  }
   pid_t pid() const { return pid_; }
   std::string log() const { return read_file(folder_.path() / "log"); }
 
@@ -135,11 +147,11 @@ class Postgresql {
   }
 
   // It ends with this process.
-  pid_t spawn(const std::vector<std::string>& words) const {
+  pid_t spawn(const std::vector<std::string>& words, const std::string& output = "log") const {
     std::vector<char*> arguments;
     for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    const std::string log = (folder_.path() / "log").string();
+    const std::string log = (folder_.path() / output).string();
     const pid_t child = fork();
     if (child != 0) return child;
     if (geteuid() == 0 && (setgid(group_) != 0 || setuid(user_) != 0)) _exit(126);

@@ -36,7 +36,8 @@ int run_shift(tune::Job job, const ShiftOptions& options) {
   console.note("worker started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + process_name() +
                "; study " + job.study_name + " in " + without_password(job.storage));
   const tune::Shift shift =
-      tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()}, options.patience);
+      tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = options.launch},
+                 options.patience);
   console.close_progress();
   std::cout << shift.executed << " trials executed here (" << shift.failed << " failed), " << shift.duplicates << " duplicates, "
             << shift.seconds << " s; " << shift.reason << "\n";
@@ -48,6 +49,21 @@ int64_t rank() {
     if (const char* text = std::getenv(name)) return std::strtoll(text, nullptr, 10);
   }
   return 0;
+}
+
+std::string launch() {
+  // Open MPI numbers its jobs by its own process, whose number comes again in a container; the key of its transports does not.
+  for (const auto& names : {std::vector{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_precondition_transports"},
+                            std::vector{"SLURM_JOB_ID", "SLURM_STEP_ID"}}) {
+    std::string out;
+    for (const char* name : names) {
+      if (const char* text = std::getenv(name)) out += (out.empty() ? "" : " ") + std::string(text);
+    }
+    if (out.empty()) continue;
+    const char* again = std::getenv("SLURM_RESTART_COUNT");  // a job that was put into the queue again has its number again
+    return again == nullptr ? out : out + " " + again;
+  }
+  return "";
 }
 
 }  // namespace quasar::cli

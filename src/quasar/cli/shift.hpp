@@ -8,6 +8,7 @@ namespace quasar::cli {
 struct ShiftOptions {
   double patience = 600;     // seconds to wait for the search to begin
   bool quiet = false;        // only warnings and the result
+  std::string launch = {};   // of the search's process, when it was started together with this one
   bool keeps_files = false;  // the job's output_dir is this worker's: a log, and the models that keep_models asks for
 };
 
@@ -16,5 +17,8 @@ int run_shift(tune::Job job, const ShiftOptions& options);
 
 // Which process this is of those that mpirun or srun started together (Open MPI, PMIx, Slurm); 0: the first, or the only one.
 int64_t rank();
+
+// What those processes have in common, and no others; "": this one was started by itself.
+std::string launch();
 
 }  // namespace quasar::cli

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "quasar/base/cancellation.hpp"
+
 namespace quasar::search {
 
 Loop::Loop(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
@@ -31,7 +33,12 @@ RunResult Loop::run() {
     work();
   } else {
     std::vector<std::jthread> workers;
-    for (size_t i = 0; i < options_.n_jobs; ++i) workers.emplace_back([this] { work(); });
+    for (size_t i = 0; i < options_.n_jobs; ++i) {
+      workers.emplace_back([this, outer = current_cancellation()] {
+        const CancelScope scope(outer);
+        work();
+      });
+    }
   }
   if (failure_) std::rethrow_exception(failure_);
   give_up_waiting();

@@ -7,7 +7,9 @@
 #include <ctime>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/hash.hpp"
 #include "quasar/base/json_in.hpp"
+#include "quasar/search/storage.hpp"
 
 namespace quasar::search::optuna {
 namespace {
@@ -142,6 +144,39 @@ std::string text_of(Time time) {
   const size_t length = std::strftime(out.data(), out.size(), "%Y-%m-%d %H:%M:%S", &local);
   std::snprintf(out.data() + length, out.size() - length, ".%06lld", static_cast<long long>((time - whole).count()));
   return out.data();
+}
+
+namespace {
+
+constexpr const char* long_name_key = "parameter";
+
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
+}  // namespace
+
+size_t characters_of(const std::string& name) {
+  return static_cast<size_t>(std::ranges::count_if(name, begins_character));
+}
+
+std::string short_name_of(const std::string& name) {
+  const std::string mark = "#" + hash_of(name);
+  size_t left = longest_name - mark.size() + 1;
+  const auto end = std::ranges::find_if(name, [&](char byte) { return begins_character(byte) && --left == 0; });
+  return std::string(name.begin(), end) + mark;
+}
+
+std::string with_long_name(const std::string& distribution, const std::string& name) {
+  Json all = parse_json(distribution, "distribution");
+  all[long_name_key] = name;
+  return text_of(all);
+}
+
+std::optional<std::string> long_name_in(const std::string& distribution) {
+  const Json all = parse_json(distribution, "distribution");
+  const auto found = all.find(long_name_key);
+  return all.is_object() && found != all.end() && found->is_string() ? std::optional(found->get<std::string>()) : std::nullopt;
 }
 
 Time time_of(const std::string& text) {

@@ -4,6 +4,7 @@
 // stored as the text of its JSON: [3000, 0.1] as "[3000,0.1]".
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "quasar/search/trial.hpp"
@@ -34,5 +35,12 @@ Direction direction_of(const std::string& text);
 // Local time, "2026-01-31 23:59:59.123456".
 std::string text_of(Time time);
 Time time_of(const std::string& text);
+
+// Names beyond longest_name: the beginning with a hash of the whole stands in the column, and the whole beside the distribution,
+// as a key that Optuna does not look at.
+size_t characters_of(const std::string& name);
+std::string short_name_of(const std::string& name);
+std::string with_long_name(const std::string& distribution, const std::string& name);
+std::optional<std::string> long_name_in(const std::string& distribution);
 
 }  // namespace quasar::search::optuna

@@ -111,7 +111,8 @@ void read_parameters(soci::session& sql, const Which& which, const TrialOf& tria
   const auto visit = [&] {
     DistributionPtr& distribution = known[text];
     if (!distribution) distribution = std::make_shared<Distribution>(distribution_of(text));
-    trial_of(id).point.set(name, value_of(*distribution, number));
+    const auto whole = name.size() >= longest_name ? long_name_in(text) : std::nullopt;
+    trial_of(id).point.set(whole.value_or(name), value_of(*distribution, number));
     trial_of(id).distributions.push_back(distribution);
   };
   each(sql,

@@ -45,12 +45,20 @@ void write_attribute(soci::session& sql, const std::string& table, int64_t owner
 void TrialWriter::parameters(int64_t id, const Trial& trial) {
   const size_t count = trial.distributions.size();
   std::vector<double> numbers(count);
-  std::vector<const std::string*> texts(count);
+  std::vector<const std::string*> texts(count), names(count);
+  std::map<size_t, std::pair<std::string, std::string>> shortened;  // name and text of those that are too long
   for (size_t i = 0; i < count; ++i) {
     const DistributionPtr& distribution = trial.distributions[i];
     std::string& known = texts_[distribution];
     if (known.empty()) known = text_of(*distribution);
     texts[i] = &known;
+    const std::string& name = trial.point.values()[i].first;
+    names[i] = &name;
+    if (characters_of(name) > longest_name) {
+      const auto& [short_name, text] = shortened[i] = {short_name_of(name), with_long_name(known, name)};
+      names[i] = &short_name;
+      texts[i] = &text;
+    }
     numbers[i] = number_of(*distribution, trial.point.values()[i].second);
   }
   for (size_t first = 0; first < count; first += most_rows) {
@@ -59,7 +67,7 @@ void TrialWriter::parameters(int64_t id, const Trial& trial) {
               [&](soci::statement& statement) {
                 for (size_t i = first; i < first + rows; ++i) {
                   statement.exchange(soci::use(id));
-                  statement.exchange(soci::use(trial.point.values()[i].first));
+                  statement.exchange(soci::use(*names[i]));
                   statement.exchange(soci::use(numbers[i]));
                   statement.exchange(soci::use(*texts[i]));
                 }

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <cctype>
 #include <map>
 #include <memory>
 
@@ -30,13 +31,20 @@ std::map<std::string, std::string> parsed(const std::string& url) {
   return out;
 }
 
-std::string quoted(const std::string& value) {
-  std::string out = "'";
+// With every character but letters and digits as %XX: SOCI takes what it connects to apart at white space, and puts it together
+// with single spaces, whatever is quoted.
+std::string encoded(const std::string& value) {
+  constexpr const char* digits = "0123456789ABCDEF";
+  std::string out;
   for (const char c : value) {
-    if (c == '\'' || c == '\\') out += '\\';
-    out += c;
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 && byte < 128) {
+      out += c;
+    } else {
+      out += {'%', digits[byte / 16], digits[byte % 16]};
+    }
   }
-  return out + "'";
+  return out;
 }
 
 }  // namespace
@@ -55,7 +63,8 @@ PostgresqlAddress postgresql_address(const std::string& url) {
                                                                      {"tcp_user_timeout", "40000"}}) {
     options.emplace(key, value);
   }
-  for (const auto& [key, value] : options) out.connection += (out.connection.empty() ? "" : " ") + key + "=" + quoted(value);
+  for (const auto& [key, value] : options)
+    out.connection += (out.connection.empty() ? "postgresql://?" : "&") + key + "=" + encoded(value);
   return out;
 }
 

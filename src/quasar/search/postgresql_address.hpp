@@ -6,7 +6,7 @@
 namespace quasar::search {
 
 struct PostgresqlAddress {
-  std::string connection;  // libpq's "key='value' …", with what makes dead connections known within a minute
+  std::string connection;  // for libpq: "postgresql://?key=value&…", with what makes dead connections known within a minute
   std::string shown;       // "postgresql://host:port/database", without user and password
 };
 

@@ -2,7 +2,9 @@
 
 #include <soci/postgresql/soci-postgresql.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "quasar/base/cancellation.hpp"
@@ -19,9 +21,13 @@ bool is_broken(soci::session& sql) {
 
 std::string plain(const soci::soci_error& error) {
   std::string why = without_password(error.what());
-  while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
-  for (char& c : why) c = c == '\n' ? ' ' : c;
-  return why;
+  why.resize(std::min(why.size(), why.find(" while executing \"")));             // the statement, with all that was bound to it
+  for (const std::string frame : {"Cannot execute query. ", "Fatal error. "}) {  // SOCI's
+    if (why.starts_with(frame)) why.erase(0, frame.size());
+  }
+  for (char& c : why) c = c == '\n' || c == '\t' ? ' ' : c;
+  const size_t end = why.find_last_not_of(" .");
+  return why.substr(0, end == std::string::npos ? 0 : end + 1);
 }
 
 void connect(soci::session& sql, const PostgresqlAddress& address) {
@@ -34,36 +40,77 @@ void connect(soci::session& sql, const PostgresqlAddress& address) {
     sql << std::string("SET ") + option;
 }
 
-void reconnect(soci::session& sql, const PostgresqlAddress& address, double patience, const std::string& why) {
+namespace {
+
+constexpr const char* what_is_kept = "What was finished is kept: continue with --resume";
+
+bool says(const std::string& why, const char* words) {
+  return why.find(words) != std::string::npos;
+}
+
+// The server answers, and will not answer otherwise however long one waits.
+bool is_final(const std::string& why) {
+  return says(why, "FATAL") && (says(why, "does not exist") || says(why, "authentication failed") || says(why, "pg_hba.conf") ||
+                                says(why, "is not permitted to log in") || says(why, "permission denied"));
+}
+
+}  // namespace
+
+void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outage& outage) {
+  const std::string gone = "study database " + address.shown + ": " + outage.why;
   const auto begin = std::chrono::steady_clock::now();
+  const auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  bool told = false;
   for (auto pause = std::chrono::milliseconds(50);; pause = std::min(2 * pause, std::chrono::milliseconds(2000))) {
     try {
       sql.close();
       connect(sql, address);
+      if (told)
+        tell(outage.log, Level::warning,
+             "study database " + address.shown + ": the server is back after " + std::to_string(std::lround(waited())) + " s");
       return;
-    } catch (const soci::soci_error&) {
-      const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      if (waited > patience)
-        throw Error("study database " + address.shown + ": " + why + "; it has not come back within " + Json(patience).dump() +
-                        " s. What was finished is kept: continue with --resume",
-                    Blame::world);
+    } catch (const soci::soci_error& error) {
+      const std::string why = plain(error);
+      if (is_final(why)) throw Error(gone + "; now: " + why + ". " + what_is_kept, Blame::world);
+      if (waited() > outage.patience)
+        throw Error(gone + "; it has not come back within " + Json(outage.patience).dump() + " s. " + what_is_kept, Blame::world);
     }
-    throw_if_cancelled();
+    if (!told)
+      tell(outage.log, Level::warning,
+           gone + "; waiting up to " + Json(outage.patience).dump() +
+               " s for the server to come back; trials that are running go on meanwhile");
+    told = true;
+    if (current_cancellation().stop_requested())
+      throw Cancelled("the work was stopped while it waited for the server; " + gone + ". " + what_is_kept);
     std::this_thread::sleep_for(pause);
   }
 }
 
+void refuse_encoding(soci::session& sql, const PostgresqlAddress& address) {
+  std::string encoding;
+  sql << "SHOW server_encoding", soci::into(encoding);
+  if (encoding == "UTF8" || encoding == "SQL_ASCII") return;
+  throw Error("the database " + address.shown + " has the encoding " + encoding +
+              ", which cannot hold every name: make one with UTF8 (createdb --encoding UTF8 --template template0 NAME)");
+}
+
+std::string hint_of(const std::string& why) {
+  const bool missing = says(why, "does not exist");
+  if (missing && says(why, "role "))
+    return "; create the user first (createuser), or name another one: postgresql://user@host/database";
+  if (missing && says(why, "database ")) return "; create it first (createdb), Quasar makes its tables";
+  if (says(why, "password")) return "; give the password in the address, in PGPASSWORD or in ~/.pgpass";
+  if (says(why, "too many clients") || says(why, "connection slots"))
+    return "; every worker needs two connections: raise max_connections";
+  if (says(why, "has no equivalent in encoding"))
+    return "; the database must have the encoding UTF8 (createdb --encoding UTF8 --template template0 NAME)";
+  if (says(why, "No space left")) return "; make room on the server, and continue with --resume";
+  return "";
+}
+
 void refuse(const soci::soci_error& error, const PostgresqlAddress& address) {
   const std::string why = plain(error);
-  std::string hint;
-  if (why.find("does not exist") != std::string::npos && why.find("database") != std::string::npos) {
-    hint = "; create it first (createdb), Quasar makes its tables";
-  } else if (why.find("password") != std::string::npos) {
-    hint = "; give the password in the address, in PGPASSWORD or in ~/.pgpass";
-  } else if (why.find("too many clients") != std::string::npos || why.find("connection slots") != std::string::npos) {
-    hint = "; every worker needs two connections: raise max_connections";
-  }
-  throw Error("cannot open the study database " + address.shown + ": " + why + hint, Blame::world);
+  throw Error("cannot open the study database " + address.shown + ": " + why + hint_of(why), Blame::world);
 }
 
 }  // namespace quasar::search

@@ -3,6 +3,7 @@
 
 #include <soci/soci.h>
 
+#include "quasar/base/log.hpp"
 #include "quasar/search/postgresql_address.hpp"
 
 namespace quasar::search {
@@ -13,11 +14,24 @@ void connect(soci::session& sql, const PostgresqlAddress& address);
 // The connection is gone, as opposed to a statement that failed.
 bool is_broken(soci::session& sql);
 
-// Makes it anew, waiting up to `patience` seconds for a server that is gone. Throws Error that begins with `why`, and Cancelled.
-void reconnect(soci::session& sql, const PostgresqlAddress& address, double patience, const std::string& why);
+struct Outage {
+  double patience;  // seconds to wait for the server
+  std::string why;  // the connection was lost
+  Log log;          // hears that it is waited for, and that it is back
+};
+
+// Makes it anew, waiting for a server that is gone. Throws Error, at once where waiting does not help (the database is gone, the
+// user is refused), and Cancelled; both say why.
+void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outage& outage);
 
 // An error's words on one line, without passwords.
 std::string plain(const soci::soci_error& error);
+
+// Throws Error for a database whose encoding cannot hold the names of every layer.
+void refuse_encoding(soci::session& sql, const PostgresqlAddress& address);
+
+// What mends an error of these words: "; create it first …"; "": nothing that is known.
+std::string hint_of(const std::string& why);
 
 // Throws Error for a connection that was refused, with what mends it.
 [[noreturn]] void refuse(const soci::soci_error& error, const PostgresqlAddress& address);

@@ -18,9 +18,20 @@ bool is_postgresql(const std::string& url) {
 
 }  // namespace
 
+namespace {
+
+std::string times_in_a_row(int64_t deaths) {
+  return deaths > 1 ? ", " + std::to_string(deaths) + " times in a row" : "";
+}
+
+}  // namespace
+
 std::string dead_worker(int64_t deaths) {
-  return "the worker that ran it died" + (deaths > 1 ? ", " + std::to_string(deaths) + " times in a row" : std::string()) +
-         ": its heartbeat stopped (max_retry)";
+  return "the worker that ran it died" + times_in_a_row(deaths) + ": its heartbeat stopped (max_retry)";
+}
+
+std::string dead_process(int64_t deaths) {
+  return "the process that ran it died" + times_in_a_row(deaths) + " (max_retry)";
 }
 
 bool storage_exists(const std::string& url) {

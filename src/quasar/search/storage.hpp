@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/search/trial.hpp"
 
@@ -43,7 +44,8 @@ class TrialChanged : public Error {
 
 // A system attribute: how often a trial's worker died. What the trial says when that was too often.
 inline constexpr const char* retries_attribute = "retries";
-std::string dead_worker(int64_t deaths);
+std::string dead_worker(int64_t deaths);   // in a shared study
+std::string dead_process(int64_t deaths);  // in another
 
 // A system attribute: who runs, or ran, the trial of a shared study.
 inline constexpr const char* worker_attribute = "worker";
@@ -78,6 +80,7 @@ class Sharing {
 
   virtual void note(const Trial& trial, const std::string& key, const Json& value) = 0;  // a user attribute, at once
   virtual Json attribute(int64_t study, const std::string& key) = 0;                     // a study's; null: none
+  virtual bool is_held(int64_t study) = 0;                                               // some process has its hold()
 
   // Heartbeats, as Optuna's: whoever runs these trials lives. Those of running trials, as they were last written (id -> text).
   virtual void beat(std::span<const int64_t> trials) = 0;
@@ -111,6 +114,9 @@ class Storage {
   // Of a shared storage: whoever holds a study leads its search.
   virtual std::unique_ptr<Hold> hold(const StudyRecord& study) = 0;
 
+  // Who hears, from then on, that the store is gone and waited for, and that it is back.
+  virtual void tell_to(Log /*log*/) {}
+
   // nullptr: one process at a time has a study.
   virtual Sharing* sharing() { return nullptr; }
 };
@@ -118,6 +124,9 @@ class Storage {
 // From a URL or a path: "sqlite:///relative.db", "sqlite:////absolute.db", "some/file.db", "memory",
 // "postgresql://user@host:port/database". Throws Error for others.
 std::unique_ptr<Storage> open_storage(const std::string& url);
+
+// Characters that the name of a study or parameter may have in Optuna's schema.
+inline constexpr size_t longest_name = 512;
 
 // Whether several processes may work on one study in the storage of this URL at the same time.
 bool is_shared_storage(const std::string& url);

@@ -3,58 +3,8 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/process.hpp"
 
 namespace quasar::search {
-Study::Study(Storage& storage, const StudyOptions& options)
-    : storage_(storage),
-      sharing_(storage.sharing()),
-      worker_(options.worker),
-      pulse_(options.pulse),
-      process_(sharing_ == nullptr ? "" : process_name()) {
-  if (worker_ && sharing_ == nullptr)
-    throw Error("a worker needs a storage that several processes share: postgresql://user@host:port/database");
-  open(options);
-  if (!worker_) hold_ = storage.hold(record_);
-  announce("running");
-  trials_ = storage.trials(record_.id);
-  for (size_t i = 0; i < trials_.size(); ++i) {
-    keep(i);
-    compare(i);
-    if (trials_[i].state == State::running && sharing_ == nullptr) release(trials_[i].number);
-  }
-}
-
-void Study::open(const StudyOptions& options) {
-  const auto known = storage_.studies();
-  const auto found = std::find_if(known.begin(), known.end(), [&](const StudyRecord& r) { return r.name == options.name; });
-  if (found == known.end()) {
-    if (worker_) throw Error("there is no study '" + options.name + "' to work on");
-    record_ = storage_.create(options.name, options.directions);
-    return;
-  }
-  if (!options.resume && !worker_) {
-    throw Error("the study '" + options.name +
-                "' exists already; continue it with --resume (load_study_if_exists: true), or choose another "
-                "output_dir or study_name");
-  }
-  if (found->directions != options.directions) {
-    throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
-  }
-  record_ = *found;
-}
-
-void Study::announce(const std::string& state, const std::string& reason) {
-  if (is_shared() && !worker_) set_attribute(search_attribute, {{"state", state}, {"reason", reason}});
-}
-
-std::optional<std::string> Study::ended() const {
-  if (!worker_) return std::nullopt;
-  const Json said = sharing_->attribute(record_.id, search_attribute);
-  if (!said.is_object() || said.value("state", "") != "ended") return std::nullopt;
-  return said.value("reason", "");
-}
-
 void Study::set_attribute(const std::string& key, const Json& value) {
   storage_.set_attribute(record_.id, key, value);
   record_.user_attributes[key] = value;

@@ -17,12 +17,13 @@ namespace quasar::search {
 struct StudyOptions {
   std::string name = "AutoSearch";
   std::vector<Direction> directions = {Direction::minimize};
-  bool resume = false;  // an existing study is continued; otherwise it is an error
-  bool worker = false;  // joins a shared study that another process leads, and never makes one
+  bool resume = false;      // an existing study is continued; otherwise it is an error
+  bool worker = false;      // joins a shared study that another process leads, and never makes one
+  std::string launch = {};  // of processes that were started together: the same text for all of them
   PulseOptions pulse = {};
 };
 
-// A user attribute of a shared study: {state, reason}, see Study::announce().
+// A user attribute of a shared study: {state, reason, run, launch}, see Study::announce(). `run` is another text for every run.
 inline constexpr const char* search_attribute = "search";
 
 // What another process did to a trial.
@@ -56,7 +57,8 @@ class Study {
   const PulseOptions& pulse() const { return pulse_; }
   int64_t id() const { return record_.id; }
 
-  // What the leader of a shared study says to its workers: "running", or "ended" and why. A worker hears whether it has ended.
+  // What the leader of a shared study says to its workers: "preparing" (from its hold on), "running" when they may join, or
+  // "ended" and why. A worker hears whether it has ended.
   void announce(const std::string& state, const std::string& reason = "");
   std::optional<std::string> ended() const;
 
@@ -107,6 +109,8 @@ class Study {
   size_t position(int64_t number) const;
   void compare(size_t position);  // with the best so far
   void open(const StudyOptions& options);
+  void hold();
+  void bury_or_release(int64_t number);
   void keep(size_t position);  // among the unfinished ones, as long as it is one
   const Trial& as_others_left_it(int64_t number);
   void take_over(Trial trial, std::vector<Change>& changes);
@@ -116,6 +120,7 @@ class Study {
   bool worker_;
   PulseOptions pulse_;
   std::string process_;  // this one, for others
+  std::string launch_, run_;
   StudyRecord record_;
   std::unique_ptr<Hold> hold_;
   std::vector<Trial> trials_;

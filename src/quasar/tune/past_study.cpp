@@ -12,6 +12,19 @@ namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
 
+// What an output folder's result.json says of the search; null: there is none.
+Json results_in(const std::string& place) {
+  const fs::path file = fs::path(place) / "result.json";
+  if (place.find("://") != std::string::npos || !fs::is_directory(place) || !fs::exists(file)) return nullptr;
+  Json result = parse_json(read_file(file), file.string());
+  return result.is_object() ? result : Json();
+}
+
+std::string text_in(const Json& result, const char* key) {
+  const Json value = result.is_object() ? result.value(key, Json()) : Json();
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
 std::vector<std::string> databases(const std::string& place) {
   if (place.find("://") != std::string::npos) return {place};
   if (!fs::exists(place)) throw Error("there is no '" + place + "'");
@@ -20,7 +33,13 @@ std::vector<std::string> databases(const std::string& place) {
   for (const auto& file : fs::directory_iterator(place)) {
     if (file.path().extension() == ".db") files.push_back(file.path().string());
   }
-  if (files.empty()) throw Error(place + " holds no study (no .db file)");
+  if (files.empty()) {
+    const std::string elsewhere = text_in(results_in(place), "study");  // a server, which holds it
+    if (elsewhere.find("://") != std::string::npos) return {elsewhere};
+    throw Error(place +
+                " holds no study (no .db file, and no result.json that names a server); a study on a server is named by " +
+                "its address, postgresql://user@host:port/database");
+  }
   std::ranges::sort(files);
   return files;
 }
@@ -47,14 +66,6 @@ Found chosen(const std::string& place, const std::string& name, const std::vecto
               (name.empty() ? " and the study (study_name)" : ""));
 }
 
-// The study that the results in an output folder are of; "": there are none.
-std::string study_of_results(const std::string& place) {
-  const fs::path file = fs::path(place) / "result.json";
-  if (place.find("://") != std::string::npos || !fs::is_directory(place) || !fs::exists(file)) return "";
-  const Json result = parse_json(read_file(file), file.string());
-  return result.is_object() ? result.value("study_name", std::string()) : "";
-}
-
 // The same configuration makes another model for another target.
 Json with_target(Json words, const search::StudyRecord& study) {
   if (study.user_attributes.contains("target")) words["target"] = study.user_attributes.at("target");
@@ -76,7 +87,7 @@ PastStudy past_study(const std::string& place, const std::string& name, const st
     return std::ranges::any_of(all, [&](const Found& found) { return found.record.name == wanted; });
   };
   std::string wanted = name;
-  for (const std::string& candidate : {preferred, study_of_results(place)}) {
+  for (const std::string& candidate : {preferred, text_in(results_in(place), "study_name")}) {
     if (wanted.empty() && !candidate.empty() && has(candidate)) wanted = candidate;
   }
   const Found found = chosen(place, wanted, wanted.empty() ? newest : all);

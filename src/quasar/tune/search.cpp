@@ -76,17 +76,21 @@ void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.
-void warn_of_missing_models(Summary& summary, const Job& job, const Log& log) {
+void warn_of_missing_models(Summary& summary, const Job& job, const search::Study& study, const Log& log) {
   if (job.keep_models == "best") return;
   std::vector<std::string> missing;
+  bool elsewhere = false;
   for (const auto& trial : summary.trials) {
     const bool wanted =
         trial.state == search::State::complete && !trial.is_duplicate() && (job.keep_models == "all" || trial.is_candidate());
-    if (wanted && !fs::exists(kept_file(job, trial.number))) missing.push_back(std::to_string(trial.number));
+    if (!wanted || fs::exists(kept_file(job, trial.number))) continue;
+    missing.push_back(std::to_string(trial.number));
+    elsewhere = elsewhere || study.is_shared();
   }
   if (!missing.empty())
     warn(summary, log,
-         "keep_models: " + job.keep_models + " does not reach trials of an earlier run (" + joined(missing) +
+         "keep_models: " + job.keep_models + " does not reach trials of an earlier run" +
+             (elsewhere ? " or of workers, which keep theirs in their own --output-dir" : "") + " (" + joined(missing) +
              "); `quasar quantize --from-study` makes their models again");
 }
 
@@ -115,7 +119,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
 
   phase = {};
   const auto storage = search::open_storage(storage_url(job));
-  search::Study study = lead_study(job, *storage, {evaluator, setting.samples});
+  storage->tell_to(monitor.log);
+  search::Study study = lead_study(job, *storage, {evaluator, setting.samples}, monitor.launch);
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
@@ -140,7 +145,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
-  warn_of_missing_models(summary, job, monitor.log);
+  warn_of_missing_models(summary, job, study, monitor.log);
   summary.front = search::pareto_front(summary.trials, job.goals.directions());
   summary.counts = result.counts;
   summary.reason = reason;

@@ -32,6 +32,7 @@ struct Monitor {
   search::Listener listener = {};
   std::stop_token stop = {};
   std::function<void(const Measured&)> baseline = {};  // called when the float model has been measured
+  std::string launch = {};                             // of processes that were started together: the same text for all of them
 };
 
 struct Winner : Measured {

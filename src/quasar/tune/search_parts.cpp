@@ -128,14 +128,18 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
   return out;
 }
 
-search::Study lead_study(const Job& job, search::Storage& storage, const Source& source) {
+search::Study lead_study(const Job& job, search::Storage& storage, const Source& source, const std::string& launch) {
   for (const auto& before : storage.studies()) {
     if (before.name == job.predecessor || before.name == job.study_name)
       check_comparable(job, before.name, before.user_attributes, goal_of(job, source.samples));
   }
-  search::Study study(
-      storage, {.name = job.study_name, .directions = job.goals.directions(), .resume = job.load_if_exists, .pulse = job.pulse});
+  search::Study study(storage, {.name = job.study_name,
+                                .directions = job.goals.directions(),
+                                .resume = job.load_if_exists,
+                                .launch = launch,
+                                .pulse = job.pulse});
   bind(study, job, source.samples);
+  study.announce("running");
   reconsider_candidates(study, job, source.evaluator);
   return study;
 }

@@ -22,8 +22,9 @@ struct Source {
 // The finished trials of the job's study, without touching it. Throws Error as lead_study() does.
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples);
 
-// The job's study, made or continued. Throws Error when it is about another model, metric, target, or other samples.
-search::Study lead_study(const Job& job, search::Storage& storage, const Source& source);
+// The job's study, made or continued, which workers may join from now on. Throws Error when it is about another model, metric,
+// target, or other samples.
+search::Study lead_study(const Job& job, search::Storage& storage, const Source& source, const std::string& launch = "");
 
 // The same for a worker, whose job must be that of the search but for what is local to a machine. Throws Error that names the key
 // that differs.

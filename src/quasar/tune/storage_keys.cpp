@@ -1,4 +1,5 @@
 // The keys of a configuration that say where a study is kept, and how processes share it.
+#include "quasar/search/optuna_format.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/job_parts.hpp"
 
@@ -44,6 +45,10 @@ void read_storage_keys(Job& job, const Options& keys) {
     if (folder != "") job.statistics_dir = job.base / folder.get<std::string>();
   }
   job.study_name = keys.text("study_name");
+  const size_t length = search::optuna::characters_of(job.study_name);
+  if (length > search::longest_name)
+    throw Error("study_name has " + std::to_string(length) + " characters, but may have " + std::to_string(search::longest_name) +
+                " at most");
   job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
   job.load_if_exists = keys.flag("load_study_if_exists");
   job.pulse = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};

@@ -1,46 +1,14 @@
 #include "quasar/tune/worker.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
-#include "quasar/tune/continuation.hpp"
 #include "quasar/tune/search_parts.hpp"
+#include "quasar/tune/search_to_join.hpp"
+#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {
-
-// A search that was continued with other choices goes on in another study of the chain.
-Job of_the_search(Job job) {
-  const auto studies = search::open_storage(storage_url(job))->studies();
-  if (const auto* study = with_choices(studies, job.study_name, choices_of(job))) {
-    job.study_name = study->name;
-    job.predecessor = study->user_attributes.value(predecessor_attribute, "");
-  }
-  return job;
-}
-
-// The search makes its study when it has prepared itself; workers may be there first.
-void wait_for_study(const Job& job, search::Storage& storage, double patience, const Log& log) {
-  const Stopwatch watch;
-  const auto is_there = [&] {
-    return std::ranges::any_of(storage.studies(), [&](const auto& record) {
-      return record.name == job.study_name && record.user_attributes.contains(job_attribute);
-    });
-  };
-  for (bool told = false; !is_there(); told = true) {
-    const std::string what = "the study '" + job.study_name + "' in " + without_password(job.storage);
-    if (watch.seconds() > patience)
-      throw Error("there is no search of " + what +
-                  " to work for: start `quasar search` with the same storage, or wait longer "
-                  "(--wait)");
-    if (!told) tell(log, Level::info, "waiting for `quasar search` to begin " + what);
-    throw_if_cancelled();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  }
-}
 
 void count_mine(Shift& shift, const search::Event& event) {
   if (event.elsewhere || event.kind != search::Event::Kind::finished || !event.trial.finished()) return;
@@ -48,23 +16,27 @@ void count_mine(Shift& shift, const search::Event& event) {
   if (event.trial.state == search::State::failed && !event.trial.is_duplicate()) ++shift.failed;
 }
 
-void carry_out(Shift& shift, const Job& job, const Monitor& monitor, double patience) {
+void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double patience) {
   const auto begin = Deadline::Clock::now();
   Stopwatch phase;
-  const Setting setting = prepare(job);
-  Variants variants = variants_of(job, setting, monitor.log);
-  const eval::Evaluator evaluator = evaluator_of(job, setting);
+  const auto storage = search::open_storage(storage_url(asked));
+  storage->tell_to(monitor.log);
+  const SearchToJoin awaited(asked, *storage, monitor.launch);
+  const Job before = awaited.guess();
+  Setting setting = prepare(before);
+  Variants variants = variants_of(before, setting, monitor.log);
+  const eval::Evaluator evaluator = evaluator_of(before, setting);
   variants.observe();
   shift.prepare_s = phase.seconds();
 
-  const auto storage = search::open_storage(storage_url(job));
-  wait_for_study(job, *storage, patience, monitor.log);
+  const auto [job, ended] = awaited.wait(patience, monitor.log);
   phase = {};
-  search::Study study = join_study(job, *storage, {evaluator, setting.samples});
-  if (const auto ended = study.ended()) {
+  if (ended) {
     shift.reason = "the search has ended: " + *ended;
     return;
   }
+  if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
+  search::Study study = join_study(job, *storage, {evaluator, setting.samples});
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
@@ -92,11 +64,10 @@ Shift work(const Job& asked, const Monitor& monitor, double patience) {
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
         "is '" +
         without_password(asked.storage) + "'");
-  const Job job = of_the_search(asked);
   const Stopwatch total;
   Shift shift;
   const CancelScope scope(monitor.stop);
-  carry_out(shift, job, monitor, patience);
+  carry_out(shift, asked, monitor, patience);
   shift.seconds = total.seconds();
   return shift;
 }

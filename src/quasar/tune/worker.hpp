@@ -14,9 +14,9 @@ struct Shift {
   double prepare_s = 0, trials_s = 0, seconds = 0;
 };
 
-// Prepares model and samples, waits up to `patience` seconds until the search has made its study, and runs trials until the
-// search ends or there is nothing left to do. Writes nothing but the models that keep_models asks for, into the job's output_dir.
-// Throws Error when the study does not come, or is another search's.
+// Prepares model and samples, waits up to `patience` seconds until somebody leads the search (search_to_join.hpp), and runs
+// trials until the search ends or there is nothing left to do. Writes nothing but the models that keep_models asks for, into the
+// job's output_dir. Throws Error when the study does not come, or is another search's.
 Shift work(const Job& job, const Monitor& monitor, double patience);
 
 }  // namespace quasar::tune

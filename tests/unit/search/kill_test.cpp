@@ -23,7 +23,7 @@ Space space() {
 // The search of the child: tells the pipe every trial whose end it has stored.
 void search_in_child(const std::string& path, int told) {
   const auto storage = open_storage(path);
-  Study study(*storage, {.resume = true});
+  Study study(*storage, {.resume = true, .pulse = {.max_retry = 100}});
   const auto grid = samplers::table().make("grid");
   RunOptions options{.n_jobs = 2};
   options.listener = [&](const Event& event) {

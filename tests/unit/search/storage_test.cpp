@@ -186,6 +186,53 @@ TEST(Study, TrialsOfADeadProcessWaitAndRunAgain) {
   EXPECT_EQ(stored().values, std::vector<double>{0.25});
 }
 
+// A trial that kills its process must not stop the search for ever.
+TEST(Study, TrialsThatKillTheirProcessFailInTheEnd) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  const Space space = Space::parse({{"a", {1, 2, 3}}});
+  const StudyOptions options{.resume = true, .pulse = {.max_retry = 2}};
+  for (int death = 0; death < 3; ++death) {
+    const auto storage = open_storage(path);
+    Study study(*storage, options);
+    if (death == 0) {
+      study.start(space, space.at(1));
+    } else {
+      ASSERT_EQ(study.trials()[0].state, State::waiting) << death;
+      study.resume(0);
+    }
+  }
+  const auto storage = open_storage(path);
+  const Study study(*storage, options);
+  ASSERT_EQ(study.trials().size(), 1u);
+  const Trial stored = storage->trials(study.id()).front();
+  for (const Trial& trial : {study.trials()[0], stored}) {
+    EXPECT_EQ(trial.state, State::failed);
+    EXPECT_EQ(trial.user_attributes.value(attribute::error, ""), "the process that ran it died, 3 times in a row (max_retry)");
+  }
+  EXPECT_TRUE(study.waiting(space, "").empty());
+}
+
+TEST(Study, LongNamesComeBack) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  std::string name;
+  for (int i = 0; i < 300; ++i)
+    name +=
+        "\xC3\xA9"
+        "a";
+  const Space space = Space::parse({{name, {1, 2, 3}}, {name + "b", {4, 5}}});
+  const auto storage = open_storage(path);
+  Study study(*storage, {});
+  study.start(space, space.at(5));
+  const Trial back = storage->trials(study.id()).front();
+  EXPECT_EQ(back.point, space.at(5));
+  EXPECT_EQ(optuna::characters_of(name), 600u);
+  EXPECT_EQ(optuna::characters_of(optuna::short_name_of(name)), longest_name);
+  EXPECT_NE(optuna::short_name_of(name), optuna::short_name_of(name + "b"));
+  EXPECT_NE(message_of([&] { Study(*storage, {.name = std::string(513, 'x')}); }).find("512 at most"), std::string::npos);
+}
+
 TEST(Study, AnotherProcessThatContinuesItGetsTheNameOfTheFirst) {
   const TemporaryFolder folder;
   for (const std::string& path : {(folder.path() / "study.db").string(), std::string("memory")}) {

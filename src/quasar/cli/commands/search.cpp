@@ -40,7 +40,7 @@ class Search final : public Command {
     if (rank() > 0) {
       if (dry_run_) return exit_done;
       require_shared(job);
-      return run_shift(job, {.quiet = true});
+      return run_shift(job, {.quiet = true, .launch = launch()});
     }
     report::refuse_to_overwrite(job);
     if (dry_run_) {
@@ -85,7 +85,7 @@ class Search final : public Command {
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
     const auto [summary, result] =
-        report::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested()});
+        report::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = launch()});
     console.close_progress();
     console.note(report::result_table(job, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
     show(job, summary);

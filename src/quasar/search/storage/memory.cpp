@@ -102,6 +102,8 @@ class Memory final : public Storage, public Sharing {
     return of(study).record.user_attributes.value(key, Json());
   }
 
+  bool is_held(int64_t study) override { return held_->has(study); }
+
   void beat(std::span<const int64_t> trials) override {
     const std::scoped_lock lock(mutex_);
     for (const int64_t id : trials) ++beats_[id];
@@ -138,6 +140,10 @@ class Memory final : public Storage, public Sharing {
     bool insert(int64_t study) {
       const std::scoped_lock lock(mutex_);
       return studies_.insert(study).second;
+    }
+    bool has(int64_t study) {
+      const std::scoped_lock lock(mutex_);
+      return studies_.contains(study);
     }
     void erase(int64_t study) {
       const std::scoped_lock lock(mutex_);

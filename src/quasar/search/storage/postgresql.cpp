@@ -14,6 +14,9 @@ namespace {
 
 constexpr int lock_class = 0x51534152;  // of advisory locks: ours
 constexpr int schema_lock = 0;          // studies' numbers begin at 1
+constexpr const char* is_our_lock =
+    "l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+    "AND l.classid = CAST(CAST(:c AS bigint) AS oid) AND l.objid = CAST(CAST(:s AS bigint) AS oid)";
 constexpr const char* beats_once =
     "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (:i, CURRENT_TIMESTAMP) "
     "ON CONFLICT (trial_id) DO UPDATE SET heartbeat = CURRENT_TIMESTAMP";
@@ -32,6 +35,11 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   Sharing* sharing() override { return this; }
+
+  void tell_to(Log log) override {
+    const std::scoped_lock lock(mutex_);
+    log_ = std::move(log);
+  }
 
   std::unique_ptr<Hold> hold(const StudyRecord& study) override {
     guarded([&] { take_hold(study.id, study.name); });
@@ -67,6 +75,16 @@ class Postgresql final : public Relational, public Sharing {
   Json attribute(int64_t study, const std::string& key) override {
     const auto text = beside([&](soci::session& sql) { return optuna::read_attribute(sql, "study_user", study, key); });
     return text ? parse_json(*text, "study database") : Json();
+  }
+
+  bool is_held(int64_t study) override {
+    return beside([&](soci::session& sql) {
+      const int kind = lock_class;
+      const int which = static_cast<int>(study);
+      int holders = 0;
+      sql << "SELECT COUNT(*) FROM pg_locks l WHERE " << is_our_lock, soci::use(kind), soci::use(which), soci::into(holders);
+      return holders > 0;
+    });
   }
 
   void beat(std::span<const int64_t> trials) override {
@@ -126,9 +144,9 @@ class Postgresql final : public Relational, public Sharing {
 
   // A lost connection is waited for, unless a turn was lost with it.
   void recover(const soci::soci_error& error) override {
-    if (!is_broken(sql_)) throw Error("study database " + where() + ": " + plain(error), Blame::world);
+    if (!is_broken(sql_)) throw Error("study database " + where() + ": " + plain(error) + hint_of(plain(error)), Blame::world);
     if (in_turn_) throw ConnectionLost("the connection to " + where() + " was lost");
-    reconnect(sql_, address_, patience_, plain(error));
+    reconnect(sql_, address_, {patience_, plain(error), log_});
     for (const auto& [study, name] : held_) take_hold(study, name);
   }
 
@@ -181,6 +199,7 @@ class Postgresql final : public Relational, public Sharing {
             "pg_tables "
             "WHERE schemaname = current_schema() AND tablename IN ('version_info', 'studies', 'trials')",
         soci::into(tables), soci::into(versions);
+    if (tables == 0) refuse_encoding(sql_, address_);
     if (tables > 0 && versions < 2) throw Error(where() + " has tables of these names, but is not a study database");
     if (tables == 0) create_schema(optuna::postgresql_schema());
     transaction.commit();
@@ -196,8 +215,8 @@ class Postgresql final : public Relational, public Sharing {
       std::string holder = "another process";
       soci::indicator known = soci::i_null;
       sql_ << "SELECT a.application_name || ' since ' || to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS TZ') FROM pg_locks l "
-              "JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND "
-              "l.classid = CAST(CAST(:c AS bigint) AS oid) AND l.objid = CAST(CAST(:s AS bigint) AS oid) LIMIT 1",
+              "JOIN pg_stat_activity a ON a.pid = l.pid WHERE "
+           << is_our_lock << " LIMIT 1",
           soci::use(kind), soci::use(which), soci::into(holder, known);
       throw Error("the study '" + name + "' in " + where() + " is in use by " + holder +
                   "; `quasar worker` joins its search, otherwise wait until it has ended, or choose another study_name");
@@ -239,6 +258,7 @@ class Postgresql final : public Relational, public Sharing {
 
   PostgresqlAddress address_;
   double patience_;
+  Log log_;
   std::map<int64_t, std::string> held_;  // studies that this process leads, with their names
   std::mutex beside_mutex_;
   soci::session beside_;

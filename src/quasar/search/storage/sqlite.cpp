@@ -5,6 +5,7 @@
 // may take the last ones back, but never damages the file.
 #include <soci/sqlite3/soci-sqlite3.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "quasar/base/file_lock.hpp"
@@ -37,10 +38,11 @@ class Sqlite final : public Relational {
       throw Error(path_ + " is damaged, or no study database: move it away, and search again");
     const std::string hint = why.find("locked") != std::string::npos
                                  ? "; another program is writing to it: try again when it has ended"
-                             : why.find("full") != std::string::npos     ? "; make room, and continue with --resume"
+                             : why.find("full") != std::string::npos || has_no_room() ? "; make room, and continue with --resume"
                              : why.find("readonly") != std::string::npos ? "; it, or its folder, may not be written to"
                                                                          : "";
-    throw Error("study database " + path_ + ": " + plain(why) + hint, Blame::world);
+    const bool hidden = why.find("disk I/O error") != std::string::npos && has_no_room();
+    throw Error("study database " + path_ + ": " + plain(why) + (hidden ? " (the disk is full)" : "") + hint, Blame::world);
   }
 
  private:
@@ -49,6 +51,13 @@ class Sqlite final : public Relational {
     const size_t name = why.find("::"), begin = name == std::string::npos ? name : why.find(": ", name);
     const std::string words = begin == std::string::npos ? why : why.substr(begin + 2);
     return words.substr(0, words.find(" while executing"));
+  }
+
+  // SQLite's shared memory and journal fail without saying why.
+  bool has_no_room() const {
+    std::error_code code;
+    const auto space = std::filesystem::space(std::filesystem::absolute(path_).parent_path(), code);
+    return !code && space.available < 64 << 10;
   }
 
   struct Held final : Hold {

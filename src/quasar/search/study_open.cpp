@@ -1,0 +1,92 @@
+// How a study begins: made or found, held, and what a process that died has left in it; what is done with it stands in study.cpp.
+#include <algorithm>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/search/study.hpp"
+
+namespace quasar::search {
+
+Study::Study(Storage& storage, const StudyOptions& options)
+    : storage_(storage),
+      sharing_(storage.sharing()),
+      worker_(options.worker),
+      pulse_(options.pulse),
+      process_(sharing_ == nullptr ? "" : process_name()),
+      launch_(options.launch),
+      run_(process_.empty() ? "" : process_ + " at " + std::to_string(now().time_since_epoch().count())) {
+  if (worker_ && sharing_ == nullptr)
+    throw Error("a worker needs a storage that several processes share: postgresql://user@host:port/database");
+  open(options);
+  if (!worker_) hold();
+  trials_ = storage.trials(record_.id);
+  for (size_t i = 0; i < trials_.size(); ++i) {
+    keep(i);
+    compare(i);
+    if (trials_[i].state == State::running && sharing_ == nullptr) bury_or_release(trials_[i].number);
+  }
+}
+
+void Study::open(const StudyOptions& options) {
+  const auto known = storage_.studies();
+  const auto found = std::find_if(known.begin(), known.end(), [&](const StudyRecord& r) { return r.name == options.name; });
+  if (found == known.end()) {
+    if (worker_) throw Error("there is no study '" + options.name + "' to work on");
+    record_ = storage_.create(options.name, options.directions);
+    return;
+  }
+  if (!options.resume && !worker_) {
+    throw Error("the study '" + options.name +
+                "' exists already; continue it with --resume (load_study_if_exists: true), or choose another "
+                "output_dir or study_name");
+  }
+  if (found->directions != options.directions) {
+    throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
+  }
+  record_ = *found;
+}
+
+// Of a shared study in a turn: whoever looks in a turn of its own never sees a leader whose words are still those of another run.
+void Study::hold() {
+  for (;;) {
+    try {
+      const auto taken = turn();
+      hold_ = storage_.hold(record_);
+      announce("preparing");
+      if (taken) taken->commit();
+      return;
+    } catch (const ConnectionLost&) {  // turn() waits until the storage is back
+      hold_.reset();
+    }
+  }
+}
+
+// A trial that was running when its process died, of a study that one process has at a time: what heartbeats do in a shared one.
+void Study::bury_or_release(int64_t number) {
+  Trial& trial = trials_[position(number)];
+  const Json before = trial.system_attributes.value(retries_attribute, Json(0));
+  const int64_t deaths = before.is_number_integer() ? before.get<int64_t>() + 1 : 1;
+  trial.system_attributes[retries_attribute] = deaths;  // stored when it runs again, or has failed
+  if (deaths <= pulse_.max_retry) {
+    release(number);
+    return;
+  }
+  Trial failed = trial;
+  failed.state = State::failed;
+  failed.user_attributes[attribute::error] = dead_process(deaths);
+  finish(std::move(failed));
+}
+
+void Study::announce(const std::string& state, const std::string& reason) {
+  if (is_shared() && !worker_)
+    set_attribute(search_attribute, {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}});
+}
+
+std::optional<std::string> Study::ended() const {
+  if (!worker_) return std::nullopt;
+  const Json said = sharing_->attribute(record_.id, search_attribute);
+  if (!said.is_object() || said.value("state", "") != "ended") return std::nullopt;
+  return said.value("reason", "");
+}
+
+}  // namespace quasar::search

@@ -1,0 +1,42 @@
+// The search that a worker joins: found among the studies of its storage, and waited for when nobody leads it (yet).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "quasar/base/log.hpp"
+#include "quasar/search/storage.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+class SearchToJoin {
+ public:
+  // Looks for the first time. `launch`: of processes that were started together; the search is that of the one which leads them,
+  // and no other. "": anybody's. `storage` must outlive it.
+  SearchToJoin(Job asked, search::Storage& storage, std::string launch);
+
+  // The job with the study as it is now, which may be another one when the leader has come.
+  Job guess() const;
+
+  struct Found {
+    Job job;
+    std::optional<std::string> ended;  // why there is nothing to join
+  };
+  // Waits up to `patience` seconds for a leader that says "running"; what earlier runs have left in the study does not count.
+  // Throws Error when none comes, unless the last one has said why it ended; and Cancelled.
+  Found wait(double patience, const Log& log) const;
+
+ private:
+  struct Look;
+  Look look() const;
+  bool may_be_joined(const search::StudyRecord& study) const;
+
+  Job asked_;
+  search::Storage& storage_;
+  std::string launch_;
+  std::set<std::string> over_;  // runs that had ended at the first look
+};
+
+}  // namespace quasar::tune
