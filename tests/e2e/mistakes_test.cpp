@@ -38,6 +38,14 @@ TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
   EXPECT_EQ(search(words("  exclude: [no_such_node]\n"), "--dry-run").code, 1);
 }
 
+// Neither of two names of one key is left unheard; the same name again replaces the first.
+TEST_F(Search, OneKeyIsNotSetUnderTwoNames) {
+  const Ran two = search(words(small_space), "--dry-run --set storage=a.db --set study_storage_db=b.db");
+  EXPECT_EQ(two.code, 1);
+  EXPECT_NE(two.err.find("two names of one key"), std::string::npos) << two.err;
+  EXPECT_EQ(search(words(small_space), "--dry-run --set seed=1 --set seed=2").code, 0);
+}
+
 TEST_F(Search, DryRunWarnsOfAPrunerThatCanDoNothing) {
   const auto warnings = [&](const std::string& more) {
     const Ran ran = search(words(small_space, more), "--dry-run");

@@ -1,5 +1,6 @@
 // What a hostile model, data file or configuration cannot do (docs/security.md): one test per sentence.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <set>
@@ -197,6 +198,55 @@ TEST_F(Security, ResultsDoNotFollowLinks) {
   EXPECT_EQ(read_file(folder.path() / "precious"), "precious");
   for (const char* name : {"best_params.json", "best_config.yaml", "report.html"})
     EXPECT_FALSE(fs::is_symlink(out / name)) << name;
+}
+
+// What is written to during the whole search is refused where it is a link.
+TEST_F(Security, LocksAndLogsAreNoLinks) {
+  for (const char* name : {".quasar-lock", "auto_search.log", "auto_search.db-lock"}) {
+    fs::remove_all(out);
+    fs::create_directories(out);
+    fs::create_symlink(folder.path() / "precious", out / name);
+    const Ran ran = search(digits("digits.onnx"));
+    EXPECT_EQ(ran.code, 1) << name;
+    EXPECT_NE(ran.err.find("symbolic link"), std::string::npos) << name << ": " << ran.err;
+    EXPECT_NE(ran.err.find("remove it"), std::string::npos) << name << ": " << ran.err;
+    EXPECT_FALSE(fs::exists(folder.path() / "precious")) << name;
+  }
+}
+
+TEST_F(Security, PicturesDoNotFollowALink) {
+  fs::create_directories(out);
+  fs::create_directories(folder.path() / "elsewhere");
+  write_file(folder.path() / "elsewhere" / "sample_1.jpg", "precious");
+  fs::create_directory_symlink(folder.path() / "elsewhere", out / "worst_samples");
+  const Ran ran = search(digits("digits.onnx"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(read_file(folder.path() / "elsewhere" / "sample_1.jpg"), "precious");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path() / "elsewhere"), {}), 1);
+  EXPECT_FALSE(fs::is_symlink(out / "worst_samples"));
+}
+
+// Whoever opened one would wait for ever.
+TEST_F(Security, PipesAreRefused) {
+  const fs::path pipe = folder.path() / "pipe.npz", folder_of = folder.path() / "samples";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_directories(folder_of);
+  fs::copy_file(digits("digits.onnx"), folder.path() / "model.onnx");
+  ASSERT_EQ(mkfifo((folder_of / "a.npy").c_str(), 0600), 0);
+  const auto refused = [&](const std::string& arguments) {
+    const Ran ran = run(arguments, "timeout 60");
+    EXPECT_EQ(ran.code, 1) << arguments << ": " << ran.err;
+    const bool said = ran.err.find("a pipe") != std::string::npos || ran.err.find("is not a file") != std::string::npos;
+    EXPECT_TRUE(said) << arguments << ": " << ran.err;
+  };
+  refused("inspect " + pipe.string());
+  for (const fs::path& samples : {pipe, folder_of})
+    refused("quantize " + digits("digits.onnx") + " --scheme U8S8_CHANNEL --calib " + samples.string() + " -o " +
+            (folder.path() / "q.onnx").string());
+  const fs::path model = with_external_data_at("weight.data");
+  fs::remove(model.parent_path() / "weight.data");
+  ASSERT_EQ(mkfifo((model.parent_path() / "weight.data").c_str(), 0600), 0);
+  refused("inspect " + model.string());
 }
 
 }  // namespace

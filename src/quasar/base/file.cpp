@@ -1,12 +1,17 @@
 #include "quasar/base/file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
+#include <mutex>
+#include <set>
 
 #include "quasar/base/error.hpp"
 
@@ -30,7 +35,14 @@ void flush_to_disk(const fs::path& path, int flags) {
 
 }  // namespace
 
+bool is_pipe(const fs::path& path) {
+  std::error_code ignored;
+  const auto type = fs::status(path, ignored).type();
+  return (type == fs::file_type::fifo || type == fs::file_type::socket) && !path.string().starts_with("/dev/fd/");
+}
+
 std::string read_file(const fs::path& path) {
+  if (is_pipe(path)) throw Error("cannot read '" + path.string() + "': it is a pipe, not a file");
   if (fs::is_directory(path)) fail("cannot read", path, EISDIR);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
@@ -67,17 +79,58 @@ void write_file(const fs::path& path, const std::function<void(const fs::path&)>
   }
 }
 
+namespace {
+
+constexpr const char* temporary_name = "quasar-work-";
+
+// The lock of a folder ends with its process, however that ends, and holds between containers that share the parent. -1: it is
+// somebody else's, or cannot be locked on this file system.
+int locked(const fs::path& folder) {
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file >= 0 && ::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  if (file >= 0) ::close(file);
+  return -1;
+}
+
+// This user's, and not so new that it may have been made but not locked yet.
+bool may_be_left_over(const fs::path& folder) {
+  struct stat info {};
+  return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         std::time(nullptr) - info.st_mtime > 60;
+}
+
+void remove_left_over(const fs::path& parent) {
+  static std::mutex guard;
+  static std::set<fs::path> done;
+  const std::lock_guard lock(guard);
+  if (!done.insert(parent).second) return;
+  std::error_code ignored;
+  for (auto entry = fs::directory_iterator(parent, ignored); entry != fs::directory_iterator(); entry.increment(ignored)) {
+    const fs::path folder = entry->path();
+    if (!folder.filename().string().starts_with(temporary_name) || !may_be_left_over(folder)) continue;
+    const int file = locked(folder);
+    if (file < 0) continue;
+    fs::remove_all(folder, ignored);
+    ::close(file);
+  }
+}
+
+}  // namespace
+
 TemporaryFolder::TemporaryFolder(const fs::path& parent) {
   std::error_code code;
   fs::create_directories(parent, code);
-  std::string pattern = (parent / "quasar-XXXXXX").string();
+  remove_left_over(parent);
+  std::string pattern = (parent / (std::string(temporary_name) + "XXXXXX")).string();
   if (::mkdtemp(pattern.data()) == nullptr) fail("cannot create a folder in", parent, errno);
   path_ = pattern;
+  lock_ = locked(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace quasar

@@ -8,6 +8,10 @@
 
 namespace quasar {
 
+// A named pipe or a socket, whose reader would wait for ever for somebody to write. Not so what a shell hands over as
+// /dev/fd/N (`<(command)`), where somebody does.
+bool is_pipe(const std::filesystem::path& path);
+
 // The whole file; an error names the path and the system's reason.
 std::string read_file(const std::filesystem::path& path);
 
@@ -17,7 +21,8 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 // The same for a writer that fills the given temporary path itself.
 void write_file(const std::filesystem::path& path, const std::function<void(const std::filesystem::path& temporary)>& fill);
 
-// A folder of its own under `parent`, removed with everything in it at the end of its life.
+// A folder of its own under `parent`, removed with everything in it at the end of its life. The first one that a process makes
+// under a parent removes what processes of the same user left there that were killed.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
@@ -28,6 +33,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;  // held as long as the folder is somebody's
 };
 
 }  // namespace quasar

@@ -60,7 +60,9 @@ std::string read_record(int file, int64_t record) {
 }  // namespace
 
 FileLock::FileLock(const std::filesystem::path& file, int64_t record)
-    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)), record_(record) {
+    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644)), record_(record) {
+  if (file_ < 0 && errno == ELOOP)
+    throw Error("'" + file.string() + "' is a symbolic link, which a lock does not follow: remove it");
   if (file_ < 0) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), Blame::world);
 }
 

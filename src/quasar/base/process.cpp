@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,8 +15,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/error.hpp"
-
-extern char** environ;
+#include "quasar/base/starter.hpp"
 
 namespace quasar {
 namespace {
@@ -24,43 +23,69 @@ namespace {
 // What the new process gets besides its arguments.
 class Settings {
  public:
-  Settings() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-    // The program's own handling of signals must not reach the child: the command line blocks them.
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~Settings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  Settings(const Settings&) = delete;
-  Settings& operator=(const Settings&) = delete;
+  void folder(const std::filesystem::path& path) { folder_ = path; }
+  void file(int descriptor, const std::filesystem::path& path, int flags) { files_.push_back({descriptor, path, flags, -1}); }
+  void copy(int from, int to) { files_.push_back({to, {}, 0, from}); }
 
-  void folder(const std::filesystem::path& path) {
-    if (!path.empty()) posix_spawn_file_actions_addchdir_np(&actions_, path.c_str());
-  }
-  void file(int descriptor, const std::filesystem::path& path, int flags) {
-    posix_spawn_file_actions_addopen(&actions_, descriptor, path.c_str(), flags, 0600);
-  }
-  void copy(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-
+  // -> an error number, 0: it runs.
   int spawn(pid_t& pid, const std::vector<std::string>& arguments) const {
     std::vector<char*> pointers;
     for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
     pointers.push_back(nullptr);
-    return ::posix_spawnp(&pid, pointers[0], &actions_, &attributes_, pointers.data(), environ);
+    return run_by_starter([&] { return start(pid, pointers); });
   }
 
  private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
+  struct File {
+    int descriptor;
+    std::filesystem::path path;
+    int flags, from;
+  };
+
+  int start(pid_t& pid, const std::vector<char*>& arguments) const {
+    int failure[2];  // closed by exec; otherwise the reason comes out of it
+    if (::pipe2(failure, O_CLOEXEC) != 0) return errno;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler runs in the child, which shares this memory for a moment
+    const pid_t parent = ::getpid();
+    pid = ::vfork();
+    if (pid == 0) {
+      become(arguments.data(), parent);
+      const int why = errno;
+      (void)!::write(failure[1], &why, sizeof(why));
+      ::_exit(127);
+    }
+    int why = pid < 0 ? errno : 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::close(failure[1]);
+    const bool failed = pid > 0 && ::read(failure[0], &why, sizeof(why)) == sizeof(why);
+    ::close(failure[0]);
+    if (failed) ::waitpid(pid, nullptr, 0);
+    return why;
+  }
+
+  // In the child: returns when it could not be done.
+  void become(char* const* arguments, pid_t parent) const {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) return;  // it ended before this was asked for
+    ::setpgid(0, 0);
+    if (!folder_.empty() && ::chdir(folder_.c_str()) != 0) return;
+    for (const auto& file : files_) {
+      const int from = file.from >= 0 ? file.from : ::open(file.path.c_str(), file.flags, 0600);
+      if (from < 0 || ::dup2(from, file.descriptor) < 0) return;
+      if (file.from < 0 && from != file.descriptor) ::close(from);
+    }
+    // The program's own handling of signals must not reach the child: the command line blocks them.
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execvp(arguments[0], arguments);
+  }
+
+  std::filesystem::path folder_;
+  std::vector<File> files_;
 };
 
 // Ends a process when the caller's work is cancelled or `seconds` have passed, for as long as it lives.

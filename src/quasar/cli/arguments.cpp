@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -44,7 +45,26 @@ void forget_other_names(Json& words, const std::vector<std::string>& settings) {
 
 }  // namespace
 
+namespace {
+
+// One key under two names, as `storage` and `study_storage_db`: neither would be heard more than the other. The same name again
+// replaces what was said before.
+void refuse_other_names(const std::vector<std::string>& settings) {
+  std::map<std::string, std::string> said;  // by the key's own name
+  for (const auto& setting : settings) {
+    const std::string key = setting.substr(0, setting.find('='));
+    if (key.empty() || key.find('.') != std::string::npos) continue;
+    const Json canonical = tune::canonical_keys({{key, nullptr}});
+    const auto [first, fresh] = said.emplace(canonical.begin().key(), key);
+    if (!fresh && normalized(first->second) != normalized(key))
+      throw Error("--set " + first->second + " and --set " + key + " are two names of one key; give one of them");
+  }
+}
+
+}  // namespace
+
 void apply_settings(Json& words, const std::vector<std::string>& settings) {
+  refuse_other_names(settings);
   forget_other_names(words, settings);
   for (const auto& setting : settings) {
     const size_t equal = setting.find('=');

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/cli/progress.hpp"
 #include "quasar/report/wrap.hpp"
 
@@ -133,6 +134,9 @@ Console::~Console() {
 }
 
 void Console::log_to(const std::filesystem::path& file) {
+  if (std::filesystem::is_symlink(file))
+    throw Error("cannot write " + file.string() + ": it is a symbolic link, which logs do not follow; remove it");
+  if (is_pipe(file)) throw Error("cannot write " + file.string() + ": it is a pipe, not a file");
   try {
     impl_->file = std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string()));
   } catch (const spdlog::spdlog_ex& error) {

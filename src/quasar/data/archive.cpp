@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/base/machine_memory.hpp"
 
 namespace quasar::data {
@@ -111,6 +112,7 @@ void check_stored(const ArchiveHandle& handle, const std::string& name, uint64_t
 Archive::Archive(const std::filesystem::path& path) : handle_(std::make_shared<ArchiveHandle>()) {
   handle_->path = path;
   if (std::filesystem::is_directory(path)) throw Error("'" + path.string() + "' is a folder, not a zip archive");
+  if (is_pipe(path)) throw Error("'" + path.string() + "' is a pipe, not a zip archive");
   int code = 0;
   handle_->zip = zip_open(path.c_str(), ZIP_RDONLY, &code);
   if (handle_->zip == nullptr) {

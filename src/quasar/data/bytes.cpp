@@ -14,7 +14,8 @@ namespace {
 
 class File : public Bytes {
  public:
-  explicit File(std::filesystem::path path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit File(std::filesystem::path path)
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat info {};
     if (file_ < 0 || ::fstat(file_, &info) != 0) fail(errno);
     if (!S_ISREG(info.st_mode)) {

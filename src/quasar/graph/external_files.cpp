@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 struct ExternalFiles::Mapping {
   explicit Mapping(const fs::path& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is not waited for
     if (file < 0) throw Error("cannot open external data '" + path.string() + "': " + std::strerror(errno));
     struct stat status {};
     const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);

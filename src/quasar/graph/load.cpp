@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/graph/model_proto.hpp"
 
 namespace quasar::graph {
@@ -48,6 +49,7 @@ Model load(const fs::path& path) {
   const std::string source = path.string();
   std::error_code code;
   if (fs::is_directory(path, code)) throw Error("model '" + source + "' is a folder, not an ONNX file");
+  if (is_pipe(path)) throw Error("model '" + source + "' is a pipe, not an ONNX file");
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw Error("cannot open model '" + source + "': " + std::strerror(errno));
   google::protobuf::io::FileInputStream stream(file, 1 << 20);

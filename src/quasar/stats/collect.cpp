@@ -172,6 +172,13 @@ void open_sizes(const Shape& declared, Shape& seen) {
   }
 }
 
+// An input without values may have its meaning, such as a cache that is empty yet; a sample of nothing else has none.
+void refuse_nothing(const data::Sample& sample, const data::Dataset& samples) {
+  if (sample.empty() || !std::ranges::all_of(sample, [](const Tensor& tensor) { return tensor.count() == 0; })) return;
+  throw Error("sample 0 of " + samples.source() + " holds no values (shape " + to_string(sample.front().shape()) +
+              "): there is nothing to calibrate with");
+}
+
 // The values in order, in groups whose sizes stay below the limit (or of one value).
 std::vector<std::vector<std::string>> grouped(const std::vector<std::string>& names, const std::vector<size_t>& sizes) {
   std::vector<std::vector<std::string>> groups(1);
@@ -209,7 +216,9 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
   if (values.empty()) return result;
   std::optional<Source> source(std::in_place, model, values);
   const std::map<std::string, Shape> softmaxes = declared_softmaxes(model, *source);
-  const std::vector<size_t> sizes = sizes_of(source->at(samples.at(0)));
+  const data::Sample first = samples.at(0);
+  refuse_nothing(first, samples);
+  const std::vector<size_t> sizes = sizes_of(source->at(first));
   const auto groups = grouped(values, sizes);
   size_t at = 0;
   for (const auto& group : groups) {

@@ -89,9 +89,10 @@ Json names_json(const data::Dataset& samples, const Json& flips) {
 
 constexpr const char* picture_folder = "worst_samples";
 
-// Pictures of an earlier search in the same folder.
+// Pictures of an earlier search in the same folder. A link in its place is taken away, and what it leads to left alone.
 void remove_pictures(const std::filesystem::path& folder) {
   std::error_code code;
+  if (std::filesystem::is_symlink(folder)) std::filesystem::remove(folder, code);
   for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("sample_") && name.ends_with(".jpg")) std::filesystem::remove(entry.path(), code);

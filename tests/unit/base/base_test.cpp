@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "quasar/base/error.hpp"
@@ -90,6 +93,33 @@ TEST(Parallel, EveryIndexOnceAndErrorsComeBack) {
                               if (i == 5) throw Error("five");
                             }),
                Error);
+}
+
+TEST(File, PipesAreNotWaitedFor) {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(read_file(pipe), Error);
+}
+
+// What a process left that was killed goes when the next one begins; what somebody has stays.
+TEST(TemporaryFolders, OfTheDeadAreRemoved) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder parent;
+  const TemporaryFolder living(parent.path());
+  const fs::path dead = parent.path() / "quasar-work-abcdef", young = parent.path() / "quasar-work-ghijkl",
+                 other = parent.path() / "mine";
+  for (const auto& folder : {dead, young, other}) {
+    fs::create_directories(folder);
+    write_file(folder / "file", "x");
+  }
+  for (const auto& folder : {dead, other, living.path()})
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const TemporaryFolder next(parent.path() / ".");
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_TRUE(fs::exists(other));
+  EXPECT_TRUE(fs::exists(living.path()));
 }
 
 TEST(File, AppearsWholeOrNotAtAll) {

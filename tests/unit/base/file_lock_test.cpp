@@ -32,6 +32,12 @@ struct Lock : testing::Test {
   std::filesystem::path file = folder.path() / "lock";
 };
 
+TEST_F(Lock, LinksAreNotFollowed) {
+  std::filesystem::create_symlink(folder.path() / "elsewhere", file);
+  EXPECT_NE(refusal().find("is a symbolic link"), std::string::npos) << refusal();
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "elsewhere"));
+}
+
 TEST_F(Lock, OneHolderWhoIsNamed) {
   {
     const FileLock lock(file, "the study", "wait for it", 3);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "quasar/base/cancellation.hpp"
@@ -51,6 +54,25 @@ TEST_F(Processes, HaveAFolderFilesAndAnExitCode) {
   EXPECT_EQ(read_file(folder.path() / "err"), "wrong\n");
   EXPECT_EQ(to_string(Process(shell("exit 3")).wait()), "exit code 3");
   EXPECT_EQ(to_string(Process(shell("kill -SEGV $$")).wait()).substr(0, 9), "signal 11");
+}
+
+// Whatever ends us, and whichever thread started it: this one has ended long before.
+TEST_F(Processes, EndWithTheProcessThatStartedThem) {
+  const pid_t parent = fork();
+  if (parent == 0) {
+    std::unique_ptr<Process> program;
+    std::thread([&] { program = std::make_unique<Process>(shell("echo $$ > number; exec sleep 100")); }).join();
+    while (!std::filesystem::exists(folder.path() / "number") || read_file(folder.path() / "number").empty())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const bool lives = !read_file(folder.path() / "number").empty() &&
+                       kill(static_cast<pid_t>(std::stol(read_file(folder.path() / "number"))), 0) == 0;
+    if (lives) write_file(folder.path() / "lived", "yes");
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(parent, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "lived"));
+  EXPECT_TRUE(gone("number"));
 }
 
 TEST_F(Processes, ThatCannotBeStartedSayWhy) {

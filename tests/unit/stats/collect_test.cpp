@@ -88,6 +88,25 @@ void expect_equal(const Statistics& a, const Statistics& b) {
   }
 }
 
+// A file of shape [0, 40] is one sample without a value.
+TEST(Collect, SamplesWithoutValuesAreAnError) {
+  class Nothing final : public data::Dataset {
+   public:
+    size_t size() const override { return 2; }
+    data::Sample at(size_t) const override { return {Tensor::of({0, width}, std::vector<float>())}; }
+    std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+    std::string source() const override { return "nothing"; }
+  };
+  graph::Model model = small_model();
+  model.inputs[0].shape = model.outputs[0].shape = Shape{-1, width};
+  try {
+    collect(model, Nothing(), {"product", "x"}, {});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("holds no values (shape [0,40])"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Collect, AgreesWithTheRawValues) {
   const Generated samples(75);
   const auto raw = raw_values(samples);

@@ -19,6 +19,7 @@ class Worker final : public Command {
   }
 
   int run() override {
+    if (!(patience_ >= 0 && patience_ < 1e9)) throw Error("--wait must be a number of seconds, 0 or more");
     tune::Job job = arguments_.read([&](Json& words) {
       if (!storage_.empty()) words["study_storage_db"] = storage_;
       if (!study_.empty()) words["study_name"] = study_;
