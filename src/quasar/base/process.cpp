@@ -74,6 +74,7 @@ class Settings {
     for (const auto& file : files_) {
       const int from = file.from >= 0 ? file.from : ::open(file.path.c_str(), file.flags, 0600);
       if (from < 0 || ::dup2(from, file.descriptor) < 0) return;
+      if (from == file.descriptor) ::fcntl(from, F_SETFD, 0);  // dup2 does nothing then, and exec would close it
       if (file.from < 0 && from != file.descriptor) ::close(from);
     }
     // The program's own handling of signals must not reach the child: the command line blocks them.

@@ -63,7 +63,7 @@ quant::Plan whole_plan() {
   return plan;
 }
 
-// 40 products, of which one has weights that hardly are on the grid and one none at all.
+// 40 products, of which one has weights on a grid that is much too coarse.
 TEST(GroupErrors, FindTheWorstUnitInFewRuns) {
   constexpr size_t depth = 40, worst = 29;
   graph::Model model;
@@ -75,7 +75,7 @@ TEST(GroupErrors, FindTheWorstUnitInFewRuns) {
     model.initializers["w" + name] = noise({16, 16}, 100 + k, 0.25F);
     model.nodes.push_back({.name = name, .op_type = "MatMul", .domain = "", .inputs = {in, "w" + name}, .outputs = {out}});
     plan.values[in] = scale(0.1F);
-    plan.nodes[name].weight = quant::ConstantPlan{1, scale(k == worst ? 0.2F : 0.002F)};
+    plan.nodes[name].weight = quant::ConstantPlan{1, scale(k == worst ? 0.2F : 0.01F)};
   }
   model.outputs = {{"v40", DataType::float32, Shape{1, 16}}};
   const Samples samples;
@@ -99,7 +99,7 @@ TEST(GroupErrors, FindTheWorstUnitInFewRuns) {
   noises[worst] = 100;
   const auto errors = shared_out(groups, noises);
   EXPECT_EQ(std::ranges::max_element(errors) - errors.begin(), worst);
-  EXPECT_NEAR(errors[worst], alone_errors[worst], 0.2 * alone_errors[worst]);
+  EXPECT_NEAR(errors[worst], alone_errors[worst], 0.4 * alone_errors[worst]);
   double squares = 0, all_squares = 0;  // nothing is lost by sharing out
   for (const double error : errors) squares += error * error;
   for (const auto& group : groups) all_squares += group.error * group.error;
