@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup developer-setup build test demo site install format lint asan tsan valgrind fuzz clean
+.PHONY: help setup test-setup developer-setup build test demo site install format lint asan tsan valgrind fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -9,6 +9,9 @@ help:            ## this list
 
 setup:           ## the Debian packages, ONNX Runtime and ECharts that are missing
 	@scripts/setup.sh
+
+test-setup:      ## setup, and the PostgreSQL server and mpirun that tests start; they are skipped without
+	@scripts/setup.sh --test
 
 developer-setup: ## setup, and clang-format, clang-tidy, chromium and mkdocs
 	@scripts/setup.sh --developer
@@ -30,7 +33,7 @@ test: build/release/build.ninja | setup    ## everything: unit, contract, struct
 	cmake --build --preset release
 	ctest --preset release
 
-asan tsan: %: build/%/build.ninja | setup   ## the tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizers
+asan tsan: %: build/%/build.ninja | test-setup   ## the tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizers
 	cmake --build --preset $@
 	ctest --preset $@
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Brings in what a build needs and the machine lacks: Debian packages (packages.txt), ONNX Runtime (onnxruntime.sh) and Apache ECharts
 # (echarts.sh).
-# usage: scripts/setup.sh [--developer | --valgrind]       --developer: clang-format, clang-tidy, chromium and mkdocs too
-#                                                          --valgrind: valgrind too
+# usage: scripts/setup.sh [--developer | --test | --valgrind]       --developer: clang-format, clang-tidy, chromium and mkdocs too
+#                                                                   --test: a PostgreSQL server and mpirun, which tests start, too
+#                                                                   --valgrind: valgrind too
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 more=${1:-}
-[[ $more =~ ^(|--developer|--valgrind)$ ]] || { echo "usage: scripts/setup.sh [--developer | --valgrind]" >&2; exit 1; }
+[[ $more =~ ^(|--developer|--test|--valgrind)$ ]] || { echo "usage: scripts/setup.sh [--developer | --test | --valgrind]" >&2; exit 1; }
 
 # The packages of packages.txt that this machine needs: a "program=package" line counts when the program is missing.
 needed() {
