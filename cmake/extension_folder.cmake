@@ -3,7 +3,6 @@
 # quasar_extension_folder(target folder Type): for every folder/x.cpp, which defines `Entry<Type> x()` in namespace
 # quasar::<path>::<folder>, generates `const Table<Type>& table()`, declared in the parent's header.
 #   folder: below src/quasar, e.g. quant/ranges      kind: what messages call it, e.g. "range method"
-#   TOGETHER: small files, compiled six at a time, as their headers cost more than they do (unless QUASAR_UNITY is off)
 function(quasar_extension_folder target folder Type header kind)
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${header})
     return()
@@ -35,13 +34,5 @@ const Table<@Type@>& table() {
 }  // namespace @namespace@
 ]])
   target_sources(${target} PRIVATE ${files} ${generated})
-  if(QUASAR_UNITY AND "TOGETHER" IN_LIST ARGN)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    set(count 0)
-    foreach(file ${files})
-      math(EXPR group "${count} / 6")
-      math(EXPR count "${count} + 1")
-      set_property(SOURCE ${file} PROPERTY UNITY_GROUP ${stem}_${group})
-    endforeach()
-  endif()
+  quasar_compile_together(${target} ${stem} ${files})
 endfunction()

@@ -46,7 +46,7 @@ struct TuningDefect : testing::Test {
   }
 };
 
-std::string goal(const std::string& loss) {
+std::string criterion_text(const std::string& loss) {
   return "accuracy_criterion: {criterion: absolute, tolerable_loss: " + loss + "}\n";
 }
 
@@ -57,13 +57,13 @@ size_t times(const std::string& text, const std::string& what) {
 }
 
 TEST_F(TuningDefect, N01_CalibrationIsNotRepeatedInEachTrial) {
-  search("basic", goal("0") + "tuning_criterion: {max_trials: 20}\n");
+  search("basic", criterion_text("0") + "tuning_criterion: {max_trials: 20}\n");
   EXPECT_EQ(result()["trials"]["executed"], 20);
   EXPECT_EQ(times(read_file(out / "auto_search.log"), " tensors observed on "), 1u);
 }
 
 TEST_F(TuningDefect, N02_MseV2MakesOneModelForAllOperatorsAndSteps) {
-  search("mse_v2", goal("0.0008") + "tuning_criterion: {max_trials: 12}\n");
+  search("mse_v2", criterion_text("0.0008") + "tuning_criterion: {max_trials: 12}\n");
   EXPECT_GT(steps("fallback").size(), 2u);
   EXPECT_EQ(result()["tuning"]["instrumented_models"], 1);
 }
@@ -76,7 +76,7 @@ TEST_F(TuningDefect, N07_TheRankingDoesNotDependOnTheMetricsDirection) {
   std::vector<std::set<std::string>> fallen;
   for (const char* metric : {"L2", "cos"}) {
     fs::remove_all(out);
-    search("mse", goal("0") + narrow + "search_metric: " + metric + "\n");
+    search("mse", criterion_text("0") + narrow + "search_metric: " + metric + "\n");
     std::set<std::string> nodes;
     const auto all = trials();
     for (const auto& [name, value] : all.back().point.values()) {
@@ -89,7 +89,7 @@ TEST_F(TuningDefect, N07_TheRankingDoesNotDependOnTheMetricsDirection) {
 }
 
 TEST_F(TuningDefect, N08_ModelsWithFusedActivationsAreRanked) {
-  const Ran ran = search("mse", goal("0.0009"));
+  const Ran ran = search("mse", criterion_text("0.0009"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(steps("fallback by mean squared error").empty());
 }
@@ -97,7 +97,7 @@ TEST_F(TuningDefect, N08_ModelsWithFusedActivationsAreRanked) {
 TEST_F(TuningDefect, N09_N14_NothingIsTriedTwice) {
   for (const char* strategy : {"random", "tpe", "bayesian"}) {
     fs::remove_all(out);
-    search(strategy, goal("0") + "tuning_criterion: {max_trials: 15}\n");
+    search(strategy, criterion_text("0") + "tuning_criterion: {max_trials: 15}\n");
     std::set<std::string> points;
     for (const auto& trial : trials()) {
       Json point = Json::object();
@@ -111,8 +111,8 @@ TEST_F(TuningDefect, N09_N14_NothingIsTriedTwice) {
 TEST_F(TuningDefect, N11_LowerIsBetterIsMinimized) {
   for (const auto& [metric, sign] : {std::pair{"L2", 1}, std::pair{"cos", -1}}) {
     fs::remove_all(out);
-    search("bayesian",
-           goal(sign == 1 ? "0.1" : "0.9") + "tuning_criterion: {max_trials: 12, timeout: 100}\nsearch_metric: " + metric + "\n");
+    search("bayesian", criterion_text(sign == 1 ? "0.1" : "0.9") +
+                           "tuning_criterion: {max_trials: 12, timeout: 100}\nsearch_metric: " + metric + "\n");
     double best = HUGE_VAL;
     for (const auto& trial : trials()) best = std::min(best, sign * trial.values.at(0));
     EXPECT_DOUBLE_EQ(sign * result()["best"]["metrics"][metric]["value"].get<double>(), best) << metric;
@@ -123,7 +123,7 @@ TEST_F(TuningDefect, N11_LowerIsBetterIsMinimized) {
 TEST_F(TuningDefect, N12_AnAbsoluteToleranceIsOneForEveryStrategy) {
   for (const char* strategy : {"tpe", "random", "basic", "repair"}) {
     fs::remove_all(out);
-    search(strategy, goal("0.0017") + "tuning_criterion: {max_trials: 6, timeout: 100}\n");
+    search(strategy, criterion_text("0.0017") + "tuning_criterion: {max_trials: 6, timeout: 100}\n");
     for (const auto& trial : trials()) {
       if (trial.state != search::State::complete) continue;
       EXPECT_EQ(trial.is_candidate(), trial.values.at(0) <= 0.0017) << strategy;
@@ -132,9 +132,9 @@ TEST_F(TuningDefect, N12_AnAbsoluteToleranceIsOneForEveryStrategy) {
 }
 
 TEST_F(TuningDefect, N13_AResumedSearchRepeatsNothing) {
-  search("basic", goal("0") + "tuning_criterion: {max_trials: 7}\n");
+  search("basic", criterion_text("0") + "tuning_criterion: {max_trials: 7}\n");
   const auto before = trials();
-  search("basic", goal("0") + "tuning_criterion: {max_trials: 12}\n", "--resume");
+  search("basic", criterion_text("0") + "tuning_criterion: {max_trials: 12}\n", "--resume");
   const auto after = trials();
   const auto executed = [](const auto& all) {
     return std::ranges::count_if(all, [](const auto& trial) { return !trial.is_duplicate(); });
@@ -153,7 +153,7 @@ TEST_F(TuningDefect, N13_AResumedSearchRepeatsNothing) {
 TEST_F(TuningDefect, N15_N27_TheBestSoFarIsKeptAndTheExitStatusTellsThatItMissed) {
   for (const char* strategy : {"conservative", "basic", "mse", "exhaustive"}) {
     fs::remove_all(out);
-    EXPECT_EQ(search(strategy, goal("0") + "tuning_criterion: {max_trials: 3}\n").code, 2) << strategy;
+    EXPECT_EQ(search(strategy, criterion_text("0") + "tuning_criterion: {max_trials: 3}\n").code, 2) << strategy;
     EXPECT_EQ(result()["status"], "goal_missed") << strategy;
     EXPECT_TRUE(fs::exists(out / "best.onnx")) << strategy;
     double best = HUGE_VAL;
@@ -182,7 +182,7 @@ TEST_F(TuningDefect, N16_OneFailureDoesNotEndTheSearch) {
 TEST_F(TuningDefect, N17_AccumulatedFallbackIsReachedWhateverTheBudget) {
   for (const int trials : {10, 14, 25}) {
     fs::remove_all(out);
-    search("basic", goal("0") + "tuning_criterion: {max_trials: " + std::to_string(trials) + "}\n");
+    search("basic", criterion_text("0") + "tuning_criterion: {max_trials: " + std::to_string(trials) + "}\n");
     EXPECT_FALSE(steps("accumulated fallback").empty()) << trials;
     EXPECT_EQ(result()["trials"]["executed"], trials) << "the budget is used";
   }
@@ -190,7 +190,7 @@ TEST_F(TuningDefect, N17_AccumulatedFallbackIsReachedWhateverTheBudget) {
 
 // The accuracy is best with recipes off, which leaves operators in float; fallback starts without them.
 TEST_F(TuningDefect, N18_FallbackStartsFromWhatIsQuantizedMost) {
-  search("basic", goal("0") + "tuning_criterion: {max_trials: 16}\n");
+  search("basic", criterion_text("0") + "tuning_criterion: {max_trials: 16}\n");
   for (const auto& trial : trials()) {
     const auto& number = trial.number;
     for (const auto& step : steps("fallback of single operators")) {
@@ -204,7 +204,7 @@ TEST_F(TuningDefect, N18_FallbackStartsFromWhatIsQuantizedMost) {
 }
 
 TEST_F(TuningDefect, N22_WhatNeedNotBeGivenUpIsTakenBack) {
-  ASSERT_EQ(search("repair", goal("0.0008")).code, 0);
+  ASSERT_EQ(search("repair", criterion_text("0.0008")).code, 0);
   const Json given_up = result()["tuning"]["float"];
   EXPECT_FALSE(steps("take back").empty());
   for (const auto& one : given_up) {
@@ -216,7 +216,7 @@ TEST_F(TuningDefect, N22_WhatNeedNotBeGivenUpIsTakenBack) {
 
 // Largest error first, and a bisection: far fewer full evaluations than one for each operator and step.
 TEST_F(TuningDefect, N25_N26_TheMostHarmfulComesFirstAndBisectionFindsHowMany) {
-  ASSERT_EQ(search("repair", goal("0.0008")).code, 0);
+  ASSERT_EQ(search("repair", criterion_text("0.0008")).code, 0);
   const Json sensitivity = result()["tuning"]["sensitivity"];
   EXPECT_EQ(sensitivity[0]["node"], "softmax");
   const double n = static_cast<double>(sensitivity.size());

@@ -49,7 +49,7 @@ Json keys() {
   return list;
 }
 
-Json kinds() {
+Json list_kinds() {
   Json list = Json::array();
   for (const auto& one : lists()) list.push_back(described(one.kind, one.help));
   return list;
@@ -59,7 +59,7 @@ Json kinds() {
 
 const std::vector<List>& lists() {
   static const std::vector<List> all{
-      {"lists", "what can be listed", kinds},
+      {"lists", "what can be listed", list_kinds},
       {"keys", "keys of a configuration file", keys},
       {"presets", "named searches", extensions<tune::presets::table>},
       {"schemes", "named configurations", extensions<quant::schemes::table>},

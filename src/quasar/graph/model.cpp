@@ -6,7 +6,7 @@ namespace quasar::graph {
 namespace {
 
 template <class T>
-const T* value_of(const Node& node, std::string_view attribute) {
+const T* attribute_of(const Node& node, std::string_view attribute) {
   const Attribute* found = node.find(attribute);
   if (found == nullptr) return nullptr;
   const T* value = std::get_if<T>(&found->value);
@@ -27,22 +27,22 @@ const Attribute* Node::find(std::string_view attribute) const {
 }
 
 int64_t Node::integer(std::string_view attribute, int64_t fallback) const {
-  const auto* value = value_of<int64_t>(*this, attribute);
+  const auto* value = attribute_of<int64_t>(*this, attribute);
   return value != nullptr ? *value : fallback;
 }
 
 float Node::real(std::string_view attribute, float fallback) const {
-  const auto* value = value_of<float>(*this, attribute);
+  const auto* value = attribute_of<float>(*this, attribute);
   return value != nullptr ? *value : fallback;
 }
 
 std::string Node::text(std::string_view attribute, std::string_view fallback) const {
-  const auto* value = value_of<std::string>(*this, attribute);
+  const auto* value = attribute_of<std::string>(*this, attribute);
   return value != nullptr ? *value : std::string(fallback);
 }
 
 std::vector<int64_t> Node::integers(std::string_view attribute, std::vector<int64_t> fallback) const {
-  const auto* value = value_of<std::vector<int64_t>>(*this, attribute);
+  const auto* value = attribute_of<std::vector<int64_t>>(*this, attribute);
   return value != nullptr ? *value : std::move(fallback);
 }
 

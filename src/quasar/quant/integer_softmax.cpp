@@ -1,9 +1,9 @@
 #include "quasar/quant/integer_softmax.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/stats/shapes.hpp"
 
@@ -11,12 +11,6 @@ namespace quasar::quant {
 namespace {
 
 constexpr double limit = 1.75;  // of scale · 255 · length
-
-std::string rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
-}
 
 int64_t along(const graph::Node& node, const Shape& shape) {
   const int64_t given = node.integer("axis", -1), axis = given < 0 ? given + static_cast<int64_t>(shape.size()) : given;
@@ -64,8 +58,9 @@ std::vector<std::string> notes_on_softmax(const graph::Model& model, const Plan&
     const double covered = 255 * static_cast<double>(output->second.scales.front());
     const double least = limit / static_cast<double>(std::max<int64_t>(length->second, 1));
     if (covered < least)
-      notes.push_back(node.name + ": the output's scale is " + rounded(covered / 255) + "; ONNX Runtime's integer Softmax over " +
-                      std::to_string(length->second) + " elements gives wrong probabilities below " + rounded(least / 255));
+      notes.push_back(node.name + ": the output's scale is " + in_digits(covered / 255, 4) +
+                      "; ONNX Runtime's integer Softmax over " + std::to_string(length->second) +
+                      " elements gives wrong probabilities below " + in_digits(least / 255, 4));
   }
   return notes;
 }

@@ -11,12 +11,12 @@ namespace quasar::quant {
 namespace {
 
 // Which of the two keys is read, and how it selects nodes.
-struct Form {
+struct RuleForm {
   std::string key, selector;
 };
-const Form by_name{"specific_layer_config", "nodes"}, by_type{"layer_type_config", "op_types"};
+const RuleForm by_name{"specific_layer_config", "nodes"}, by_type{"layer_type_config", "op_types"};
 
-std::vector<std::string> names_of(const Json& rule, const Form& form) {
+std::vector<std::string> names_of(const Json& rule, const RuleForm& form) {
   const Json given = rule.value(form.selector, Json());
   const Json list = given.is_string() ? Json::array({given}) : given;
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const Json& rule, const Form& form) {
   return names;
 }
 
-void check_keys(const Json& rule, const Form& form) {
+void check_keys(const Json& rule, const RuleForm& form) {
   const std::vector<std::string> known{"spec",   "params",        "activation", "activation_params",
                                        "weight", "weight_params", form.selector};
   for (const auto& [key, value] : rule.items()) {
@@ -68,7 +68,7 @@ Scheme side_of(const Json& rule, const std::string& side, const Scheme& usual) {
   return parse_scheme(words, side);
 }
 
-LayerRule parse_rule(const Json& words, const Form& form, const Config& config) {
+LayerRule parse_rule(const Json& words, const RuleForm& form, const Config& config) {
   if (!words.is_object())
     throw Error(form.key + ": " + words.dump() + " is not a mapping such as {spec: Int16Spec, " + form.selector + ": [name]}");
   check_keys(words, form);
@@ -84,7 +84,7 @@ LayerRule parse_rule(const Json& words, const Form& form, const Config& config) 
   return rule;
 }
 
-void parse_form(const Json& words, const Form& form, Config& config) {
+void parse_form(const Json& words, const RuleForm& form, Config& config) {
   const Json given = words.value(form.key, Json());
   if (given.is_null()) return;
   std::set<std::string> named;

@@ -31,7 +31,7 @@ const std::vector<OptionSpec>& option_specs() {
   return all;
 }
 
-Scheme side_of(const std::string& side, const std::string& spec, const Scheme& usual) {
+Scheme target_side(const std::string& side, const std::string& spec, const Scheme& usual) {
   Json params = has_no_parameters(spec) || is_xint8(spec) ? Json::object() : scheme_words(usual);
   params.erase("symmetric");
   Scheme scheme = parse_scheme({{side, spec}, {side + "_params", params}}, side);
@@ -67,8 +67,8 @@ std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Con
   const Options options(option_specs(), given.is_null() ? Json::object() : given, options_key);
   MixedPrecision mixed;
   if (!given.is_null()) mixed.words = given;
-  mixed.activation = side_of("activation", options.text("ActTargetQuantType"), config.activation);
-  mixed.weight = side_of("weight", options.text("WeightTargetQuantType"), config.weight);
+  mixed.activation = target_side("activation", options.text("ActTargetQuantType"), config.activation);
+  mixed.weight = target_side("weight", options.text("WeightTargetQuantType"), config.weight);
   for (const auto& type : options.json("TargetOpType")) {
     if (!type.is_string()) throw Error(options_key + ".TargetOpType: " + type.dump() + " is not the name of an operator type");
     mixed.op_types.push_back(quantizable_type(options_key + ".TargetOpType", type.get<std::string>()));

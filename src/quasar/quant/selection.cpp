@@ -45,7 +45,7 @@ std::vector<std::string> quantizable_types() {
   return out;
 }
 
-std::string text_of(const std::string& key, const Json& value) {
+std::string type_name(const std::string& key, const Json& value) {
   if (!value.is_string()) throw Error(key + ": " + value.dump() + " is not a name");
   return value.get<std::string>();
 }
@@ -53,7 +53,7 @@ std::string text_of(const std::string& key, const Json& value) {
 std::vector<std::string> texts_of(const std::string& key, const Json& value) {
   if (!value.is_array()) throw Error(key + " is " + value.dump() + ", but must be a list of names");
   std::vector<std::string> out;
-  for (const auto& item : value) out.push_back(text_of(key, item));
+  for (const auto& item : value) out.push_back(type_name(key, item));
   return out;
 }
 

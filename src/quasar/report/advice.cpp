@@ -2,22 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "quasar/base/digits.hpp"
+
 namespace quasar::report {
 namespace {
 
 using Pointer = Json::json_pointer;
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
 
 size_t count(const Json& result, const char* kind) {
   return result.value(Pointer(std::string("/trials/") + kind), size_t{0});
@@ -109,7 +104,7 @@ void on_evidence(const Json& contents, Json& out) {
     const Json score = result.value(Pointer("/best/metrics") / name, Json::object());
     const double half = (score.value("high", 0.0) - score.value("low", 0.0)) / 2;
     if (half < 0.02) continue;
-    out.push_back(name + " is known to ±" + number(100 * half) + " points only: " + std::to_string(score.value("samples", 0)) +
+    out.push_back(name + " is known to ±" + in_digits(100 * half) + " points only: " + std::to_string(score.value("samples", 0)) +
                   " evaluation samples cannot tell closer candidates apart.");
     break;
   }
@@ -131,7 +126,7 @@ void on_rounded_layers(const Json& layers, Json& out) {
   std::ranges::stable_sort(errors, std::greater<>(), &std::pair<double, std::string>::first);
   std::string names;
   for (size_t i = 0; i < most; ++i)
-    names += (i > 0 ? ", " : "") + errors[i].second + " (" + number(100 * errors[i].first) + " % of its variance)";
+    names += (i > 0 ? ", " : "") + errors[i].second + " (" + in_digits(100 * errors[i].first) + " % of its variance)";
   out.push_back("The layers whose own results err most after rounding was optimized: " + names +
                 ". If more accuracy is needed, give them 16 bits (`specific_layer_config`) or leave them in float (`exclude`).");
 }
@@ -158,7 +153,8 @@ void on_layers(const Json& contents, Json& out) {
     names += (i > 0 ? ", " : "") + errors[i].second;
   }
   if (worst < 0.5 * total) return;
-  out.push_back("Three layers bring " + number(100 * worst / total) + " % of the squared error, each quantized alone: " + names +
+  out.push_back("Three layers bring " + in_digits(100 * worst / total) +
+                " % of the squared error, each quantized alone: " + names +
                 ". If more accuracy is needed, give them 16 bits (`specific_layer_config`), optimized rounding, or leave them in "
                 "float (`exclude`).");
 }
@@ -170,7 +166,7 @@ void on_speed(const Json& contents, Json& out) {
   const size_t in_float = result.value(Pointer("/best/operators/float"), size_t{0});
   if (before > 0 && after > before * 1.05)
     out.push_back(
-        "The quantized model is slower than float here (" + number(after) + " against " + number(before) + " ms)" +
+        "The quantized model is slower than float here (" + in_digits(after) + " against " + in_digits(before) + " ms)" +
         (in_float > 0 ? ": " + std::to_string(in_float) + " operators still run in float, with conversions around them." : "."));
 }
 

@@ -36,7 +36,7 @@ size_t choices_of(const search::Distribution& distribution) {
   return some == nullptr ? 0 : some->choices.size();
 }
 
-struct Table {
+struct TrialTable {
   std::vector<std::string> names;
   std::vector<Feature> features;
   std::vector<std::vector<double>> rows;
@@ -54,13 +54,13 @@ std::optional<double> value_of(const search::Trial& trial, size_t objective) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-size_t missing_in(const Table& table, size_t feature) {
+size_t missing_in(const TrialTable& table, size_t feature) {
   return static_cast<size_t>(
       std::ranges::count_if(table.rows, [&](const auto& row) { return row[feature] == table.features[feature].absent(); }));
 }
 
 // Whether the values of these columns tell in which rows another one is there.
-bool tell(const Table& table, const std::vector<size_t>& parents, size_t child) {
+bool tell(const TrialTable& table, const std::vector<size_t>& parents, size_t child) {
   std::map<std::vector<double>, bool> there;
   for (const auto& row : table.rows) {
     std::vector<double> values;
@@ -72,7 +72,7 @@ bool tell(const Table& table, const std::vector<size_t>& parents, size_t child) 
 }
 
 // Whether one or two columns of choices that are there more often tell where this one is.
-bool is_dependent(const Table& table, size_t child) {
+bool is_dependent(const TrialTable& table, size_t child) {
   const size_t missing = missing_in(table, child);
   if (missing == 0) return false;
   std::vector<size_t> parents;
@@ -89,13 +89,13 @@ bool is_dependent(const Table& table, size_t child) {
 }
 
 // Parameters as columns; a value that a trial does not have is one more choice, and −1 where values are numbers.
-Table table_of(const std::vector<const search::Trial*>& trials, size_t objective) {
+TrialTable table_of(const std::vector<const search::Trial*>& trials, size_t objective) {
   std::map<std::string, search::DistributionPtr> parameters;
   for (const auto* trial : trials) {
     for (size_t i = 0; i < trial->distributions.size(); ++i)
       parameters.emplace(trial->point.values()[i].first, trial->distributions[i]);
   }
-  Table table;
+  TrialTable table;
   table.rows.resize(trials.size());
   for (const auto& [name, distribution] : parameters) {
     const size_t choices = choices_of(*distribution);
@@ -129,7 +129,7 @@ std::vector<Importance> importance_of(std::span<const search::Trial> trials, con
   }
   if (valued.size() > options.trials) valued.erase(valued.begin(), valued.end() - static_cast<std::ptrdiff_t>(options.trials));
   if (valued.size() < 4) return {};
-  const Table table = table_of(valued, options.objective);
+  const TrialTable table = table_of(valued, options.objective);
   const std::vector<double> shares = variance_shares({table.features, table.rows, table.values}, options.trees);
   double total = 0;
   for (const double share : shares) total += share;

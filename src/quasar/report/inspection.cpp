@@ -1,10 +1,10 @@
 #include "quasar/report/inspection.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <vector>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/report/wrap.hpp"
 #include "quasar/runtime/session.hpp"
@@ -13,10 +13,7 @@ namespace quasar::report {
 namespace {
 
 std::string cell(const Json& value) {
-  if (!value.is_number()) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value.get<double>());
-  return text;
+  return value.is_number() ? in_digits(value.get<double>()) : "-";
 }
 
 std::string padded(const std::string& text, size_t width) {

@@ -11,7 +11,7 @@ namespace quasar::report {
 namespace {
 
 // Whole or not at all, but not flushed to disk: the next writing comes soon.
-void replace(const std::filesystem::path& file, const std::string& text) {
+void replace_page(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::path beside = file;
   beside += ".part";
   std::ofstream out(beside, std::ios::binary);
@@ -51,7 +51,7 @@ void LiveReport::hear(const search::Event& event) {
 void LiveReport::write(const search::Event& event) {
   Json contents = contents_of(result_so_far(event), trials_, job_.words);
   contents["progress"] = progress_of(event, watch_.seconds());
-  replace(file_, writers::table().make("html")->write({contents}));
+  replace_page(file_, writers::table().make("html")->write({contents}));
 }
 
 Json LiveReport::result_so_far(const search::Event& event) const {

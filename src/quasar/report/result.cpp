@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
@@ -158,10 +159,8 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
 
 namespace {
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
+std::string shown(double value) {
+  return in_digits(value, 4);
 }
 
 // 80 columns at most: the name in 22, three cells of 11, an interval of 23.
@@ -177,7 +176,7 @@ std::string row(std::string name, const std::vector<std::string>& cells) {
 }
 
 std::string interval(const eval::Score& score) {
-  return score.high > score.low ? "[" + number(score.low) + ", " + number(score.high) + "]" : "";
+  return score.high > score.low ? "[" + shown(score.low) + ", " + shown(score.high) + "]" : "";
 }
 
 // One line per trial of the Pareto front, as many objectives as fit.
@@ -192,7 +191,7 @@ std::string front_table(const tune::Job& job, const tune::Summary& summary) {
   std::string text = "\n" + row("Pareto front", names);
   for (size_t i = 0; i < std::min(front.size(), most_rows); ++i) {
     std::vector<std::string> cells;
-    for (size_t k = 0; k < names.size(); ++k) cells.push_back(number(front[i]->values[k]));
+    for (size_t k = 0; k < names.size(); ++k) cells.push_back(shown(front[i]->values[k]));
     text += row("trial " + std::to_string(front[i]->number), cells);
   }
   if (front.size() > most_rows) text += "  and " + std::to_string(front.size() - most_rows) + " more in result.json\n";
@@ -214,27 +213,27 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   for (const auto& metric : job.metrics) {
     const auto first_value = [&] {
       const bool scored = first != nullptr && first->user_attributes["metrics"].contains(metric);
-      return scored ? number(first->user_attributes["metrics"][metric].get<double>()) : "-";
+      return scored ? shown(first->user_attributes["metrics"][metric].get<double>()) : "-";
     };
     const auto reference = summary.baseline.metrics.find(metric);
     const bool known = reference != summary.baseline.metrics.end();
     const eval::Score* const best =
         summary.best && summary.best->metrics.contains(metric) ? &summary.best->metrics.at(metric) : nullptr;
-    text += row(metric, {known ? number(reference->second.value) : "-", first_value(),
-                         best != nullptr ? number(best->value) : "-", best != nullptr ? interval(*best) : ""});
+    text += row(metric, {known ? shown(reference->second.value) : "-", first_value(), best != nullptr ? shown(best->value) : "-",
+                         best != nullptr ? interval(*best) : ""});
   }
   if (summary.best && summary.best->holdout) {
     for (const auto& metric : job.metrics) {
       if (!summary.best->holdout->contains(metric)) continue;  // an evaluator with data of its own
       text += row(metric + " (hold-out)",
-                  {number(summary.baseline.holdout->at(metric).value), "", number(summary.best->holdout->at(metric).value),
+                  {shown(summary.baseline.holdout->at(metric).value), "", shown(summary.best->holdout->at(metric).value),
                    interval(summary.best->holdout->at(metric))});
     }
   }
   if (!summary.best) return text;
-  text += row("size, KB", {number(static_cast<double>(summary.baseline.bytes) / 1e3), "",
-                           number(static_cast<double>(summary.best->bytes) / 1e3)});
-  text += row("latency, ms", {number(summary.baseline.latency.median_ms), "", number(summary.best->latency.median_ms)});
+  text += row("size, KB", {shown(static_cast<double>(summary.baseline.bytes) / 1e3), "",
+                           shown(static_cast<double>(summary.best->bytes) / 1e3)});
+  text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms)});
   for (const auto& sentence : sureness(summary.best->evidence)) text += "  " + sentence + "\n";
   return text + front_table(job, summary);
 }

@@ -1,22 +1,16 @@
 #include "quasar/report/sureness.hpp"
 
-#include <cstdio>
+#include "quasar/base/digits.hpp"
 
 namespace quasar::report {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
 
 std::string on_answers(const std::string& metric, const Json& facts, const std::string& samples) {
   constexpr double unlikely = 0.05;
   const double p = facts.value("p", 1.0);
   const size_t lost = facts.value("lost", size_t{0}), gained = facts.value("gained", size_t{0});
   const std::string text = metric + samples + ": " + std::to_string(lost) + " lost, " + std::to_string(gained) +
-                           " gained against float (McNemar p = " + number(p);
+                           " gained against float (McNemar p = " + in_digits(p);
   if (p >= unlikely) return text + ": chance?)";
   return text + (lost > gained ? ": worse)" : ": better)");
 }

@@ -8,27 +8,27 @@
 namespace quasar::stats {
 namespace {
 
-constexpr size_t lanes = 8;
-constexpr size_t run = 1024, block = 96;  // so many elements of so many rows stay in the second-level cache
-typedef float Floats __attribute__((vector_size(lanes * sizeof(float))));
+constexpr size_t gram_lanes = 8;
+constexpr size_t run = 1024, gram_block = 96;  // so many elements of so many rows stay in the second-level cache
+typedef float GramFloats __attribute__((vector_size(gram_lanes * sizeof(float))));
 
 // One tile of products over one run. The tile's partial sums stay in registers.
 template <size_t m, size_t n>
 [[gnu::always_inline]] inline void tile(const float* a, size_t a_stride, const float* b, size_t b_stride, size_t length,
                                         double* sums, size_t stride) {
-  Floats partial[m][n] = {};
+  GramFloats partial[m][n] = {};
   size_t p = 0;
-  for (; p + lanes <= length; p += lanes) {
-    Floats x[m], y[n];
-    for (size_t i = 0; i < m; i++) std::memcpy(&x[i], a + i * a_stride + p, sizeof(Floats));
-    for (size_t j = 0; j < n; j++) std::memcpy(&y[j], b + j * b_stride + p, sizeof(Floats));
+  for (; p + gram_lanes <= length; p += gram_lanes) {
+    GramFloats x[m], y[n];
+    for (size_t i = 0; i < m; i++) std::memcpy(&x[i], a + i * a_stride + p, sizeof(GramFloats));
+    for (size_t j = 0; j < n; j++) std::memcpy(&y[j], b + j * b_stride + p, sizeof(GramFloats));
     for (size_t i = 0; i < m; i++) {
       for (size_t j = 0; j < n; j++) partial[i][j] += x[i] * y[j];
     }
   }
   for (size_t i = 0; i < m; i++) {
     for (size_t j = 0; j < n; j++) {
-      const Floats& s = partial[i][j];
+      const GramFloats& s = partial[i][j];
       float sum = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
       for (size_t q = p; q < length; q++) sum += a[i * a_stride + q] * b[j * b_stride + q];
       sums[i * stride + j] += static_cast<double>(sum);
@@ -51,8 +51,8 @@ QUASAR_CLONES("avx512f", "avx2", "default")
 void add_products(const Rows& a, const Rows& b, size_t length, double* sums, size_t stride) {
   for (size_t begin = 0; begin < length; begin += run) {
     const size_t count = std::min(run, length - begin);
-    for (size_t first = 0; first < b.count; first += block) {
-      const Rows part = b.from(first, std::min(block, b.count - first));
+    for (size_t first = 0; first < b.count; first += gram_block) {
+      const Rows part = b.from(first, std::min(gram_block, b.count - first));
       size_t i = 0;
       for (; i + 3 <= a.count; i += 3)
         strip<3>(a.data + i * a.stride + begin, a.stride, part, begin, count, sums + i * stride + first, stride);

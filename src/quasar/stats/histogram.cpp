@@ -11,7 +11,7 @@
 namespace quasar::stats {
 namespace {
 
-constexpr size_t lanes = 16, block = 128;
+constexpr size_t count_lanes = 16, count_block = 128;
 
 // Below it, 1 / width would overflow in float.
 constexpr double smallest_limit = 0x1p-100;
@@ -30,13 +30,13 @@ double limit_for(double magnitude) {
 // power of two, so that the bin of a value is the same whether bins were merged before or after it came.
 QUASAR_CLONES("avx512f", "avx2", "default")
 void count(const float* values, size_t blocks, float per_width, int32_t half, uint64_t* counts) {
-  int32_t index[block];
-  for (size_t b = 0; b < blocks; ++b, values += block) {
-    for (size_t i = 0; i < block; ++i) {  // apart from the counting and without branches, so that it is vectorized
+  int32_t index[count_block];
+  for (size_t b = 0; b < blocks; ++b, values += count_block) {
+    for (size_t i = 0; i < count_block; ++i) {  // apart from the counting and without branches, so that it is vectorized
       const int32_t bits = std::bit_cast<int32_t>(values[i]);
       const int32_t m = static_cast<int32_t>(std::abs(values[i]) * per_width);
       const int32_t bin = (m ^ (bits >> 31)) + half;
-      const int32_t zero_slot = 2 * half + static_cast<int32_t>(i % lanes);
+      const int32_t zero_slot = 2 * half + static_cast<int32_t>(i % count_lanes);
       index[i] = (bits & 0x7fffffff) == 0 ? zero_slot : bin;
     }
     for (const int32_t i : index) ++counts[i];
@@ -45,7 +45,7 @@ void count(const float* values, size_t blocks, float per_width, int32_t half, ui
 
 }  // namespace
 
-Histogram::Histogram(size_t bins) : bins_(bins), counts_(bins + lanes, 0) {
+Histogram::Histogram(size_t bins) : bins_(bins), counts_(bins + count_lanes, 0) {
   assert(std::has_single_bit(bins) && bins >= 2);
 }
 
@@ -74,15 +74,15 @@ void Histogram::add(std::span<const float> values, const Summary& summary) {
   }
   const int32_t half = static_cast<int32_t>(bins_ / 2);
   const float per_width = static_cast<float>(1 / width());
-  const size_t whole = values.size() / block;
+  const size_t whole = values.size() / count_block;
   count(values.data(), whole, per_width, half, counts_.data());
-  if (const size_t left = values.size() - whole * block; left > 0) {
-    float padded[block] = {};
+  if (const size_t left = values.size() - whole * count_block; left > 0) {
+    float padded[count_block] = {};
     std::copy_n(values.end() - static_cast<std::ptrdiff_t>(left), left, padded);
     count(padded, 1, per_width, half, counts_.data());
-    zeros_ -= block - left;
+    zeros_ -= count_block - left;
   }
-  for (size_t slot = bins_; slot < bins_ + lanes; ++slot) zeros_ += std::exchange(counts_[slot], 0);
+  for (size_t slot = bins_; slot < bins_ + count_lanes; ++slot) zeros_ += std::exchange(counts_[slot], 0);
 }
 
 Histogram Histogram::restored(std::span<const uint64_t> counts, double limit, uint64_t zeros, uint64_t not_finite,

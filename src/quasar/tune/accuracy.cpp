@@ -23,13 +23,14 @@ const std::vector<OptionSpec>& keys_of_criterion() {
   return all;
 }
 
-const char* const place = "accuracy_criterion.metrics";
+const char* const metrics_key = "accuracy_criterion.metrics";
 
 AccuracyCriterion::Part part_of(const Json& name, const Json& weight, const std::vector<eval::OwnMetric>& own) {
-  const std::string metric = metric_named(name, place, own);
-  if (is_cost(metric)) throw Error(std::string(place) + ": " + metric + " is no metric; bound it in 'constraints'");
+  const std::string metric = metric_named(name, metrics_key, own);
+  if (is_cost(metric)) throw Error(std::string(metrics_key) + ": " + metric + " is no metric; bound it in 'constraints'");
   if (!weight.is_number() || !(weight.get<double>() > 0))
-    throw Error(std::string(place) + ": the weight of " + metric + " is " + weight.dump() + ", but must be a number above 0");
+    throw Error(std::string(metrics_key) + ": the weight of " + metric + " is " + weight.dump() +
+                ", but must be a number above 0");
   return {metric, direction_of(metric, own), weight.get<double>()};
 }
 
@@ -42,10 +43,10 @@ std::vector<AccuracyCriterion::Part> parts_of(const Json& words, const std::vect
     for (const auto& name : words) parts.push_back(part_of(name, 1, own));
   }
   if (parts.empty())
-    throw Error(std::string(place) + " is " + words.dump() + ", but must be a list of metrics, or {metric: weight}");
+    throw Error(std::string(metrics_key) + " is " + words.dump() + ", but must be a list of metrics, or {metric: weight}");
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     if (std::ranges::find(parts.begin(), part, part->metric, &AccuracyCriterion::Part::metric) != part)
-      throw Error(std::string(place) + " names " + part->metric + " twice");
+      throw Error(std::string(metrics_key) + " names " + part->metric + " twice");
   }
   return parts;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/stopwatch.hpp"
 
 namespace quasar::tune {
@@ -86,11 +87,10 @@ void Calibration::observe_once() {
     for (const auto& [value, given] : needs_.given) statistics[value].given = given;
   }
   seconds_ = watch.seconds();
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", seconds_);
   const std::string from = fresh.file.empty() ? "observed on " + std::to_string(samples_->size()) + " samples"
                                               : "read from '" + fresh.file.string() + "'";
-  tell(log_, Level::info, "calibration: " + std::to_string(values.size()) + " tensors " + from + " in " + text + " s");
+  tell(log_, Level::info,
+       "calibration: " + std::to_string(values.size()) + " tensors " + from + " in " + in_digits(seconds_) + " s");
 }
 
 }  // namespace quasar::tune

@@ -1,7 +1,6 @@
 #include "quasar/tune/evidence.hpp"
 
-#include <cstdio>
-
+#include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/eval/paired.hpp"
 
@@ -59,9 +58,8 @@ std::string noise_warning(const Json& rivals, const Winner& winner, const std::s
   const std::string same =
       equal.empty() ? "" : in_words(equal) + (equal.size() > 1 ? " have" : " has") + " the same " + metric + " as ";
   if (near.empty()) return equal.empty() ? "" : same + best + ", on every sample: choose by size and speed";
-  char interval[96];
-  std::snprintf(interval, sizeof(interval), "%.3g, 95 %% interval %.3g to %.3g", (*first)["value"].get<double>(),
-                (*first)["low"].get<double>(), (*first)["high"].get<double>());
+  const auto digits = [&](const char* key) { return in_digits((*first)[key].get<double>()); };
+  const std::string interval = digits("value") + ", 95 % interval " + digits("low") + " to " + digits("high");
   return "the difference between " + best + ", and " + in_words(near) + " is within noise (" + metric + " differs by " +
          interval + "): more evaluation samples would tell them apart, or choose by size and speed" +
          (equal.empty() ? "" : "; " + same + "it, on every sample");

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string>
 
+#include "quasar/base/digits.hpp"
+
 namespace quasar::tune {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
 
 std::optional<double> distance_of(const Json& examination, const std::string& scheme) {
   for (const auto& one : examination["schemes"]) {
@@ -25,9 +20,9 @@ std::optional<double> distance_of(const Json& examination, const std::string& sc
 void on_schemes(const Json& examination, Json& out) {
   std::string text;
   for (const auto& one : examination["schemes"])
-    text += (text.empty() ? "" : "; ") + one["name"].get<std::string>() + " " + number(one["distance"].get<double>());
+    text += (text.empty() ? "" : "; ") + one["name"].get<std::string>() + " " + in_digits(one["distance"].get<double>());
   if (!text.empty())
-    out.push_back("With everything quantized the outputs, of length " + number(examination["length"].get<double>()) +
+    out.push_back("With everything quantized the outputs, of length " + in_digits(examination["length"].get<double>()) +
                   ", move by (distance, mean over samples): " + text + ".");
 }
 
@@ -37,14 +32,14 @@ void on_weights(const Json& examination, Json& out) {
   const auto equalized = distance_of(examination, "equalized");
   const size_t pairs = examination.value("equalized_pairs", size_t{0});
   if (!tensor || !channel) return;
-  std::string text = "Per-tensor weights cost " + number(*tensor) + " here, per-channel ones " + number(*channel);
+  std::string text = "Per-tensor weights cost " + in_digits(*tensor) + " here, per-channel ones " + in_digits(*channel);
   if (pairs == 0) {
     text += "; cross-layer equalization applies to no pair of layers";
     if (const size_t without = examination.value("pairs_without_clip6", size_t{0}); without > 0)
       text += " (to " + std::to_string(without) + " with `ReplaceClip6Relu: true`, which changes what the model computes)";
   } else {
     text += "; cross-layer equalization applies to " + std::to_string(pairs) + (pairs == 1 ? " pair" : " pairs");
-    if (equalized) text += " of layers and brings per-tensor weights to " + number(*equalized);
+    if (equalized) text += " of layers and brings per-tensor weights to " + in_digits(*equalized);
   }
   const double best_without = std::min(*tensor, equalized.value_or(*tensor));
   text += *channel > 0.9 * best_without              ? ": per-tensor weights are enough."
@@ -59,8 +54,8 @@ void on_activations(const Json& examination, Json& out) {
   if (!wide || !tensor || *tensor <= 0) return;
   const double share = 1 - std::min(1.0, std::pow(*wide / *tensor, 2));
   if (share > 0.5)
-    out.push_back("Of the squared distance with per-tensor weights " + number(100 * share) +
-                  " % come from 8-bit activations: with 16 bits for them " + number(*wide) + " is left.");
+    out.push_back("Of the squared distance with per-tensor weights " + in_digits(100 * share) +
+                  " % come from 8-bit activations: with 16 bits for them " + in_digits(*wide) + " is left.");
 }
 
 void on_worst(const Json& examination, Json& out) {
@@ -74,11 +69,11 @@ void on_worst(const Json& examination, Json& out) {
     total += squared;
     if (i >= most) continue;
     worst += squared;
-    names += (i > 0 ? ", " : "") + layers[i]["node"].get<std::string>() + " (" + number(layers[i]["output_error"].get<double>()) +
-             " alone)";
+    names += (i > 0 ? ", " : "") + layers[i]["node"].get<std::string>() + " (" +
+             in_digits(layers[i]["output_error"].get<double>()) + " alone)";
   }
   if (layers.size() > least && worst > 0.5 * total)
-    out.push_back("Three layers bring " + number(100 * worst / total) + " % of the squared error: " + names +
+    out.push_back("Three layers bring " + in_digits(100 * worst / total) + " % of the squared error: " + names +
                   ". Leaving them in float, or giving them 16 bits, helps most.");
 }
 
@@ -90,7 +85,7 @@ void on_outliers(const Json& examination, Json& out) {
     const size_t outliers = layer.value("outlier_channels", size_t{0});
     if (outliers == 0 || ++count > most) continue;
     names += (names.empty() ? "" : ", ") + layer["node"].get<std::string>() + " (" + std::to_string(outliers) + " of " +
-             std::to_string(layer.value("channels", size_t{0})) + ", the widest " + number(layer.value("widest", 0.0)) +
+             std::to_string(layer.value("channels", size_t{0})) + ", the widest " + in_digits(layer.value("widest", 0.0)) +
              " times)";
   }
   if (count > most) names += " and " + std::to_string(count - most) + " more layers";
@@ -108,7 +103,7 @@ void on_real_model(const Json& examination, Json& out) {
     return;
   }
   std::string text = "The model that " + real["target"].get<std::string>() + " really runs moves its outputs by " +
-                     number(real["distance"].get<double>()) + "; " + real["quantized"].dump() + " operators run quantized, " +
+                     in_digits(real["distance"].get<double>()) + "; " + real["quantized"].dump() + " operators run quantized, " +
                      real["float"].dump() + " in float";
   const Json* worst = nullptr;
   for (const auto& layer : examination["layers"]) {
@@ -118,7 +113,7 @@ void on_real_model(const Json& examination, Json& out) {
   }
   if (worst != nullptr)
     text += "; on the way the noise is greatest behind " + (*worst)["node"].get<std::string>() + " (" +
-            number(100 * (*worst)["accumulated_noise"].get<double>()) + " % of the signal's power)";
+            in_digits(100 * (*worst)["accumulated_noise"].get<double>()) + " % of the signal's power)";
   out.push_back(text + ".");
 }
 

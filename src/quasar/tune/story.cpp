@@ -1,16 +1,15 @@
 #include "quasar/tune/story.hpp"
 
 #include <cmath>
-#include <cstdio>
+
+#include "quasar/base/digits.hpp"
 
 namespace quasar::tune {
 namespace {
 
 std::string number(const Json& value) {
   if (!value.is_number()) return value.is_string() ? value.get<std::string>() : value.dump();
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value.get<double>());
-  return text;
+  return in_digits(value.get<double>(), 4);
 }
 
 // Everything that an entry says besides which operator it is: "output_error 0.0012, work 4096".

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "quasar/tune/late_session.hpp"
+
 namespace quasar::tune {
 namespace {
 
@@ -18,32 +20,6 @@ auto guarded(Work work) {
     throw ToggledModelFailed(e);
   }
 }
-
-// A model whose session is made when it runs first: then the types of its inputs are known.
-class LateSession {
- public:
-  explicit LateSession(graph::Model model) : model_(std::move(model)) {}
-
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const {
-    std::call_once(once_, [&] { open(inputs); });
-    return session_->run(inputs);
-  }
-
- private:
-  // Sizes stay open: other samples may have others. Pairs stay as they are: what is between them computes in float.
-  void open(const std::vector<Tensor>& inputs) const {
-    for (size_t i = 0; i < inputs.size(); i++) {
-      model_.inputs[i].type = inputs[i].type();
-      model_.inputs[i].shape = Shape(inputs[i].shape().size(), -1);
-    }
-    session_ = std::make_unique<runtime::Session>(model_, runtime::SessionOptions{.integer_kernels = false});
-    model_ = {};
-  }
-
-  mutable graph::Model model_;
-  mutable std::once_flag once_;
-  mutable std::unique_ptr<runtime::Session> session_;
-};
 
 void add_squares(const Tensor& exact, const Tensor& quantized, ToggledModel::Local& to) {
   if (exact.type() != DataType::float32 || quantized.type() != DataType::float32) return;

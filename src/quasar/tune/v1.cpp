@@ -14,7 +14,7 @@ using namespace v1;
 
 const std::vector<std::string> v1_metrics{"L2", "L1", "cos", "psnr", "ssim"};
 
-Json metrics_of(const Json& given) {
+Json v1_metrics_of(const Json& given) {
   const Json list = given.is_null() ? Json::array({"L2"}) : choices_of(given);
   Json out = Json::array();
   for (const Json& name : list) {
@@ -170,7 +170,7 @@ void tell_of_mixture(const Json& words, std::vector<std::string>& notes) {
 // The words that v1 does without are ours, those that only v1 has go.
 void take_defaults(Json& words, std::vector<std::string>& notes) {
   if (!words.contains("search_evaluator") || words["search_evaluator"].is_null() || words.contains("search_metric"))
-    words["search_metric"] = metrics_of(words.value("search_metric", Json()));
+    words["search_metric"] = v1_metrics_of(words.value("search_metric", Json()));
   keep_tolerance(words, notes);
 }
 

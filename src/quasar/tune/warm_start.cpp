@@ -16,7 +16,7 @@ namespace {
 constexpr size_t tried_again = 3;
 
 // The objectives' metrics of what a study recorded: a name, or goals as to_json() writes them.
-Json metrics_of(const Json& recorded) {
+Json comparable_metrics(const Json& recorded) {
   if (!recorded.is_object()) return Json::array({recorded});
   Json out = Json::array();
   for (const Json& objective : recorded.value("objectives", Json::array()))
@@ -68,9 +68,9 @@ PastStudy named_by_warm_start(const Job& job) {
 
 // The trials that teach. `what`: for messages.
 std::vector<search::Trial> lessons(const Job& job, PastStudy past, const std::string& what) {
-  const Json metric = past.record.user_attributes.value("metric", Json()), mine = metrics_of(to_json(job.goals));
-  if (!metric.is_null() && metrics_of(metric) != mine)
-    throw Error(what + " was about " + metrics_of(metric).dump() + ", but this search is about " + mine.dump());
+  const Json metric = past.record.user_attributes.value("metric", Json()), mine = comparable_metrics(to_json(job.goals));
+  if (!metric.is_null() && comparable_metrics(metric) != mine)
+    throw Error(what + " was about " + comparable_metrics(metric).dump() + ", but this search is about " + mine.dump());
   std::vector<search::Trial> trials = std::move(past.trials);
   const auto directions = job.goals.directions();
   std::erase_if(trials, [&](const auto& trial) { return trial.is_duplicate() || !search::known_losses(trial, directions); });

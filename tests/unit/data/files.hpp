@@ -10,8 +10,10 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/data/dataset.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::data {
+using test::error_of;
 
 inline std::string npy_text(const std::string& descr, const std::string& shape, const std::string& data, bool fortran = false) {
   std::string header =
@@ -54,18 +56,6 @@ inline std::filesystem::path write_npz(const std::filesystem::path& path, const 
 
 inline graph::Value input_of(const std::string& name, DataType type, std::optional<Shape> shape) {
   return {.name = name, .type = type, .shape = std::move(shape)};
-}
-
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("not an Error: ") + e.what();
-  }
-  return "no error";
 }
 
 // "" when every part is in the text, else what is missing: for EXPECT_EQ(missing(...), "").

@@ -7,22 +7,15 @@
 #include "quasar/data/npy.hpp"
 #include "quasar/data/npy_write.hpp"
 #include "quasar/eval/evaluate.hpp"
+#include "unit/error_of.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::eval {
 namespace {
 
+using test::error_of;
 using test::float_value;
 using test::node;
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Json words(const std::string& text) {
   return parse_json(text, "test");

@@ -8,11 +8,13 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/data/fixed_batch.hpp"
+#include "unit/error_of.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::eval {
 namespace {
 
+using test::error_of;
 using test::float_value;
 using test::node;
 
@@ -45,15 +47,6 @@ graph::Model scaled(const std::vector<float>& w) {
   m.initializers["w"] = test::floats(w);
   m.nodes = {node("Mul", "scale", {"x", "w"}, {"y"})};
   return m;
-}
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 const std::vector<std::string> metrics = {"L2", "l1", "top1", "agreement", "psnr", "COS", "sqnr", "kl", "ssim", "mse", "top5"};

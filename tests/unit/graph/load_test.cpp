@@ -8,12 +8,14 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "small_models.hpp"
+#include "unit/error_of.hpp"
 #include "wire.hpp"
 
 namespace quasar::graph {
 namespace {
 
 namespace fs = std::filesystem;
+using test::error_of;
 using wire::attribute;
 using wire::bytes;
 using wire::initializer;
@@ -23,16 +25,6 @@ using wire::node;
 using wire::number;
 using wire::output;
 using wire::tensor;
-
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 std::string raw(const std::string& data) {
   return bytes(9, data);
@@ -203,7 +195,7 @@ TEST(Load, BrokenFilesGiveOneClearError) {
 TEST(Load, EveryTruncationIsAnErrorOrAModel) {
   const std::string good = to_bytes(small_model());
   for (size_t size = 0; size < good.size(); ++size) {
-    EXPECT_NE(error_of([&] { from_bytes(good.substr(0, size), "cut"); }), "") << size;
+    EXPECT_NE(error_of([&] { from_bytes(good.substr(0, size), "cut"); }), "no error") << size;
   }
 }
 
@@ -249,7 +241,7 @@ TEST(External, LeavingTheFolderOrTheFileIsAnError) {
   fs::create_symlink(folder.path() / "secret", inside / "link");
   const auto length = [](const std::string& text) { return wire::entry("length", text); };
   const std::vector<std::pair<std::string, std::string>> cases{
-      {wire::external("w.bin"), ""},
+      {wire::external("w.bin"), "no error"},
       {wire::external("../secret"), "without '..'"},
       {wire::external((folder.path() / "secret").string()), "relative"},
       {wire::external("link"), "link out of the model's folder"},
@@ -265,7 +257,6 @@ TEST(External, LeavingTheFolderOrTheFileIsAnError) {
     write_file(inside / "m.onnx", model_with(initializer("w", tensor(1, {1}, place))));
     const std::string message = error_of([&] { load(inside / "m.onnx"); });
     EXPECT_NE(message.find(says), std::string::npos) << says << " | " << message;
-    EXPECT_EQ(says.empty(), message.empty()) << message;
   }
 }
 

@@ -11,19 +11,11 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/graph/load.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::runtime {
 namespace {
 using namespace quasar::test;
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 bool mentions(const std::string& text, const std::vector<std::string>& parts) {
   return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return text.find(part) != std::string::npos; });
@@ -65,7 +57,7 @@ TEST(Session, ComputesOnlyTheNamedOutputs) {
   const auto out = session.run(in, {"r"});
   ASSERT_EQ(out.size(), 1U);
   EXPECT_EQ(out[0], Tensor::of<float>({1, 3}, std::vector<float>{0, 2, 3}));
-  const std::string message = message_of([&] { session.run(in, {"rr"}); });
+  const std::string message = error_of([&] { session.run(in, {"rr"}); });
   EXPECT_TRUE(mentions(message, {"'rr'", "y, r"})) << message;
 }
 
@@ -91,7 +83,7 @@ TEST(Session, NamesTheInputThatDoesNotFit) {
       {{Tensor::of<double>({1, 3}, std::vector<double>(3))}, {"'x'", "float32", "float64"}},
   };
   for (const auto& row : table) {
-    const std::string message = message_of([&] { session.run(row.given); });
+    const std::string message = error_of([&] { session.run(row.given); });
     EXPECT_TRUE(mentions(message, row.parts)) << message;
   }
 }
@@ -99,7 +91,7 @@ TEST(Session, NamesTheInputThatDoesNotFit) {
 TEST(Session, ErrorsOfTheRuntimeAreOneShortLine) {
   graph::Model model = relu_times_two();
   model.nodes[0].op_type = "NoSuchOperator";
-  const std::string message = message_of([&] { const Session session(model); });
+  const std::string message = error_of([&] { const Session session(model); });
   EXPECT_TRUE(mentions(message, {"NoSuchOperator", "ONNX Runtime cannot open"})) << message;
   EXPECT_EQ(message.find('\n'), std::string::npos);
   EXPECT_LT(message.size(), 500U);
@@ -111,7 +103,7 @@ TEST(Session, ErrorsOfTheRuntimeAreOneShortLine) {
   reshape.nodes = {node("Reshape", "fold", {"x", "shape"}, {"y"})};
   const Session session(reshape);
   const std::vector<Tensor> four{floats({1, 2, 3, 4})};
-  const std::string failed = message_of([&] { session.run(four); });
+  const std::string failed = error_of([&] { session.run(four); });
   EXPECT_TRUE(mentions(failed, {"cannot run", "fold"})) << failed;
   EXPECT_EQ(failed.find(".cc:"), std::string::npos) << failed;
 }
@@ -122,9 +114,9 @@ TEST(Session, OpensFiles) {
   const Session session(folder.path() / "m.onnx");
   const std::vector<Tensor> in{Tensor::of<float>({1, 3}, std::vector<float>{1, 2, 3})};
   EXPECT_EQ(session.run(in)[0], Tensor::of<float>({1, 3}, std::vector<float>{2, 4, 6}));
-  EXPECT_TRUE(mentions(message_of([&] { const Session s(folder.path() / "none.onnx"); }), {"none.onnx", "does not exist"}));
+  EXPECT_TRUE(mentions(error_of([&] { const Session s(folder.path() / "none.onnx"); }), {"none.onnx", "does not exist"}));
   std::ofstream(folder.path() / "text.onnx") << "this is not a model";
-  EXPECT_TRUE(mentions(message_of([&] { const Session s(folder.path() / "text.onnx"); }), {"cannot open", "text.onnx"}));
+  EXPECT_TRUE(mentions(error_of([&] { const Session s(folder.path() / "text.onnx"); }), {"cannot open", "text.onnx"}));
 }
 
 TEST(Session, TextsScalarsAndEmptyTensors) {

@@ -12,9 +12,11 @@
 #include "quasar/search/run.hpp"
 #include "quasar/search/sequence.hpp"
 #include "servers/postgresql.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::search {
 namespace {
+using test::error_of;
 
 using namespace std::chrono_literals;
 
@@ -302,15 +304,6 @@ TEST(Shared, WorkersNeedASharedStorageAndAStudy) {
   EXPECT_THROW(Study(*shared, {.resume = true}), Error);  // one leads
 }
 
-std::string message_of(const auto& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Postgresql, AddressesAsUsersWriteThem) {
   const auto address = postgresql_address("postgresql://me:a%40b'c@host:5433/db?sslmode=disable");
   EXPECT_EQ(address.shown, "postgresql://host:5433/db");
@@ -320,7 +313,7 @@ TEST(Postgresql, AddressesAsUsersWriteThem) {
   const auto spaces = postgresql_address("postgresql://me:a%20%20%09b@host/db");
   EXPECT_EQ(spaces.connection.find_first_of(" \t"), std::string::npos) << spaces.connection;
   EXPECT_NE(spaces.connection.find("password=a%20%20%09b"), std::string::npos) << spaces.connection;
-  const std::string wrong = message_of([] { postgresql_address("postgresql://me:hush@host/db?nonsense=1"); });
+  const std::string wrong = error_of([] { postgresql_address("postgresql://me:hush@host/db?nonsense=1"); });
   EXPECT_NE(wrong.find("postgresql://me:***@host"), std::string::npos) << wrong;
   EXPECT_EQ(wrong.find("hush"), std::string::npos) << wrong;
   EXPECT_TRUE(is_shared_storage("postgresql+psycopg2://me@host/db"));
@@ -331,7 +324,7 @@ TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
   const auto server = servers::Postgresql::start();
   if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
   const auto refused = [&](const std::string& url) {
-    const std::string message = message_of([&] { open_storage(url); });
+    const std::string message = error_of([&] { open_storage(url); });
     EXPECT_EQ(message.find(servers::Postgresql::password), std::string::npos) << message;
     EXPECT_EQ(message.find("guess"), std::string::npos) << message;
     return message;
@@ -348,7 +341,7 @@ TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
 
   const auto first = open_storage(server->url()), second = open_storage(server->url());
   const Study held(*first, {});
-  const std::string busy = message_of([&] { Study(*second, {.resume = true}); });
+  const std::string busy = error_of([&] { Study(*second, {.resume = true}); });
   EXPECT_NE(busy.find("in use by process " + std::to_string(getpid())), std::string::npos) << busy;
   EXPECT_NE(busy.find("quasar worker"), std::string::npos) << busy;
   EXPECT_NE(busy.find(" on "), std::string::npos) << busy;
@@ -400,7 +393,7 @@ TEST(Postgresql, AnOutageIsTold) {
   EXPECT_TRUE(other->studies().empty());  // connected again
   ASSERT_TRUE(server->run("DROP DATABASE short WITH (FORCE)"));
   const auto begin = std::chrono::steady_clock::now();
-  const std::string gone = message_of([&] { other->studies(); });
+  const std::string gone = error_of([&] { other->studies(); });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   EXPECT_NE(gone.find("does not exist"), std::string::npos) << gone;
 
@@ -431,7 +424,7 @@ TEST(Postgresql, LongNames) {
   Study study(*storage, {});
   study.start(space, space.at(4));
   EXPECT_EQ(storage->trials(study.id()).front().point, space.at(4));
-  EXPECT_NE(message_of([&] { Study(*storage, {.name = std::string(513, 'x')}); }).find("512 at most"), std::string::npos);
+  EXPECT_NE(error_of([&] { Study(*storage, {.name = std::string(513, 'x')}); }).find("512 at most"), std::string::npos);
 }
 
 // A server that crashes, or is restarted, in the middle: nobody loses a trial, and the search goes on.

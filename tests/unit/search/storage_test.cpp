@@ -11,18 +11,11 @@
 #include "quasar/base/file.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/study.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::search {
 namespace {
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using test::error_of;
 
 TEST(OptunaFormat, DistributionsAsOptunaWritesThem) {
   // Texts taken from a database that Optuna 5.0 made.
@@ -63,22 +56,21 @@ TEST(Sqlite, FilesThatAreNotStudies) {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
   write_file(path("text.db"), std::string_view("this is a text, and long enough to be mistaken for a database header by nobody"));
-  EXPECT_NE(message_of([&] { open_storage(path("text.db")); }).find(path("text.db")), std::string::npos);
+  EXPECT_NE(error_of([&] { open_storage(path("text.db")); }).find(path("text.db")), std::string::npos);
   {
     soci::session other(soci::sqlite3, "dbname=" + path("other.db"));
     other << "CREATE TABLE mine (x INTEGER)";
   }
-  EXPECT_EQ(message_of([&] { open_storage(path("other.db")); }),
-            path("other.db") + " is an SQLite file, but not a study database");
-  EXPECT_NE(message_of([&] { open_storage(path("missing/study.db")); }).find(path("missing/study.db")), std::string::npos);
+  EXPECT_EQ(error_of([&] { open_storage(path("other.db")); }), path("other.db") + " is an SQLite file, but not a study database");
+  EXPECT_NE(error_of([&] { open_storage(path("missing/study.db")); }).find(path("missing/study.db")), std::string::npos);
   open_storage(path("old.db"));
   {
     soci::session old(soci::sqlite3, "dbname=" + path("old.db"));
     old << "UPDATE version_info SET schema_version = 11";
   }
-  EXPECT_NE(message_of([&] { open_storage(path("old.db")); }).find("has version 11 of Optuna's schema"), std::string::npos);
-  EXPECT_NE(message_of([&] { open_storage("mysql://host/db"); }).find("not supported"), std::string::npos);
-  EXPECT_NE(message_of([&] { storage::table().make("sqlite"); }).find("'path' is missing"), std::string::npos);
+  EXPECT_NE(error_of([&] { open_storage(path("old.db")); }).find("has version 11 of Optuna's schema"), std::string::npos);
+  EXPECT_NE(error_of([&] { open_storage("mysql://host/db"); }).find("not supported"), std::string::npos);
+  EXPECT_NE(error_of([&] { storage::table().make("sqlite"); }).find("'path' is missing"), std::string::npos);
 }
 
 // Files of others: each is refused by name, or what is not Quasar's in it is passed over.
@@ -98,7 +90,7 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     trial.values = {1};
     storage->finish(study.id, trial);
     soci::session(soci::sqlite3, "dbname=" + path) << change;
-    return message_of([&] { open_storage(path)->trials(study.id); });
+    return error_of([&] { open_storage(path)->trials(study.id); });
   };
   const auto with = [](const char* distribution) {
     return std::string("UPDATE trial_params SET distribution_json = '") + distribution + "'";
@@ -129,7 +121,7 @@ TEST(Sqlite, LockedByAnotherProgram) {
   soci::session other(soci::sqlite3, "dbname=" + path);
   other << "BEGIN IMMEDIATE";
   Trial trial;
-  const std::string message = message_of([&] { storage->start(study.id, trial); });
+  const std::string message = error_of([&] { storage->start(study.id, trial); });
   EXPECT_NE(message.find(path), std::string::npos);
   EXPECT_NE(message.find("another program is writing"), std::string::npos);
   other << "COMMIT";
@@ -139,10 +131,10 @@ TEST(Sqlite, LockedByAnotherProgram) {
 TEST(Study, ExistingStudyNeedsResume) {
   const auto storage = open_storage("memory");
   Study(*storage, {.name = "a"});
-  EXPECT_NE(message_of([&] { Study(*storage, {.name = "a"}); }).find("exists already"), std::string::npos);
+  EXPECT_NE(error_of([&] { Study(*storage, {.name = "a"}); }).find("exists already"), std::string::npos);
   EXPECT_NO_THROW(Study(*storage, {.name = "a", .resume = true}));
   EXPECT_NO_THROW(Study(*storage, {.name = "b", .resume = true}));
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(error_of([&] {
               Study(*storage, {.name = "a", .directions = {Direction::maximize}, .resume = true});
             }).find("other objectives"),
             std::string::npos);
@@ -230,7 +222,7 @@ TEST(Study, LongNamesComeBack) {
   EXPECT_EQ(optuna::characters_of(name), 600u);
   EXPECT_EQ(optuna::characters_of(optuna::short_name_of(name)), longest_name);
   EXPECT_NE(optuna::short_name_of(name), optuna::short_name_of(name + "b"));
-  EXPECT_NE(message_of([&] { Study(*storage, {.name = std::string(513, 'x')}); }).find("512 at most"), std::string::npos);
+  EXPECT_NE(error_of([&] { Study(*storage, {.name = std::string(513, 'x')}); }).find("512 at most"), std::string::npos);
 }
 
 TEST(Study, AnotherProcessThatContinuesItGetsTheNameOfTheFirst) {
@@ -241,7 +233,7 @@ TEST(Study, AnotherProcessThatContinuesItGetsTheNameOfTheFirst) {
     Storage& theirs = second ? *second : *first;
     {
       const Study mine(*first, {});
-      const std::string message = message_of([&] { const Study other(theirs, {.resume = true}); });
+      const std::string message = error_of([&] { const Study other(theirs, {.resume = true}); });
       EXPECT_NE(message.find("'AutoSearch'"), std::string::npos) << message;
       EXPECT_NE(message.find(path == "memory" ? "this process" : "process " + std::to_string(getpid())), std::string::npos)
           << message;
@@ -261,7 +253,7 @@ TEST(Study, ChangedChoicesContradict) {
   study.finish(done);
   EXPECT_NO_THROW(study.check(space));
   EXPECT_NO_THROW(study.check(Space::parse({{"a", {1, 2}}, {"c", {7}}})));
-  EXPECT_NE(message_of([&] { study.check(Space::parse({{"a", {1, 2, 3}}, {"b", {1}}})); }).find("'a'"), std::string::npos);
+  EXPECT_NE(error_of([&] { study.check(Space::parse({{"a", {1, 2, 3}}, {"b", {1}}})); }).find("'a'"), std::string::npos);
 }
 
 }  // namespace

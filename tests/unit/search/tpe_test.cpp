@@ -22,7 +22,7 @@ double sphere(const Point& p) {
   return sum;
 }
 
-double conditional(const Point& p) {
+double conditional_value(const Point& p) {
   if (*p.find("kind") == "far") return 5 + std::abs(real(p, "far_x"));
   return std::pow(real(p, "near_x") - 2, 2) + 0.1 * std::abs(real(p, "near_n") - 7);
 }
@@ -41,7 +41,7 @@ Space conditional_space() {
 }
 
 double conditional_or_flat(const Point& p) {
-  return *p.find("kind") == "far2" ? 8 : conditional(p);
+  return *p.find("kind") == "far2" ? 8 : conditional_value(p);
 }
 
 double best_of(const char* sampler, const Space& space, Objective objective, Direction direction, uint64_t seed,

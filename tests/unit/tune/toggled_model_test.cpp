@@ -18,7 +18,7 @@ graph::Node node(const std::string& type, std::vector<std::string> inputs, std::
           .outputs = std::move(outputs)};
 }
 
-quant::QuantParams params(DataType type = DataType::int8) {
+quant::QuantParams half_params(DataType type = DataType::int8) {
   return {.type = type, .scales = {quant::is_half(type) ? 1 : 0.05F}, .zero_points = {0}};
 }
 
@@ -46,8 +46,9 @@ graph::Model branches() {
 
 quant::Plan plan_of_branches(DataType type) {
   quant::Plan plan;
-  for (const char* value : {"x", "r", "b", "p", "s", "y", "z"}) plan.values[value] = params(type);
-  for (const char* product : {"a_node", "b_node", "y_node"}) plan.nodes[product].weight = quant::ConstantPlan{1, params(type)};
+  for (const char* value : {"x", "r", "b", "p", "s", "y", "z"}) plan.values[value] = half_params(type);
+  for (const char* product : {"a_node", "b_node", "y_node"})
+    plan.nodes[product].weight = quant::ConstantPlan{1, half_params(type)};
   for (const char* other : {"r_node", "p_node", "s_node", "z_node"}) plan.nodes[other] = {};
   return plan;
 }
@@ -97,8 +98,8 @@ TEST(ToggledModel, ARecurrentNodeMayGiveItsLastStateOnly) {
     model.initializers["r"] = random_tensor({1, gates * 6, 6}, 2, 0.5F);
     model.initializers["w2"] = random_tensor({6, 4}, 3, 0.5F);
     quant::Plan plan;
-    plan.values = {{"h", params()}, {"y", params()}};
-    plan.nodes["y_node"].weight = quant::ConstantPlan{1, params()};
+    plan.values = {{"h", half_params()}, {"y", half_params()}};
+    plan.nodes["y_node"].weight = quant::ConstantPlan{1, half_params()};
     plan.nodes["h_node"].form = quant::Form::dynamic;
     const ToggledModel toggled(model, plan);
     const data::Sample sample{random_tensor({5, 1, 8}, 4)};
@@ -119,8 +120,8 @@ TEST(ToggledModel, SequencesAreMadeWhereTheyAreRead) {
   model.initializers["zero"] = Tensor::scalar(int64_t{0});
   model.initializers["one"] = Tensor::scalar(int64_t{1});
   quant::Plan plan;
-  plan.values = {{"first", params()}, {"m", params()}};
-  plan.nodes["m_node"].weight = quant::ConstantPlan{1, params()};
+  plan.values = {{"first", half_params()}, {"m", half_params()}};
+  plan.nodes["m_node"].weight = quant::ConstantPlan{1, half_params()};
   const data::Sample sample{random_tensor({2, 8}, 4)};
   const ToggledModel toggled(model, plan);
   EXPECT_EQ(toggled.outputs(sample, {false}), runtime::Session(model).run(sample));

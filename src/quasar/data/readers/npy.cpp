@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* owner = "reader npy";
+constexpr const char* npy_reader = "reader npy";
 
-struct Column {
+struct FileColumn {
   Conversion conversion;
   fs::path folder;
 };
@@ -27,7 +27,7 @@ NpyArray array_at(const fs::path& path) {
 
 class NpyDataset : public Labelled {
  public:
-  NpyDataset(fs::path folder, std::vector<Column> columns, std::vector<std::string> files, Labels labels)
+  NpyDataset(fs::path folder, std::vector<FileColumn> columns, std::vector<std::string> files, Labels labels)
       : Labelled(std::move(labels)), folder_(std::move(folder)), columns_(std::move(columns)), files_(std::move(files)) {}
 
   size_t size() const override { return files_.size(); }
@@ -44,7 +44,7 @@ class NpyDataset : public Labelled {
 
  private:
   fs::path folder_;
-  std::vector<Column> columns_;
+  std::vector<FileColumn> columns_;
   std::vector<std::string> files_;
 };
 
@@ -60,29 +60,29 @@ std::vector<std::string> files_in(const fs::path& folder) {
 
 class Npy : public Reader {
  public:
-  explicit Npy(const Options& options) : options_(options) { reject_batches(options, owner); }
+  explicit Npy(const Options& options) : options_(options) { reject_batches(options, npy_reader); }
 
   DatasetPtr open(const std::vector<graph::Value>& inputs, const fs::path& base) const override {
     check_inputs(inputs);
-    check_input_names(options_, {"inputs", "layout", "mean", "scale", "dtype"}, inputs, owner);
-    const fs::path folder = path_of(options_, "path", base, owner);
+    check_input_names(options_, {"inputs", "layout", "mean", "scale", "dtype"}, inputs, npy_reader);
+    const fs::path folder = path_of(options_, "path", base, npy_reader);
     if (!fs::is_directory(folder)) {
       throw Error("'" + folder.string() + "' is " + (fs::exists(folder) ? "not a folder" : "not there") +
                   "; reader npy needs a folder of .npy files");
     }
-    std::vector<Column> columns;
+    std::vector<FileColumn> columns;
     for (const auto& input : inputs) {
-      columns.push_back({Conversion(input, options_, owner), folder_of(input, folder, inputs.size())});
+      columns.push_back({Conversion(input, options_, npy_reader), folder_of(input, folder, inputs.size())});
     }
     std::vector<std::string> files = matching_files(columns);
     for (const auto& column : columns) check(column, files);
-    Labels labels{.of = {}, .names = read_class_names(options_, base, folder, owner)};
+    Labels labels{.of = {}, .names = read_class_names(options_, base, folder, npy_reader)};
     if (options_.has("labels")) {
-      const fs::path csv = find_labels(text_option(options_, "labels", owner), base, folder);
+      const fs::path csv = find_labels(text_option(options_, "labels", npy_reader), base, folder);
       labels.of = with_offset(read_labels(csv, files), options_);
     }
     return limited(std::make_shared<NpyDataset>(folder, std::move(columns), std::move(files), std::move(labels)), options_,
-                   owner);
+                   npy_reader);
   }
 
  private:
@@ -90,7 +90,7 @@ class Npy : public Reader {
   fs::path folder_of(const graph::Value& input, const fs::path& folder, size_t inputs) const {
     const Json* named = option_for(options_, "inputs", input);
     if (named != nullptr && !named->is_string()) {
-      throw Error(std::string(owner) + ": option 'inputs' must map input names to subfolders");
+      throw Error(std::string(npy_reader) + ": option 'inputs' must map input names to subfolders");
     }
     const bool single = named == nullptr && inputs == 1;
     const fs::path sub = folder / (named != nullptr ? named->get<std::string>() : input.name);
@@ -101,7 +101,7 @@ class Npy : public Reader {
                 "' needs one (one subfolder per input, or inputs: {" + input.name + ": SUBFOLDER})");
   }
 
-  static std::vector<std::string> matching_files(const std::vector<Column>& columns) {
+  static std::vector<std::string> matching_files(const std::vector<FileColumn>& columns) {
     const std::vector<std::string> files = files_in(columns[0].folder);
     if (files.empty()) throw Error("'" + columns[0].folder.string() + "' holds no .npy file");
     for (const auto& column : columns) {
@@ -116,7 +116,7 @@ class Npy : public Reader {
   }
 
   // Headers only: a file that does not fit is found before the work begins.
-  static void check(const Column& column, const std::vector<std::string>& files) {
+  static void check(const FileColumn& column, const std::vector<std::string>& files) {
     for (const auto& name : files) {
       const NpyHeader header = array_at_header(column.folder / name);
       column.conversion.check(header.type, header.shape, "'" + (column.folder / name).string() + "'");

@@ -14,16 +14,16 @@
 namespace quasar::data::readers {
 namespace {
 
-constexpr const char* owner = "reader npz";
+constexpr const char* npz_reader = "reader npz";
 
-struct Column {
+struct ArrayColumn {
   Conversion conversion;
   NpyArray array;
 };
 
 class NpzDataset : public Labelled, public Truths {
  public:
-  NpzDataset(std::string source, std::vector<Column> columns, Labels labels, std::optional<NpyArray> targets)
+  NpzDataset(std::string source, std::vector<ArrayColumn> columns, Labels labels, std::optional<NpyArray> targets)
       : Labelled(std::move(labels)), source_(std::move(source)), columns_(std::move(columns)), targets_(std::move(targets)) {}
 
   size_t size() const override { return static_cast<size_t>(columns_[0].array.shape()[0]); }
@@ -45,7 +45,7 @@ class NpzDataset : public Labelled, public Truths {
 
  private:
   std::string source_;
-  std::vector<Column> columns_;
+  std::vector<ArrayColumn> columns_;
   std::optional<NpyArray> targets_;
 };
 
@@ -85,7 +85,7 @@ class Assignment {
     for (const auto& input : inputs) {
       const Json* array = option_for(options, "inputs", input);
       if (array != nullptr && !array->is_string()) {
-        throw Error(std::string(owner) + ": option 'inputs' must map input names to array names");
+        throw Error(std::string(npz_reader) + ": option 'inputs' must map input names to array names");
       }
       if (array != nullptr) {
         of_input_[input.name] = existing(array->get<std::string>(), "the model's input '" + input.name + "'");
@@ -98,7 +98,7 @@ class Assignment {
   // Named, or else an array of a customary name that feeds no input.
   void find_labels(const Options& options) {
     if (options.has("labels")) {
-      labels_ = existing(text_option(options, "labels", owner), "the labels");
+      labels_ = existing(text_option(options, "labels", npz_reader), "the labels");
       return;
     }
     for (const char* name : {"labels", "label", "y"}) {
@@ -138,21 +138,21 @@ class Assignment {
 
 class Npz : public Reader {
  public:
-  explicit Npz(const Options& options) : options_(options) { reject_batches(options, owner); }
+  explicit Npz(const Options& options) : options_(options) { reject_batches(options, npz_reader); }
 
   DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
     check_inputs(inputs);
-    check_input_names(options_, {"inputs", "layout", "mean", "scale", "dtype"}, inputs, owner);
-    const std::filesystem::path path = path_of(options_, "path", base, owner);
+    check_input_names(options_, {"inputs", "layout", "mean", "scale", "dtype"}, inputs, npz_reader);
+    const std::filesystem::path path = path_of(options_, "path", base, npz_reader);
     const std::string file = "'" + path.string() + "'";
     const Archive archive(path);
     const Assignment assignment(inputs, options_, archive, file);
-    std::vector<Column> columns;
+    std::vector<ArrayColumn> columns;
     for (const auto& input : inputs) {
-      columns.push_back({Conversion(input, options_, owner), array_in(archive, file, assignment.array_of(input))});
+      columns.push_back({Conversion(input, options_, npz_reader), array_in(archive, file, assignment.array_of(input))});
       check(columns);
     }
-    Labels labels{.of = {}, .names = read_class_names(options_, base, path.parent_path(), owner)};
+    Labels labels{.of = {}, .names = read_class_names(options_, base, path.parent_path(), npz_reader)};
     std::optional<NpyArray> targets;
     if (!assignment.labels().empty()) {
       const NpyArray array = array_in(archive, file, assignment.labels());
@@ -164,7 +164,7 @@ class Npz : public Reader {
       check_size(array, array.shape().empty() ? 1 : static_cast<size_t>(array.shape()[0]), columns[0].array);
     }
     return limited(std::make_shared<NpzDataset>(file, std::move(columns), std::move(labels), std::move(targets)), options_,
-                   owner);
+                   npz_reader);
   }
 
  private:
@@ -175,8 +175,8 @@ class Npz : public Reader {
     if (is_floating(labels.type()))
       throw Error(labels.where() + ": labels must be whole numbers, found " + std::string(name_of(labels.type())));
     if (integer_option(options_, "label_offset", 0) != 0)
-      throw Error(std::string(owner) + ": label_offset is for one label per sample, but " + labels.where() + " has the shape " +
-                  to_string(shape));
+      throw Error(std::string(npz_reader) + ": label_offset is for one label per sample, but " + labels.where() +
+                  " has the shape " + to_string(shape));
     return true;
   }
 
@@ -185,7 +185,7 @@ class Npz : public Reader {
   }
 
   // The last column by itself and against the first.
-  static void check(const std::vector<Column>& columns) {
+  static void check(const std::vector<ArrayColumn>& columns) {
     const auto& [conversion, array] = columns.back();
     Shape row = array.shape();
     if (row.empty()) throw Error(array.where() + ": is a single value; its first axis must count the samples");

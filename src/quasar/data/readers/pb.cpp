@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* owner = "reader pb";
+constexpr const char* pb_reader = "reader pb";
 
 std::string file_name(size_t input) {
   return "input_" + std::to_string(input) + ".pb";
@@ -104,12 +104,12 @@ class PbDataset : public Labelled {
 
 class Pb : public Reader {
  public:
-  explicit Pb(const Options& options) : options_(options) { reject_batches(options, owner); }
+  explicit Pb(const Options& options) : options_(options) { reject_batches(options, pb_reader); }
 
   DatasetPtr open(const std::vector<graph::Value>& inputs, const fs::path& base) const override {
     check_inputs(inputs);
-    check_input_names(options_, {"layout", "mean", "scale", "dtype"}, inputs, owner);
-    const fs::path folder = path_of(options_, "path", base, owner);
+    check_input_names(options_, {"layout", "mean", "scale", "dtype"}, inputs, pb_reader);
+    const fs::path folder = path_of(options_, "path", base, pb_reader);
     std::vector<fs::path> sets = sets_in(folder);
     std::vector<std::string> names;
     for (const auto& set : sets) {
@@ -117,15 +117,15 @@ class Pb : public Reader {
       check_files(set, inputs);
     }
     std::vector<Conversion> conversions;
-    for (const auto& input : inputs) conversions.emplace_back(input, options_, owner);
-    Labels labels{.of = {}, .names = read_class_names(options_, base, folder, owner)};
+    for (const auto& input : inputs) conversions.emplace_back(input, options_, pb_reader);
+    Labels labels{.of = {}, .names = read_class_names(options_, base, folder, pb_reader)};
     if (options_.has("labels")) {
-      const fs::path csv = find_labels(text_option(options_, "labels", owner), base, folder);
+      const fs::path csv = find_labels(text_option(options_, "labels", pb_reader), base, folder);
       labels.of = with_offset(read_labels(csv, names), options_);
     }
     const auto all = std::make_shared<PbDataset>(folder, std::move(sets), std::move(conversions), std::move(labels));
     all->at(0);  // a wrong shape or type shows now, not in the middle of a search
-    return limited(all, options_, owner);
+    return limited(all, options_, pb_reader);
   }
 
  private:

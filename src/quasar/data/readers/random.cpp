@@ -10,7 +10,7 @@
 namespace quasar::data::readers {
 namespace {
 
-const std::string owner = "reader random";
+const std::string random_reader = "reader random";
 
 struct Source {
   DataType type;
@@ -67,11 +67,11 @@ class RandomDataset : public Dataset {
 
 class Random : public Reader {
  public:
-  explicit Random(const Options& options) : options_(options) { reject_batches(options, owner); }
+  explicit Random(const Options& options) : options_(options) { reject_batches(options, random_reader); }
 
   DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path&) const override {
     check_inputs(inputs);
-    check_input_names(options_, {"shapes", "low", "high"}, inputs, owner);
+    check_input_names(options_, {"shapes", "low", "high"}, inputs, random_reader);
     std::vector<Source> sources;
     for (const auto& input : inputs) sources.push_back(source_of(input));
     const auto count = static_cast<size_t>(integer_option(options_, "count", 100));
@@ -84,8 +84,8 @@ class Random : public Reader {
   Source source_of(const graph::Value& input) const {
     const double low = bound(input, "low", 0), high = bound(input, "high", 1);
     if (low > high) {
-      throw Error(owner + ": low " + Json(low).dump() + " is above high " + Json(high).dump() + " for the input '" + input.name +
-                  "'");
+      throw Error(random_reader + ": low " + Json(low).dump() + " is above high " + Json(high).dump() + " for the input '" +
+                  input.name + "'");
     }
     const bool real = is_floating(input.type);
     if (!real) check_range(input, low, high);
@@ -99,14 +99,14 @@ class Random : public Reader {
     const Json* value = option_for(options_, name, input);
     if (value == nullptr) return fallback;
     if (value->is_number() && std::isfinite(value->get<double>())) return value->get<double>();
-    throw Error(owner + ": option '" + name + "' is " + value->dump() + ", but must be a number");
+    throw Error(random_reader + ": option '" + name + "' is " + value->dump() + ", but must be a number");
   }
 
   static void check_range(const graph::Value& input, double low, double high) {
     for (const double value : {low, high}) {
       const bool whole = std::floor(value) == value && std::abs(value) <= 0x1p53;
       if (whole && to_doubles(converted(Tensor::scalar(value), input.type))[0] == value) continue;
-      throw Error(owner + ": " + Json(value).dump() + " (low or high) is no " + std::string(name_of(input.type)) +
+      throw Error(random_reader + ": " + Json(value).dump() + " (low or high) is no " + std::string(name_of(input.type)) +
                   ", which the input '" + input.name + "' needs");
     }
   }
@@ -116,7 +116,7 @@ class Random : public Reader {
     const Json* given = option_for(options_, "shapes", input);
     if (given != nullptr) return given_shape(*given, input);
     if (!input.shape) {
-      throw Error(owner + ": the input '" + input.name + "' has no known shape; give it with shapes: {" + input.name +
+      throw Error(random_reader + ": the input '" + input.name + "' has no known shape; give it with shapes: {" + input.name +
                   ": [...]}");
     }
     Shape shape = *input.shape;
@@ -136,8 +136,8 @@ class Random : public Reader {
       for (size_t i = 0; valid && i < shape.size(); ++i) valid = (*input.shape)[i] < 0 || (*input.shape)[i] == shape[i];
     }
     if (valid) return shape;
-    throw Error(owner + ": option 'shapes' gives " + given.dump() + " for the input '" + input.name + "', whose shape is " +
-                text_of(input));
+    throw Error(random_reader + ": option 'shapes' gives " + given.dump() + " for the input '" + input.name +
+                "', whose shape is " + text_of(input));
   }
 
   Options options_;

@@ -7,19 +7,19 @@ namespace quasar::quant::transforms {
 namespace {
 
 // The nodes of one normalization, and what they hold.
-struct Parts {
+struct InstanceNormParts {
   std::vector<const graph::Node*> nodes;
   std::string input, output;
   float epsilon = 0;
   std::vector<float> scale, shift;
 };
 
-class Matching {
+class InstanceNormMatching {
  public:
-  Matching(const graph::Index& index, KnownShapes& shapes) : index_(index), shapes_(shapes) {}
+  InstanceNormMatching(const graph::Index& index, KnownShapes& shapes) : index_(index), shapes_(shapes) {}
 
   // `mean`: the first node of the pattern.
-  std::optional<Parts> match(const graph::Node& mean) const {
+  std::optional<InstanceNormParts> match(const graph::Node& mean) const {
     const Shape* const shape = shapes_.of(mean.inputs[0]);
     if (!averages(mean, shape)) return std::nullopt;
     const size_t rank = shape->size();
@@ -43,12 +43,12 @@ class Matching {
     const auto shift = per_channel(other(*shifted, scaled->outputs[0]), rank, index_.model());
     if (!scale || !shift || scale->size() != shift->size() || static_cast<int64_t>(scale->size()) != (*shape)[1])
       return std::nullopt;
-    return Parts{{&mean, difference, square, variance, sum, root, quotient, scaled, shifted},
-                 mean.inputs[0],
-                 shifted->outputs[0],
-                 *epsilon,
-                 *scale,
-                 *shift};
+    return InstanceNormParts{{&mean, difference, square, variance, sum, root, quotient, scaled, shifted},
+                             mean.inputs[0],
+                             shifted->outputs[0],
+                             *epsilon,
+                             *scale,
+                             *shift};
   }
 
  private:
@@ -80,13 +80,13 @@ class FuseInstanceNorm final : public Transform {
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     const graph::Index index(model);
     return fused(model, "ReduceMean", [&](const graph::Node& mean, KnownShapes& shapes, graph::Names& names) {
-      const auto parts = Matching(index, shapes).match(mean);
+      const auto parts = InstanceNormMatching(index, shapes).match(mean);
       return parts ? std::optional(fusion_of(*parts, names)) : std::nullopt;
     });
   }
 
  private:
-  static Fusion fusion_of(const Parts& match, graph::Names& names) {
+  static Fusion fusion_of(const InstanceNormParts& match, graph::Names& names) {
     const auto channels = static_cast<int64_t>(match.scale.size());
     const std::string scale = names.fresh(match.output + "_scale"), shift = names.fresh(match.output + "_shift");
     graph::Node node{.name = names.fresh(match.output + "_InstanceNormalization"),

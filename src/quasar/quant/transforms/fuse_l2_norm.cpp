@@ -9,24 +9,24 @@ namespace {
 
 constexpr float greatest_bound = 1e-10F;
 
-struct Parts {
+struct L2Parts {
   std::vector<const graph::Node*> nodes;
   std::string input, output;
   int64_t axis = 0;
 };
 
-class Matching {
+class L2Matching {
  public:
-  Matching(const graph::Index& index, KnownShapes& shapes) : index_(index), shapes_(shapes) {}
+  L2Matching(const graph::Index& index, KnownShapes& shapes) : index_(index), shapes_(shapes) {}
 
   // `norm`: ReduceL2.
-  std::optional<Parts> match(const graph::Node& norm) const {
+  std::optional<L2Parts> match(const graph::Node& norm) const {
     const std::string& input = norm.inputs[0];
     const Shape* const shape = shapes_.of(input);
     if (shape == nullptr || norm.integer("keepdims", 1) == 0) return std::nullopt;
     const auto axes = reduced_axes(norm, index_.model(), shape->size());
     if (!axes || axes->size() != 1) return std::nullopt;
-    Parts out{.nodes = {&norm}, .input = input, .output = "", .axis = axes->front()};
+    L2Parts out{.nodes = {&norm}, .input = input, .output = "", .axis = axes->front()};
     std::string length = norm.outputs[0];
     if (const graph::Node* bound = bound_of(length)) {
       out.nodes.push_back(bound);
@@ -73,13 +73,13 @@ class FuseL2Norm final : public Transform {
   Transformed rewrite(const graph::Model& model, const stats::ChannelStatistics&) const override {
     const graph::Index index(model);
     return fused(model, "ReduceL2", [&](const graph::Node& norm, KnownShapes& shapes, graph::Names& names) {
-      const auto parts = Matching(index, shapes).match(norm);
+      const auto parts = L2Matching(index, shapes).match(norm);
       return parts ? std::optional(fusion_of(*parts, names)) : std::nullopt;
     });
   }
 
  private:
-  static Fusion fusion_of(const Parts& match, graph::Names& names) {
+  static Fusion fusion_of(const L2Parts& match, graph::Names& names) {
     graph::Node node{.name = names.fresh(match.output + "_LpNormalization"),
                      .op_type = "LpNormalization",
                      .domain = "",

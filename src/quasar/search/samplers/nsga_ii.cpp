@@ -15,7 +15,7 @@
 namespace quasar::search::samplers {
 namespace {
 
-constexpr int most_attempts = 20;  // at a child that was not tried yet, before a free point is drawn
+constexpr int most_children = 20;  // at a child that was not tried yet, before a free point is drawn
 
 class NsgaII final : public Sampler {
  public:
@@ -30,7 +30,7 @@ class NsgaII final : public Sampler {
     const auto size = space.size();
     if (size && taken_.update(history).size() >= *size) return std::nullopt;
     for (const Result& result : news_.update(history)) enter(result);
-    for (int i = 0; i < most_attempts && population_.size() >= size_; ++i) {
+    for (int i = 0; i < most_children && population_.size() >= size_; ++i) {
       Point point = child(space, rng);
       if (!size || !taken_.contains(*space.index_of(point))) return point;
     }

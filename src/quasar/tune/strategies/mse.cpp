@@ -8,14 +8,14 @@
 namespace quasar::tune::strategies {
 namespace {
 
-constexpr size_t combinations = 5;
-constexpr size_t ranking_samples = 32;
+constexpr size_t mse_combinations = 5;
+constexpr size_t mse_samples = 32;
 
 class Mse final : public TuningStrategy {
  public:
   void traverse(Tuner& tuner) const override {
-    const TuneConfig best = best_options(tuner, combinations).config;
-    auto errors = alone(tuner.toggled(best), *tuner.samples(ranking_samples));
+    const TuneConfig best = best_options(tuner, mse_combinations).config;
+    auto errors = alone(tuner.toggled(best), *tuner.samples(mse_samples));
     std::ranges::stable_sort(errors, std::ranges::greater(), &UnitError::noise_to_signal);
     tuner.tell_sensitivity(to_json(errors));
     std::vector<std::pair<std::string, double>> costs;

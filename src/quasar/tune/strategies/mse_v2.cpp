@@ -10,13 +10,13 @@ namespace quasar::tune::strategies {
 namespace {
 
 constexpr size_t batch = 8;
-constexpr size_t combinations = 2;
+constexpr size_t mse_v2_combinations = 2;
 
 class Way {
  public:
   explicit Way(Tuner& tuner)
       : tuner_(tuner),
-        start_(best_options(tuner, combinations)),
+        start_(best_options(tuner, mse_v2_combinations)),
         samples_(
             tuner.samples(batch * static_cast<size_t>(tuner.bench().job.tuning.kwargs.value("confidence_batches", int64_t{2})))),
         model_(tuner.toggled(start_.config)),
