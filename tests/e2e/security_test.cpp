@@ -187,6 +187,27 @@ TEST_F(Security, ReportsEscapeWhatModelsSay) {
   EXPECT_EQ(markdown.out.find("<script>"), std::string::npos);
 }
 
+// Messages and logs show what would steer a terminal, or look like a message of Quasar's, as text.
+TEST_F(Security, TerminalsAreNotSteeredByNames) {
+  const std::string attack =
+      "mm\x1b]0;owned\x07\x1b[2J\rquasar: fake\nquasar: fake\xc2\x9b"
+      "31m";
+  graph::Model model = graph::load(digits("digits.onnx"));
+  for (size_t i = 0; i < model.nodes.size(); ++i) model.nodes[i].name = attack + std::to_string(i);
+  const fs::path path = folder.path() / "hostile.onnx";
+  graph::save(model, path);
+  const Ran ran = search(path, {{"specific_layer_config", {{"nodes", {"mm\x1b[31m"}}}}});
+  const Ran good =
+      search(path, {{"search_space", {{"activation", {"UInt8Spec"}}, {"weight", {"Int8Spec"}}, {"algorithms", {"gptq"}}}}});
+  ASSERT_EQ(good.code, 0) << good.err;
+  for (const std::string& text : {ran.err, good.err, read_file(out / "auto_search.log")}) {
+    EXPECT_EQ(text.find_first_of("\x1b\x07\r"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
+    EXPECT_EQ(text.find("\nquasar: fake"), std::string::npos) << text;
+  }
+  EXPECT_NE(read_file(out / "auto_search.log").find("\\x1b[2J"), std::string::npos);
+}
+
 // Results replace what stands at their place; they do not go where a link leads.
 TEST_F(Security, ResultsDoNotFollowLinks) {
   fs::create_directories(out);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "e2e/program.hpp"
+#include "quasar/graph/load.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -43,6 +44,19 @@ class Terminal : public testing::Test {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
 };
+
+// A terminal gets the names of a model as text; a file gets them as they are.
+TEST_F(Terminal, NamesDoNotSteerIt) {
+  graph::Model model = graph::load(digits("digits.onnx"));
+  for (auto& node : model.nodes) node.name += "\x1b[2J\x07";
+  const std::string path = (folder.path() / "hostile.onnx").string();
+  graph::save(model, path);
+  const std::string text = shown("inspect " + path, "");
+  if (text.empty()) GTEST_SKIP() << "no script";
+  EXPECT_EQ(text.find("\x1b[2J"), std::string::npos);
+  EXPECT_NE(text.find("\\x1b[2J\\x07"), std::string::npos) << text;
+  EXPECT_NE(run("inspect " + path).out.find("\x1b[2J\x07"), std::string::npos);
+}
 
 TEST_F(Terminal, OneLineTellsHowFarItIs) {
   const std::string text = search();

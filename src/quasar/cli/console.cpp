@@ -13,6 +13,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/printable.hpp"
 #include "quasar/cli/progress.hpp"
 #include "quasar/report/wrap.hpp"
 
@@ -90,7 +91,8 @@ struct Console::Impl {
     progress_open = false;
   }
 
-  void message(Level level, const std::string& text) {
+  void message(Level level, const std::string& said) {
+    const std::string text = printable_message(said);
     const std::lock_guard lock(guard);
     file->log(level_of(level), "{}", text);
     if (level == Level::debug || (quiet && level == Level::info)) return;
@@ -111,12 +113,12 @@ struct Console::Impl {
   void event(const search::Event& event) {
     const std::lock_guard lock(guard);
     if (event.kind == search::Event::Kind::started) {
-      file->info("trial {} started: {}", event.trial.number, params_in_words(event.trial));
+      file->info("trial {} started: {}", event.trial.number, printable_message(params_in_words(event.trial)));
       return;
     }
-    const std::string outcome = in_words(event.trial, objective);
+    const std::string outcome = printable_message(in_words(event.trial, objective));
     file->info("trial {} {} ({:.3f} s); {}", event.trial.number, outcome, event.trial.seconds().value_or(0),
-               params_in_words(event.trial));
+               printable_message(params_in_words(event.trial)));
     progress.hear(event);
     if (quiet) return;
     if (!terminal) {

@@ -6,8 +6,10 @@
 #include <new>
 #include <stdexcept>
 
+#include "quasar/base/printable.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/printable_output.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::cli {
@@ -16,16 +18,16 @@ namespace {
 // CLI11's messages, with the nearest command when one was misspelt.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  std::cerr << "quasar: " << error.what();
+  std::cerr << "quasar: " << printable_message(error.what());
   if (argc > 1 && argv[1][0] != '-' && commands::table().try_find(argv[1]) == nullptr) {
-    std::cerr << did_you_mean(argv[1], commands::table().names());
+    std::cerr << printable_message(did_you_mean(argv[1], commands::table().names()));
   }
   std::cerr << "\nRun with --help for usage.\n";
   return exit_input;
 }
 
 int fail(const std::string& what) {
-  std::cerr << "quasar: " << what << "\n";
+  std::cerr << "quasar: " << printable_message(what) << "\n";
   return exit_input;
 }
 
@@ -48,7 +50,7 @@ int run(int argc, char** argv) {
       if (parsed->parsed()) return command->run();
     }
   } catch (const Cancelled& stopped) {
-    std::cerr << "quasar: " << stopped.what() << "\n";
+    fail(stopped.what());
     return exit_interrupted;
   } catch (const std::bad_alloc&) {
     return fail("out of memory");
@@ -75,5 +77,6 @@ void keep_freed_memory() {
 
 int main(int argc, char** argv) {
   quasar::cli::keep_freed_memory();
+  const quasar::cli::PrintableOutput output;
   return quasar::cli::run(argc, argv);
 }

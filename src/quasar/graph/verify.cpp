@@ -1,6 +1,7 @@
 #include <unordered_set>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/printable.hpp"
 #include "quasar/graph/model.hpp"
 
 namespace quasar::graph {
@@ -27,8 +28,14 @@ class Verifier {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error(std::string(where_) + ": " + what); }
 
+  // ONNX Runtime takes names as C strings: two that differ behind such a byte would be one.
+  void refuse_zero_byte(const std::string& name, const std::string& what) const {
+    if (name.find('\0') != std::string::npos) fail(what + " '" + printable(name) + "' has a zero byte in its name");
+  }
+
   void define(const std::string& value, const std::string& by) {
     if (value.empty()) fail(by + " without a name");
+    refuse_zero_byte(value, "the value");
     if (!defined_.insert(value).second) fail("the value '" + value + "' is defined twice, the second time as " + by);
   }
 
@@ -36,6 +43,7 @@ class Verifier {
     const std::string label = "node '" + node.name + "' (" + node.op_type + ")";
     if (node.op_type.empty()) fail("node '" + node.name + "' has no operator");
     if (node.name.empty()) fail("a node of operator " + node.op_type + " has no name");
+    refuse_zero_byte(node.name, "the node");
     if (!names_.insert(node.name).second) fail("two nodes have the name '" + node.name + "'");
     for (const auto* values : {&node.inputs, &node.captures}) {
       for (const auto& value : *values) {

@@ -36,6 +36,12 @@ void connect(soci::session& sql, const PostgresqlAddress& address) {
   sql << "SET client_encoding = 'UTF8'";
   sql << "SET client_min_messages = 'error'";
   sql << "SET idle_in_transaction_session_timeout = '60s'";
+  // Whatever the database or the role has as its own defaults: turns wait for locks and then read what others committed, and the
+  // leader's connection holds its lock through the longest trial. (idle_session_timeout: since PostgreSQL 14.)
+  sql << "SET default_transaction_isolation = 'read committed'";
+  sql << "SET lock_timeout = 0";
+  std::string none;
+  sql << "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'", soci::into(none);
   for (const char* option : {"tcp_keepalives_idle = 20", "tcp_keepalives_interval = 5", "tcp_keepalives_count = 4"})
     sql << std::string("SET ") + option;
 }

@@ -181,6 +181,7 @@ TEST(Load, BrokenFilesGiveOneClearError) {
       {wire::model(x + node({"Neg", {"x"}, {"y"}}) + node({"Abs", {"x"}, {"y"}})), "'y' is defined twice"},
       {wire::model(x + node({"Neg", {"a"}, {"y"}}) + node({"Abs", {"y"}, {"a"}})), "cycle"},
       {wire::model(x), "graph output 'y' is not produced"},
+      {model_with(node({"Neg", {"x"}, {std::string("w\0z", 3)}})), "the value 'w\\x00z' has a zero byte"},
       {model_with(initializer("w", tensor(1, {1}, wire::external("w.bin")))), "can only be read for a model that is a file"},
   };
   for (const auto& [file, says] : cases) {
