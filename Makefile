@@ -10,8 +10,8 @@ help:            ## this list
 setup:           ## the Debian packages, ONNX Runtime and ECharts that are missing
 	@scripts/setup.sh
 
-test-setup:      ## setup, and the PostgreSQL server and mpirun that tests start; they are skipped without
-	@scripts/setup.sh --test
+test-setup:      ## setup, and the PostgreSQL server and mpirun that tests start; those tests are skipped where they cannot be had
+	@scripts/setup.sh --test || { scripts/setup.sh && echo "setup: without them, the tests that need them are skipped"; }
 
 developer-setup: ## setup, and clang-format, clang-tidy, chromium and mkdocs
 	@scripts/setup.sh --developer
@@ -29,7 +29,7 @@ demo: build      ## a search on a real model: report and best.onnx in build/demo
 	build/quasar search examples/digits/search.yaml --output-dir build/demo
 	@echo "Best model: build/demo/best.onnx   report: build/demo/report.html   figures: build/demo/result.json"
 
-test: build/release/build.ninja | setup    ## everything: unit, contract, structure, install and end-to-end tests
+test: build/release/build.ninja | test-setup   ## everything: unit, contract, structure, install and end-to-end tests
 	cmake --build --preset release
 	ctest --preset release
 
