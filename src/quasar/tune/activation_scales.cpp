@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <memory>
-#include <numeric>
 #include <set>
 #include <span>
 
@@ -19,8 +17,7 @@
 #include "quasar/tune/judges.hpp"
 #include "quasar/tune/normalization.hpp"
 #include "quasar/tune/scale_candidates.hpp"
-#include "quasar/tune/scale_window.hpp"
-#include "quasar/tune/weighted_rows.hpp"
+#include "quasar/tune/scale_trial.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -30,29 +27,7 @@ constexpr size_t fewest_samples = 8, usual_samples = 64;
 constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
 constexpr size_t cheap_values = size_t{1} << 17;   // likewise: all samples judge
 constexpr size_t screenings[] = {8, 16, 32};       // judges after which candidates that lose for certain are given up
-constexpr double noise = 3;                        // standard errors that such a loss, and a gain by clipping, must exceed
-constexpr double hopeless = 2;                     // times the present parameters' error: given up in any case
 constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
-
-// One group of values under trial.
-struct Trial {
-  SharedScale group;
-  ScaleWindow window;
-  std::vector<std::string> normalized = {};  // by output of the window: what is normalized behind it; "": nothing
-  std::vector<quant::QuantParams> candidates = {};
-  std::unique_ptr<runtime::Session> session = {};
-  std::vector<Judge> judges = {};
-  std::map<size_t, size_t> slots = {};           // of judges, by sample
-  std::vector<std::vector<double>> errors = {};  // [candidate][judge · outputs + output]
-  std::vector<double> powers = {};               // [judge · outputs + output]
-  std::string key = {};                          // hash of all that decides
-  std::set<size_t> alive = {};                   // candidates that are still looked at; without any but the present: done
-};
-
-Tensor zero_point_tensor(const quant::QuantParams& params) {
-  if (params.type == DataType::int8) return Tensor::scalar(static_cast<int8_t>(params.zero_points[0]));
-  return Tensor::scalar(static_cast<uint8_t>(params.zero_points[0]));
-}
 
 class Refinement {
  public:
@@ -89,12 +64,12 @@ class Refinement {
       if (std::ranges::any_of(group, [this](const std::string& value) { return options_.keep.contains(value); })) continue;
       auto window = scale_window(index, types, plan_, group, layers_ahead);
       if (!window) continue;
-      trials_.push_back({std::move(group), std::move(*window)});
-      for (const auto& output : trials_.back().window.outputs)
-        trials_.back().normalized.push_back(normalized_value(output, index));
-      trials_.back().candidates = scale_candidates(plan_.values.at(trials_.back().group.front()));
+      ScaleTrial trial{std::move(group), std::move(*window)};
+      for (const auto& output : trial.window.outputs) trial.normalized.push_back(normalized_value(output, index));
+      trial.candidates = scale_candidates(plan_.values.at(trial.group.front()));
+      trials_.push_back(std::move(trial));
     }
-    std::erase_if(trials_, [](const Trial& trial) { return trial.candidates.size() < 2; });
+    std::erase_if(trials_, [](const ScaleTrial& trial) { return trial.candidates.size() < 2; });
   }
 
   // What a session of the float model can give, which its kernels depend on: all that any plan looks at, so that neither how
@@ -123,10 +98,11 @@ class Refinement {
                           Json{looked_at, trial.window.inputs, trial.window.outputs, trial.normalized, candidates}.dump());
       if (const auto choice = memo_.choice(trial.key)) adopt(trial, *choice);
     }
-    std::erase_if(trials_, [this](const Trial& trial) { return memo_.choice(trial.key).has_value(); });
+    std::erase_if(trials_, [this](const ScaleTrial& trial) { return memo_.choice(trial.key).has_value(); });
   }
 
-  std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference, std::span<const Trial> trials) const {
+  std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference,
+                                          std::span<const ScaleTrial> trials) const {
     std::set<std::string> wanted;
     for (const auto& trial : trials) {
       for (const auto* names : {&trial.window.inputs, &trial.window.outputs, &trial.normalized})
@@ -141,11 +117,8 @@ class Refinement {
   }
 
   // The float model runs once per sample for all these trials.
-  void measure(std::span<Trial> trials, const runtime::Session& reference) {
-    parallel_for(trials.size(), options_.threads, [&](size_t i) {
-      trials[i].session = std::make_unique<runtime::Session>(
-          trials[i].window.model, runtime::SessionOptions{.optimization = runtime::Optimization::basic});
-    });
+  void measure(std::span<ScaleTrial> trials, const runtime::Session& reference) {
+    parallel_for(trials.size(), options_.threads, [&](size_t i) { trials[i].open(); });
     const auto look_at = [&](size_t from, size_t to) {
       std::set<size_t> wanted_samples;
       for (const auto& trial : trials) {
@@ -158,7 +131,7 @@ class Refinement {
         for (auto& trial : trials) {
           const auto slot = trial.slots.find(samples[i]);
           if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
-          try_all(trial, slot->second, values);
+          trial.look_at(slot->second, values);
         }
       });
     };
@@ -166,14 +139,14 @@ class Refinement {
     for (const size_t next : screenings) {
       look_at(seen, next);
       for (auto& trial : trials) {
-        if (trial.judges.size() > next) screen(trial, next);
+        if (trial.judges.size() > next) trial.screen(next);
       }
       seen = next;
     }
     look_at(seen, samples_.size());
     for (auto& trial : trials) {
-      trial.session.reset();
-      const size_t choice = best_of(trial);
+      trial.close();
+      const size_t choice = trial.best();
       memo_.keep(trial.key, choice);
       adopt(trial, choice);
     }
@@ -191,14 +164,9 @@ class Refinement {
     }
     const auto reaches = reaches_of(chosen_from, reference);
     for (size_t i = 0; i < trials_.size(); i++) {
-      Trial& trial = trials_[i];
+      ScaleTrial& trial = trials_[i];
       const auto reach = reaches.find(trial.window.inputs.front());
-      trial.judges = judges(reach == reaches.end() ? std::vector<Reach>(samples_.size()) : reach->second, most[i]);
-      for (size_t j = 0; j < trial.judges.size(); j++) trial.slots[trial.judges[j].sample] = j;
-      const size_t slots = trial.judges.size() * trial.window.outputs.size();
-      trial.errors.assign(trial.candidates.size(), std::vector<double>(slots));
-      trial.powers.assign(slots, 0);
-      for (size_t c = 0; c < trial.candidates.size(); c++) trial.alive.insert(c);
+      trial.begin(judges(reach == reaches.end() ? std::vector<Reach>(samples_.size()) : reach->second, most[i]));
     }
   }
 
@@ -224,70 +192,7 @@ class Refinement {
     return out;
   }
 
-  static void try_all(Trial& trial, size_t slot, const std::map<std::string, Tensor>& values) {
-    std::vector<Tensor> inputs;
-    for (const auto& name : trial.window.inputs) inputs.push_back(values.at(name));
-    inputs.resize(inputs.size() + 2);
-    const size_t outputs = trial.window.outputs.size();
-    std::vector<Weighting> weightings;
-    for (size_t k = 0; k < outputs; k++) {
-      const std::string& normalized = trial.normalized[k];
-      weightings.emplace_back(values.at(trial.window.outputs[k]),
-                              normalized.empty() ? std::vector<float>() : weights_of_rows(values.at(normalized)));
-    }
-    for (const size_t c : trial.alive) {
-      inputs[inputs.size() - 2] = Tensor::scalar(trial.candidates[c].scales[0]);
-      inputs[inputs.size() - 1] = zero_point_tensor(trial.candidates[c]);
-      const auto found = trial.session->run(inputs);
-      for (size_t k = 0; k < outputs; k++)
-        trial.errors[c][slot * outputs + k] = squared_distance(found[k], values.at(trial.window.outputs[k]), weightings[k]);
-    }
-    for (size_t k = 0; k < outputs; k++)
-      trial.powers[slot * outputs + k] = spread(values.at(trial.window.outputs[k]), weightings[k]);
-  }
-
-  static void screen(Trial& trial, size_t judges) {
-    const std::vector<double> present = errors_of(trial, 0, judges);
-    const double most = (hopeless - 1) * std::accumulate(present.begin(), present.end(), 0.0);
-    std::erase_if(trial.alive, [&](size_t c) {
-      if (c == 0) return false;
-      std::vector<double> losses = errors_of(trial, c, judges);
-      std::ranges::transform(losses, present, losses.begin(), std::minus());
-      return std::accumulate(losses.begin(), losses.end(), 0.0) > most || certain_gain(losses, noise) > 0;
-    });
-  }
-
-  // What each of the first judges adds to the relative squared error of a candidate.
-  static std::vector<double> errors_of(const Trial& trial, size_t candidate, size_t count) {
-    const size_t outputs = trial.window.outputs.size();
-    std::vector<double> out(count);
-    for (size_t k = 0; k < outputs; k++) {
-      double power = 0;
-      for (size_t j = 0; j < count; j++) power += trial.judges[j].weight * trial.powers[j * outputs + k];
-      if (power <= 0) continue;
-      for (size_t j = 0; j < count; j++) out[j] += trial.judges[j].weight * trial.errors[candidate][j * outputs + k] / power;
-    }
-    return out;
-  }
-
-  // The candidate that is certain to do better; 0: the present one stays.
-  static size_t best_of(const Trial& trial) {
-    size_t best = 0;
-    double most = 0;
-    const std::vector<double> now = errors_of(trial, 0, trial.judges.size());
-    for (const size_t c : trial.alive) {
-      std::vector<double> gains = errors_of(trial, c, trial.judges.size());
-      for (size_t j = 0; j < gains.size(); j++) gains[j] = now[j] - gains[j];
-      const bool wider = trial.candidates[c].scales[0] > trial.candidates[0].scales[0];
-      const double gain = certain_gain(gains, wider ? 0 : noise);
-      if (c == 0 || gain <= most) continue;
-      most = gain;
-      best = c;
-    }
-    return best;
-  }
-
-  void adopt(const Trial& trial, size_t choice) {
+  void adopt(const ScaleTrial& trial, size_t choice) {
     if (choice == 0 || !biases_fit(trial.group, trial.candidates[choice])) return;
     const quant::QuantParams& chosen = trial.candidates[choice];
     for (const auto& value : trial.group) {
@@ -322,7 +227,7 @@ class Refinement {
   RefineOptions options_;
   WindowMemo own_memo_;
   WindowMemo& memo_;
-  std::vector<Trial> trials_;
+  std::vector<ScaleTrial> trials_;
   std::vector<std::string> taps_;
   std::map<std::string, quant::QuantParams> out_;
 };
