@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextI
 
 from . import _core
 from ._evaluators import Scored, caller, kind_of
-from ._guests import Sampler, Strategy, StopCondition, loss_caller
+from ._guests import Keeping, LossCaller, Sampler, Strategy, StopCondition
 from ._samples import Gathering, Samples, fresh_name
 from ._study import Study, Trial
 from ._tuning import registered
@@ -97,7 +97,7 @@ class _Words:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self.words: Dict[str, Any] = dict(words)
         self.gathering = Gathering()
-        self.strategies: List[Strategy] = []
+        self.keeping: List[Keeping] = []
 
     def data(self, key: str, data: Samples) -> None:
         if data is not None:
@@ -136,18 +136,20 @@ class _Words:
             strategy = strategy()
         if not isinstance(strategy, Strategy):
             return strategy
-        name = fresh_name(type(strategy).__name__)
-        self.gathering.guests.append(strategy._bring(name))
-        self.strategies.append(strategy)
+        name = stage = type(strategy).__name__  # a study counts a strategy's trials under this: the same class continues them
+        try:
+            guest = strategy._bring(name, stage)
+        except _core.QuasarError:  # one of Quasar's own, or of a search besides this one, has the name
+            name = fresh_name(stage)
+            guest = strategy._bring(name, stage)
+        self.gathering.guests.append(guest)
+        self.keeping.append(strategy)
         return name
 
-    def failure(self) -> Optional[Exception]:
-        """What came out of a strategy, once."""
-        for strategy in self.strategies + registered():
-            failure, strategy._failure = strategy._failure, None
-            if failure is not None:
-                return failure
-        return None
+    def failure(self) -> Optional[BaseException]:
+        """What came out of a strategy or a loss, once."""
+        kept = [failure for failure in (one._came_out() for one in [*self.keeping, *registered()]) if failure is not None]
+        return kept[0] if kept else None
 
     def tuning(self, criterion: Any) -> None:
         """strategy may be an object, strategy_kwargs.hawq_v2_loss a function of (output, target, criterion)."""
@@ -157,7 +159,9 @@ class _Words:
         loss = kwargs.get("hawq_v2_loss") if isinstance(kwargs, Mapping) else None
         if isinstance(criterion, Mapping) and isinstance(kwargs, Mapping) and callable(loss):
             name = fresh_name(getattr(loss, "__name__", "loss"))
-            self.gathering.guests.append(_core.bring_loss(name, loss_caller(loss)))
+            caller_of_loss = LossCaller(loss)
+            self.keeping.append(caller_of_loss)
+            self.gathering.guests.append(_core.bring_loss(name, caller_of_loss))
             criterion = {**criterion, "strategy_kwargs": {**kwargs, "hawq_v2_loss": name}}
         self.words["tuning_criterion"] = plain(criterion, "tuning_criterion")
 
@@ -220,6 +224,9 @@ def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Ma
             if failure is not None:
                 raise failure
             raise
+        except BaseException:
+            words.failure()  # it is this one, or comes too late
+            raise
         failure = words.failure()
         if failure is not None:
             raise failure
@@ -248,7 +255,7 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
 
     Raises QuasarError for what is wrong in the arguments. A failing trial is recorded in the study, with its traceback. Ctrl-C ends
     the search within seconds; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
-    yours when some trials have finished (status strategy_failed).
+    yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
     base = os.getcwd()
     words: Dict[str, Any] = {}

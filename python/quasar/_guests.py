@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._study import Space, Trial
-from ._words import plain
+from ._words import configuration, plain
 
 Params = Dict[str, Any]
 
@@ -60,13 +60,36 @@ def usual_loss(output: Any, target: Any) -> float:
     return float(np.mean((np.asarray(output, float) - np.asarray(target, float)) ** 2))
 
 
-def loss_caller(function: Callable[..., Any]) -> Callable[[Any, Any], float]:
-    """hawq_v2_loss as Intel Neural Compressor has it: function(output, target, criterion), called for each float output."""
-    return lambda output, target: float(function(output, target, usual_loss))
+class Keeping:
+    """Calls from C++: what comes out of them is raised by search() once the results are written."""
+
+    _failure: Optional[BaseException] = None
+
+    def _came_out(self) -> Optional[BaseException]:
+        """What came out, once."""
+        failure, self._failure = self._failure, None
+        return failure
+
+
+class LossCaller(Keeping):
+    """hawq_v2_loss as Intel Neural Compressor has it: function(output, target, criterion), called for each float output. An Exception is
+    the search's to tell of; KeyboardInterrupt and the like are kept."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, output: Any, target: Any) -> float:
+        try:
+            return float(self._function(output, target, usual_loss))
+        except Exception:
+            raise
+        except BaseException as failure:
+            self._failure = failure
+            raise
 
 
 class Bench:
-    """What a strategy works with."""
+    """What a strategy works with, until run() ends; from one thread at a time."""
 
     def __init__(self, bench: Any) -> None:
         self._bench = bench
@@ -87,24 +110,22 @@ class Bench:
 
     def evaluate(self, params: Mapping[str, Any]) -> Trial:
         """The finished trial of this configuration; one that was tried before costs nothing. When the search is over (n_trials, a stop
-        condition, Ctrl-C) it raises an exception that must pass through run()."""
+        condition, Ctrl-C) it raises an exception that must pass through run(); it is a BaseException, which `except Exception` lets pass."""
         return self.evaluate_all([params])[0]
 
     def evaluate_all(self, configurations: Sequence[Mapping[str, Any]]) -> List[Trial]:
         """The same for configurations that do not depend on each other: n_jobs of them at a time."""
-        words = [plain(one, "the strategy's configuration") for one in configurations]
+        words = [configuration(one, "the strategy's configuration") for one in configurations]
         return [Trial._of(trial) for trial in self._bench.evaluate(words)]
 
 
-class Strategy:
+class Strategy(Keeping):
     """Who decides which configurations are tried. Derive from it, write run(), and give an object of the class to
     search(strategy=...)."""
 
     def run(self, bench: Bench) -> Optional[Trial]:
         """Tries configurations with bench.evaluate() until it is done. -> the trial that it chose; None: the one with the best value"""
         raise NotImplementedError("a strategy must define run(bench)")
-
-    _failure: Optional[Exception] = None  # what came out of it, raised by search() once the results are written
 
     def _run(self, bench: Any) -> Optional[int]:
         winner = self._keeping(lambda: self.run(Bench(bench)))
@@ -116,9 +137,9 @@ class Strategy:
             return call()
         except _core.SearchOver:
             raise
-        except Exception as failure:
+        except BaseException as failure:
             self._failure = failure
             raise
 
-    def _bring(self, name: str) -> Any:
-        return _core.bring_strategy(name, self)
+    def _bring(self, name: str, stage: str) -> Any:
+        return _core.bring_strategy(name, stage, self)

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from . import _core
 from ._guests import Strategy
 from ._study import Trial
-from ._words import plain
+from ._words import configuration
 
 TuneConfig = Mapping[str, Any]
 
@@ -26,8 +26,9 @@ class Operator:
 class Tuner:
     """What a TuningStrategy works with: a configuration per operator in, a trial out.
 
-    A configuration holds the differences to the default one: {"conv1": "float32", "conv2": tuner.operators[1].options[3]}, and settings by
-    their names ({"SmoothAlpha": 0.5}). Operators may be written as trials have them, "node conv1".
+    A configuration holds the differences to the default one ({}): {"conv1": "float32", "conv2": tuner.operators[1].options[3]}, and
+    settings by their names ({"SmoothAlpha": 0.5}). Operators may be written as trials have them, "node conv1". It answers until
+    traverse() ends, from one thread at a time.
     """
 
     def __init__(self, tuner: Any) -> None:
@@ -37,7 +38,8 @@ class Tuner:
 
     def evaluate(self, config: TuneConfig) -> Trial:
         """The finished trial of this configuration; one that was tried before costs nothing. Where the search is over (the goal is met
-        and timeout is 0, max_trials, Ctrl-C) it raises an exception that must pass through traverse()."""
+        and timeout is 0, max_trials, Ctrl-C) it raises an exception that must pass through traverse(); it is a BaseException, which
+        `except Exception` lets pass."""
         return self.evaluate_all([config])[0]
 
     def evaluate_all(self, configs: Sequence[TuneConfig]) -> List[Trial]:
@@ -73,7 +75,7 @@ class Tuner:
         self._tuner.tell(step)
 
     def _evaluate(self, configs: Sequence[TuneConfig], explore: bool) -> List[Trial]:
-        words = [plain(one, "the strategy's configuration") for one in configs]
+        words = [configuration(one, "the strategy's configuration") for one in configs]
         return [Trial._of(trial) for trial in self._tuner.evaluate(words, explore)]
 
 
@@ -98,8 +100,8 @@ class TuningStrategy(Strategy):
     def _traverse(self, tuner: Any) -> None:
         self._keeping(lambda: self.traverse(Tuner(tuner)))
 
-    def _bring(self, name: str) -> Any:
-        return _core.bring_tuning_strategy(name, self)
+    def _bring(self, name: str, stage: str) -> Any:
+        return _core.bring_tuning_strategy(name, stage, self)
 
 
 _registered: Dict[str, Any] = {}
@@ -114,7 +116,7 @@ def register_strategy(name: str, strategy: Union[Strategy, Type[Strategy]]) -> N
     if not isinstance(made, Strategy):
         raise TypeError(f"register_strategy takes a class derived from quasar.Strategy, or an object of one, not {strategy!r}")
     _registered.pop(name, None)
-    _registered[name] = (made, made._bring(name))
+    _registered[name] = (made, made._bring(name, name))
 
 
 def registered() -> List[Strategy]:

@@ -34,6 +34,13 @@ def plain(value: Any, where: str = "value") -> Any:
     raise TypeError(f"{where} is {value!r}, but a configuration holds numbers, texts, lists and mappings")
 
 
+def configuration(value: Any, where: str) -> Any:
+    """A configuration that is to be tried, as plain() has it. Raises TypeError for what is no mapping."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{where} is {value!r}, but must be a mapping of names to choices; {{}} is the default one")
+    return plain(value, where)
+
+
 @contextlib.contextmanager
 def model_file(model: Model) -> Iterator[str]:
     """The model as a file, for as long as the context lasts. Raises TypeError for what is no model."""

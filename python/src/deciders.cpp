@@ -11,10 +11,6 @@
 namespace quasar::python {
 namespace {
 
-py::object search_over() {
-  return py::module_::import("quasar._core").attr("SearchOver");
-}
-
 class Sampler final : public search::Sampler {
  public:
   explicit Sampler(Held object) : object_(std::move(object)), trials_(py::cast(std::make_shared<TrialList>())) {}
@@ -62,7 +58,7 @@ class StopCondition final : public search::StopCondition {
 class Bench {
  public:
   Bench(const tune::Workbench& bench, const std::string& stage)
-      : bench_(bench),
+      : bench_(bench, "bench"),
         sequence_({.seed = bench.job.seed,
                    .n_jobs = static_cast<size_t>(bench.job.n_jobs),
                    .stage = stage,
@@ -73,17 +69,18 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  const search::Space& space() const { return bench_.space; }
-  py::object first() const { return to_python(bench_.space.decode(tune::default_point(bench_.space))); }
+  const search::Space& space() const { return bench_->space; }
+  py::object first() const { return to_python(space().decode(tune::default_point(space()))); }
 
   py::list evaluate(const py::list& configurations) {
     std::vector<search::Point> points;
-    for (const auto& words : configurations) points.push_back(bench_.space.encode(to_json(words)));
+    for (const auto& words : configurations) points.push_back(space().encode(to_json(words)));
     std::vector<search::Trial> trials;
-    in_a_trial_ = true;
     try {
-      const py::gil_scoped_release release;
-      trials = sequence_.evaluate(points);
+      trials = bench_.unlocked([&](const tune::Workbench&) {
+        in_a_trial_ = true;
+        return sequence_.evaluate(points);
+      });
     } catch (const search::SequenceOver& over) {
       over_ = over.result;
       PyErr_SetString(search_over().ptr(), over.result.reason.c_str());
@@ -97,18 +94,20 @@ class Bench {
   }
 
   // Whether an exception now is the strategy's own, and something was found that is worth keeping.
-  bool keeps_what_was_found() const { return passed_ && !in_a_trial_ && bench_.study.best() != nullptr; }
+  bool keeps_what_was_found() const { return passed_ && !in_a_trial_ && bench_->study.best() != nullptr; }
 
   py::list trials() const {
     py::list out;
-    for (const auto& trial : bench_.study.trials()) out.append(to_python(trial));
+    for (const auto& trial : bench_->study.trials()) out.append(to_python(trial));
     return out;
   }
 
   search::RunResult result() const { return over_ ? *over_ : sequence_.finished("the strategy is done"); }
 
+  void end() { bench_.end(); }
+
  private:
-  const tune::Workbench& bench_;
+  Lent<const tune::Workbench> bench_;
   search::Sequence sequence_;
   std::optional<search::RunResult> over_;
   bool in_a_trial_ = false, passed_ = false;
@@ -124,29 +123,34 @@ class Strategy final : public tune::Strategy {
   }
 
   tune::Finding run(const tune::Workbench& bench) const override {
-    Bench hands(bench, name_);
-    tune::Finding finding;
-    std::optional<std::string> failure;
-    {
-      const py::gil_scoped_acquire lock;
-      try {
-        const py::object winner = object_.get().attr("_run")(py::cast(&hands, py::return_value_policy::reference));
-        if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
-      } catch (py::error_already_set& error) {
-        if (!error.matches(search_over())) {
-          if (!error.matches(PyExc_Exception) || !hands.keeps_what_was_found()) throw;
-          failure = described(error).first;  // Python has kept the exception itself
-        }
-      }
-    }
-    static_cast<search::RunResult&>(finding) = hands.result();
-    if (failure) tune::tell_exception(finding, name_, *failure, hands.result());
+    const py::gil_scoped_acquire lock;
+    tune::Finding finding = found(Loan<Bench>(bench, name_));
     if (finding.winner) bench.study.at(*finding.winner);  // there must be one of that number
     finding.story = {{"strategy", name_}};
     return finding;
   }
 
  private:
+  // With the interpreter's lock.
+  tune::Finding found(const Loan<Bench>& hands) const {
+    tune::Finding finding;
+    try {
+      const py::object winner = object_.get().attr("_run")(hands.hands());
+      static_cast<search::RunResult&>(finding) = hands->result();
+      if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
+    } catch (py::error_already_set& error) {  // Python has kept the exception itself
+      const bool own = error.matches(PyExc_Exception);
+      if (own && !hands->keeps_what_was_found()) throw;
+      static_cast<search::RunResult&>(finding) = hands->result();
+      if (own) {
+        tune::tell_exception(finding, name_, described(error).first, hands->result());
+      } else if (!error.matches(search_over())) {
+        static_cast<search::RunResult&>(finding) = interrupted_by(error, hands->result());
+      }
+    }
+    return finding;
+  }
+
   std::string name_;
   Held object_;
 };
@@ -164,7 +168,6 @@ class Loss final : public tune::Loss {
     try {
       return function_.get()(to_numpy(output), target).cast<double>();
     } catch (py::error_already_set& error) {
-      if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C
       throw Error(described(error).first);
     }
   }
@@ -188,10 +191,11 @@ std::unique_ptr<Visitor> stop(const std::string& name, const py::object& object)
                                         {{.name = "value", .fallback = nullptr, .help = "anything"}});
 }
 
-std::unique_ptr<Visitor> strategy(const std::string& name, const py::object& object) {
+// `stage`: under which a study counts its trials.
+std::unique_ptr<Visitor> strategy(const std::string& name, const std::string& stage, const py::object& object) {
   const Held held(object);
   return visitor<tune::Strategy>(tune::strategies::table(), name,
-                                 [held, name](const Options&) { return std::make_unique<Strategy>(name, held); });
+                                 [held, stage](const Options&) { return std::make_unique<Strategy>(stage, held); });
 }
 
 std::unique_ptr<Visitor> loss(const std::string& name, const py::object& function) {
@@ -202,9 +206,9 @@ std::unique_ptr<Visitor> loss(const std::string& name, const py::object& functio
 }  // namespace
 
 void bind_deciders(py::module_& module) {
-  module.attr("SearchOver") = py::exception<search::SequenceOver>(module, "SearchOver", PyExc_Exception);
-  py::class_<Bench>(module, "Bench")
-      .def_property_readonly("space", &Bench::space, py::return_value_policy::reference)
+  module.attr("SearchOver") = py::exception<search::SequenceOver>(module, "SearchOver", PyExc_BaseException);
+  py::class_<Bench, std::shared_ptr<Bench>>(module, "Bench")
+      .def_property_readonly("space", &Bench::space, py::return_value_policy::copy)
       .def("first", &Bench::first)
       .def("evaluate", &Bench::evaluate)
       .def("trials", &Bench::trials);

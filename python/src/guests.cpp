@@ -168,6 +168,16 @@ py::list TrialList::of(std::span<const search::Trial> trials) {
   return out;
 }
 
+py::object search_over() {
+  return py::module_::import("quasar._core").attr("SearchOver");
+}
+
+search::RunResult interrupted_by(py::error_already_set& raised, search::RunResult so_far) {
+  so_far.end = search::RunResult::End::interrupted;
+  so_far.reason = "interrupted: the strategy raised " + described(raised).first;
+  return so_far;
+}
+
 void bind_guests(py::module_& module) {
   py::class_<Visitor>(module, "Visitor");
   py::class_<TrialList, std::shared_ptr<TrialList>>(module, "TrialList");

@@ -2,9 +2,12 @@
 // to its table under a name for as long as the guest lives.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/search/run.hpp"
 #include "quasar/search/trial.hpp"
 #include "values.hpp"
 
@@ -38,6 +41,78 @@ std::unique_ptr<Visitor> visitor(const Table<T>& table, const std::string& name,
   return std::make_unique<VisitorOf<T>>(
       table, name, Entry<T>{.help = "brought by the program", .make = std::move(make), .options = std::move(options)});
 }
+
+// Something of a search in the hands of Python, which may keep it beyond the search: then it is an error to use it. All with the
+// interpreter's lock.
+template <class T>
+class Lent {
+ public:
+  Lent(T& thing, std::string name) : thing_(&thing), name_(std::move(name)) {}
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+  T& operator*() const {
+    if (thing_ == nullptr) throw Error("the search is over, and its " + name_ + " with it");
+    return *thing_;
+  }
+  T* operator->() const { return &**this; }
+
+  // Work without the interpreter's lock, one call at a time.
+  template <class F>
+  auto unlocked(const F& work) {
+    T& thing = **this;
+    if (busy_)
+      throw Error("the " + name_ +
+                  " is at work for another call already; what may run side by side is one call of evaluate_all()");
+    const Busy busy(busy_);
+    const py::gil_scoped_release release;
+    return work(thing);
+  }
+
+  // When the call of another thread that is on its way has ended.
+  void end() {
+    while (busy_) {
+      const py::gil_scoped_release release;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    thing_ = nullptr;
+  }
+
+ private:
+  struct Busy {
+    explicit Busy(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Busy() { flag_ = false; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    bool& flag_;
+  };
+
+  T* thing_;
+  std::string name_;
+  bool busy_ = false;
+};
+
+// Hands that Python may keep, with a Lent in them, which ends with the loan.
+template <class Hands>
+class Loan {
+ public:
+  template <class... Arguments>
+  explicit Loan(Arguments&&... arguments) : hands_(std::make_shared<Hands>(std::forward<Arguments>(arguments)...)) {}
+  ~Loan() { hands_->end(); }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  Hands* operator->() const { return hands_.get(); }
+  const std::shared_ptr<Hands>& hands() const { return hands_; }
+
+ private:
+  std::shared_ptr<Hands> hands_;
+};
+
+// Raised in Python where a search ends within a strategy. No Exception there: what a strategy catches for itself lets it pass.
+py::object search_over();
+
+// The end of a search whose strategy raised KeyboardInterrupt, SystemExit or the like, which Python has kept.
+search::RunResult interrupted_by(py::error_already_set& raised, search::RunResult so_far);
 
 void bind_guests(py::module_& module);    // samples in memory, evaluators
 void bind_deciders(py::module_& module);  // samplers, stop conditions, strategies

@@ -9,20 +9,16 @@
 namespace quasar::python {
 namespace {
 
-py::object search_over() {
-  return py::module_::import("quasar._core").attr("SearchOver");
-}
-
 // What Python sees of a tune::Tuner. How the search ended passes through Python as SearchOver, and is thrown again behind it.
 class Hands {
  public:
-  explicit Hands(tune::Tuner& tuner) : tuner_(tuner) {}
+  explicit Hands(tune::Tuner& tuner) : tuner_(tuner, "tuner") {}
   Hands(const Hands&) = delete;
   Hands& operator=(const Hands&) = delete;
 
   py::list operators() const {
     py::list out;
-    for (const auto& node : tuner_.space().nodes) {
+    for (const auto& node : tuner_->space().nodes) {
       py::dict facts;
       facts["name"] = node.name;
       facts["op_type"] = node.op_type;
@@ -36,7 +32,7 @@ class Hands {
   // The other parameters, with their choices.
   py::dict settings() const {
     py::dict out;
-    for (const auto& parameter : tuner_.bench().space.parameters()) {
+    for (const auto& parameter : tuner_->bench().space.parameters()) {
       const auto* choices = std::get_if<search::Categorical>(parameter.distribution.get());
       if (choices == nullptr || choices->choices.size() < 2 || parameter.name.starts_with(tune::precision_of(""))) continue;
       out[py::str(parameter.name)] = to_python(Json(choices->choices));
@@ -49,8 +45,7 @@ class Hands {
     for (const auto& words : configurations) configs.push_back(config_of(to_json(words)));
     std::vector<search::Trial> trials;
     try {
-      const py::gil_scoped_release release;
-      trials = explore ? tuner_.explore(configs) : tuner_.evaluate(configs);
+      trials = tuner_.unlocked([&](tune::Tuner& tuner) { return explore ? tuner.explore(configs) : tuner.evaluate(configs); });
     } catch (const tune::Tuner::Over&) {
       end("the accuracy criterion is met");
     } catch (const search::SequenceOver& over) {
@@ -63,12 +58,13 @@ class Hands {
     return out;
   }
 
-  double loss(int64_t trial) const { return tuner_.loss(tuner_.bench().study.at(trial)); }
-  py::object best() const { return tuner_.best() ? py::object(to_python(*tuner_.best())) : py::object(py::none()); }
-  bool met() const { return tuner_.met(); }
-  size_t left() const { return tuner_.left(); }
-  void tell(const std::string& step) { tuner_.tell(step); }
+  double loss(int64_t trial) const { return tuner_->loss(tuner_->bench().study.at(trial)); }
+  py::object best() const { return tuner_->best() ? py::object(to_python(*tuner_->best())) : py::object(py::none()); }
+  bool met() const { return tuner_->met(); }
+  size_t left() const { return tuner_->left(); }
+  void tell(const std::string& step) { tuner_->tell(step); }
 
+  void end() { tuner_.end(); }
   void rethrow() const {
     if (over_) std::rethrow_exception(over_);
   }
@@ -81,7 +77,7 @@ class Hands {
     for (const auto& [key, choice] : words.items()) {
       if (key.starts_with(prefix)) {
         config.nodes[key.substr(prefix.size())] = choice;
-      } else if (tuner_.bench().space.find(key) == nullptr) {
+      } else if (tuner_->bench().space.find(key) == nullptr) {
         config.nodes[key] = choice;
       } else {
         config.settings[key] = choice;
@@ -97,7 +93,7 @@ class Hands {
     throw py::error_already_set();
   }
 
-  tune::Tuner& tuner_;
+  Lent<tune::Tuner> tuner_;
   std::exception_ptr over_;
 };
 
@@ -106,18 +102,16 @@ class TuningStrategy final : public tune::TuningStrategy {
   TuningStrategy(std::string name, Held object) : name_(std::move(name)), object_(std::move(object)) {}
 
   void traverse(tune::Tuner& tuner) const override {
-    Hands hands(tuner);
-    {
-      const py::gil_scoped_acquire lock;
-      try {
-        object_.get().attr("_traverse")(py::cast(&hands, py::return_value_policy::reference));
-      } catch (py::error_already_set& error) {
-        hands.rethrow();
-        if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C
-        throw Error(described(error).first);         // Python has kept the exception itself
-      }
+    const py::gil_scoped_acquire lock;
+    const Loan<Hands> hands(tuner);
+    try {
+      object_.get().attr("_traverse")(hands.hands());
+    } catch (py::error_already_set& error) {  // Python has kept the exception itself
+      hands->rethrow();
+      if (error.matches(PyExc_Exception)) throw Error(described(error).first);
+      throw search::SequenceOver{interrupted_by(error, tuner.finished(""))};
     }
-    hands.rethrow();
+    hands->rethrow();
   }
 
  protected:
@@ -128,16 +122,17 @@ class TuningStrategy final : public tune::TuningStrategy {
   Held object_;
 };
 
-std::unique_ptr<Visitor> tuning_strategy(const std::string& name, const py::object& object) {
+// `stage`: under which a study counts its trials.
+std::unique_ptr<Visitor> tuning_strategy(const std::string& name, const std::string& stage, const py::object& object) {
   const Held held(object);
   return visitor<tune::Strategy>(tune::strategies::table(), name,
-                                 [held, name](const Options&) { return std::make_unique<TuningStrategy>(name, held); });
+                                 [held, stage](const Options&) { return std::make_unique<TuningStrategy>(stage, held); });
 }
 
 }  // namespace
 
 void bind_tuners(py::module_& module) {
-  py::class_<Hands>(module, "Tuner")
+  py::class_<Hands, std::shared_ptr<Hands>>(module, "Tuner")
       .def("operators", &Hands::operators)
       .def("settings", &Hands::settings)
       .def("evaluate", &Hands::evaluate)

@@ -1,6 +1,7 @@
 #include "quasar/tune/strategy.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/tune/cost.hpp"
@@ -18,8 +19,20 @@ Json Strategy::space_of(const Job& /*job*/, const Json& search_space, const grap
   return search_space;
 }
 
+namespace {
+
+// An exception's text may have several lines, a reason has one.
+std::string on_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string out;
+  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+}  // namespace
+
 void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result) {
-  result.reason = "strategy " + strategy + " ended with an exception: " + what;
+  result.reason = "strategy " + strategy + " ended with an exception: " + on_one_line(what);
   finding.warnings.push_back(result.reason + "; the best trial so far is kept");
   static_cast<search::RunResult&>(finding) = std::move(result);
   finding.failed = true;

@@ -62,6 +62,9 @@ class Tuner {
   // What the user should know, once; "": nothing.
   void warn(const std::string& warning);
 
+  // What the run amounts to so far, for a strategy that is broken off; `reason` in words.
+  search::RunResult finished(const std::string& reason) const { return sequence_.finished(reason); }
+
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
   quant::Plan plan_for(const TuneConfig& config) const;  // with its rounding

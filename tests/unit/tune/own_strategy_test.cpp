@@ -67,6 +67,14 @@ TEST_F(OwnStrategy, AnExceptionKeepsWhatWasFound) {
   EXPECT_NE(trials.study.best(), nullptr);
 }
 
+TEST_F(OwnStrategy, ReasonsHaveOneLine) {
+  const Finding finding = run([](Tuner& tuner) {
+    tuner.evaluate(TuneConfig{});
+    throw std::runtime_error("boom\n\nAt:\n  here\n");
+  });
+  EXPECT_EQ(finding.reason, "strategy own ended with an exception: boom At: here");
+}
+
 TEST_F(OwnStrategy, AnExceptionBeforeTheFirstTrialIsThrown) {
   EXPECT_THROW(run([](Tuner&) { throw std::runtime_error("boom"); }), std::runtime_error);
 }
