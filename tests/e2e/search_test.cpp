@@ -186,6 +186,38 @@ TEST_F(Search, BestConfigurationMakesTheSameModelAgain) {
   EXPECT_EQ(read_file(trial), read_file(out / "best.onnx"));
 }
 
+// The study knows the search's model and samples.
+TEST_F(Search, ATrialIsMadeAgainFromTheModelAndTheSamplesOfTheSearch) {
+  const std::string reader = "calib_data_reader: {reader: npz, path: calibration.npz, limit: 60}\n";
+  fs::copy(digits("calibration.npz"), folder.path() / "calibration.npz");
+  std::string job = words(small_space);
+  const size_t begin = job.find("calib_data_reader");
+  ASSERT_NE(begin, std::string::npos);
+  job.replace(begin, job.find('\n', begin) + 1 - begin, reader);
+  ASSERT_EQ(search(job).code, 0);
+  const fs::path again = folder.path() / "again.onnx";
+  const auto quantize = [&](const std::string& model, const std::string& more = "") {
+    return run("quantize " + model + " --from-study " + out.string() + " --trial " +
+               std::to_string(result()["best"]["trial"].get<int>()) + " -o " + again.string() + more);
+  };
+  const std::string best = read_file(out / "best.onnx"), known = "this is another model than that of trial ";
+  const Ran alike = quantize(digits("digits.onnx"));
+  EXPECT_EQ(alike.code, 0) << alike.err;
+  EXPECT_EQ(read_file(again), best);
+  EXPECT_EQ(alike.out.find(known), std::string::npos) << alike.out;
+  const Ran others = quantize(digits("digits.onnx"), " --calib " + digits("calibration.npz"));
+  EXPECT_EQ(others.code, 0) << others.err;
+  EXPECT_NE(others.out.find(known), std::string::npos) << others.out;
+  const Ran other = quantize((out / "best.onnx").string());
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("of the study 'AutoSearch' in "), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find(" is of another model than "), std::string::npos) << other.err;
+  fs::remove(folder.path() / "calibration.npz");
+  const Ran gone = quantize(digits("digits.onnx"));
+  EXPECT_EQ(gone.code, 1);
+  EXPECT_NE(gone.err.find("cannot be read again; give them by --calib"), std::string::npos) << gone.err;
+}
+
 // The same configuration makes another model for another target: the search's holds, unless another is asked for.
 TEST_F(Search, BestConfigurationIsQuantizedForTheTargetOfTheSearch) {
   ASSERT_EQ(search("target: xint8\n" + words("  activation: [XInt8Spec]\n  weight: [XInt8Spec]\n")).code, 0);

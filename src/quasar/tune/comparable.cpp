@@ -31,15 +31,6 @@ std::set<size_t> looked_at(const data::Dataset& samples) {
   return {0, samples.size() / 2, samples.size() - 1};
 }
 
-// Tells sets of samples apart: how many there are, and the bytes of three of them.
-std::string fingerprint(const data::Dataset& samples) {
-  std::string text = std::to_string(samples.size());
-  for (const size_t i : looked_at(samples)) {
-    for (const Tensor& tensor : samples.at(i)) text += hash_of_bytes(tensor);
-  }
-  return hash_of(std::string_view(text));
-}
-
 // Of the labels, where the samples have any: the scores of all metrics stand in one table.
 Json truth_of(const data::Dataset& samples) {
   std::string text;
@@ -70,16 +61,29 @@ Json evaluator_words(const Job& job) {
 }
 
 bool is_hash(const std::string& key) {
-  return key == "model" || key.ends_with("samples");
+  return key == model_attribute || key.ends_with("samples");
 }
 
 }  // namespace
 
+std::string fingerprint(const std::filesystem::path& model) {
+  return hash_of(read_file(model));
+}
+
+// How many there are, and the bytes of three of them.
+std::string fingerprint(const data::Dataset& samples) {
+  std::string text = std::to_string(samples.size());
+  for (const size_t i : looked_at(samples)) {
+    for (const Tensor& tensor : samples.at(i)) text += hash_of_bytes(tensor);
+  }
+  return hash_of(std::string_view(text));
+}
+
 Json goal_of(const Job& job, const data::Splits& samples) {
-  Json goal{{"model", hash_of(read_file(job.model))},
+  Json goal{{model_attribute, fingerprint(job.model)},
             {"metric", metric_of(job.goals)},
             {"target", job.target},
-            {"set of calibration samples", fingerprint(*samples.calibration)},
+            {calibration_attribute, fingerprint(*samples.calibration)},
             {"set of evaluation samples", fingerprint(*samples.evaluation)},
             {labelling, truth_of(*samples.evaluation)},
             {"search_evaluator", evaluator_words(job)},

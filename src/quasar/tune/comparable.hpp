@@ -1,6 +1,7 @@
 // Whether the values of a study may stand beside those of a search.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "quasar/data/dataset.hpp"
@@ -11,6 +12,12 @@ namespace quasar::tune {
 // What values depend on besides the configuration of a trial, by name; kept as attributes of the study: the model, the goals, the
 // target, the samples and what is true of them, the user's evaluator, the weights of outputs, the decoder.
 Json goal_of(const Job& job, const data::Splits& samples);
+
+// The keys by which goal_of() knows the model and the calibration samples, and what stands there.
+inline constexpr const char* model_attribute = "model";
+inline constexpr const char* calibration_attribute = "set of calibration samples";
+std::string fingerprint(const std::filesystem::path& model);
+std::string fingerprint(const data::Dataset& samples);
 
 // Throws Error, which names what differs, when a study's values come from something else. `known`: the study's attributes;
 // what an older study does not tell is not compared.

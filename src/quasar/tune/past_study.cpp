@@ -6,7 +6,9 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -94,11 +96,40 @@ PastStudy past_study(const std::string& place, const std::string& name, const st
   return {found.record, search::open_storage(found.database)->trials(found.record.id), without_password(found.database)};
 }
 
-Json words_of_trial(const std::string& place, const std::string& study, int64_t number) {
+void PastTrial::check_model(const fs::path& model) const {
+  const Json known = study.value(model_attribute, Json());
+  if (known.is_null() || known == fingerprint(model)) return;
+  const Json named = study.value(job_attribute, Json::object()).value("model_input", Json());
+  throw Error(where + " is of another model than " + model.string() +
+              (named.is_string() ? "; the search's was " + named.get<std::string>() : "") +
+              ": to quantize a model as another one was, give its configuration by --config");
+}
+
+data::DatasetPtr PastTrial::samples(const std::vector<graph::Value>& inputs) const {
+  const Json source = study.value(samples_attribute, Json());
+  if (!source.is_object()) return nullptr;
+  try {
+    auto all = data::open(source.at("reader"), inputs, source.at("folder").get<std::string>());
+    return source.at("split").is_null() ? all : data::split(std::move(all), source.at("split")).calibration;
+  } catch (const std::exception& e) {
+    throw Error("the calibration samples of " + where + " cannot be read again; give them by --calib: " + e.what());
+  }
+}
+
+std::string PastTrial::note_on(const data::Dataset& samples) const {
+  const Json known = study.value(calibration_attribute, Json());
+  if (known.is_null() || known == fingerprint(samples)) return "";
+  return "the calibration samples are others than the search's, so that this is another model than that of " + where;
+}
+
+PastTrial past_trial(const std::string& place, const std::string& study, int64_t number) {
   const PastStudy past = past_study(place, study);
   for (const auto& trial : past.trials) {
     if (trial.number != number) continue;
-    if (trial.user_attributes.contains("config")) return with_target(trial.user_attributes.at("config"), past.record);
+    if (trial.user_attributes.contains("config"))
+      return {.words = with_target(trial.user_attributes.at("config"), past.record),
+              .where = "trial " + std::to_string(number) + " of the study '" + past.record.name + "' in " + past.where,
+              .study = past.record.user_attributes};
     throw Error("trial " + std::to_string(number) + " of the study in " + past.where + " did not finish");
   }
   throw Error("the study in " + past.where + " has no trial " + std::to_string(number));

@@ -47,7 +47,14 @@ std::vector<std::string> notes_without_effect(const Means& means, const quant::P
 }
 
 [[noreturn]] void need_samples() {
-  throw Error("this configuration needs calibration samples: ranges are observed, or rounding is optimized");
+  throw Error("this configuration needs calibration samples (--calib): ranges are observed, or rounding is optimized");
+}
+
+// nullptr: none are given, nor known and needed.
+data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config& config, const graph::Model& model) {
+  if (!options.calibration.is_null()) return data::open(options.calibration, model.inputs);
+  const bool wanted = options.trial && options.ranges.is_null() && !quant::needs_no_samples(config);
+  return wanted ? options.trial->samples(model.inputs) : nullptr;
 }
 
 // `names`: between the model as it came and this one.
@@ -142,13 +149,13 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
     check_not_removed(options.ranges, known, original);
     needs.given = quant::parse_ranges(options.ranges, known, config.activation);
   }
-  if (options.calibration.is_null()) {
+  const data::DatasetPtr samples = samples_for(options, config, model);
+  if (samples == nullptr) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
     add_notes(done, options, needs.given);
     return done;
   }
-  const data::DatasetPtr samples = data::open(options.calibration, model.inputs);
   Variants variants(original, model, samples, needs);
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan);
@@ -156,6 +163,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   for (auto& note : notes_without_effect({config, *target}, plan, plan_of)) plan.notes.push_back(std::move(note));
   Built built = variants.build(config, plan);
   Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding)};
+  const std::string other = options.trial && !quant::needs_no_samples(config) ? options.trial->note_on(*samples) : "";
+  if (!other.empty()) done.plan.notes.insert(done.plan.notes.begin(), other);
   add_notes(done, options, needs.given);
   return done;
 }
@@ -182,6 +191,7 @@ std::vector<std::string> settle_target(QuantizeOptions& options) {
 
 Quantized quantize(const QuantizeOptions& given) {
   QuantizeOptions options = given;
+  if (options.trial) options.trial->check_model(options.model);
   PlainWords plain = plain_words(given.words);
   options.words = std::move(plain.words);
   for (auto& note : settle_target(options)) plain.notes.push_back(std::move(note));

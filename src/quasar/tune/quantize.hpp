@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "quasar/base/json.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/tune/past_study.hpp"
 #include "quasar/tune/rounding_report.hpp"
 
 namespace quasar::tune {
@@ -17,6 +19,9 @@ struct QuantizeOptions {
   Json words;               // the configuration, in the hierarchical form or in v1's
   std::string target = {};  // "": the configuration's (key `target`, as in best_config.yaml), else ort_cpu
   Json ranges = {};         // of activations, as quant::parse_ranges takes them
+  // Whose model is made again: the search's samples where none are given and some are needed; a note on others, and an error for
+  // another model.
+  std::optional<PastTrial> trial = {};
 };
 
 struct Quantized {

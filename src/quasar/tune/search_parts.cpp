@@ -10,6 +10,7 @@
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/past_study.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -63,6 +64,9 @@ void bind(search::Study& study, const Job& job, const data::Splits& samples) {
   if (!job.predecessor.empty()) study.set_attribute(predecessor_attribute, job.predecessor);
   study.set_attribute(choices_attribute, choices_of(job));
   study.set_attribute(job_attribute, without_secrets(job.words));
+  study.set_attribute(samples_attribute, {{"reader", without_secrets(job.split.is_null() ? job.calibration : job.data)},
+                                          {"split", job.split},
+                                          {"folder", (std::filesystem::current_path() / job.base).string()}});
   Json names = Json::array();
   for (const auto& objective : job.goals.objectives) names.push_back(objective.metric);
   study.set_attribute(search::optuna::metric_names, names);

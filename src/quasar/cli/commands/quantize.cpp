@@ -30,7 +30,11 @@ class Quantize final : public Command {
     how->require_option(1);
     app.add_option("--trial", trial_, "with --from-study: the trial's number")->needs(from_study);
     app.add_option("--study-name", study_name_, "with --from-study: which study, where there are several")->needs(from_study);
-    app.add_option("--calib", calibration_, std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16): ") + data_help);
+    app.add_option(
+        "--calib", calibration_,
+        std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16; with --from-study those of the search, where they "
+                    "still are): ") +
+            data_help);
     app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
     app.add_option("--export-ranges", exported_, "where to write the ranges that were used, as JSON");
     app.add_option("--export-errors", errors_,
@@ -49,7 +53,8 @@ class Quantize final : public Command {
     check_writable("-o", output_);
     check_writable("--export-ranges", exported_);
     check_writable("--export-errors", errors_);
-    Json words = configuration();
+    const auto trial = past_trial();
+    Json words = trial ? trial->words : configuration();
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;
     apply_settings(words, settings_);
@@ -57,7 +62,8 @@ class Quantize final : public Command {
                                                    .calibration = calibration_.empty() ? Json() : data_argument(calibration_),
                                                    .words = words,
                                                    .target = target_,
-                                                   .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_)});
+                                                   .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_),
+                                                   .trial = trial});
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : quant::ranges_json(result.plan, result.config).dump(2) + "\n";
     graph::save(result.model, output_, tune::external(result.config));
@@ -98,10 +104,13 @@ class Quantize final : public Command {
   }
 
   Json configuration() const {
-    if (!scheme_.empty()) return quant::schemes::table().make(scheme_)->words();
-    if (!config_.empty()) return tune::read_words(config_);
+    return scheme_.empty() ? tune::read_words(config_) : quant::schemes::table().make(scheme_)->words();
+  }
+
+  std::optional<tune::PastTrial> past_trial() const {
+    if (study_.empty()) return std::nullopt;
     if (trial_ < 0) throw Error("--from-study needs --trial N");
-    return tune::words_of_trial(study_, study_name_, trial_);
+    return tune::past_trial(study_, study_name_, trial_);
   }
 
   std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, errors_, format_, target_;
