@@ -114,6 +114,35 @@ TEST(SamplerContract, RunningAndFailedTrialsAreNotRepeatedAndDoNoHarm) {
   }
 }
 
+// A search that was killed goes on with a sampler that has seen none of it: it asks what the first one would have asked.
+TEST(SamplerContract, ContinuedSearchesGoTheSameWay) {
+  const Direction directions[] = {Direction::minimize};
+  const Cost cost;
+  for (const auto& name : samplers::table().names()) {
+    for (const Space& space : {finite_space(), mixed_space()}) {
+      if (!takes(name, space)) continue;
+      const auto undisturbed = samplers::table().make(name);
+      std::vector<Trial> trials;
+      for (int64_t i = 0; i < 60; ++i) {
+        SCOPED_TRACE(name + ", trial " + std::to_string(i));
+        const auto next = [&](Sampler& sampler) {
+          Rng rng(static_cast<uint64_t>(i));
+          return *sampler.next({space, trials, directions, cost, 5}, rng);
+        };
+        Trial trial;
+        trial.number = i;
+        trial.point = next(*undisturbed);
+        ASSERT_EQ(next(*samplers::table().make(name)), trial.point);
+        trial.state = i % 9 == 4 ? State::failed : i % 7 == 3 ? State::pruned : State::complete;
+        if (trial.state != State::failed)
+          trial.values = {static_cast<double>(space.decode(trial.point).dump().size() * 37 % 101)};
+        if (trial.state == State::complete) trial.system_attributes["constraints"] = {static_cast<double>(i % 5) - 3};
+        trials.push_back(std::move(trial));
+      }
+    }
+  }
+}
+
 // Of pruned trials samplers know the value that they had when they were given up.
 TEST(SamplerContract, PrunedTrialsTeachThoseThatLearn) {
   const Space space = Space::parse({{"on", {true}},

@@ -5,7 +5,9 @@
 // Logarithm: Ament et al. 2023; constraints: Gardner et al. 2014. Running trials count with their expected value (Ginsbourger
 // et al. 2010). A finite space is enumerated; elsewhere random points and steps from the best trials are compared, and the
 // foremost are improved by descent in the numbers and by steps through choices. Beyond `n_points` trials the model keeps the best
-// half and the latest of the others, so that an ask costs the same in a long study. Model: search/gaussian_process.hpp.
+// half and the latest of the others, so that an ask costs the same in a long study. Its parameters are fitted at numbers of
+// trials that depend on nothing else, to the trials that there were then: a continued study asks what an undisturbed one asks.
+// Model: search/gaussian_process.hpp.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +22,7 @@ namespace {
 
 constexpr uint64_t most_enumerated = 2000;
 constexpr size_t random_candidates = 400, near_candidates = 200, improved = 6;
-constexpr size_t refits = 12;  // the model's parameters are fitted anew whenever the trials have grown by 1/12
+constexpr size_t refits = 12;  // the model's parameters are fitted anew when the trials have grown by 1/12
 
 struct Seen {
   Coordinates x;
@@ -61,10 +63,10 @@ class Gp final : public Sampler {
     return found == trial.system_attributes.end() ? std::vector<double>() : found->get<std::vector<double>>();
   }
 
-  // The trials that the model sees.
-  std::vector<const Seen*> subset() const {
+  // The trials that the model sees of the first `count`.
+  std::vector<const Seen*> subset(size_t count) const {
     std::vector<const Seen*> out;
-    for (const Seen& s : seen_) out.push_back(&s);
+    for (const Seen& s : std::span(seen_).first(count)) out.push_back(&s);
     if (out.size() <= most_points_) return out;
     std::ranges::stable_sort(out, [](const Seen* a, const Seen* b) { return dominates(a->losses, b->losses); });
     const auto rest = out.begin() + static_cast<ptrdiff_t>(most_points_ / 2);
@@ -73,9 +75,20 @@ class Gp final : public Sampler {
     return out;
   }
 
-  static std::vector<double> values_of(std::span<const Seen* const> seen) {
-    std::vector<double> out;
-    for (const Seen* s : seen) out.push_back(s->losses.values.front());
+  // The same as the model takes them; values: of the objective, then of each constraint.
+  struct Data {
+    std::vector<const Seen*> seen;
+    std::vector<Coordinates> points;
+    std::vector<std::vector<double>> values;
+  };
+
+  Data data(size_t count, size_t constraints) const {
+    Data out{subset(count), {}, std::vector<std::vector<double>>(1 + constraints)};
+    for (const Seen* s : out.seen) {
+      out.points.push_back(s->x);
+      out.values[0].push_back(s->losses.values.front());
+      for (size_t k = 0; k < constraints; ++k) out.values[k + 1].push_back(k < s->constraints.size() ? s->constraints[k] : 0);
+    }
     return out;
   }
 
@@ -84,16 +97,10 @@ class Gp final : public Sampler {
     for (const Parameter& p : history.space.parameters()) {
       is_choice.push_back(p.pinned || std::holds_alternative<Categorical>(*p.distribution));
     }
-    const auto seen = subset();
-    std::vector<Coordinates> points;
-    for (const Seen* s : seen) points.push_back(s->x);
-    const size_t constraints = seen.front()->constraints.size();
-    std::vector<std::vector<double>> values{values_of(seen)};
-    for (size_t k = 0; k < constraints; ++k) {
-      values.emplace_back();
-      for (const Seen* s : seen) values.back().push_back(k < s->constraints.size() ? s->constraints[k] : 0);
-    }
-    fit(is_choice, points, values);
+    size_t constraints = 0;  // a trial that was given up may have none
+    for (const Seen& s : seen_) constraints = std::max(constraints, s.constraints.size());
+    const auto [seen, points, values] = data(seen_.size(), constraints);
+    fit(is_choice, constraints);
     Beliefs out{{is_choice, points, values[0], parameters_[0]}, {}, {}};
     for (size_t k = 1; k <= constraints; ++k) out.constraints.emplace_back(is_choice, points, values[k], parameters_[k]);
     for (size_t i = 0; i < seen.size(); ++i) {
@@ -109,13 +116,20 @@ class Gp final : public Sampler {
     return out;
   }
 
-  // Depends on the number of trials only, so that a continued study asks the same.
-  void fit(const std::vector<bool>& is_choice, const std::vector<Coordinates>& points,
-           const std::vector<std::vector<double>>& values) {
-    if (parameters_.size() == values.size() && seen_.size() < fitted_at_ + std::max<size_t>(1, fitted_at_ / refits)) return;
+  // How many of the trials known now there were when the parameters were last to be fitted.
+  size_t last_fit() const {
+    size_t count = std::max<size_t>(startup_, 2);
+    for (size_t next = count; next <= seen_.size(); next += std::max<size_t>(1, next / refits)) count = next;
+    return count;
+  }
+
+  void fit(const std::vector<bool>& is_choice, size_t constraints) {
+    const size_t count = last_fit();
+    if (fitted_at_ == count && parameters_.size() == constraints + 1) return;
+    const Data then = data(count, constraints);
     parameters_.clear();
-    for (const auto& v : values) parameters_.push_back(fitted(is_choice, points, v));
-    fitted_at_ = seen_.size();
+    for (const auto& v : then.values) parameters_.push_back(fitted(is_choice, then.points, v));
+    fitted_at_ = count;
   }
 
   Point enumerated(const Space& space, const Beliefs& beliefs) const {
@@ -238,7 +252,7 @@ class Gp final : public Sampler {
   NewResults news_;
   std::vector<Seen> seen_;
   std::vector<GpParameters> parameters_;  // of the objective, then of each constraint
-  size_t fitted_at_ = 0;                  // trials
+  size_t fitted_at_ = 0;                  // trials, of last_fit()
 };
 
 }  // namespace
