@@ -4,72 +4,16 @@
 #include <atomic>
 #include <map>
 #include <set>
-#include <thread>
 
+#include "processes.hpp"
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
-#include "quasar/search/postgresql_address.hpp"
-#include "quasar/search/run.hpp"
 #include "quasar/search/sequence.hpp"
-#include "servers/postgresql.hpp"
-#include "unit/error_of.hpp"
 
 namespace quasar::search {
 namespace {
-using test::error_of;
 
 using namespace std::chrono_literals;
-
-constexpr PulseOptions quick{.interval = 0.1, .grace = 0.6, .max_retry = 1};
-
-// What the "processes" of a test open; each has a connection of its own where there are connections.
-struct Place {
-  std::unique_ptr<servers::Postgresql> server;
-  std::unique_ptr<Storage> memory;
-  int studies = 0;
-
-  struct Opened {
-    std::unique_ptr<Storage> own;
-    Storage* storage;
-    Storage* operator->() const { return storage; }
-  };
-  Opened open() const {
-    if (!server) return {nullptr, memory.get()};
-    auto own = open_storage(server->url());
-    Storage* storage = own.get();
-    return {std::move(own), storage};
-  }
-  std::string study() { return "study " + std::to_string(++studies); }
-};
-
-Space space_of(int64_t points) {
-  Json a = Json::array();
-  for (int64_t i = 0; i < points; ++i) a.push_back(i);
-  return Space::parse({{"a", a}});
-}
-
-double value_of(const Job& job) {
-  return job.point().find("a")->get<double>();
-}
-
-StudyOptions joining(const std::string& name, bool worker) {
-  return {.name = name, .resume = true, .worker = worker, .pulse = quick};
-}
-
-// Runs `work(process, study)` in as many processes at a time; the first leads.
-void in_processes(Place& place, const std::string& name, size_t count, const std::function<void(size_t, Study&)>& work) {
-  const auto leader = place.open();
-  Study led(*leader.storage, joining(name, false));
-  std::vector<std::jthread> others;
-  for (size_t i = 1; i < count; ++i) {
-    others.emplace_back([&, i] {
-      const auto mine = place.open();
-      Study study(*mine.storage, joining(name, true));
-      work(i, study);
-    });
-  }
-  work(0, led);
-}
 
 // Every point is tried once, whatever sampler chooses it, and everybody sees all of it in the end.
 void expect_no_point_twice(Place& place) {
@@ -304,49 +248,6 @@ TEST(Shared, WorkersNeedASharedStorageAndAStudy) {
   EXPECT_THROW(Study(*shared, {.resume = true}), Error);  // one leads
 }
 
-TEST(Postgresql, AddressesAsUsersWriteThem) {
-  const auto address = postgresql_address("postgresql://me:a%40b'c@host:5433/db?sslmode=disable");
-  EXPECT_EQ(address.shown, "postgresql://host:5433/db");
-  EXPECT_NE(address.connection.find("password=a%40b%27c&"), std::string::npos) << address.connection;
-  EXPECT_NE(address.connection.find("sslmode=disable"), std::string::npos) << address.connection;
-  // SOCI would put single spaces in place of any white space.
-  const auto spaces = postgresql_address("postgresql://me:a%20%20%09b@host/db");
-  EXPECT_EQ(spaces.connection.find_first_of(" \t"), std::string::npos) << spaces.connection;
-  EXPECT_NE(spaces.connection.find("password=a%20%20%09b"), std::string::npos) << spaces.connection;
-  const std::string wrong = error_of([] { postgresql_address("postgresql://me:hush@host/db?nonsense=1"); });
-  EXPECT_NE(wrong.find("postgresql://me:***@host"), std::string::npos) << wrong;
-  EXPECT_EQ(wrong.find("hush"), std::string::npos) << wrong;
-  EXPECT_TRUE(is_shared_storage("postgresql+psycopg2://me@host/db"));
-  EXPECT_FALSE(is_shared_storage("sqlite:///postgresql.db"));
-}
-
-TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
-  const auto server = servers::Postgresql::start();
-  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
-  const auto refused = [&](const std::string& url) {
-    const std::string message = error_of([&] { open_storage(url); });
-    EXPECT_EQ(message.find(servers::Postgresql::password), std::string::npos) << message;
-    EXPECT_EQ(message.find("guess"), std::string::npos) << message;
-    return message;
-  };
-  std::string wrong = server->url();
-  wrong.replace(wrong.find(servers::Postgresql::encoded), std::string(servers::Postgresql::encoded).size(), "guess");
-  EXPECT_NE(refused(wrong).find("PGPASSWORD"), std::string::npos);
-  EXPECT_NE(refused(server->url("nowhere")).find("createdb"), std::string::npos);
-  ASSERT_TRUE(server->run("CREATE DATABASE west ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"));
-  const std::string west = refused(server->url("west"));
-  EXPECT_NE(west.find("LATIN1"), std::string::npos) << west;
-  EXPECT_NE(west.find("createdb --encoding UTF8"), std::string::npos) << west;
-  EXPECT_NE(refused("postgresql://me:guess@127.0.0.1:1/db").find("127.0.0.1:1/db"), std::string::npos);
-
-  const auto first = open_storage(server->url()), second = open_storage(server->url());
-  const Study held(*first, {});
-  const std::string busy = error_of([&] { Study(*second, {.resume = true}); });
-  EXPECT_NE(busy.find("in use by process " + std::to_string(getpid())), std::string::npos) << busy;
-  EXPECT_NE(busy.find("quasar worker"), std::string::npos) << busy;
-  EXPECT_NE(busy.find(" on "), std::string::npos) << busy;
-}
-
 // Words of a leader that died are not those of the next one.
 TEST(Shared, ALeaderSaysWhenWorkersMayCome) {
   const auto storage = storage::table().make("memory", {{"shared", true}});
@@ -366,97 +267,6 @@ TEST(Shared, ALeaderSaysWhenWorkersMayCome) {
   EXPECT_EQ(said()["state"], "preparing");
   EXPECT_EQ(said()["launch"], "two");
   EXPECT_NE(said()["run"], run);
-}
-
-// It is said at once that a server is gone, and that it is back; a database that is gone is not waited for.
-TEST(Postgresql, AnOutageIsTold) {
-  const auto server = servers::Postgresql::start();
-  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
-  ASSERT_TRUE(server->run("CREATE DATABASE short"));
-  const auto storage = open_storage(server->url()), other = open_storage(server->url("short"));
-  std::vector<std::string> told;
-  storage->tell_to([&](Level level, const std::string& text) {
-    EXPECT_EQ(level, Level::warning);
-    told.push_back(text);
-  });
-  server->stop(SIGINT);
-  std::jthread later([&](const std::stop_token& over) {
-    std::this_thread::sleep_for(500ms);
-    EXPECT_TRUE(server->begin());
-    while (!over.stop_requested()) std::this_thread::sleep_for(1ms);  // the server ends with the thread that started it
-  });
-  EXPECT_TRUE(storage->studies().empty());
-  ASSERT_EQ(told.size(), 2u);
-  EXPECT_NE(told[0].find("waiting up to 300"), std::string::npos) << told[0];
-  EXPECT_NE(told[1].find("the server is back"), std::string::npos) << told[1];
-
-  EXPECT_TRUE(other->studies().empty());  // connected again
-  ASSERT_TRUE(server->run("DROP DATABASE short WITH (FORCE)"));
-  const auto begin = std::chrono::steady_clock::now();
-  const std::string gone = error_of([&] { other->studies(); });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
-  EXPECT_NE(gone.find("does not exist"), std::string::npos) << gone;
-
-  // Ctrl-C says what was waited for.
-  server->stop(SIGINT);
-  std::stop_source stop;
-  const CancelScope scope(stop.get_token());
-  std::jthread impatient([&] {
-    std::this_thread::sleep_for(300ms);
-    stop.request_stop();
-  });
-  try {
-    storage->studies();
-    ADD_FAILURE() << "no error";
-  } catch (const Cancelled& stopped) {
-    EXPECT_NE(std::string(stopped.what()).find("--resume"), std::string::npos) << stopped.what();
-    EXPECT_NE(std::string(stopped.what()).find("study database"), std::string::npos) << stopped.what();
-  }
-}
-
-// Optuna's columns hold 512 characters.
-TEST(Postgresql, LongNames) {
-  const auto server = servers::Postgresql::start();
-  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
-  const auto storage = open_storage(server->url());
-  const std::string name = std::string(600, 'a') + "\xC3\xA9", other = std::string(600, 'a') + "b";
-  const Space space = Space::parse({{name, {1, 2, 3}}, {other, {4, 5}}});
-  Study study(*storage, {});
-  study.start(space, space.at(4));
-  EXPECT_EQ(storage->trials(study.id()).front().point, space.at(4));
-  EXPECT_NE(error_of([&] { Study(*storage, {.name = std::string(513, 'x')}); }).find("512 at most"), std::string::npos);
-}
-
-// A server that crashes, or is restarted, in the middle: nobody loses a trial, and the search goes on.
-TEST(Postgresql, GoneAndBack) {
-  Place place{.server = servers::Postgresql::start(), .memory = nullptr};
-  if (!place.server) GTEST_SKIP() << "no PostgreSQL server can be started here";
-  const Space space = space_of(150);
-  std::atomic<bool> over = false;
-  std::atomic<int> done = 0;
-  std::jthread trouble([&] {
-    for (const int signal : {SIGQUIT, SIGINT}) {
-      const int before = done;
-      while (done < before + 20 && !over) std::this_thread::sleep_for(1ms);
-      if (over) return;
-      place.server->stop(signal);
-      std::this_thread::sleep_for(300ms);
-      ASSERT_TRUE(place.server->begin()) << place.server->log();
-    }
-    while (!over) std::this_thread::sleep_for(1ms);  // the server ends with the thread that started it
-  });
-  in_processes(place, "study", 3, [&](size_t, Study& study) {
-    const auto result = run({.n_jobs = 2}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
-      if (const auto other = job.claim("plan " + std::to_string(static_cast<int>(value_of(job)) / 2)))
-        return {.duplicate_of = other};
-      std::this_thread::sleep_for(5ms);
-      ++done;
-      return {.values = {value_of(job)}};
-    });
-    EXPECT_EQ(result.counts.finished(), 150u);
-    EXPECT_EQ(result.counts.failed, 0u);
-  });
-  over = true;
 }
 
 }  // namespace

@@ -82,15 +82,24 @@ struct Layers : Net {
     add(name + "sum", "Add", {name + "o", x});
     return name + "sum";
   }
-  // Three of them, with the same addend of their scores.
-  void three(std::string x, const std::string& addend) {
-    for (const std::string name : {"1", "2", "3"}) {
-      x = attention(name, x, x, [&](const std::string& scores) {
-        add(name + "sided", "Add", {scores, addend});
-        return name + "sided";
-      });
-    }
+  // The stream x, and how large it is.
+  void embedded() {
+    add("x", "Gather", {"ids"});
+    add("size", "Shape", {"x"});
+  }
+  // Three of them on x; `sided(name, scores)`: what becomes of the scores of layer `name`.
+  void three(const std::function<std::string(const std::string& name, const std::string& scores)>& sided) {
+    std::string x = "x";
+    for (const std::string name : {"1", "2", "3"})
+      x = attention(name, x, x, [&](const std::string& scores) { return sided(name, scores); });
     model.outputs = {{x}};
+  }
+  // The same addend of their scores.
+  void three_with(const std::string& addend) {
+    three([&](const std::string& name, const std::string& scores) {
+      add(name + "sided", "Add", {scores, addend});
+      return name + "sided";
+    });
   }
   // The layers that have products, by block: "12" for a block with those of layers 1 and 2.
   std::vector<std::string> layers() const {
@@ -114,22 +123,20 @@ const std::vector<std::string> each{"1", "2", "3"};
 // As MiniLM's: how large the mask must be is asked of the embeddings, which makes no data of them.
 TEST(Blocks, AMaskOfTheSizeOfTheEmbeddings) {
   Layers net;
-  net.add("x", "Gather", {"ids"});
-  net.add("size", "Shape", {"x"});
+  net.embedded();
   net.add("wide", "Expand", {"attention_mask", "size"});
   net.add("mask", "Where", {"wide", "low", "zero"});
-  net.three("x", "mask");
+  net.three_with("mask");
   EXPECT_EQ(net.layers(), each);
 }
 
 // Relative biases come from a table and from no sample.
 TEST(Blocks, RelativeBiasesThatAllLayersShare) {
   Layers net;
-  net.add("x", "Gather", {"ids"});
-  net.add("size", "Shape", {"x"});
+  net.embedded();
   net.add("distances", "Range", {"size"});
   net.add("bias", "Gather", {"distances"});
-  net.three("x", "bias");
+  net.three_with("bias");
   EXPECT_EQ(net.layers(), each);
 }
 
@@ -140,16 +147,12 @@ TEST(Blocks, RotaryTablesOfGivenPositions) {
   net.add("cos", "Cos", {"angles"});
   net.add("sin", "Sin", {"angles"});
   net.add("x", "Gather", {"ids"});
-  std::string x = "x";
-  for (const std::string name : {"1", "2", "3"}) {
-    x = net.attention(name, x, x, [&](const std::string& scores) {
-      net.add(name + "cos", "Mul", {scores, "cos"});
-      net.add(name + "sin", "Mul", {scores, "sin"});
-      net.add(name + "turned", "Add", {name + "cos", name + "sin"});
-      return name + "turned";
-    });
-  }
-  net.model.outputs = {{x}};
+  net.three([&](const std::string& name, const std::string& scores) {
+    net.add(name + "cos", "Mul", {scores, "cos"});
+    net.add(name + "sin", "Mul", {scores, "sin"});
+    net.add(name + "turned", "Add", {name + "cos", name + "sin"});
+    return name + "turned";
+  });
   EXPECT_EQ(net.layers(), each);
 }
 
