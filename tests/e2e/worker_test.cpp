@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "e2e/program.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/search/storage.hpp"
 #include "servers/postgresql.hpp"
 
@@ -169,12 +170,16 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   expect_no_password({&leader, &early, &other});
   // The report finds the study again, with the password from where it belongs.
   const std::string secret = std::string("PGPASSWORD='") + servers::Postgresql::password + "'";
-  const Ran report = run("report " + out.string(), secret);
+  const std::string agreed = " --storage " + without_login(server->url());
+  const Ran report = run("report " + out.string() + agreed, secret);
   EXPECT_EQ(report.code, 0) << report.err;
+  const Ran unasked = run("report " + out.string(), secret);
+  EXPECT_EQ(unasked.code, 1) << unasked.out;
+  EXPECT_NE(unasked.err.find("--storage ADDRESS"), std::string::npos) << unasked.err;
   // The study is used through the folder, as one in a file is.
   const Ran again =
       run("quantize " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --from-study " + out.string() +
-              " --trial " + std::to_string(trials().front().number) + " -o " + file("again.onnx").string(),
+              agreed + " --trial " + std::to_string(trials().front().number) + " -o " + file("again.onnx").string(),
           secret);
   EXPECT_EQ(again.code, 0) << again.err;
   // A worker that comes too late waits for --resume, and is told so.

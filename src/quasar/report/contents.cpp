@@ -13,6 +13,7 @@
 #include "quasar/report/sureness.hpp"
 #include "quasar/search/state_name.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/past_study.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
@@ -129,7 +130,7 @@ Json contents_of(const Json& result, std::span<const search::Trial> trials, cons
   return contents;
 }
 
-Json open_contents(const fs::path& output_dir) {
+Json open_contents(const fs::path& output_dir, const std::string& storage_of_study) {
   const fs::path file = output_dir / "result.json";
   if (!fs::is_directory(output_dir)) throw Error("'" + output_dir.string() + "' is no folder; name a search's output_dir");
   if (!fs::exists(file))
@@ -139,9 +140,12 @@ Json open_contents(const fs::path& output_dir) {
   Json words = Json::object();
   const std::string place = result.value("study", std::string("auto_search.db"));
   const bool elsewhere = place.find("://") != std::string::npos;
-  const std::string database = elsewhere ? place : (output_dir / place).string();
-  if (elsewhere || fs::is_regular_file(database)) {
-    const auto storage = search::open_storage(database);
+  const bool server = search::is_shared_storage(place);
+  if (server && storage_of_study.empty()) tune::expect_consent(output_dir.string(), place, "--storage ADDRESS");
+  const std::string database = server ? storage_of_study : elsewhere ? place : (output_dir / place).string();
+  const auto storage = elsewhere || fs::is_regular_file(database) ? search::open_to_read(database) : nullptr;
+  if (elsewhere && storage == nullptr) throw Error("there is no study in " + without_password(database));
+  if (storage != nullptr) {
     const auto studies = storage->studies();
     for (const auto& study : studies) {
       if (studies.size() > 1 && study.name != result.value("study_name", "AutoSearch")) continue;

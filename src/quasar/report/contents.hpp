@@ -20,7 +20,8 @@ namespace quasar::report {
 Json contents_of(const Json& result, std::span<const search::Trial> trials, const Json& words);
 
 // The contents of a finished or interrupted search, from its result.json and its study (a search whose study is elsewhere has no
-// trials). Throws Error for a folder that holds no search.
-Json open_contents(const std::filesystem::path& output_dir);
+// trials). `storage`: the address of the study, where that is on a server. Throws Error for a folder that holds no search, and
+// for one whose result.json alone names a server (tune::expect_consent).
+Json open_contents(const std::filesystem::path& output_dir, const std::string& storage = "");
 
 }  // namespace quasar::report

@@ -40,14 +40,33 @@ bool storage_exists(const std::string& url) {
   return url.find("://") != std::string::npos || std::filesystem::exists(url);
 }
 
-std::unique_ptr<Storage> open_storage(const std::string& url) {
+namespace {
+
+std::unique_ptr<Storage> opened(const std::string& url, bool to_read) {
   if (url == "memory") return storage::table().make("memory");
   const size_t scheme = url.find("://");
-  if (scheme == std::string::npos) return storage::table().make("sqlite", {{"path", url}});
-  if (url.starts_with(sqlite_scheme)) return storage::table().make("sqlite", {{"path", url.substr(sqlite_scheme.size())}});
-  if (is_postgresql(url)) return storage::table().make("postgresql", {{"url", "postgresql" + url.substr(scheme)}});
+  if (scheme == std::string::npos) return storage::table().make("sqlite", {{"path", url}, {"to_read", to_read}});
+  if (url.starts_with(sqlite_scheme))
+    return storage::table().make("sqlite", {{"path", url.substr(sqlite_scheme.size())}, {"to_read", to_read}});
+  if (is_postgresql(url))
+    return storage::table().make("postgresql", {{"url", "postgresql" + url.substr(scheme)}, {"to_read", to_read}});
   throw Error("the study storage '" + without_password(url) +
               "' is not supported; write a path, sqlite:///path or postgresql://user@host:port/database");
+}
+
+}  // namespace
+
+std::unique_ptr<Storage> open_storage(const std::string& url) {
+  return opened(url, false);
+}
+
+std::unique_ptr<Storage> open_to_read(const std::string& url) {
+  if (!storage_exists(url)) return nullptr;
+  try {
+    return opened(url, true);
+  } catch (const NoStudies&) {
+    return nullptr;
+  }
 }
 
 bool is_shared_storage(const std::string& url) {

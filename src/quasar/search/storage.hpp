@@ -36,6 +36,12 @@ class ConnectionLost : public Error {
   explicit ConnectionLost(const std::string& what) : Error(what, Blame::world) {}
 };
 
+// A storage was to be read, but holds no tables of studies.
+class NoStudies : public Error {
+ public:
+  using Error::Error;
+};
+
 // The trial is not in the state that the call needs: another process has ended it, or has it now.
 class TrialChanged : public Error {
  public:
@@ -124,6 +130,10 @@ class Storage {
 // From a URL or a path: "sqlite:///relative.db", "sqlite:////absolute.db", "some/file.db", "memory",
 // "postgresql://user@host:port/database". Throws Error for others.
 std::unique_ptr<Storage> open_storage(const std::string& url);
+
+// The same to read what there is: nothing is made or changed, neither a file nor tables. nullptr: there is no such file, or no
+// study database in it or on the server.
+std::unique_ptr<Storage> open_to_read(const std::string& url);
 
 // Characters that the name of a study or parameter may have in Optuna's schema.
 inline constexpr size_t longest_name = 512;

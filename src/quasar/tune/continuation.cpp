@@ -134,11 +134,12 @@ Json choices_of(const Job& job) {
 
 Job continued(Job job) {
   if (!job.load_if_exists) return job;
-  if (!search::storage_exists(storage_url(job))) {
+  const auto storage = search::open_to_read(storage_url(job));
+  if (storage == nullptr) {
     job.warnings.push_back("there is no study in " + job.output_dir.string() + " to resume: a new one begins");
     return job;
   }
-  const auto studies = search::open_storage(storage_url(job))->studies();
+  const auto studies = storage->studies();
   const auto chain = chain_of(studies, job.study_name);
   if (chain.empty()) {
     std::vector<std::string> names;

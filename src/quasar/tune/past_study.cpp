@@ -27,23 +27,41 @@ std::string text_in(const Json& result, const char* key) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-std::vector<std::string> databases(const std::string& place) {
-  if (place.find("://") != std::string::npos) return {place};
-  if (!fs::exists(place)) throw Error("there is no '" + place + "'");
-  if (!fs::is_directory(place)) return {place};
+std::string address_in(const Json& result) {
+  const std::string study = text_in(result, "study");
+  return study.find("://") != std::string::npos ? study : "";
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> files;
-  for (const auto& file : fs::directory_iterator(place)) {
+  for (const auto& file : fs::directory_iterator(folder)) {
     if (file.path().extension() == ".db") files.push_back(file.path().string());
-  }
-  if (files.empty()) {
-    const std::string elsewhere = text_in(results_in(place), "study");  // a server, which holds it
-    if (elsewhere.find("://") != std::string::npos) return {elsewhere};
-    throw Error(place +
-                " holds no study (no .db file, and no result.json that names a server); a study on a server is named by " +
-                "its address, postgresql://user@host:port/database");
   }
   std::ranges::sort(files);
   return files;
+}
+
+std::vector<std::string> databases(const Place& place) {
+  if (place.path.find("://") != std::string::npos) return {place.path};
+  if (!fs::exists(place.path)) throw Error("there is no '" + place.path + "'");
+  if (!fs::is_directory(place.path)) return {place.path};
+  if (!place.storage.empty()) return {place.storage};
+  auto files = files_in(place.path);
+  if (!files.empty()) return files;
+  const std::string elsewhere = address_in(results_in(place.path));
+  if (search::is_shared_storage(elsewhere)) expect_consent(place.path, elsewhere, "--storage ADDRESS");
+  if (!elsewhere.empty()) return {elsewhere};
+  throw Error(place.path +
+              " holds no study (no .db file, and no result.json that names a server); a study on a server is named by " +
+              "its address, postgresql://user@host:port/database");
+}
+
+std::unique_ptr<search::Storage> opened(const std::string& database) {
+  auto storage = search::open_to_read(database);
+  if (storage == nullptr)
+    throw Error(search::storage_exists(database) ? without_password(database) + " holds no study"
+                                                 : "there is no study database '" + without_password(database) + "'");
+  return storage;
 }
 
 struct Found {
@@ -76,10 +94,25 @@ Json with_target(Json words, const search::StudyRecord& study) {
 
 }  // namespace
 
-PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred) {
+std::string server_named_in(const std::string& folder) {
+  const Json results = results_in(folder);
+  if (results.is_null() || !files_in(folder).empty()) return "";
+  const std::string address = address_in(results);
+  return search::is_shared_storage(address) ? address : "";
+}
+
+void expect_consent(const std::string& folder, const std::string& address, const std::string& how) {
+  throw Error(
+      "the study of " + folder + " is in " + without_password(address) +
+      ", says its result.json; the folder may come from others, so that Quasar calls no server that only a file names. If it "
+      "is the right one, say so: " +
+      how);
+}
+
+PastStudy past_study(const Place& place, const std::string& name, const std::string& preferred) {
   std::vector<Found> all, newest;
   for (const auto& database : databases(place)) {
-    const auto studies = search::open_storage(database)->studies();
+    const auto studies = opened(database)->studies();
     for (const auto& record : studies) {
       all.push_back({database, record});
       if (chain_of(studies, record.name).back()->name == record.name) newest.push_back(all.back());
@@ -89,11 +122,11 @@ PastStudy past_study(const std::string& place, const std::string& name, const st
     return std::ranges::any_of(all, [&](const Found& found) { return found.record.name == wanted; });
   };
   std::string wanted = name;
-  for (const std::string& candidate : {preferred, text_in(results_in(place), "study_name")}) {
+  for (const std::string& candidate : {preferred, text_in(results_in(place.path), "study_name")}) {
     if (wanted.empty() && !candidate.empty() && has(candidate)) wanted = candidate;
   }
-  const Found found = chosen(place, wanted, wanted.empty() ? newest : all);
-  return {found.record, search::open_storage(found.database)->trials(found.record.id), without_password(found.database)};
+  const Found found = chosen(place.storage.empty() ? place.path : place.storage, wanted, wanted.empty() ? newest : all);
+  return {found.record, opened(found.database)->trials(found.record.id), without_password(found.database)};
 }
 
 void PastTrial::check_model(const fs::path& model) const {
@@ -122,7 +155,7 @@ std::string PastTrial::note_on(const data::Dataset& samples) const {
   return "the calibration samples are others than the search's, so that this is another model than that of " + where;
 }
 
-PastTrial past_trial(const std::string& place, const std::string& study, int64_t number) {
+PastTrial past_trial(const Place& place, const std::string& study, int64_t number) {
   const PastStudy past = past_study(place, study);
   for (const auto& trial : past.trials) {
     if (trial.number != number) continue;

@@ -17,11 +17,20 @@ struct PastStudy {
   std::string where;  // for messages: the database
 };
 
-// `place`: an output folder (all its .db files are looked into), a database file or a URL. `name`: which study; "": the one
-// called `preferred` if there is one, else the one that the folder's results are of, else the only one that no other succeeds
-// (continuation.hpp). Throws Error, which
-// names what there is, when there is no such study.
-PastStudy past_study(const std::string& place, const std::string& name, const std::string& preferred = "");
+// Where to look: an output folder (all its .db files are looked into), a database file or a URL.
+struct Place {
+  Place(std::string path_or_url, std::string storage_of_folder = "")
+      : path(std::move(path_or_url)), storage(std::move(storage_of_folder)) {}
+  Place(const char* path_or_url) : Place(std::string(path_or_url)) {}
+
+  std::string path;
+  std::string storage;  // the address that holds an output folder's study, as the user gives it; "": the folder itself
+};
+
+// `name`: which study; "": the one called `preferred` if there is one, else the one that the folder's results are of, else the
+// only one that no other succeeds (continuation.hpp). Nothing is made or changed. Throws Error, which names what there is, when
+// there is no such study, and for a folder whose study is on a server that only its result.json names (expect_consent).
+PastStudy past_study(const Place& place, const std::string& name, const std::string& preferred = "");
 
 // A user attribute of a study: {reader, split, folder} of its calibration samples; split: null without one; relative paths start
 // from the folder.
@@ -42,6 +51,13 @@ struct PastTrial {
 };
 
 // Throws Error when there is no such trial, or it did not finish.
-PastTrial past_trial(const std::string& place, const std::string& study, int64_t number);
+PastTrial past_trial(const Place& place, const std::string& study, int64_t number);
+
+// The server that the result.json of an output folder without a database of its own names; "": none.
+std::string server_named_in(const std::string& folder);
+
+// Throws Error, which shows the address and `how` to agree: whoever made a folder's result.json would be sent the user's login,
+// and could have any server called that this machine reaches.
+[[noreturn]] void expect_consent(const std::string& folder, const std::string& address, const std::string& how);
 
 }  // namespace quasar::tune

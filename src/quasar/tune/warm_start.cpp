@@ -59,8 +59,11 @@ std::optional<search::Point> inside(const search::Trial& trial, const search::Sp
 PastStudy named_by_warm_start(const Job& job) {
   const bool url = job.warm_start.find("://") != std::string::npos;
   const std::string place = url ? sqlite_from(job.base, job.warm_start) : (job.base / job.warm_start).string();
+  const std::string server = url ? "" : server_named_in(place);
+  const bool own = !server.empty() && without_login(server) == without_login(job.storage);
   try {
-    return past_study(place, "", job.words.contains("study_name") ? job.study_name : "");
+    if (!server.empty() && !own) expect_consent(place, server, "warm_start: ADDRESS, or the same study_storage_db");
+    return past_study({place, own ? job.storage : ""}, "", job.words.contains("study_name") ? job.study_name : "");
   } catch (const Error& e) {
     throw Error(std::string("warm_start: ") + e.what());
   }

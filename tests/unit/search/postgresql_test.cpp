@@ -49,7 +49,10 @@ TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
   EXPECT_NE(west.find("createdb --encoding UTF8"), std::string::npos) << west;
   EXPECT_NE(refused("postgresql://me:guess@127.0.0.1:1/db").find("127.0.0.1:1/db"), std::string::npos);
 
+  EXPECT_EQ(open_to_read(server->url()), nullptr);
+  EXPECT_EQ(open_to_read(server->url()), nullptr) << "to read makes no tables";
   const auto first = open_storage(server->url()), second = open_storage(server->url());
+  EXPECT_TRUE(open_to_read(server->url())->studies().empty());
   const Study held(*first, {});
   const std::string busy = error_of([&] { Study(*second, {.resume = true}); });
   EXPECT_NE(busy.find("in use by process " + std::to_string(getpid())), std::string::npos) << busy;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/base/file.hpp"
+#include "quasar/tune/past_study.hpp"
+#include "unit/error_of.hpp"
+
 namespace quasar::tune {
 namespace {
 
@@ -31,6 +35,39 @@ TEST(WarmStart, ValuesOutsideAndParametersOfSeveralChoicesStayOutside) {
   EXPECT_TRUE(fitting(trials, space_of(R"({"activation": ["Int8Spec", "Int16Spec"]})")).empty());
   EXPECT_TRUE(fitting(trials, space_of(R"({"activation": ["UInt8Spec"], "CalibDataSize": [50, 60]})")).empty());
   EXPECT_TRUE(fitting(trials, space_of(R"({"weight": ["Int8Spec", "UInt8Spec"]})")).empty());
+}
+
+// Whoever made the folder would be sent the user's password.
+TEST(PastStudies, AServerThatOnlyAFileNamesIsNotCalled) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "result.json", R"({"study": "postgresql://me:hush@127.0.0.1:1/db", "study_name": "mine"})");
+  const std::string place = folder.path().string();
+  const std::string refused = test::error_of([&] { past_study(place, ""); });
+  EXPECT_NE(refused.find("postgresql://me:***@127.0.0.1:1/db"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("--storage"), std::string::npos) << refused;
+  EXPECT_EQ(server_named_in(place), "postgresql://me:hush@127.0.0.1:1/db");
+
+  const std::string other = (folder.path() / "other").string();  // no .db, which the folder would be taken for
+  search::open_storage(other)->create("mine", {search::Direction::minimize});
+  search::open_storage(other)->create("another", {search::Direction::minimize});
+  EXPECT_EQ(past_study({place, "sqlite:///" + other}, "").record.name, "mine");
+}
+
+TEST(PastStudies, NothingIsMadeOrChanged) {
+  const TemporaryFolder folder;
+  const auto file = [&](const char* name) { return (folder.path() / name).string(); };
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder.path()), {}); };
+  EXPECT_NE(test::error_of([&] { past_study("sqlite:///" + file("typo.db"), ""); }).find("there is no study database"),
+            std::string::npos);
+  EXPECT_EQ(files(), 0);
+  write_file(file("empty.db"), "");
+  EXPECT_NE(test::error_of([&] { past_study(file("empty.db"), ""); }).find("holds no study"), std::string::npos);
+  EXPECT_EQ(read_file(file("empty.db")), "");
+  search::open_storage(file("study.db"))->create("mine", {search::Direction::minimize});
+  const std::string before = read_file(file("study.db"));
+  EXPECT_EQ(past_study(file("study.db"), "").record.name, "mine");
+  EXPECT_EQ(read_file(file("study.db")), before);
+  EXPECT_EQ(files(), 2);
 }
 
 }  // namespace

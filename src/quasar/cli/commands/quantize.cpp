@@ -30,6 +30,8 @@ class Quantize final : public Command {
     how->require_option(1);
     app.add_option("--trial", trial_, "with --from-study: the trial's number")->needs(from_study);
     app.add_option("--study-name", study_name_, "with --from-study: which study, where there are several")->needs(from_study);
+    app.add_option("--storage", storage_, "with --from-study: the address of the folder's study, where that is on a server")
+        ->needs(from_study);
     app.add_option(
         "--calib", calibration_,
         std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16; with --from-study those of the search, where they "
@@ -110,10 +112,11 @@ class Quantize final : public Command {
   std::optional<tune::PastTrial> past_trial() const {
     if (study_.empty()) return std::nullopt;
     if (trial_ < 0) throw Error("--from-study needs --trial N");
-    return tune::past_trial(study_, study_name_, trial_);
+    return tune::past_trial({study_, storage_}, study_name_, trial_);
   }
 
-  std::string model_, output_, scheme_, config_, study_, study_name_, calibration_, ranges_, exported_, errors_, format_, target_;
+  std::string model_, output_, scheme_, config_, study_, study_name_, storage_, calibration_, ranges_, exported_, errors_,
+      format_, target_;
   int64_t trial_ = -1;
   std::vector<std::string> settings_;
 };

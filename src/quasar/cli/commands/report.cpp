@@ -17,6 +17,7 @@ class Report final : public Command {
   void define(CLI::App& app) override {
     app.add_option("folder", folder_, "a search's output_dir")->required();
     app.add_option("other", other_, "another one, to be shown beside it");
+    app.add_option("--storage", storage_, "the address of the study, where the search was on a server");
     app.add_option("--format", format_, "html, markdown or csv")->capture_default_str();
     app.add_option("-o,--output", output_, "the file to write; '-' is standard output, the default of markdown and csv");
     app.footer(
@@ -26,8 +27,8 @@ class Report final : public Command {
 
   int run() override {
     const auto writer = report::writers::table().make(format_);
-    std::vector<Json> searches{report::open_contents(folder_)};
-    if (!other_.empty()) searches.push_back(report::open_contents(other_));
+    std::vector<Json> searches{report::open_contents(folder_, storage_)};
+    if (!other_.empty()) searches.push_back(report::open_contents(other_, storage_));
     const auto names = names_of();
     for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
     const std::string text = writer->write(searches);
@@ -57,7 +58,7 @@ class Report final : public Command {
     return fs::path(folder_) / (other_.empty() ? "report.html" : "comparison.html");
   }
 
-  std::string folder_, other_, format_ = "html", output_;
+  std::string folder_, other_, storage_, format_ = "html", output_;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ class Postgresql final : public Relational, public Sharing {
       : address_(postgresql_address(options.text("url"))), patience_(options.real("timeout")) {
     try {
       connect(sql_, address_);
-      fill();
+      if (options.flag("to_read") && tables() == 0) throw NoStudies(where() + " holds no study");
+      if (!options.flag("to_read")) fill();
       check_version(address_.shown);
     } catch (const soci::soci_error& error) {
       refuse(error, address_);
@@ -188,20 +189,27 @@ class Postgresql final : public Relational, public Sharing {
     }
   }
 
-  void fill() {
-    Transaction transaction(*this, "BEGIN");
-    const int kind = lock_class;
-    const int what = schema_lock;
-    sql_ << "SELECT pg_advisory_xact_lock(:c, :w)", soci::use(kind), soci::use(what);  // one process makes the tables
+  // How many of Optuna's there are. Throws Error when they are somebody else's.
+  int tables() {
     int tables = 0;
     int versions = 0;
     sql_ << "SELECT COUNT(*), COALESCE(SUM(CASE WHEN tablename IN ('version_info', 'studies') THEN 1 ELSE 0 END), 0) FROM "
             "pg_tables "
             "WHERE schemaname = current_schema() AND tablename IN ('version_info', 'studies', 'trials')",
         soci::into(tables), soci::into(versions);
-    if (tables == 0) refuse_encoding(sql_, address_);
     if (tables > 0 && versions < 2) throw Error(where() + " has tables of these names, but is not a study database");
-    if (tables == 0) create_schema(optuna::postgresql_schema());
+    return tables;
+  }
+
+  void fill() {
+    Transaction transaction(*this, "BEGIN");
+    const int kind = lock_class;
+    const int what = schema_lock;
+    sql_ << "SELECT pg_advisory_xact_lock(:c, :w)", soci::use(kind), soci::use(what);  // one process makes the tables
+    if (tables() == 0) {
+      refuse_encoding(sql_, address_);
+      create_schema(optuna::postgresql_schema());
+    }
     transaction.commit();
   }
 
@@ -271,6 +279,7 @@ Entry<Storage> postgresql() {
   return {.help = "A PostgreSQL database that many machines share, and Optuna opens too.",
           .make = make_as<Postgresql, Storage>,
           .options = {{.name = "url", .fallback = "", .help = "postgresql://user@host:port/database"},
+                      {.name = "to_read", .fallback = false, .help = "tables of studies must exist, and none are made"},
                       {.name = "timeout", .fallback = 300.0, .help = "seconds to wait for a server that is gone", .low = 0}}};
 }
 

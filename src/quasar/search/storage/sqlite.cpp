@@ -21,7 +21,7 @@ class Sqlite final : public Relational {
     if (path_.empty()) throw Error("storage sqlite: option 'path' is missing");
     if (path_.find('"') != std::string::npos) throw Error("the path of a study database must not contain quotes: " + path_);
     timeout_ = options.integer("timeout");
-    guarded([&] { open(); });
+    guarded([&] { open(options.flag("to_read")); });
   }
 
   std::unique_ptr<Hold> hold(const StudyRecord& study) override {
@@ -82,7 +82,7 @@ class Sqlite final : public Relational {
     }
   }
 
-  void open() {
+  void open(bool to_read) {
     sql_.open(soci::sqlite3, "dbname=\"" + path_ + "\" timeout=" + std::to_string(timeout_));
     int tables = 0;
     int versions = 0;
@@ -94,9 +94,14 @@ class Sqlite final : public Relational {
     sql_ << "SELECT COUNT(*) FROM sqlite_master WHERE type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0)",
         soci::into(living);
     if (living > 0) throw Error(path_ + " holds views, triggers or virtual tables, which no study database does");
-    become_wal();
-    sql_ << "PRAGMA synchronous = NORMAL";
-    if (tables == 0) fill();
+    if (to_read) {
+      if (tables == 0) throw NoStudies(path_ + " holds no study");
+      sql_ << "PRAGMA query_only = ON";
+    } else {
+      become_wal();
+      sql_ << "PRAGMA synchronous = NORMAL";
+      if (tables == 0) fill();
+    }
     check_version("sqlite:///" + path_);
   }
 
@@ -119,6 +124,7 @@ Entry<Storage> sqlite() {
   return {.help = "An SQLite file that Optuna and optuna-dashboard open too.",
           .make = make_as<Sqlite, Storage>,
           .options = {{.name = "path", .fallback = "", .help = "the file; created when it does not exist"},
+                      {.name = "to_read", .fallback = false, .help = "the file must exist, and is not changed"},
                       {.name = "timeout", .fallback = 10, .help = "seconds to wait for another writer", .low = 0}}};
 }
 
