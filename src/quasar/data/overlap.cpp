@@ -34,6 +34,10 @@ class WatchedDataset : public View {
     return sample;
   }
 
+  std::string content(size_t index) const {
+    return state_.at(index).load() == State::read ? content_[index] : content_of(all().at(index));
+  }
+
   // Of the samples that were read so far.
   std::vector<std::string> contents() const {
     std::vector<std::string> out;
@@ -48,6 +52,15 @@ class WatchedDataset : public View {
   mutable std::vector<std::atomic<State>> state_;
   mutable std::vector<std::string> content_;
 };
+
+std::string content_of(const Dataset& samples, size_t index) {
+  const auto* const watched = dynamic_cast<const WatchedDataset*>(&samples);
+  return watched != nullptr ? watched->content(index) : content_of(samples.at(index));
+}
+
+DatasetPtr OverlapGuard::watch_alone(DatasetPtr samples) const {
+  return samples == nullptr ? nullptr : std::make_shared<const WatchedDataset>(std::move(samples));
+}
 
 DatasetPtr OverlapGuard::watch(const std::string& split, DatasetPtr samples) {
   if (samples == nullptr) return nullptr;

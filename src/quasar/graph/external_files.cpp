@@ -47,8 +47,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
-std::shared_ptr<const ExternalFiles::Mapping> ExternalFiles::open(const std::string& location) {
-  if (const auto found = files_.find(location); found != files_.end()) return found->second;
+fs::path ExternalFiles::path_of(const std::string& location) const {
   if (folder_.empty()) throw Error("external data '" + location + "' can only be read for a model that is a file");
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
@@ -60,7 +59,12 @@ std::shared_ptr<const ExternalFiles::Mapping> ExternalFiles::open(const std::str
     throw Error("external data '" + location + "' is a link out of the model's folder, to '" + path.string() +
                 "'; put the file itself there");
   }
-  return files_.emplace(location, std::make_shared<const Mapping>(path)).first->second;
+  return path;
+}
+
+std::shared_ptr<const ExternalFiles::Mapping> ExternalFiles::open(const std::string& location) {
+  if (const auto found = files_.find(location); found != files_.end()) return found->second;
+  return files_.emplace(location, std::make_shared<const Mapping>(path_of(location))).first->second;
 }
 
 Tensor ExternalFiles::read(DataType type, const Shape& shape, const ExternalPlace& place) {

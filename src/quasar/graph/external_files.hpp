@@ -24,8 +24,11 @@ class ExternalFiles {
   // `folder`: the model's; every location must stay below it. Empty: there is none, and every read is an error.
   explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // A tensor on the mapped file (copied only where its offset is not aligned for its type). Throws Error: a location that is
-  // absolute or leaves the folder (symbolic links resolved), no such file, a length that is not the tensor's or not in the file.
+  // Where the file is. Throws Error for a location that is absolute or leaves the folder, symbolic links resolved.
+  std::filesystem::path path_of(const std::string& location) const;
+
+  // A tensor on the mapped file (copied only where its offset is not aligned for its type). Throws Error as path_of(), and
+  // for no such file, a length that is not the tensor's or not in the file.
   Tensor read(DataType type, const Shape& shape, const ExternalPlace& place);
 
  private:

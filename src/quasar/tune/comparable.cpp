@@ -4,11 +4,13 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/data/overlap.hpp"
 #include "quasar/data/truth.hpp"
 #include "quasar/eval/custom.hpp"
+#include "quasar/graph/files_of.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -26,23 +28,45 @@ std::string hash_of_bytes(const Tensor& tensor) {
   return to_string(tensor.shape()) + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// The first, the middle and the last.
+// The first, the middle and the last: all that earlier versions looked at.
 std::set<size_t> looked_at(const data::Dataset& samples) {
   return {0, samples.size() / 2, samples.size() - 1};
 }
 
+// A fingerprint as earlier versions made it, and behind it what they did not look at.
+std::string longer(const std::string& before, const std::string& beyond) {
+  return before + " " + beyond;
+}
+
+template <class HashOfOne>
+std::string hash_of_all(const data::Dataset& samples, const HashOfOne& hash_of_one) {
+  std::vector<std::string> each(samples.size());
+  parallel_for(each.size(), 0, [&](size_t i) { each[i] = hash_of_one(i); });
+  std::string text;
+  for (const auto& one : each) text += one + " ";
+  return hash_of(std::string_view(text));
+}
+
+// What is true of a sample besides its class; "": nothing is known.
+std::string truth_of(const data::Dataset& samples, size_t i) {
+  std::string text;
+  for (const auto& box : data::boxes_of(samples, i).value_or(data::Boxes()))
+    text += Json{box.left, box.top, box.right, box.bottom, box.label, box.crowd}.dump();
+  if (const auto target = data::target_of(samples, i)) text += hash_of_bytes(*target);
+  return text;
+}
+
 // Of the labels, where the samples have any: the scores of all metrics stand in one table.
 Json truth_of(const data::Dataset& samples) {
-  std::string text;
+  std::string text, beyond;
   for (size_t i = 0; i < samples.size(); ++i) {
     if (const auto label = samples.label(i)) text += std::to_string(*label) + " ";
   }
-  for (const size_t i : looked_at(samples)) {
-    for (const auto& box : data::boxes_of(samples, i).value_or(data::Boxes()))
-      text += Json{box.left, box.top, box.right, box.bottom, box.label, box.crowd}.dump();
-    if (const auto target = data::target_of(samples, i)) text += hash_of_bytes(*target);
-  }
-  return text.empty() ? Json() : Json(hash_of(std::string_view(text)));
+  for (const size_t i : looked_at(samples)) beyond += truth_of(samples, i);
+  if (text.empty() && beyond.empty()) return nullptr;
+  const std::string three = hash_of(std::string_view(text + beyond));
+  if (beyond.empty()) return three;
+  return longer(three, hash_of_all(samples, [&](size_t i) { return hash_of(std::string_view(truth_of(samples, i))); }));
 }
 
 // What scores; how long it may take and what runs it does not matter.
@@ -67,16 +91,24 @@ bool is_hash(const std::string& key) {
 }  // namespace
 
 std::string fingerprint(const std::filesystem::path& model) {
-  return hash_of(read_file(model));
+  const std::string own = hash_of_file(model);
+  std::string files;
+  for (const auto& [location, file] : graph::external_files_of(model))
+    files += hash_of(std::string_view(location)) + hash_of_file(file);
+  return files.empty() ? own : longer(own, hash_of(std::string_view(files)));
 }
 
-// How many there are, and the bytes of three of them.
 std::string fingerprint(const data::Dataset& samples) {
-  std::string text = std::to_string(samples.size());
+  std::string three = std::to_string(samples.size());
   for (const size_t i : looked_at(samples)) {
-    for (const Tensor& tensor : samples.at(i)) text += hash_of_bytes(tensor);
+    for (const Tensor& tensor : samples.at(i)) three += hash_of_bytes(tensor);
   }
-  return hash_of(std::string_view(text));
+  return longer(hash_of(std::string_view(three)), hash_of_all(samples, [&](size_t i) { return data::content_of(samples, i); }));
+}
+
+bool is_same(const Json& known, const Json& now) {
+  if (known == now) return true;
+  return known.is_string() && now.is_string() && now.get<std::string>().starts_with(longer(known, ""));
 }
 
 Json goal_of(const Job& job, const data::Splits& samples) {
@@ -95,7 +127,7 @@ Json goal_of(const Job& job, const data::Splits& samples) {
 
 void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
   for (const auto& [key, value] : goal.items()) {
-    if (!known.contains(key) || known.at(key) == value) continue;
+    if (!known.contains(key) || is_same(known.at(key), value)) continue;
     if (key == labelling && (known.at(key).is_null() || value.is_null())) continue;  // labels may be added
     const bool several = key == "metric" && (known.at(key).is_object() || value.is_object());
     const std::string what = several ? "set of objectives and constraints" : key;

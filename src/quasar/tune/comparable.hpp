@@ -13,11 +13,16 @@ namespace quasar::tune {
 // target, the samples and what is true of them, the user's evaluator, the weights of outputs, the decoder.
 Json goal_of(const Job& job, const data::Splits& samples);
 
-// The keys by which goal_of() knows the model and the calibration samples, and what stands there.
+// The keys by which goal_of() knows the model and the calibration samples, and what stands there: hashes of the .onnx file and of
+// the files with its external data; of all samples.
 inline constexpr const char* model_attribute = "model";
 inline constexpr const char* calibration_attribute = "set of calibration samples";
 std::string fingerprint(const std::filesystem::path& model);
 std::string fingerprint(const data::Dataset& samples);
+
+// Whether what a study knows under a key of goal_of() is what it is now. Fingerprints that earlier versions left (of the .onnx
+// file alone, of three samples) are compared as these did.
+bool is_same(const Json& known, const Json& now);
 
 // Throws Error, which names what differs, when a study's values come from something else. `known`: the study's attributes;
 // what an older study does not tell is not compared.

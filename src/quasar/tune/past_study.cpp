@@ -131,7 +131,7 @@ PastStudy past_study(const Place& place, const std::string& name, const std::str
 
 void PastTrial::check_model(const fs::path& model) const {
   const Json known = study.value(model_attribute, Json());
-  if (known.is_null() || known == fingerprint(model)) return;
+  if (known.is_null() || is_same(known, fingerprint(model))) return;
   const Json named = study.value(job_attribute, Json::object()).value("model_input", Json());
   throw Error(where + " is of another model than " + model.string() +
               (named.is_string() ? "; the search's was " + named.get<std::string>() : "") +
@@ -151,7 +151,7 @@ data::DatasetPtr PastTrial::samples(const std::vector<graph::Value>& inputs) con
 
 std::string PastTrial::note_on(const data::Dataset& samples) const {
   const Json known = study.value(calibration_attribute, Json());
-  if (known.is_null() || known == fingerprint(samples)) return "";
+  if (known.is_null() || is_same(known, fingerprint(samples))) return "";
   return "the calibration samples are others than the search's, so that this is another model than that of " + where;
 }
 

@@ -58,8 +58,7 @@ void check_same_job(const Json& theirs, const Json& ours) {
   }
 }
 
-void bind(search::Study& study, const Job& job, const data::Splits& samples) {
-  const Json goal = goal_of(job, samples);
+void bind(search::Study& study, const Job& job, const Json& goal) {
   for (const auto& [key, value] : goal.items()) study.set_attribute(key, value);
   if (!job.predecessor.empty()) study.set_attribute(predecessor_attribute, job.predecessor);
   study.set_attribute(choices_attribute, choices_of(job));
@@ -119,8 +118,8 @@ eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
 }
 
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {
-  if (!job.load_if_exists || !search::storage_exists(storage_url(job))) return {};
-  const auto storage = search::open_storage(storage_url(job));
+  const auto storage = job.load_if_exists ? search::open_to_read(storage_url(job)) : nullptr;
+  if (storage == nullptr) return {};
   std::vector<search::Trial> out;
   for (const auto& study : storage->studies()) {
     if (study.name != job.study_name && study.name != job.predecessor) continue;
@@ -133,16 +132,17 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
 }
 
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source, const std::string& launch) {
+  const Json goal = goal_of(job, source.samples);
   for (const auto& before : storage.studies()) {
     if (before.name == job.predecessor || before.name == job.study_name)
-      check_comparable(job, before.name, before.user_attributes, goal_of(job, source.samples));
+      check_comparable(job, before.name, before.user_attributes, goal);
   }
   search::Study study(storage, {.name = job.study_name,
                                 .directions = job.goals.directions(),
                                 .resume = job.load_if_exists,
                                 .launch = launch,
                                 .pulse = job.pulse});
-  bind(study, job, source.samples);
+  bind(study, job, goal);
   study.announce("running");
   reconsider_candidates(study, job, source.evaluator);
   return study;
@@ -153,7 +153,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
                       {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .pulse = job.pulse});
   const Json goal = goal_of(job, source.samples);
   for (const auto& [key, value] : goal.items()) {
-    if (study.user_attributes().value(key, Json()) != value)
+    if (!is_same(study.user_attributes().value(key, Json()), value))
       throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker");
   }
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));

@@ -26,7 +26,10 @@ data::Splits open_splits(const Job& job, const graph::Model& model) {
 // Watched for samples in two splits, unless the user says himself that they are the same.
 data::Splits open_data(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
   data::Splits splits = open_splits(job, model);
-  if (job.split.is_null() && job.evaluation == job.calibration) return splits;
+  if (job.split.is_null() && job.evaluation == job.calibration) {
+    for (auto* samples : {&splits.calibration, &splits.evaluation}) *samples = guard.watch_alone(*samples);
+    return splits;
+  }
   splits.calibration = guard.watch("calibration", splits.calibration);
   splits.evaluation = guard.watch("evaluation", splits.evaluation);
   splits.holdout = guard.watch("hold-out", splits.holdout);

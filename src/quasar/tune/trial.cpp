@@ -157,7 +157,7 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
   return lab.evaluator.race(candidate, threads, referee, device);
 }
 
-constexpr const char* model_attribute = "model_hash";  // of a model whose rounding was optimized
+constexpr const char* content_attribute = "model_hash";  // of a model whose rounding was optimized
 
 // What the model holds, however its plan asked for it.
 std::string content_of(const graph::Model& model, quant::Plan plan) {
@@ -205,7 +205,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   }
   if (!content.empty()) {
     lab.book.know(content, trial.number());
-    outcome.user_attributes[model_attribute] = content;
+    outcome.user_attributes[content_attribute] = content;
   }
   const Goals& goals = lab.job.goals;
   require_scores(goals, *scores);
@@ -233,7 +233,7 @@ std::filesystem::path kept_file(const Job& job, int64_t trial) {
 
 void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
   for (const search::Trial& trial : trials) {
-    const auto content = trial.user_attributes.find(model_attribute);
+    const auto content = trial.user_attributes.find(content_attribute);
     if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
       lab.book.know(content->get<std::string>(), trial.number);
   }

@@ -43,6 +43,26 @@ TEST(OverlapGuard, TellsOnceWhichSplitsShareSamples) {
   EXPECT_EQ(missing(more[0], {"1 of 2 hold-out samples", "are evaluation samples too"}), "");
 }
 
+// What a fingerprint is made of: taken once, and the same for samples that are not watched.
+TEST(OverlapGuard, ContentsAreTakenOnce) {
+  struct Counted : Given {
+    using Given::Given;
+    Sample at(size_t index) const override {
+      ++reads;
+      return Given::at(index);
+    }
+    mutable size_t reads = 0;
+  };
+  const auto plain = std::make_shared<Counted>("'a.npz'", std::vector<float>{1, 2, 3});
+  const OverlapGuard guard;
+  const auto watched = guard.watch_alone(plain);
+  watched->at(1);
+  EXPECT_EQ(content_of(*watched, 1), content_of(Given("'b.npz'", {2}), 0));
+  EXPECT_EQ(plain->reads, 1U);
+  EXPECT_EQ(content_of(*watched, 2), content_of(*plain, 2));
+  EXPECT_NE(content_of(*watched, 1), content_of(*watched, 2));
+}
+
 TEST(OverlapGuard, ChangesNothing) {
   OverlapGuard guard;
   EXPECT_EQ(guard.watch("hold-out", nullptr), nullptr);

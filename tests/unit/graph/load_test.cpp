@@ -7,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "small_models.hpp"
 #include "unit/error_of.hpp"
 #include "wire.hpp"
@@ -231,6 +232,34 @@ TEST(External, UnalignedOffsetsAndSubgraphs) {
   const Model model = from_bytes(file, "test", folder.path());
   EXPECT_EQ(to_bytes(model).find("w.bin"), std::string::npos);
   EXPECT_NE(to_bytes(model).find(raw(std::string("\0\0\x80\x3f", 4))), std::string::npos);
+}
+
+TEST(External, FilesAreKnownWithoutLoadingTheModel) {
+  const TemporaryFolder folder;
+  const auto files = [&](const std::string& bytes) {
+    write_file(folder.path() / "m.onnx", bytes);
+    std::string out;
+    for (const auto& [location, path] : external_files_of(folder.path() / "m.onnx")) {
+      EXPECT_EQ(path, fs::canonical(folder.path()) / location);
+      out += location + " ";
+    }
+    return out;
+  };
+  const auto lies_in = [](const std::string& location) { return tensor(1, {1}, wire::external(location)); };
+  const std::string branch = bytes(6, initializer("inner", lies_in("v.bin")) + output("inner"));
+  const std::string whole =
+      wire::model(input("x") + output("y") + initializer("big", tensor(1, {9000}, raw(std::string(36000, 'x')))) +
+                  initializer("w", lies_in("w.bin")) + initializer("z", lies_in("w.bin")) +
+                  initializer("here", tensor(1, {1}, wire::entry("location", "none.bin"))) +
+                  node({"If", {"x"}, {"y"}, attribute("then_branch", 5, branch)}) +
+                  node({"Custom", {"x"}, {"c"}, attribute("table", 4, bytes(5, lies_in("t.bin")))}));
+  EXPECT_EQ(files(whole), "t.bin v.bin w.bin ");
+  EXPECT_EQ(files(model_with(initializer("w", tensor(1, {1}, raw("1234"))))), "");
+  for (const size_t size : {size_t{1}, whole.size() / 2, whole.size() - 1}) EXPECT_NO_THROW(files(whole.substr(0, size)));
+  EXPECT_EQ(files("this is a text, not a model"), "");
+  EXPECT_NE(test::error_of([&] { files(model_with(initializer("w", lies_in("../secret")))); }).find("without '..'"),
+            std::string::npos);
+  EXPECT_NE(test::error_of([&] { external_files_of(folder.path() / "none.onnx"); }).find("none.onnx"), std::string::npos);
 }
 
 TEST(External, LeavingTheFolderOrTheFileIsAnError) {

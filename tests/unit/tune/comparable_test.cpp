@@ -4,6 +4,9 @@
 
 #include "generated_samples.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/graph/load.hpp"
+#include "unit/graph/small_models.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -42,6 +45,41 @@ TEST(Comparable, LabelsStayTheSame) {
   EXPECT_NE(difference("cos", 1).find("another labelling of evaluation samples"), std::string::npos);
   EXPECT_NO_THROW(
       check_comparable(Job(), "a", {{"labelling of evaluation samples", nullptr}}, {{"labelling of evaluation samples", "x"}}));
+}
+
+// The weights may lie beside the model's file, and change while it stays.
+TEST(Comparable, ExternalWeightsBelongToTheModel) {
+  const TemporaryFolder folder;
+  const auto model = folder.path() / "m.onnx";
+  graph::Model weights = graph::small_model();
+  const auto filled = [](float value) { return Tensor::of({1024}, std::vector<float>(1024, value)); };  // small ones stay inside
+  weights.initializers["large"] = filled(0);
+  graph::save(weights, model);
+  EXPECT_EQ(fingerprint(model), hash_of(std::string_view(read_file(model)))) << "as in earlier studies";
+
+  graph::save(weights, model, graph::ExternalData::always);
+  const std::string file = read_file(model), before = fingerprint(model);
+  weights.initializers["large"] = filled(1);
+  graph::save(weights, model, graph::ExternalData::always);
+  ASSERT_EQ(read_file(model), file);
+  EXPECT_FALSE(is_same(before, fingerprint(model)));
+  EXPECT_TRUE(is_same(hash_of(std::string_view(file)), before)) << "an earlier study knows the .onnx file only";
+}
+
+// A sample between those that earlier versions looked at.
+TEST(Comparable, EverySampleCounts) {
+  const auto samples = [](float second) {
+    return GeneratedSamples(
+        5, [second](size_t i) { return data::Sample{Tensor::of(Shape{1}, std::vector<float>{i == 1 ? second : float(i)})}; });
+  };
+  const std::string before = fingerprint(samples(1)), after = fingerprint(samples(7));
+  EXPECT_EQ(before, fingerprint(samples(1)));
+  EXPECT_FALSE(is_same(before, after));
+  const std::string earlier = before.substr(0, 32);  // of the first, the middle and the last
+  EXPECT_TRUE(is_same(earlier, before));
+  EXPECT_FALSE(is_same(std::string(32, '0'), before));
+  EXPECT_THROW(check_comparable(Job(), "a", {{calibration_attribute, before}}, {{calibration_attribute, after}}), Error);
+  EXPECT_NO_THROW(check_comparable(Job(), "a", {{calibration_attribute, earlier}}, {{calibration_attribute, before}}));
 }
 
 // What an older study does not tell is not compared.

@@ -1,0 +1,15 @@
+// The files that make up a model.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace quasar::graph {
+
+// The files in which a model's external data lies, by the location that the model has for them. The model is not loaded: the file
+// is gone through once, and whatever holds no tensors is passed over. What is no model, or breaks off, has none beyond. Throws
+// Error, as load() does, for a file that cannot be opened and a location that leaves the model's folder.
+std::map<std::string, std::filesystem::path> external_files_of(const std::filesystem::path& model);
+
+}  // namespace quasar::graph
