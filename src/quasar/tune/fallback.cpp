@@ -60,9 +60,9 @@ std::vector<TuneConfig> with_dynamic(const TuneConfig& config, const TuningSpace
 }
 
 Attempt best_of(Tuner& tuner, Attempt before, std::span<const TuneConfig> others) {
-  for (const TuneConfig& config : others) {
-    search::Trial trial = tuner.evaluate(config);
-    if (tuner.better(trial, before.trial)) before = {config, std::move(trial)};
+  auto trials = tuner.evaluate(others);
+  for (size_t i = 0; i < trials.size(); i++) {
+    if (tuner.better(trials[i], before.trial)) before = {others[i], std::move(trials[i])};
   }
   return before;
 }
@@ -72,7 +72,9 @@ Attempt first_attempt(Tuner& tuner) {
   for (const auto& alpha : tuner.bench().job.tuning.smooth_alphas) starts.push_back({{}, {{"SmoothAlpha", alpha}}});
   tuner.tell(starts.empty() ? "default configuration" : "SmoothQuant alpha");
   if (starts.empty()) starts.emplace_back();
-  return best_of(tuner, {starts.front(), tuner.evaluate(starts.front())}, std::span(starts).subspan(1));
+  const auto trials = tuner.evaluate(starts);
+  const auto best = std::ranges::min_element(trials, [&](const auto& a, const auto& b) { return tuner.better(a, b); });
+  return {starts[static_cast<size_t>(best - trials.begin())], *best};
 }
 
 Attempt best_options(Tuner& tuner, size_t combinations) {
@@ -156,12 +158,17 @@ std::vector<std::string> fallback_types(const TuningSpace& space) {
 }
 
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups, const std::string& type) {
+  std::vector<TuneConfig> together;
   for (const auto& group : groups) {
     config = with_float(std::move(config), tuner.space(), group, type);
     const bool something = std::ranges::any_of(tuner.space().nodes, [&](const auto& node) { return is_quantized(node, config); });
-    if (!something) return;
-    tuner.evaluate(config);
+    if (!something) break;
+    together.push_back(config);
+    if (together.size() < tuner.at_once()) continue;
+    tuner.evaluate(together);
+    together.clear();
   }
+  if (!together.empty()) tuner.evaluate(together);
 }
 
 std::vector<std::string> ranked(std::vector<std::pair<std::string, double>> costs) {

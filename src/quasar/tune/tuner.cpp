@@ -5,6 +5,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/search/tracker.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/hessian_trace.hpp"
 #include "quasar/tune/precision.hpp"
@@ -18,10 +19,23 @@ constexpr size_t most_compared = 200;  // trials, two by two, for what operators
 // timeout 0.
 class FirstSuccess final : public search::StopCondition {
  public:
+  // `known`: how many there were before; none: it does not act.
+  explicit FirstSuccess(std::shared_ptr<const std::optional<size_t>> known = std::make_shared<std::optional<size_t>>(0))
+      : known_(std::move(known)) {}
+
   std::optional<std::string> met(const search::Progress& progress) const override {
-    return progress.candidates > 0 ? std::optional<std::string>(goal_met) : std::nullopt;
+    return *known_ && progress.candidates > **known_ ? std::optional<std::string>(goal_met) : std::nullopt;
   }
+
+ private:
+  std::shared_ptr<const std::optional<size_t>> known_;
 };
+
+search::StopConditions with_first_success(const Job& job, std::shared_ptr<const std::optional<size_t>> known) {
+  auto conditions = exit_policy(job);
+  conditions.push_back(std::make_unique<FirstSuccess>(std::move(known)));
+  return conditions;
+}
 
 std::vector<std::string> names_of(const TuningSpace& space) {
   std::vector<std::string> names;
@@ -71,7 +85,7 @@ Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string
                  .listener = bench.listener,
                  .stop = bench.stop,
                  .begin = bench.begin},
-                bench.study, bench.space, exit_policy(bench.job), bench.objective),
+                bench.study, bench.space, with_first_success(bench.job, successes_), bench.objective),
       baseline_(measures_of(bench.lab->evaluator.reference())),
       stage_(stage) {}
 
@@ -113,9 +127,61 @@ search::Trial Tuner::evaluate(const TuneConfig& config) {
 }
 
 std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) {
-  auto trials = explore(configs);
-  if (met_ && bench_.job.tuning.timeout == 0) throw Over{};
+  if (configs.empty()) return tried({});  // a strategy that asks for nothing ends some time, too
+  std::vector<search::Trial> trials;
+  while (trials.size() < configs.size()) {
+    std::vector<search::Point> points;
+    for (const auto& config : configs.subspan(trials.size(), std::min(at_once(), configs.size() - trials.size())))
+      points.push_back(point_of(config));
+    if (bench_.job.tuning.timeout == 0) {
+      if (points.size() > 1) try_to_first_success(points);
+      if (const auto first = first_success(points)) points.resize(*first + 1);
+    }
+    std::ranges::move(tried(points), std::back_inserter(trials));
+    if (met_ && bench_.job.tuning.timeout == 0) throw Over{};
+  }
+  steps_to_come_.clear();
   return trials;
+}
+
+size_t Tuner::at_once() const {
+  constexpr size_t most = 256, most_choices = 1'000'000;  // choices: an operator's, in all configurations together
+  return std::clamp<size_t>(std::min(left(), most_choices / std::max<size_t>(1, space_.nodes.size())), 1, most);
+}
+
+// In any order on whatever runs them, but no more of them once one succeeds.
+void Tuner::try_to_first_success(std::span<const search::Point> points) {
+  const auto known = first_success(points);
+  if (known) points = points.first(*known);
+  if (points.empty()) return;
+  *successes_ = search::Tracker(bench_.study.trials(), stage_, bench_.study.directions().front()).progress(0).candidates;
+  in_a_trial_ = true;
+  try {
+    sequence_.evaluate(points);
+  } catch (const search::SequenceOver& over) {
+    successes_->reset();
+    if (over.result.reason != goal_met || over.result.end != search::RunResult::End::condition) {
+      note_finished(points);
+      throw;
+    }
+  }
+  in_a_trial_ = false;
+  successes_->reset();
+}
+
+std::optional<size_t> Tuner::first_success(std::span<const search::Point> points) const {
+  for (size_t i = 0; i < points.size(); ++i) {
+    const search::Trial* const trial = find(points[i]);
+    if (trial != nullptr && trial->is_candidate()) return i;
+  }
+  return std::nullopt;
+}
+
+const search::Trial* Tuner::find(const search::Point& point) const {
+  for (const search::Trial& trial : bench_.study.trials()) {
+    if (trial.finished() && trial.point == point) return &trial;
+  }
+  return nullptr;
 }
 
 search::Trial Tuner::explore(const TuneConfig& config) {
@@ -125,15 +191,39 @@ search::Trial Tuner::explore(const TuneConfig& config) {
 std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
   std::vector<search::Point> points;
   for (const auto& config : configs) points.push_back(point_of(config));
+  return tried(points);
+}
+
+std::vector<search::Trial> Tuner::tried(std::span<const search::Point> points) {
   in_a_trial_ = true;
-  const auto trials = sequence_.evaluate(points);
+  std::vector<search::Trial> trials;
+  try {
+    trials = sequence_.evaluate(points);
+  } catch (const search::SequenceOver&) {
+    note_finished(points);
+    throw;
+  }
   in_a_trial_ = false;
   for (const auto& trial : trials) note(trial);
   return trials;
 }
 
+// Of a step that was cut off. Where timeout is 0, what comes after the first success counts for nothing.
+void Tuner::note_finished(std::span<const search::Point> points) {
+  for (const auto& point : points) {
+    const search::Trial* const trial = find(point);
+    if (trial == nullptr) continue;
+    note(*trial);
+    if (met_ && bench_.job.tuning.timeout == 0) return;
+  }
+}
+
 void Tuner::note(const search::Trial& trial) {
   if (!best_ || better(trial, *best_)) best_ = trial;
+  if (!steps_to_come_.empty()) {
+    step_ = steps_to_come_.front();
+    steps_to_come_.erase(steps_to_come_.begin());
+  }
   const double lost = loss(trial);
   if (passed_.insert(trial.number).second) {
     search::count(used_, trial);
@@ -165,6 +255,11 @@ size_t Tuner::left() const {
 
 void Tuner::tell(const std::string& step) {
   step_ = step;
+  steps_to_come_.clear();
+}
+
+void Tuner::tell(std::vector<std::string> steps) {
+  steps_to_come_ = std::move(steps);
 }
 
 void Tuner::warn(const std::string& warning) {

@@ -36,8 +36,11 @@ class Tuner {
   // up, or when the user stops the search. A repeated configuration costs nothing. Throws Error for an operator, an option or a
   // setting that the space does not have.
   search::Trial evaluate(const TuneConfig& config);
-  // Configurations that do not depend on each other, n_jobs at a time.
+  // Configurations that do not depend on each other, n_jobs at a time, and shared out among workers. Where timeout is 0, the
+  // first success in their order ends it, as if they were tried one by one; what was running besides it then counts for nothing.
   std::vector<search::Trial> evaluate(std::span<const TuneConfig> configs);
+  // How many of these are best made at a time: many enough for all workers, few enough for memory.
+  size_t at_once() const;
 
   // The same, without ending at the first success: for strategies whose success is to give up less.
   std::vector<search::Trial> explore(std::span<const TuneConfig> configs);
@@ -54,7 +57,8 @@ class Tuner {
   // Trials that may still be started after those on the way so far.
   size_t left() const;
 
-  void tell(const std::string& step);  // names what follows, for the report
+  void tell(const std::string& step);         // names what follows, for the report
+  void tell(std::vector<std::string> steps);  // the same for each of the next configurations
   // What the user should know of the way: a warning, and an entry of tuning.ignored.
   void tell_note(std::string note) { notes_.push_back(std::move(note)); }
   // What operators were ranked by, the most sensitive first: [{node, op_type, …}], for the report.
@@ -84,7 +88,12 @@ class Tuner {
   search::Point point_of(const TuneConfig& config) const;
   void check(const std::string& parameter, const Json& choice) const;
   quant::Config config_of(const TuneConfig& config) const;
+  std::vector<search::Trial> tried(std::span<const search::Point> points);
+  void try_to_first_success(std::span<const search::Point> points);
+  std::optional<size_t> first_success(std::span<const search::Point> points) const;
+  const search::Trial* find(const search::Point& point) const;
   void note(const search::Trial& trial);
+  void note_finished(std::span<const search::Point> points);
   bool preferred(const search::Trial& a, const search::Trial& b) const;
   void conclude(Finding& finding) const;
   Json left_over() const;
@@ -93,12 +102,14 @@ class Tuner {
   const Workbench& bench_;
   const TuningSpace& space_;
   LeftInFloat left_in_float_;
+  std::shared_ptr<std::optional<size_t>> successes_ = std::make_shared<std::optional<size_t>>();  // one more ends the trials
   search::Sequence sequence_;
   Measures baseline_;
   std::optional<search::Trial> best_, met_;  // met: with the least given up
   std::set<int64_t> passed_;                 // trials on the way so far, and what became of them
   search::Counts used_;
   std::string stage_, step_;
+  std::vector<std::string> steps_to_come_;  // of the next trials
   Json steps_ = Json::array(), sensitivity_ = nullptr;
   std::vector<std::string> notes_, warnings_;
   std::vector<Passed> way_;          // trials with a loss, each once

@@ -1,7 +1,10 @@
 // A strategy of one's own that makes mistakes.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include "made_up_trials.hpp"
 #include "quasar/tune/precision.hpp"
@@ -94,6 +97,62 @@ TEST_F(OwnStrategy, TheReportSaysWhatAnOperatorGained) {
   EXPECT_NEAR(given[0]["gained"].get<double>(), 0.005, 1e-9) << given;
   EXPECT_NEAR(given[1]["gained"].get<double>(), 0.005 - 0.01 / 3, 1e-9) << given;
   EXPECT_EQ(given[1]["why"], "in the configuration of step 'two of them'; without it the loss is 0.005, with it 0.003333");
+}
+
+// What a strategy of Quasar's tried, and what it chose.
+struct Walk {
+  std::vector<search::Point> points;  // by the trials' numbers
+  std::optional<search::Point> winner;
+  size_t at_a_time = 0;  // the most
+  Json steps;
+};
+
+// The first success takes longest.
+Walk walk(Json words, const std::vector<search::Point>& successes) {
+  MadeUpTrials trials(std::move(words));
+  std::mutex guard;
+  size_t running = 0;
+  Walk out;
+  const Finding finding = trials.run([&](const search::Point& point) {
+    const auto success = std::ranges::find(successes, point);
+    {
+      const std::lock_guard lock(guard);
+      out.at_a_time = std::max(out.at_a_time, ++running);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(success == successes.begin() && !successes.empty() ? 100 : 10));
+    const std::lock_guard lock(guard);
+    --running;
+    return Measures{{"L2", success == successes.end() ? 0.01 : 0.00001}};
+  });
+  for (const auto& trial : trials.study.trials()) out.points.push_back(trial.point);
+  if (finding.winner) out.winner = trials.study.at(*finding.winner).point;
+  out.steps = finding.story["steps"];
+  return out;
+}
+
+// Whatever is run at the same time, the answer is that of one after the other.
+TEST(Steps, AreSharedOutInOrder) {
+  for (const char* strategy : {"exhaustive", "basic"}) {
+    Json words = digits_words();
+    words["strategy"] = strategy;
+    words["tuning_criterion"] = {{"max_trials", 14}};
+    const Walk all = walk(words, {});
+    ASSERT_EQ(all.points.size(), 14U) << strategy;
+    EXPECT_EQ(all.at_a_time, 1U);
+    const std::vector<search::Point> successes{all.points[8], all.points[9], all.points[10]};
+    const Walk alone = walk(words, successes);
+    EXPECT_EQ(alone.points.size(), 9U) << strategy;
+    EXPECT_EQ(alone.winner, successes[0]) << strategy;
+
+    words["n_jobs"] = 4;
+    const Walk together = walk(words, successes);
+    EXPECT_GT(together.at_a_time, 1U) << strategy;
+    EXPECT_EQ(together.winner, successes[0]) << strategy;
+    EXPECT_LE(together.points.size(), 14U) << strategy;
+    ASSERT_EQ(together.steps.size(), alone.steps.size()) << strategy;
+    for (size_t i = 0; i < alone.steps.size(); ++i) EXPECT_EQ(together.steps[i]["step"], alone.steps[i]["step"]) << strategy;
+    EXPECT_EQ(walk(words, {}).points.size(), 14U) << strategy;
+  }
 }
 
 }  // namespace

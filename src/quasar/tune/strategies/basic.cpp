@@ -37,9 +37,18 @@ class Basic final : public TuningStrategy {
     }
 
     void options() {
-      for (const auto& scheme : tuner_.space().schemes) attempt("weights only: " + scheme, {{}, {{"scheme", scheme}}});
-      for (const auto& alpha : keys_.smooth_alphas) attempt("SmoothQuant alpha", {{}, {{"SmoothAlpha", alpha}}});
-      attempt("default configuration", best_);
+      std::vector<std::string> steps;
+      std::vector<TuneConfig> first;
+      const auto add = [&](const std::string& step, const std::string& setting, const Json& value) {
+        steps.push_back(step);
+        first.push_back({{}, {{setting, value}}});
+      };
+      for (const auto& scheme : tuner_.space().schemes) add("weights only: " + scheme, "scheme", scheme);
+      for (const auto& alpha : keys_.smooth_alphas) add("SmoothQuant alpha", "SmoothAlpha", alpha);
+      tuner_.tell(steps);
+      attempt(first);
+      tuner_.tell("default configuration");
+      attempt(std::vector{best_});
       if (!open_recipes_.empty()) {
         TuneConfig all = best_;
         for (const auto& recipe : open_recipes_) all.settings[recipe] = false;
@@ -48,17 +57,15 @@ class Basic final : public TuningStrategy {
       }
       if (keys_.approach == Approach::weight_only) return;  // an operator has no other options
       const Json alpha = best_.settings.contains("SmoothAlpha") ? best_.settings["SmoothAlpha"] : Json();
-      for (TuneConfig& config : by_op_type(tuner_.space(), tuner_.left() / 3)) {
+      auto by_type = by_op_type(tuner_.space(), tuner_.left() / 3);
+      for (TuneConfig& config : by_type) {
         if (!alpha.is_null()) config.settings["SmoothAlpha"] = alpha;
-        attempt("options by operator type", config);
       }
-      for (const TuneConfig& config : with_dynamic(best_, tuner_.space())) attempt("dynamic for what can", config);
-      for (const auto& recipe : open_recipes_) {
-        TuneConfig one = best_;
-        one.settings[recipe] = false;
-        tuner_.tell("recipe " + recipe);
-        tuner_.evaluate(one);
-      }
+      tuner_.tell("options by operator type");
+      attempt(by_type);
+      tuner_.tell("dynamic for what can");
+      attempt(with_dynamic(best_, tuner_.space()));
+      recipes_one_by_one();
     }
 
     void fall_back() {
@@ -66,6 +73,18 @@ class Basic final : public TuningStrategy {
     }
 
    private:
+    void recipes_one_by_one() {
+      std::vector<std::string> steps;
+      std::vector<TuneConfig> without;
+      for (const auto& recipe : open_recipes_) {
+        steps.push_back("recipe " + recipe);
+        without.push_back(best_);
+        without.back().settings[recipe] = false;
+      }
+      tuner_.tell(steps);
+      tuner_.evaluate(without);
+    }
+
     void fall_back_to(const std::string& type) {
       const auto words = [&](const char* what) { return what + (type == in_float ? std::string() : " to " + type); };
       const auto& model = tuner_.graph_for(best_);
@@ -84,11 +103,11 @@ class Basic final : public TuningStrategy {
         chosen.assign(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
         rest.erase(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
       }
+      std::vector<TuneConfig> singles;
+      for (const auto& node : chosen) singles.push_back(with_float(best_, tuner_.space(), {node}, type));
+      const auto trials = tuner_.evaluate(singles);
       std::vector<std::pair<std::string, double>> gains;
-      for (const auto& node : chosen) {
-        const search::Trial trial = tuner_.evaluate(with_float(best_, tuner_.space(), {node}, type));
-        gains.emplace_back(node, -tuner_.loss(trial));
-      }
+      for (size_t i = 0; i < chosen.size(); i++) gains.emplace_back(chosen[i], -tuner_.loss(trials[i]));
       tuner_.tell(words("accumulated fallback"));
       std::vector<std::vector<std::string>> groups;
       for (const auto& node : ranked(gains)) groups.push_back({node});
@@ -100,12 +119,14 @@ class Basic final : public TuningStrategy {
       accumulate(tuner_, best_, groups, type);
     }
 
-    void attempt(const std::string& step, const TuneConfig& config) {
-      tuner_.tell(step);
-      const search::Trial trial = tuner_.evaluate(config);
-      if (trial_ && !tuner_.better(trial, *trial_)) return;
-      trial_ = trial;
-      best_ = config;
+    // The best of these and of those before; the first of several as good.
+    void attempt(std::span<const TuneConfig> configs) {
+      const auto trials = tuner_.evaluate(configs);
+      for (size_t i = 0; i < trials.size(); i++) {
+        if (trial_ && !tuner_.better(trials[i], *trial_)) continue;
+        trial_ = trials[i];
+        best_ = configs[i];
+      }
     }
 
     // The most sensitive first; what no error is known of comes last.

@@ -5,8 +5,8 @@ namespace {
 
 class Exhaustive final : public TuningStrategy {
  public:
-  // The product of all operators' options in order, the last operator fastest, made one by one; for each scheme (weights only)
-  // and each of SmoothQuant's alphas.
+  // The product of all operators' options in order, the last operator fastest, made as they are needed; for each scheme (weights
+  // only) and each of SmoothQuant's alphas.
   void traverse(Tuner& tuner) const override {
     tuner.tell("every combination of options");
     const auto& schemes = tuner.space().schemes;
@@ -26,15 +26,19 @@ class Exhaustive final : public TuningStrategy {
     std::vector<std::vector<Json>> options;
     for (const auto& node : nodes) options.push_back(node.all_options());
     std::vector<size_t> digits(nodes.size(), 0);
+    std::vector<TuneConfig> together;
     for (bool more = true; more;) {
       TuneConfig config{.nodes = {}, .settings = settings};
       for (size_t i = 0; i < nodes.size(); i++) {
         if (digits[i] > 0) config.nodes[nodes[i].name] = options[i][digits[i]];
       }
-      tuner.evaluate(config);
+      together.push_back(std::move(config));
       size_t place = nodes.size();
       while (place > 0 && ++digits[place - 1] >= options[place - 1].size()) digits[--place] = 0;
       more = place > 0;
+      if (more && together.size() < tuner.at_once()) continue;
+      tuner.evaluate(together);
+      together.clear();
     }
   }
 };
