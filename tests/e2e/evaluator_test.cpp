@@ -86,6 +86,26 @@ TEST_F(OwnEvaluator, AFailureIsAFailedTrialThatKeepsItsStandardError) {
   EXPECT_EQ(result()["trials"]["failed"], 2);
 }
 
+// The folder of temporary files is not there for a while: that is no result of whatever was being scored.
+TEST_F(OwnEvaluator, AFolderOfTemporaryFilesThatFailsEndsTheSearchAndNoTrial) {
+  const fs::path place = folder.path() / "tmp", away = folder.path() / "away";
+  fs::create_directory(place);
+  script("score.sh",
+         "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) > count\n"
+         "[ $n = 2 ] && { mv " +
+             place.string() + " " + away.string() + "; exit 1; }\necho $n");
+  const std::string words = "search_evaluator: {command: [./score.sh, '{model}']}\n";
+  const Ran ran = search(words, "", "TMPDIR=" + place.string());
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_NE(ran.err.find("; that is no result of trial 1, which waits to be run again"), std::string::npos) << ran.err;
+  fs::rename(away, place);
+  const Ran again = search(words, "--resume", "TMPDIR=" + place.string());
+  EXPECT_EQ(again.code, 0) << again.err;
+  const auto all = trials();
+  EXPECT_EQ(all.size(), 4u);
+  for (const auto& trial : all) EXPECT_EQ(trial.state, search::State::complete) << trial.user_attributes.dump();
+}
+
 TEST_F(OwnEvaluator, WhatCannotScoreTheFloatModelIsAnErrorBeforeAnythingIsWritten) {
   const Ran ran = search("search_evaluator: {command: 'echo no board >&2; false {model}'}\n");
   EXPECT_EQ(ran.code, 1);

@@ -263,6 +263,23 @@ def disk_full(bench, options):
         return f"{len(before)} trials kept; `{message(said)}`"
 
 
+def disk_full_of_models(bench, options):
+    """The study is elsewhere, and has room: the models of keep_models have none."""
+    with small_disk(bench, "models", "700k") as disk:
+        out, study = os.path.join(disk, "out"), bench.path("models.db")
+        words = bench.words(out, "--set", "storage=sqlite:///" + study, "--set", "keep_models=all")
+        code, said = bench.run(words)
+        check(code == 1 and "No space left" in said, f"exit code {code}: {said[-300:]}")
+        before = in_sqlite(study)
+        check(all(state != "FAIL" for state, _, _ in before.values()), "the disk's failure became a trial's")
+        subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
+        code, said_then = bench.run(words)
+        now = in_sqlite(study)
+        check_kept(before, now)
+        check_finished(bench, out, code, said_then, now)
+        return f"{len(before)} trials kept; `{message(said)}`"
+
+
 def message(said):
     lines = [line for line in said.splitlines() if line.startswith("quasar: ")]
     text = lines[-1][8:] if lines else ""
@@ -444,6 +461,7 @@ FAULTS = {
     "kill -9, SQLite": kill_on_sqlite,
     "kill -9, PostgreSQL, half with a worker": kill_on_postgresql,
     "disk full": disk_full,
+    "disk full of models": disk_full_of_models,
     "output read-only": read_only,
     "database locked": locked,
     "server gone and back": server_gone,

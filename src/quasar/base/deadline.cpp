@@ -1,8 +1,6 @@
 #include "quasar/base/deadline.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
 namespace quasar {
 
@@ -10,10 +8,8 @@ Deadline::Deadline(std::stop_token outer, std::optional<Clock::time_point> momen
     : outer_(std::move(outer)), moment_(moment), forward_(outer_, Forward{source_}) {
   if (!moment_) return;
   timer_ = std::jthread([this](const std::stop_token& over) {
-    std::mutex mutex;
-    std::condition_variable_any passing;
-    std::unique_lock lock(mutex);
-    passing.wait_until(lock, over, *moment_, [] { return false; });
+    std::unique_lock lock(mutex_);
+    passing_.wait_until(lock, over, *moment_, [] { return false; });
     if (!over.stop_requested()) source_.request_stop();
   });
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -33,6 +35,9 @@ class Deadline {
     void operator()() { source.request_stop(); }
   };
   std::stop_callback<Forward> forward_;
+  // Here and not in the thread, which nobody would hear when memory is short.
+  std::mutex mutex_;
+  std::condition_variable_any passing_;
   std::jthread timer_;  // the last member: it ends first
 };
 

@@ -13,24 +13,28 @@
 #include <mutex>
 #include <set>
 
-#include "quasar/base/error.hpp"
+#include "quasar/base/blame.hpp"
 
 namespace quasar {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void fail(const std::string& doing, const fs::path& path, int code) {
-  const bool users = code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR;
-  throw Error(doing + " '" + path.string() + "': " + std::strerror(code), users ? Blame::user : Blame::world);
+[[noreturn]] void cannot_read(const fs::path& path, int code) {
+  throw Error("cannot read '" + path.string() + "': " + std::strerror(code), blame_of(code));
+}
+
+// Whatever the reason: what was to be written is not wrong.
+[[noreturn]] void cannot_write(const std::string& doing, const fs::path& path, int code) {
+  throw Error(doing + " '" + path.string() + "': " + std::strerror(code), Blame::world);
 }
 
 void flush_to_disk(const fs::path& path, int flags) {
   const int file = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (file < 0) fail("cannot open", path, errno);
+  if (file < 0) cannot_write("cannot open", path, errno);
   const int result = ::fsync(file);
   const int code = errno;
   ::close(file);
-  if (result != 0 && code != EINVAL) fail("cannot write", path, code);  // EINVAL: a file system without fsync
+  if (result != 0 && code != EINVAL) cannot_write("cannot write", path, code);  // EINVAL: a file system without fsync
 }
 
 }  // namespace
@@ -43,12 +47,12 @@ bool is_pipe(const fs::path& path) {
 
 std::string read_file(const fs::path& path) {
   if (is_pipe(path)) throw Error("cannot read '" + path.string() + "': it is a pipe, not a file");
-  if (fs::is_directory(path)) fail("cannot read", path, EISDIR);
+  if (fs::is_directory(path)) cannot_read(path, EISDIR);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail("cannot read", path, errno != 0 ? errno : ENOENT);
+  if (!in) cannot_read(path, errno != 0 ? errno : ENOENT);
   std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad()) fail("cannot read", path, EIO);
+  if (in.bad()) cannot_read(path, EIO);
   return bytes;
 }
 
@@ -58,7 +62,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     out.close();
-    if (!out) fail("cannot write", path, errno != 0 ? errno : EIO);
+    if (!out) cannot_write("cannot write", path, errno != 0 ? errno : EIO);
   });
 }
 
@@ -71,7 +75,7 @@ void write_file(const fs::path& path, const std::function<void(const fs::path&)>
   } catch (const fs::filesystem_error& e) {
     std::error_code ignored;
     fs::remove(temporary, ignored);
-    fail("cannot write", path, e.code().value());
+    cannot_write("cannot write", path, e.code().value());
   } catch (...) {
     std::error_code ignored;
     fs::remove(temporary, ignored);
@@ -122,7 +126,7 @@ TemporaryFolder::TemporaryFolder(const fs::path& parent) {
   fs::create_directories(parent, code);
   remove_left_over(parent);
   std::string pattern = (parent / (std::string(temporary_name) + "XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr) fail("cannot create a folder in", parent, errno);
+  if (::mkdtemp(pattern.data()) == nullptr) cannot_write("cannot create a folder in", parent, errno);
   path_ = pattern;
   lock_ = locked(path_);
 }

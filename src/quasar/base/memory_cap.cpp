@@ -1,10 +1,15 @@
 #include "quasar/base/memory_cap.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include <fstream>
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
-#include <string>
+
+#include "quasar/base/parallel.hpp"
 
 namespace quasar {
 namespace {
@@ -12,9 +17,10 @@ namespace {
 // What all caps of the process share.
 struct State {
   std::mutex guard;
-  size_t bytes = 0;   // of all caps together
-  rlim_t before = 0;  // the limit without any
-  bool limited = false;
+  size_t bytes = 0;            // of all caps together
+  size_t lifted = 0;           // by so many
+  rlim_t before = 0;           // the limit without any
+  std::optional<rlim_t> most;  // the limit with them
 };
 
 State& state() {
@@ -22,14 +28,24 @@ State& state() {
   return instance;
 }
 
-// Private writable memory, in bytes; 0: this system does not tell.
+// Private writable memory, in bytes; 0: this system does not tell. Takes none itself.
 size_t data_in_use() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    size_t kilobytes = 0;
-    if (word == "VmData:" && status >> kilobytes) return kilobytes << 10;
-  }
-  return 0;
+  char text[8192];
+  const int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t count = ::read(file, text, sizeof(text) - 1);
+  ::close(file);
+  text[count > 0 ? count : 0] = 0;
+  const char* const found = std::strstr(text, "VmData:");
+  return found == nullptr ? 0 : std::strtoull(found + std::strlen("VmData:"), nullptr, 10) << 10;
+}
+
+// Threads that work makes for itself count with their whole stack, of which they touch next to nothing.
+size_t stacks() {
+  rlimit limit{};
+  getrlimit(RLIMIT_STACK, &limit);
+  const rlim_t usual = rlim_t{8} << 20;
+  return cores() * (limit.rlim_cur == RLIM_INFINITY ? usual : limit.rlim_cur);
 }
 
 void limit_to(rlim_t soft) {
@@ -39,21 +55,26 @@ void limit_to(rlim_t soft) {
   setrlimit(RLIMIT_DATA, &limit);
 }
 
+void apply(const State& all) {
+  limit_to(all.most && all.lifted == 0 ? *all.most : all.before);
+}
+
 }  // namespace
 
 MemoryCap::MemoryCap(size_t bytes) : bytes_(bytes) {
   if (bytes_ == 0) return;
   State& all = state();
   const std::scoped_lock lock(all.guard);
-  if (!all.limited) {
+  if (all.bytes == 0) {
     rlimit limit{};
     getrlimit(RLIMIT_DATA, &limit);
     all.before = limit.rlim_cur;
   }
-  all.limited = true;
   all.bytes += bytes_;
   const size_t used = data_in_use();
-  if (used > 0) limit_to(used + all.bytes);
+  if (used == 0) return;
+  all.most = std::min<rlim_t>(used + all.bytes + stacks(), all.before);
+  apply(all);
 }
 
 MemoryCap::~MemoryCap() {
@@ -61,9 +82,27 @@ MemoryCap::~MemoryCap() {
   State& all = state();
   const std::scoped_lock lock(all.guard);
   all.bytes -= bytes_;
-  if (all.bytes > 0) return;  // the others' limit stays
-  limit_to(all.before);
-  all.limited = false;
+  if (all.bytes > 0 || !all.most) return;  // the others' limit stays
+  all.most.reset();
+  apply(all);
+}
+
+Uncapped::Uncapped() {
+  State& all = state();
+  const std::scoped_lock lock(all.guard);
+  if (++all.lifted == 1 && all.most) apply(all);
+}
+
+Uncapped::~Uncapped() {
+  State& all = state();
+  const std::scoped_lock lock(all.guard);
+  if (--all.lifted == 0 && all.most) apply(all);
+}
+
+std::optional<size_t> capped_memory() {
+  State& all = state();
+  const std::scoped_lock lock(all.guard);
+  return all.most ? std::optional<size_t>(*all.most) : std::nullopt;
 }
 
 }  // namespace quasar

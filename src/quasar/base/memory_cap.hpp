@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 namespace quasar {
 
 // For as long as it lives, allocations of this process fail beyond `bytes` more than it has now (Linux: the soft limit
-// RLIMIT_DATA, private writable memory). Several at the same time: each adds its own bytes. 0 bytes: no bound.
+// RLIMIT_DATA, private writable memory). Several at the same time: each adds its own bytes, and they share what they have
+// together. 0 bytes: no bound.
 class MemoryCap {
  public:
   explicit MemoryCap(size_t bytes);
@@ -18,5 +20,18 @@ class MemoryCap {
  private:
   size_t bytes_;
 };
+
+// For as long as it lives, no cap holds in this process: for short work that must not fail because others are greedy.
+class Uncapped {
+ public:
+  Uncapped();
+  ~Uncapped();
+  Uncapped(const Uncapped&) = delete;
+  Uncapped& operator=(const Uncapped&) = delete;
+};
+
+// The limit of RLIMIT_DATA that the caps ask for, whether or not it holds at this moment; nullopt: there is none. A program that
+// is started gets it.
+std::optional<size_t> capped_memory();
 
 }  // namespace quasar

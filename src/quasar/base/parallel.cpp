@@ -6,10 +6,12 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/memory_cap.hpp"
 
 namespace quasar {
 
@@ -33,7 +35,9 @@ void parallel_for(size_t count, size_t threads, const std::function<void(size_t)
   std::exception_ptr failure;
   std::mutex guard;
   const auto run = [&, token = current_cancellation()] {
+    std::optional<Uncapped> begin(std::in_place);  // a thread that finds no memory for its beginnings ends the program
     const CancelScope scope(token);
+    begin.reset();
     for (size_t i = next++; i < count; i = next++) {
       try {
         throw_if_cancelled();

@@ -3,18 +3,21 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 
+#include "quasar/base/blame.hpp"
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
-#include "quasar/base/error.hpp"
+#include "quasar/base/memory_cap.hpp"
 #include "quasar/base/starter.hpp"
 
 namespace quasar {
@@ -28,7 +31,8 @@ class Settings {
   void copy(int from, int to) { files_.push_back({to, {}, 0, from}); }
 
   // -> an error number, 0: it runs.
-  int spawn(pid_t& pid, const std::vector<std::string>& arguments) const {
+  int spawn(pid_t& pid, const std::vector<std::string>& arguments) {
+    memory_ = capped_memory();
     std::vector<char*> pointers;
     for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
     pointers.push_back(nullptr);
@@ -71,6 +75,7 @@ class Settings {
     if (::getppid() != parent) return;  // it ended before this was asked for
     ::setpgid(0, 0);
     if (!folder_.empty() && ::chdir(folder_.c_str()) != 0) return;
+    if (memory_) bound_memory();
     for (const auto& file : files_) {
       const int from = file.from >= 0 ? file.from : ::open(file.path.c_str(), file.flags, 0600);
       if (from < 0 || ::dup2(from, file.descriptor) < 0) return;
@@ -85,8 +90,17 @@ class Settings {
     ::execvp(arguments[0], arguments);
   }
 
+  // It may be lifted in the parent at this moment.
+  void bound_memory() const {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = std::min<rlim_t>(*memory_, limit.rlim_max);
+    ::setrlimit(RLIMIT_DATA, &limit);
+  }
+
   std::filesystem::path folder_;
   std::vector<File> files_;
+  std::optional<size_t> memory_;  // that the program may take
 };
 
 // Ends a process when the caller's work is cancelled or `seconds` have passed, for as long as it lives.
@@ -120,7 +134,7 @@ Process::Process(const ProcessOptions& options) {
   settings.folder(options.folder);
   if (options.output.empty()) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-      throw Error(std::string("cannot talk to a program: ") + std::strerror(errno), Blame::world);
+      throw Error(std::string("cannot talk to a program: ") + std::strerror(errno), blame_of(errno));
     settings.copy(pair[1], STDIN_FILENO);
     settings.copy(pair[1], STDOUT_FILENO);
   } else {
@@ -134,7 +148,8 @@ Process::Process(const ProcessOptions& options) {
   if (code == 0) return;
   if (socket_ >= 0) ::close(socket_);
   throw Error("cannot start '" + options.arguments[0] + "'" +
-              (options.folder.empty() ? "" : " in '" + options.folder.string() + "'") + ": " + std::strerror(code));
+                  (options.folder.empty() ? "" : " in '" + options.folder.string() + "'") + ": " + std::strerror(code),
+              blame_of(code));
 }
 
 Process::~Process() {

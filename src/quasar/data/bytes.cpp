@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "quasar/base/error.hpp"
+#include "quasar/base/blame.hpp"
 
 namespace quasar::data {
 namespace {
@@ -43,7 +43,7 @@ class File : public Bytes {
 
  private:
   [[noreturn]] void fail(int code) const {
-    throw Error("cannot read '" + path_.string() + "': " + std::strerror(code), code == EIO ? Blame::world : Blame::user);
+    throw Error("cannot read '" + path_.string() + "': " + std::strerror(code), blame_of(code));
   }
 
   std::filesystem::path path_;

@@ -137,7 +137,7 @@ void write(const Pieces& pieces, google::protobuf::io::ZeroCopyOutputStream& str
 
 void write_to(const fs::path& path, const Pieces& pieces) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno));
+  if (file < 0) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), Blame::world);
   google::protobuf::io::FileOutputStream stream(file, 1 << 20);
   write(pieces, stream);
   const bool flushed = stream.Flush();

@@ -1,9 +1,11 @@
 #include "quasar/search/loop.hpp"
 
 #include <algorithm>
+#include <latch>
 #include <thread>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/memory_cap.hpp"
 
 namespace quasar::search {
 
@@ -32,18 +34,33 @@ RunResult Loop::run() {
   if (options_.n_jobs <= 1) {
     work();
   } else {
-    std::vector<std::jthread> workers;
-    for (size_t i = 0; i < options_.n_jobs; ++i) {
-      workers.emplace_back([this, outer = current_cancellation()] {
+    work_together();
+  }
+  if (failure_) std::rethrow_exception(broken_ ? broken_ : failure_);
+  give_up_waiting();
+  pulse_.reset();
+  if (broken_) std::rethrow_exception(broken_);
+  return result();
+}
+
+// All threads are there before the first of them begins, and its trial may bound the memory of the process.
+void Loop::work_together() {
+  std::latch there(static_cast<ptrdiff_t>(options_.n_jobs));
+  std::vector<std::jthread> workers;
+  try {
+    workers.reserve(options_.n_jobs);
+    while (workers.size() < options_.n_jobs) {
+      workers.emplace_back([this, &there, outer = current_cancellation()] {
         const CancelScope scope(outer);
+        there.arrive_and_wait();
         work();
       });
     }
+  } catch (const std::exception& e) {
+    fail(std::make_exception_ptr(Error("n_jobs is " + std::to_string(options_.n_jobs) + ", but thread " +
+                                       std::to_string(workers.size() + 1) + " cannot be started: " + e.what())));
+    there.count_down(static_cast<ptrdiff_t>(options_.n_jobs - workers.size()));
   }
-  if (failure_) std::rethrow_exception(failure_);
-  give_up_waiting();
-  pulse_.reset();
-  return result();
 }
 
 std::optional<Deadline::Clock::time_point> Loop::deadline_of(const StopConditions& conditions,
@@ -66,11 +83,15 @@ void Loop::work() {
   try {
     while (auto job = ask()) tell(attempt(*job));
   } catch (...) {
-    const std::scoped_lock lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    stop_.stop();
-    changed_.notify_all();
+    fail(std::current_exception());
   }
+}
+
+void Loop::fail(std::exception_ptr failure) {
+  const std::scoped_lock lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  stop_.stop();
+  changed_.notify_all();
 }
 
 std::unique_ptr<Loop::MyJob> Loop::ask() {
@@ -93,6 +114,7 @@ std::unique_ptr<Loop::MyJob> Loop::ask() {
 }
 
 std::unique_ptr<Loop::MyJob> Loop::take_turn() {
+  const Uncapped books;
   hear_from_others();  // the most of it before anybody has to wait
   std::optional<int64_t> begun;
   try {
@@ -158,6 +180,7 @@ void Loop::end_by_leader(const std::string& why) {
 }
 
 std::optional<int64_t> Loop::claim(const std::string& hash, int64_t number) {
+  const Uncapped books;
   const std::scoped_lock lock(mutex_);
   for (;;) {
     try {
@@ -187,6 +210,7 @@ void Loop::refresh() {
 
 void Loop::hear_from_others() {
   if (!study_.is_shared()) return;
+  const Uncapped books;
   try {
     refresh();
   } catch (const ConnectionLost&) {  // the next turn waits for it

@@ -51,6 +51,9 @@ class Loop {
                                                                 Deadline::Clock::time_point begin);
   double seconds() const;
   void work();
+  void work_together();
+  // Ends the run with an exception; the first one counts.
+  void fail(std::exception_ptr failure);
   std::unique_ptr<MyJob> ask();
   // The next trial; nullptr: the run has ended, or enough is running. In a shared study nobody else decides meanwhile.
   std::unique_ptr<MyJob> take_turn();
@@ -70,6 +73,10 @@ class Loop {
   // The trial's end; without the lock, this is where the time goes.
   Trial attempt(MyJob& job);
   Trial finished(const MyJob& job, const Outcome& outcome) const;
+  Trial waiting(const MyJob& job) const;
+  static Trial failed(const MyJob& job, const char* why);
+  // The machine failed and not the trial, which waits for whoever runs it next; this run ends.
+  Trial broken(const MyJob& job, const char* why);
   // Records the trial, or keeps a duplicate until the trial that it repeats has ended.
   void tell(Trial trial);
   void settle(Trial trial);
@@ -94,7 +101,8 @@ class Loop {
   std::map<int64_t, std::vector<Trial>> waiting_;  // duplicates of trials that are still running
   std::optional<std::pair<RunResult::End, std::string>> end_;
   std::optional<uint64_t> total_;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;            // of the storage, or of Quasar
+  std::exception_ptr broken_;             // of the machine, under a trial
   bool cut_ = false;                      // some trial was interrupted
   std::vector<int64_t> ended_elsewhere_;  // trials of other processes, not yet heard of
   uint64_t version_ = 0;                  // counts changes that a decision may depend on

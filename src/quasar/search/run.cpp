@@ -2,41 +2,73 @@
 #include "quasar/search/run.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
+#include "quasar/base/blame.hpp"
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/memory_cap.hpp"
 #include "quasar/search/loop.hpp"
 
 namespace quasar::search {
 
 Trial Loop::attempt(MyJob& job) {
-  const auto interrupted = [&] {
-    Trial out = job.trial();
-    out.state = State::waiting;
-    return out;
-  };
-  const auto failed = [&](const std::string& why) {
-    Trial out = job.trial();
-    out.state = State::failed;
-    out.user_attributes[attribute::error] = why;
-    return out;
-  };
   const CancelScope scope(stop_.token());
   try {
     return finished(job, objective_(job));
   } catch (const Cancelled& e) {
-    return stop_.token().stop_requested() ? interrupted() : failed(e.what());
+    return stop_.token().stop_requested() ? waiting(job) : failed(job, e.what());
   } catch (const TrialFailed& e) {
-    Trial out = failed(e.what());
+    const Uncapped books;
+    Trial out = failed(job, e.what());
     out.user_attributes.update(e.user_attributes);
     return out;
+  } catch (const TrialChanged& e) {  // another process took it over, as the storage will say
+    return failed(job, e.what());
+  } catch (const Error& e) {
+    return e.blame() == Blame::world ? broken(job, e.what()) : failed(job, e.what());
+  } catch (const std::filesystem::filesystem_error& e) {  // a folder that was there is gone
+    return broken(job, e.what());
+  } catch (const std::system_error& e) {
+    return blame_of(e.code().value()) == Blame::world ? broken(job, e.what()) : failed(job, e.what());
   } catch (const std::exception& e) {
-    return failed(e.what());
+    return failed(job, e.what());
   } catch (...) {
-    return failed("an exception of unknown type");
+    return failed(job, "an exception of unknown type");
   }
 }
 
+Trial Loop::waiting(const MyJob& job) const {
+  const Uncapped books;
+  Trial out = job.trial();
+  out.state = State::waiting;
+  return out;
+}
+
+Trial Loop::failed(const MyJob& job, const char* why) {
+  const Uncapped books;
+  Trial out = job.trial();
+  out.state = State::failed;
+  out.user_attributes[attribute::error] = why;
+  return out;
+}
+
+Trial Loop::broken(const MyJob& job, const char* why) {
+  const Uncapped books;
+  const std::scoped_lock lock(mutex_);
+  if (!broken_) {
+    broken_ = std::make_exception_ptr(Error(std::string(why) + "; that is no result of trial " + std::to_string(job.number()) +
+                                                ", which waits to be run again: mend it, and " +
+                                                (study_.is_worker() ? "start this worker again" : "continue with --resume"),
+                                            Blame::world));
+  }
+  stop_.stop();
+  changed_.notify_all();
+  return waiting(job);
+}
+
 Trial Loop::finished(const MyJob& job, const Outcome& outcome) const {
+  const Uncapped books;
   Trial out = job.trial();
   out.user_attributes.update(outcome.user_attributes);
   if (outcome.duplicate_of) {
@@ -59,6 +91,7 @@ Trial Loop::finished(const MyJob& job, const Outcome& outcome) const {
 }
 
 void Loop::tell(Trial trial) {
+  const Uncapped books;
   const std::scoped_lock lock(mutex_);
   if (!trial.is_duplicate()) return settle(std::move(trial));
   const Trial& original = study_.at(trial.user_attributes[attribute::duplicate_of].get<int64_t>());

@@ -48,7 +48,8 @@ class TrialFailed : public Error {
   Json user_attributes;
 };
 
-// Throws Cancelled when stopped; any other exception makes a failed trial with its message.
+// Throws Cancelled when stopped, and an Error of Blame::world when the machine failed (a full disk): the trial waits then, and
+// the run ends with that error. Any other exception makes a failed trial with its message.
 using Objective = std::function<Outcome(Job&)>;
 
 // What a listener hears, one call at a time; the references hold during the call. A trial that was interrupted has "finished" in
@@ -90,7 +91,7 @@ struct RunResult {
 // others run is waited for when the space is exhausted, so that all of them see the same trials at the end of a stage.
 //
 // With n_jobs = 1 the study is the same every time but for times. A failing trial is recorded and the search goes on; an error of
-// the storage ends it. Conditions are not copied: they outlive the run.
+// the storage or of the machine ends it. Conditions are not copied: they outlive the run.
 RunResult run(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
               const Objective& objective);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
@@ -9,6 +10,7 @@
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/base/temporary_room.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/spaces.hpp"
@@ -224,6 +226,14 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   return outcome;
 }
 
+Error out_of_memory(const Job& job) {
+  const Uncapped words;
+  const size_t most = job.trial_memory_limit;
+  return Error("out of memory" + (most == 0
+                                      ? std::string()
+                                      : ": the trial needs more than trial_memory_limit (" + std::to_string(most) + " bytes)"));
+}
+
 }  // namespace
 
 std::filesystem::path kept_file(const Job& job, int64_t trial) {
@@ -252,18 +262,21 @@ void recall_best(const Laboratory& lab, const search::Trial& trial) {
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
   const double limit = lab.job.trial_time_limit;
-  const Deadline deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
+  const Deadline deadline = [&] {
+    const Uncapped others;
+    return Deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
+  }();
   const CancelScope scope(deadline.token());
-  const MemoryCap cap(lab.job.trial_memory_limit);
   try {
+    const MemoryCap cap(lab.job.trial_memory_limit);
     return run_trial(lab, trial);
   } catch (const std::bad_alloc&) {
-    const size_t most = lab.job.trial_memory_limit;
-    throw Error(
-        "out of memory" +
-            (most == 0 ? std::string() : ": the trial needs more than trial_memory_limit (" + std::to_string(most) + " bytes)"),
-        Blame::world);
+    throw out_of_memory(lab.job);
+  } catch (const std::system_error& e) {  // a thread that found no room for its stack
+    if (lab.job.trial_memory_limit == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
+    throw out_of_memory(lab.job);
   } catch (const eval::EvaluatorFailed& failed) {
+    require_temporary_room();  // where the model and the evaluator's answer stand
     if (failed.kind.empty()) throw;
     throw search::TrialFailed(failed.what(), {{failed.kind, failed.details}});
   } catch (const Cancelled&) {

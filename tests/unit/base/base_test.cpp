@@ -2,11 +2,12 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 
-#include "quasar/base/error.hpp"
+#include "quasar/base/blame.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/base/json_in.hpp"
@@ -14,6 +15,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/base/temporary_room.hpp"
 #include "quasar/base/utf8.hpp"
 
 namespace quasar {
@@ -120,6 +122,25 @@ TEST(TemporaryFolders, OfTheDeadAreRemoved) {
   EXPECT_TRUE(fs::exists(young));
   EXPECT_TRUE(fs::exists(other));
   EXPECT_TRUE(fs::exists(living.path()));
+}
+
+TEST(Blame, ADiskIsNobodysFaultAndAMissingFileSomebodys) {
+  for (const int code : {ENOSPC, EDQUOT, EROFS, EMFILE, EIO, ESTALE}) EXPECT_EQ(blame_of(code), Blame::world) << code;
+  for (const int code : {ENOENT, EACCES, EAGAIN, ENOMEM, ENOEXEC}) EXPECT_EQ(blame_of(code), Blame::user) << code;
+}
+
+TEST(File, WhatCannotBeWrittenIsNotTheConfigurationsFault) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "taken");
+  for (const char* name : {"taken", "missing/file"}) {
+    try {
+      write_file(folder.path() / name, "x");
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.blame(), Blame::world) << e.what();
+    }
+  }
+  EXPECT_NO_THROW(require_temporary_room());
 }
 
 TEST(File, AppearsWholeOrNotAtAll) {

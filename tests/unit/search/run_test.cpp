@@ -6,10 +6,13 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/memory_cap.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::search {
 namespace {
@@ -449,6 +452,47 @@ TEST(Run, StorageFailureEndsTheRun) {
     f.storage = std::make_unique<FullDisk>();
     EXPECT_THROW(f.run("grid", sum), Error);
   }
+}
+
+// A full disk says nothing of a configuration.
+TEST(Run, WhatTheMachineFailsAtEndsTheRunAndIsTriedAgain) {
+  for (const size_t n_jobs : {1, 4}) {
+    Fixture f;
+    f.options.n_jobs = n_jobs;
+    bool full = true;
+    const Objective objective = [&](Job& job) -> Outcome {
+      if (full && job.number() == 5) throw Error("cannot write 'm': No space left on device", Blame::world);
+      if (full && job.number() == 9) throw std::system_error(ENOSPC, std::generic_category());
+      if (job.number() == 2) throw std::system_error(EAGAIN, std::generic_category());  // no thread, no memory: its own
+      if (job.number() == 3) throw Error("this configuration fails");
+      return sum(job);
+    };
+    const std::string message = test::error_of([&] { f.run("grid", objective); });
+    EXPECT_NE(message.find("; that is no result of trial "), std::string::npos) << message;
+    EXPECT_NE(message.find("which waits to be run again: mend it, and continue with --resume"), std::string::npos) << message;
+    if (n_jobs == 1) {
+      EXPECT_NE(message.find("'m': No space left on device; that is no result of trial 5,"), std::string::npos) << message;
+    }
+    full = false;
+    EXPECT_EQ(f.run("grid", objective, true).end, RunResult::End::exhausted);
+    ASSERT_EQ(f.trials.size(), 36u);
+    for (const Trial& trial : f.trials) {
+      EXPECT_EQ(trial.state, trial.number == 2 || trial.number == 3 ? State::failed : State::complete) << trial.number;
+      EXPECT_FALSE(trial.system_attributes.contains(retries_attribute)) << trial.number;
+    }
+  }
+}
+
+// The stacks of threads that begin under a trial's limit would not fit into it.
+TEST(Run, AllThreadsAreThereBeforeATrialBoundsTheMemory) {
+  Fixture f;
+  f.options.n_jobs = 32;
+  const RunResult result = f.run("grid", [](Job& job) -> Outcome {
+    const MemoryCap cap(size_t{1} << 20);
+    std::this_thread::sleep_for(20ms);
+    return sum(job);
+  });
+  EXPECT_EQ(result.counts.complete, 36u);
 }
 
 TEST(Run, SeveralObjectives) {
