@@ -270,6 +270,17 @@ TEST_F(Workers, StatisticsAreObservedOnce) {
   expect_whole(30);
 }
 
+// The limit is the leader's, and counts from its own beginning: this worker has waited longer than that.
+TEST_F(Workers, TheTimeLimitIsTheLeaders) {
+  const std::vector<std::string> limits{"--set", "n_trials=100000", "--set", "search_stop_condition.time_limit=8"};
+  Child early(worker("", limits), file("early"));
+  std::this_thread::sleep_for(std::chrono::seconds(9));
+  Child leader(search(limits), file("leader"));
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(early.wait(), 0) << early.output();
+  EXPECT_NE(early.output().find("; the search has ended: time_limit of 8.0 s reached"), std::string::npos) << early.output();
+}
+
 TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
   Child leader(search({"--set", "n_trials=100000"}), file("leader")), one(worker("", {"--set", "n_trials=100000"}), file("one"));
   ASSERT_TRUE(wait_for_trials(10)) << leader.output() << one.output();
@@ -294,6 +305,8 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   const auto joins = [&](const std::string& setting) { return worker("", {"--set", "n_trials=100000", "--set", setting}); };
   fails(joins("search_space.activation=[UInt8Spec]"), "search_space");
   fails(joins("seed=6"), "seed: 6");
+  fails(joins("heartbeat_interval=0.4"), "heartbeat_interval: 0.4, but the search that it joins has 0.2");
+  fails(joins("grace_period=5"), "grace_period: 5.0, but the search that it joins has 1.0");
   fails(joins("target=ort_cuda"), "another target");
   fails(joins("search_metric=cos"), "other objectives");
   fails(search({"--set", "output_dir=" + file("elsewhere").string()}), "exists already");

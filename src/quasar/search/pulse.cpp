@@ -2,10 +2,15 @@
 
 #include <vector>
 
+#include "quasar/base/memory_cap.hpp"
+
 namespace quasar::search {
 
 Pulse::Pulse(const Study& study, std::function<void(const std::string&)> on_end)
-    : study_(study), on_end_(std::move(on_end)), thread_([this](const std::stop_token& stop) { live(stop); }) {}
+    : study_(study),
+      on_end_(std::move(on_end)),
+      options_(study.pulse()),
+      thread_([this](const std::stop_token& stop) { live(stop); }) {}
 
 Pulse::~Pulse() = default;
 
@@ -20,19 +25,20 @@ void Pulse::end(int64_t id) {
 }
 
 void Pulse::live(const std::stop_token& stop) {
-  const auto interval = std::chrono::duration<double>(study_.pulse().interval);
   while (!stop.stop_requested()) {
     try {
+      const Uncapped books;
       beat();
       look_for_the_dead();
-      const auto reason = study_.ended();
-      if (reason && !told_) on_end_(*reason);
-      told_ = told_ || reason;
-    } catch (const Error&) {  // the storage is gone: trials go on, and whoever needs it waits for it
-      seen_.clear();          // nobody could beat meanwhile
+      const auto word = study_.hear();
+      options_ = word.pulse;
+      if (word.ended && !told_) on_end_(*word.ended);
+      told_ = told_ || word.ended;
+    } catch (const std::exception&) {  // the storage is gone: trials go on, and whoever needs it waits for it
+      seen_.clear();                   // nobody could beat meanwhile
     }
     std::unique_lock lock(guard_);
-    wake_.wait_for(lock, stop, interval, [] { return false; });
+    wake_.wait_for(lock, stop, std::chrono::duration<double>(options_.interval), [] { return false; });
   }
 }
 
@@ -47,14 +53,14 @@ void Pulse::beat() {
 
 void Pulse::look_for_the_dead() {
   const auto now = std::chrono::steady_clock::now();
-  const auto grace = std::chrono::duration<double>(study_.pulse().grace);
+  const auto grace = std::chrono::duration<double>(options_.grace);
   const auto beats = study_.sharing()->beats(study_.id());
   std::erase_if(seen_, [&](const auto& entry) { return !beats.contains(entry.first); });
   for (const auto& [id, beat] : beats) {
     Seen& seen = seen_[id];
     if (seen.beat != beat) {
       seen = {beat, now};
-    } else if (now - seen.since > grace && study_.sharing()->bury(id, beat, study_.pulse().max_retry)) {
+    } else if (now - seen.since > grace && study_.sharing()->bury(id, beat, options_.max_retry)) {
       seen_.erase(id);
     }
   }

@@ -41,7 +41,8 @@ class Pulse {
 
   const Study& study_;
   std::function<void(const std::string&)> on_end_;
-  std::mutex guard_;  // of mine_
+  PulseOptions options_;  // a leader that continues the search may have others
+  std::mutex guard_;      // of mine_
   std::condition_variable_any wake_;
   std::set<int64_t> mine_;
   std::map<int64_t, Seen> seen_;

@@ -23,7 +23,8 @@ struct StudyOptions {
   PulseOptions pulse = {};
 };
 
-// A user attribute of a shared study: {state, reason, run, launch}, see Study::announce(). `run` is another text for every run.
+// A user attribute of a shared study: {state, reason, run, launch, pulse}, see Study::announce(). `run` is another text for every
+// run.
 inline constexpr const char* search_attribute = "search";
 
 // What another process did to a trial.
@@ -53,14 +54,19 @@ class Study {
 
   bool is_shared() const { return sharing_ != nullptr; }
   bool is_worker() const { return worker_; }
-  Sharing* sharing() const { return sharing_; }  // nullptr unless shared
-  const PulseOptions& pulse() const { return pulse_; }
+  Sharing* sharing() const { return sharing_; }         // nullptr unless shared
+  const PulseOptions& pulse() const { return pulse_; }  // a worker's: what its leader had when it joined
   int64_t id() const { return record_.id; }
 
   // What the leader of a shared study says to its workers: "preparing" (from its hold on), "running" when they may join, or
-  // "ended" and why. A worker hears whether it has ended.
+  // "ended" and why; and how its heart beats, so that all processes take the same ones for dead.
   void announce(const std::string& state, const std::string& reason = "");
-  std::optional<std::string> ended() const;
+  // A worker hears whether the search has ended, and why, and the leader's pulse. From any thread.
+  struct Word {
+    std::optional<std::string> ended;
+    PulseOptions pulse;
+  };
+  Word hear() const;
 
   // nullptr unless shared. Throws ConnectionLost.
   std::unique_ptr<Turn> turn();

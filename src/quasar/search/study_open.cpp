@@ -6,6 +6,23 @@
 #include "quasar/search/study.hpp"
 
 namespace quasar::search {
+namespace {
+
+// The leader's, as far as it has said it.
+PulseOptions pulse_of(const Json& said, PulseOptions out) {
+  const Json pulse = said.is_object() ? said.value("pulse", Json()) : Json();
+  const auto number = [&](const char* key, auto& value) {
+    const Json found = pulse.is_object() ? pulse.value(key, Json()) : Json();
+    if (found.is_number() && found.get<double>() >= 0) value = found.get<std::decay_t<decltype(value)>>();
+  };
+  number("interval", out.interval);
+  number("grace", out.grace);
+  number("max_retry", out.max_retry);
+  out.interval = std::max(out.interval, 0.01);
+  return out;
+}
+
+}  // namespace
 
 Study::Study(Storage& storage, const StudyOptions& options)
     : storage_(storage),
@@ -44,6 +61,7 @@ void Study::open(const StudyOptions& options) {
     throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
   }
   record_ = *found;
+  if (worker_) pulse_ = pulse_of(record_.user_attributes.value(search_attribute, Json()), pulse_);
 }
 
 // Of a shared study in a turn: whoever looks in a turn of its own never sees a leader whose words are still those of another run.
@@ -78,15 +96,17 @@ void Study::bury_or_release(int64_t number) {
 }
 
 void Study::announce(const std::string& state, const std::string& reason) {
-  if (is_shared() && !worker_)
-    set_attribute(search_attribute, {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}});
+  if (!is_shared() || worker_) return;
+  const Json pulse{{"interval", pulse_.interval}, {"grace", pulse_.grace}, {"max_retry", pulse_.max_retry}};
+  set_attribute(search_attribute, {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}, {"pulse", pulse}});
 }
 
-std::optional<std::string> Study::ended() const {
-  if (!worker_) return std::nullopt;
+Study::Word Study::hear() const {
+  if (!worker_) return {std::nullopt, pulse_};
   const Json said = sharing_->attribute(record_.id, search_attribute);
-  if (!said.is_object() || said.value("state", "") != "ended") return std::nullopt;
-  return said.value("reason", "");
+  if (!said.is_object()) return {std::nullopt, pulse_};
+  const bool over = said.value("state", "") == "ended";
+  return {over ? std::optional(said.value("reason", "")) : std::nullopt, pulse_of(said, pulse_)};
 }
 
 }  // namespace quasar::search

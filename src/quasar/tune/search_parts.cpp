@@ -38,10 +38,26 @@ bool is_local(const std::string& key) {
                                            "warm_start",
                                            "preset",
                                            "expected_time_per_config",
-                                           "heartbeat_interval",
+                                           "heartbeat_interval",  // the leader's, see check_same_pulse()
                                            "grace_period",
                                            "max_retry"};
   return local.contains(key);
+}
+
+Error other_value(const std::string& key, const Json& there, const Json& here) {
+  return Error("this worker's configuration has " + key + ": " + here.dump() + ", but the search that it joins has " +
+               there.dump() + "; give it the same configuration and --set as `quasar search`");
+}
+
+// Throws Error for a heartbeat that the worker asks for and its leader has not: one of them would take the other for dead. A
+// worker that says nothing has its leader's.
+void check_same_pulse(const search::PulseOptions& theirs, const Job& job) {
+  const auto check = [&](const char* key, const Json& there, const Json& here) {
+    if (job.words.contains(key) && there != here) throw other_value(key, there, here);
+  };
+  check("heartbeat_interval", theirs.interval, job.pulse.interval);
+  check("grace_period", theirs.grace, job.pulse.grace);
+  check("max_retry", theirs.max_retry, job.pulse.max_retry);
 }
 
 // Throws Error for a key that decides what the search tries, and is another one here.
@@ -53,8 +69,7 @@ void check_same_job(const Json& theirs, const Json& ours) {
   for (const auto& key : keys) {
     const Json there = theirs.value(key, Json()), here = ours.value(key, Json());
     if (is_local(key) || there == here) continue;
-    throw Error("this worker's configuration has " + key + ": " + here.dump() + ", but the search that it joins has " +
-                there.dump() + "; give it the same configuration and --set as `quasar search`");
+    throw other_value(key, there, here);
   }
 }
 
@@ -157,6 +172,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
       throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker");
   }
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));
+  check_same_pulse(study.pulse(), job);
   reconsider_candidates(study, job, source.evaluator);
   return study;
 }

@@ -3,6 +3,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/tune/leader_watch.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/search_to_join.hpp"
 #include "quasar/tune/warm_start.hpp"
@@ -16,8 +17,14 @@ void count_mine(Shift& shift, const search::Event& event) {
   if (event.trial.state == search::State::failed && !event.trial.is_duplicate()) ++shift.failed;
 }
 
+// Seconds of the search, which its leader counts and says when they are over; none are left in the worker's job.
+std::optional<double> take_time_limit(Job& job) {
+  const auto seconds = time_limit_of(conditions_of(job));
+  if (job.stop.is_object()) job.stop.erase("time_limit");
+  return seconds;
+}
+
 void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double patience) {
-  const auto begin = Deadline::Clock::now();
   Stopwatch phase;
   const auto storage = search::open_storage(storage_url(asked));
   storage->tell_to(monitor.log);
@@ -29,12 +36,13 @@ void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double pa
   variants.observe();
   shift.prepare_s = phase.seconds();
 
-  const auto [job, ended] = awaited.wait(patience, monitor.log);
+  auto [job, ended] = awaited.wait(patience, monitor.log);
   phase = {};
   if (ended) {
     shift.reason = "the search has ended: " + *ended;
     return;
   }
+  const auto seconds = take_time_limit(job);
   if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
   search::Study study = join_study(job, *storage, {evaluator, setting.samples});
   ScoreBook book;
@@ -44,15 +52,20 @@ void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double pa
   const Laboratory lab{
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
       quiet, devices,       racer.get()};
+  const LeaderWatch leader(study, seconds, monitor.stop);
+  const CancelScope scope(leader.token());
   Monitor counting = monitor;
+  counting.stop = leader.token();
   counting.listener = [&](const search::Event& event) {
     count_mine(shift, event);
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
-  const Finding result = run_strategy(lab, setting, study, counting, begin);
+  const Finding result = run_strategy(lab, setting, study, counting, Deadline::Clock::now());
   shift.all = result.counts;
   shift.reason = result.reason;
-  shift.interrupted = result.end == search::RunResult::End::interrupted;
+  shift.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
+  if (leader.passed())
+    shift.reason = "nobody has led the search for its time_limit of " + Json(*seconds).dump() + " s; continue it with --resume";
   shift.trials_s = phase.seconds();
 }
 

@@ -218,7 +218,45 @@ void expect_the_end_reaches_workers(Place& place) {
   EXPECT_EQ(again.waiting(space, ""), std::vector<int64_t>{0});
 }
 
+// A worker whose disk is full leaves, and what it was running is run by the others.
+void expect_broken_workers_leave(Place& place) {
+  const Space space = space_of(12);
+  in_processes(place, place.study(), 2, [&](size_t process, Study& study) {
+    const auto all = [&] {
+      return run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+        if (process == 1) throw Error("the disk is full", Blame::world);
+        std::this_thread::sleep_for(20ms);
+        return {.values = {value_of(job)}};
+      });
+    };
+    if (process == 1) {
+      const std::string message = error_of(all);
+      EXPECT_NE(message.find("start this worker again"), std::string::npos) << message;
+    } else {
+      EXPECT_EQ(all().counts.complete, 12u);
+    }
+  });
+}
+
+// All take the same for dead: a worker has its leader's heartbeat, also of the leader that continues.
+void expect_one_pulse(Place& place) {
+  const std::string name = place.study();
+  const auto leader = place.open(), theirs = place.open();
+  std::optional<Study> led(std::in_place, *leader.storage, joining(name, false));
+  Study worker(*theirs.storage, {.name = name, .worker = true});
+  EXPECT_EQ(worker.pulse().interval, quick.interval);
+  EXPECT_EQ(worker.pulse().grace, quick.grace);
+  EXPECT_EQ(worker.pulse().max_retry, quick.max_retry);
+  led.reset();
+  const PulseOptions other{.interval = 1, .grace = 7, .max_retry = 3};
+  led.emplace(*leader.storage, StudyOptions{.name = name, .resume = true, .pulse = other});
+  EXPECT_EQ(worker.hear().pulse.grace, 7);
+  EXPECT_EQ(led->hear().pulse.grace, 7);
+}
+
 void expect_all(Place& place) {
+  expect_broken_workers_leave(place);
+  expect_one_pulse(place);
   expect_no_point_twice(place);
   expect_no_plan_twice(place);
   expect_the_dead_are_found(place);
