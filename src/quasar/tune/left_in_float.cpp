@@ -1,11 +1,28 @@
 #include "quasar/tune/left_in_float.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include "quasar/quant/config.hpp"
 #include "quasar/quant/recipes.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
+namespace {
+
+// A named configuration may switch recipes off as well; what is given beside it comes before.
+std::set<std::string> recipes_off_at(const search::Space& space, const search::Point& point) {
+  Json words = space.decode(point);
+  const Json scheme = words.value("scheme", Json());
+  if (!scheme.is_string()) return quant::recipes_off(words);
+  const Json named = quant::schemes::table().make(scheme.get<std::string>())->words();
+  for (const auto& key : quant::recipe_keys()) {
+    if (!words.contains(key) && named.contains(key)) words[key] = named[key];
+  }
+  return quant::recipes_off(words);
+}
+
+}  // namespace
 
 LeftInFloat::LeftInFloat(const graph::Model& model, const std::vector<std::string>& nodes) : index_(model) {
   std::string why;
@@ -18,7 +35,7 @@ LeftInFloat::LeftInFloat(const graph::Model& model, const std::vector<std::strin
 
 std::map<std::string, std::string> LeftInFloat::by_recipes(const search::Space& space, const search::Point& point) const {
   std::map<std::string, std::string> out;
-  const auto off = quant::recipes_off(space.decode(point));
+  const auto off = recipes_off_at(space, point);
   if (off.empty()) return out;
   std::map<std::string, ops::Roles> candidates = roles_;
   std::erase_if(candidates, [&](const auto& entry) { return precision_at(point, entry.first) == in_float; });

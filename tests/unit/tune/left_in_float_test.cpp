@@ -54,5 +54,17 @@ TEST_F(Left, NoNodeCountsTwice) {
   EXPECT_EQ(left.given_up(space, at({{first, false}, {"node a", in_float}})), 2) << "b is the first one then";
 }
 
+// The scheme was the best of all, since it seemed to give up nothing.
+TEST_F(Left, ANamedConfigurationMaySwitchRecipesOff) {
+  const std::string name = "GPTQ_G32ASYM_DISABLE_LAST_MATMUL";
+  space = search::Space::parse(
+      Json{{"scheme", {"GPTQ_G32ASYM", name}}, {"node a", {quantized, in_float}}, {"node c", {quantized, in_float}}});
+  EXPECT_EQ(left.given_up(space, at({{"scheme", "GPTQ_G32ASYM"}})), 0);
+  EXPECT_EQ(left.given_up(space, at({{"scheme", name}})), 1);
+  EXPECT_EQ(left.by_recipes(space, at({{"scheme", name}})), (std::map<std::string, std::string>{{"c", last}}));
+  space = search::Space::parse(Json{{"scheme", {name}}, {last, {true}}, {"node c", {quantized, in_float}}});
+  EXPECT_EQ(left.given_up(space, at(Json::object())), 0) << "what is given beside it comes before";
+}
+
 }  // namespace
 }  // namespace quasar::tune
