@@ -68,8 +68,8 @@ class Placing {
         out_.skipped[node.name] = left->second;
       } else if (!products_only(node).empty()) {
         out_.skipped[node.name] = products_only(node);
-      } else if (!node.is("Gather") && !floats.contains(node.inputs.front())) {
-        out_.skipped[node.name] = "its data is not known to be float32";
+      } else if (std::string unfit = why_no_float_data(node, floats); !unfit.empty()) {
+        out_.skipped[node.name] = unfit;
       } else if (auto plan = plan_alone(node, model_, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.alone[node.name] = std::move(*plan);
       } else {

@@ -46,6 +46,19 @@ bool has_weights_for(Form form, const graph::Node& node, const graph::Model& mod
   return (node.is("LSTM") && constant(1) && constant(2)) || (node.is("Gather") && is_table(node, model));
 }
 
+std::string why_no_float_data(const graph::Node& node, const std::set<std::string>& floats) {
+  return node.is("Gather") || floats.contains(node.inputs.front()) ? "" : "its data is not known to be float32";
+}
+
+std::set<std::string> nodes_for(Form form, const graph::Model& model) {
+  const std::set<std::string> floats = ops::float_values(model);
+  std::set<std::string> out;
+  for (const auto& node : model.nodes) {
+    if (has_weights_for(form, node, model) && why_no_float_data(node, floats).empty()) out.insert(node.name);
+  }
+  return out;
+}
+
 std::vector<std::string_view> standalone_types() {
   return {"MatMul", "Gemm", "LSTM", "Gather"};
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,12 @@ Form form_of(const Scheme& activation);
 
 // Whether the node has weights that this form could quantize at all, float types aside (others are not worth a remark).
 bool has_weights_for(Form form, const graph::Node& node, const graph::Model& model);
+
+// The nodes that this form could quantize, by name: those with weights for it whose data is known to be float32.
+std::set<std::string> nodes_for(Form form, const graph::Model& model);
+
+// Why a node with weights for a form stays as it is all the same, by its data; "": it does not. `floats`: ops::float_values.
+std::string why_no_float_data(const graph::Node& node, const std::set<std::string>& floats);
 
 // The operator types that these forms are for.
 std::vector<std::string_view> standalone_types();

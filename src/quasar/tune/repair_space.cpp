@@ -1,7 +1,6 @@
 #include "quasar/tune/repair_space.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -43,10 +42,11 @@ std::set<std::string> computed_in(DataType activation, DataType weight, const st
   return out;
 }
 
-std::vector<std::string> where(const graph::Model& model, const std::function<bool(const graph::Node&)>& holds) {
+// In topological order.
+std::vector<std::string> in_order(const graph::Model& model, const std::set<std::string>& nodes) {
   std::vector<std::string> names;
   for (const auto& node : model.nodes) {
-    if (holds(node)) names.push_back(node.name);
+    if (nodes.contains(node.name)) names.push_back(node.name);
   }
   return names;
 }
@@ -78,14 +78,13 @@ Json repairs_for(const Job& job) {
 std::vector<std::string> repairable_nodes(const Job& job, const graph::Model& model, const quant::Target& target) {
   switch (job.tuning.approach) {
     case Approach::weight_only:
-      return where(model, [&](const auto& node) { return quant::has_weights_for(quant::Form::weights_only, node, model); });
+      return in_order(model, quant::nodes_for(quant::Form::weights_only, model));
     case Approach::dynamic:
-      return where(model, [&](const auto& node) { return can_be_dynamic(node, model, target); });
+      return in_order(model, dynamic_nodes(model, target));
     case Approach::both: {
-      const auto fixed = tunable_nodes(model, target);
-      return where(model, [&](const auto& node) {
-        return can_be_dynamic(node, model, target) || std::ranges::find(fixed, node.name) != fixed.end();
-      });
+      std::set<std::string> nodes = dynamic_nodes(model, target);
+      for (auto& name : tunable_nodes(model, target)) nodes.insert(std::move(name));
+      return in_order(model, nodes);
     }
     default:
       return tunable_nodes(model, target);
@@ -97,8 +96,7 @@ std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph
   const bool fixed = job.tuning.approach == Approach::static_ranges || job.tuning.approach == Approach::both;
   std::vector<Rung> rungs;
   if (job.tuning.approach == Approach::both) {
-    const auto can = where(model, [&](const auto& node) { return can_be_dynamic(node, model, target); });
-    rungs.push_back({"dynamic", dynamic_rule(combinations(dynamic_capability()).front()), {can.begin(), can.end()}});
+    rungs.push_back({"dynamic", dynamic_rule(combinations(dynamic_capability()).front()), dynamic_nodes(model, target)});
   }
   if (fixed && has_eight_bits(search_space)) {
     rungs.push_back({"A16W8", {{"activation", "Int16Spec"}}, computed_in(DataType::int16, DataType::int8, nodes, model, target)});

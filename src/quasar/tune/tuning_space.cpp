@@ -20,8 +20,9 @@ bool holds(const Json& list, const char* word) {
 // Matrix products with constant weights: 4 bits as the scheme says, or float.
 TuningSpace weight_only_space(const graph::Model& model) {
   TuningSpace space{.base = Json::object(), .nodes = {}, .ignored = {}, .schemes = weight_only_schemes()};
+  const std::set<std::string> possible = quant::nodes_for(quant::Form::weights_only, model);
   for (const auto& node : model.nodes) {
-    if (quant::has_weights_for(quant::Form::weights_only, node, model))
+    if (possible.contains(node.name))
       space.nodes.push_back({.name = node.name, .op_type = node.op_type, .options = {space.base}});
   }
   if (space.nodes.empty())
@@ -97,6 +98,7 @@ class Building {
         by_type_("op_type_dict", keys.op_types),
         by_name_("op_name_dict", keys.op_names) {
     for (auto& name : tunable_nodes(model, target)) static_.insert(std::move(name));
+    if (keys.approach != Approach::static_ranges) dynamic_ = dynamic_nodes(model, target);
   }
 
   TuningSpace run() {
@@ -104,7 +106,7 @@ class Building {
     space_.base = only_dynamic ? dynamic_rule(combinations(dynamic_capability()).front())
                                : static_rule(combinations(target_.capability("Conv")).front());
     for (const auto& node : model_.nodes) {
-      const bool dynamic = keys_.approach != Approach::static_ranges && can_be_dynamic(node, model_, target_);
+      const bool dynamic = dynamic_.contains(node.name);
       const bool fixed = !only_dynamic && static_.contains(node.name);
       if (fixed || dynamic) add(node, fixed, dynamic);
     }
@@ -169,7 +171,7 @@ class Building {
   Narrowing quiet_;
   const std::vector<std::string> floats_;  // in the words of dictionaries
   Patterns by_type_, by_name_;
-  std::set<std::string> static_;
+  std::set<std::string> static_, dynamic_;  // nodes that can be so
 };
 
 }  // namespace
@@ -191,16 +193,17 @@ std::vector<std::string> TuningSpace::floats() const {
   return out;
 }
 
-bool can_be_dynamic(const graph::Node& node, const graph::Model& model, const quant::Target& target) {
-  return !target.shifts() && quant::has_weights_for(quant::Form::dynamic, node, model);
+std::set<std::string> dynamic_nodes(const graph::Model& model, const quant::Target& target) {
+  return target.shifts() ? std::set<std::string>() : quant::nodes_for(quant::Form::dynamic, model);
 }
 
 std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {
   if (keys.approach != Approach::both) return "";
   const std::string start = "approach: auto is static here: ";
   if (target.shifts()) return start + "the target has no operators with ranges at run time";
-  const bool can = std::ranges::any_of(model.nodes, [&](const auto& node) { return can_be_dynamic(node, model, target); });
-  return can ? "" : start + "MatMul, Gemm, LSTM and Gather with constants can have ranges at run time, and this model has none";
+  return !dynamic_nodes(model, target).empty()
+             ? ""
+             : start + "MatMul, Gemm, LSTM and Gather with constants can have ranges at run time, and this model has none";
 }
 
 const std::vector<std::string>& weight_only_schemes() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
 // Why approach auto is static here, in words; "" where it is not, or another approach is chosen.
 std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target);
 
-// Whether the target runs this node with ranges of its inputs found at run time.
-bool can_be_dynamic(const graph::Node& node, const graph::Model& model, const quant::Target& target);
+// The nodes that the target runs with ranges of their inputs found at run time, by name.
+std::set<std::string> dynamic_nodes(const graph::Model& model, const quant::Target& target);
 
 // The named configurations of approach weight_only, in Intel Neural Compressor's order.
 const std::vector<std::string>& weight_only_schemes();

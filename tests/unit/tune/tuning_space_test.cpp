@@ -249,5 +249,28 @@ TEST(TuningSpace, ADictionaryThatLeavesNothingIsNamed) {
   }
 }
 
+// Nobody knows the type of what a foreign operator gives: the quantizer leaves alone what reads it.
+TEST(TuningSpace, WhatReadsValuesOfUnknownTypeIsNotTuned) {
+  graph::Model model;
+  model.opsets = {{"", 17}, {"foreign", 1}};
+  model.inputs = {{"x", DataType::float32, Shape{1, 4}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 4}}};
+  model.initializers["w"] = Tensor::of({4, 4}, std::vector<float>(16, 0.5F));
+  model.initializers["u"] = Tensor::of({1, 16, 4}, std::vector<float>(64, 0.5F));
+  const auto node = [](const char* name, const char* type, const char* domain, std::vector<std::string> inputs,
+                       const char* output) {
+    return graph::Node{.name = name, .op_type = type, .domain = domain, .inputs = std::move(inputs), .outputs = {output}};
+  };
+  model.nodes = {node("first", "MatMul", "", {"x", "w"}, "a"), node("odd", "Odd", "foreign", {"a"}, "b"),
+                 node("second", "LSTM", "", {"b", "u", "u"}, "y")};
+  const auto target = quant::targets::table().make("ort_cpu");
+  for (const char* approach : {"dynamic", "auto"}) {
+    const auto keys = parse_tuning_keys(Options(tuning_key_specs(), {{"approach", approach}}, "configuration"));
+    const TuningSpace space = tuning_space(keys, model, *target);
+    ASSERT_EQ(space.nodes.size(), 1U) << approach;
+    EXPECT_EQ(space.nodes.front().name, "first");
+  }
+}
+
 }  // namespace
 }  // namespace quasar::tune
