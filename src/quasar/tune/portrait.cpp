@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/quant/dynamic_nodes.hpp"
+#include "quasar/quant/placement.hpp"
 #include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::tune {
@@ -69,6 +70,18 @@ Json distribution(const stats::Histogram& histogram, const quant::QuantParams& p
           {"clipped", static_cast<double>(outside) / static_cast<double>(histogram.total())}};
 }
 
+// Whether the node's result is a 16-bit float, here or where those stand that run with it, or its weights are.
+bool has_half(const graph::Node& node, const quant::Plan& plan, const graph::Index& index) {
+  const auto& weight = plan.nodes.at(node.name).weight;
+  if (weight && quant::is_half(weight->params.type)) return true;
+  for (const graph::Node* last = &node; last != nullptr && plan.nodes.contains(last->name) && !last->outputs.empty();) {
+    const std::string& value = last->outputs.front();
+    if (const auto found = plan.values.find(value); found != plan.values.end()) return quant::is_half(found->second.type);
+    last = quant::sole_reader(value, index);
+  }
+  return false;
+}
+
 // How much a layer loses: what is known best of it. An error is null where the layer's output does not vary.
 double loss_of(const Json& layer) {
   const Json known = layer.contains("sensitivity")    ? layer["sensitivity"]
@@ -81,6 +94,7 @@ double loss_of(const Json& layer) {
 }  // namespace
 
 Json layers_of(const Sitter& sitter) {
+  const graph::Index index(sitter.model);
   const auto errors = errors_of(sitter.rounding);
   Json layers = Json::array();
   for (const auto& node : sitter.model.nodes) {
@@ -91,8 +105,11 @@ Json layers_of(const Sitter& sitter) {
     const bool integer = runs != sitter.runs.end() && runs->second;
     Json layer{{"node", node.name}, {"type", node.op_type}, {"runs", integer ? "integer" : "float"}};
     if (skipped != sitter.plan.skipped.end()) layer["why"] = skipped->second;
-    if (planned != sitter.plan.nodes.end() && !integer) layer["why"] = "ONNX Runtime runs it in float between Q/DQ pairs";
     const auto value = node.outputs.empty() ? sitter.plan.values.end() : sitter.plan.values.find(node.outputs.front());
+    if (planned != sitter.plan.nodes.end() && !integer) {
+      layer["why"] = std::string("ONNX Runtime runs it in float between ") +
+                     (has_half(node, sitter.plan, index) ? "casts to 16-bit floats" : "Q/DQ pairs");
+    }
     if (value != sitter.plan.values.end()) layer["activation"] = in_words(value->second);
     if (const Tensor* weights = weights_of(sitter, node)) {
       const quant::QuantParams& params = planned->second.weight->params;

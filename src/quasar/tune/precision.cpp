@@ -1,5 +1,6 @@
 #include "quasar/tune/precision.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,11 @@ std::vector<std::string> float_nodes(const search::Point& point) {
     if (name.starts_with(prefix) && (value == in_float || is_half(value))) nodes.push_back(name.substr(prefix.size()));
   }
   return nodes;
+}
+
+bool falls_back_to_half(const search::Point& point) {
+  return std::ranges::any_of(point.values(),
+                             [](const auto& value) { return value.first.starts_with(prefix) && is_half(value.second); });
 }
 
 Json precision_at(const search::Point& point, const std::string& node) {

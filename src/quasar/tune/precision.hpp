@@ -32,6 +32,9 @@ search::Point changed(const search::Space& space, const search::Point& point,
 // The nodes that the point leaves in a float type.
 std::vector<std::string> float_nodes(const search::Point& point);
 
+// Whether the point leaves some node in a 16-bit float.
+bool falls_back_to_half(const search::Point& point);
+
 // In which type or with which option the point has a node; null where it says nothing of it.
 Json precision_at(const search::Point& point, const std::string& node);
 
