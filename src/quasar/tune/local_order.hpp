@@ -15,4 +15,8 @@ bool outputs_compare(std::span<const UnitError> units);
 // whether they do
 bool ranked_locally_if_need_be(std::vector<UnitError>& units);
 
+// The nodes by what their quantization alone does to the outputs (or at their own), the least first; those of which that is not
+// known come last.
+std::vector<std::string> by_least_harm(std::vector<UnitError> units);
+
 }  // namespace quasar::tune

@@ -90,7 +90,7 @@ class Cutting {
   double products_of(const graph::Node& node) const {
     const quant::NodePlan& plan = plan_.nodes.at(node.name);
     const auto roles = unit_roles(node);
-    if (!plan.weight || roles->kind != ops::Kind::compute) return 1;
+    if (!plan.weight || roles->kind != ops::Kind::compute || node.is("Gather")) return 1;  // a lookup copies
     const Tensor& weights = *index_.model().initializer(node.inputs[plan.weight->input]);
     const int64_t channels =
         roles->weight->axis ? weights.shape()[static_cast<size_t>(*roles->weight->axis)] : weights.shape().back();

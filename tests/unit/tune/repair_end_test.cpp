@@ -2,6 +2,8 @@
 // no distance to the float model's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "made_up_trials.hpp"
 #include "quasar/tune/precision.hpp"
 
@@ -67,6 +69,44 @@ TEST_F(Bounded, WhatIsAccurateInEightBitsNeedsNoFloat) {
   const Finding finding = run(900, 0);
   EXPECT_TRUE(finding.reason.starts_with("the constraint on bytes (max 900, is 1000) is not kept")) << finding.reason;
   for (const auto& trial : trials->study.trials()) EXPECT_EQ(in_float_at(trial.point), 0);
+}
+
+// A trial that fails with many operators in float was taken for one that misses the goal with them.
+TEST(RepairEnd, AFailedTrialProvesNothing) {
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([](const search::Point& point) {
+    const double floats = in_float_at(point);
+    if (floats > 6) throw Error("no room");
+    return Measures{{"L2", floats >= 3 ? 0.00005 : 0.001}};
+  });
+  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  ASSERT_TRUE(finding.winner);
+  EXPECT_EQ(in_float_at(trials.study.at(*finding.winner).point), 3);
+}
+
+TEST(RepairEnd, AFailedTrialIsNotSaidToMissTheGoal) {
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([](const search::Point& point) {
+    if (in_float_at(point) > 0) throw Error("no room");
+    return Measures{{"L2", 0.001}};
+  });
+  EXPECT_FALSE(finding.winner);
+  EXPECT_NE(finding.reason.find("and the trial with 17 of 18 operators in float32 failed;"), std::string::npos) << finding.reason;
+}
+
+// The ranking ends with another operator than the one that may stay.
+TEST(RepairEnd, AnotherOperatorStaysQuantized) {
+  MadeUpTrials missed(digits_words());
+  const Json ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story["sensitivity"];
+  const auto by_error = [](const Json& a, const Json& b) { return a["output_error"] < b["output_error"]; };
+  const auto least = std::min_element(ranking.begin(), ranking.end() - 1, by_error);
+  const std::string kept = (*least)["node"];
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([&](const search::Point& point) {
+    const bool met = in_float_at(point) == 17 && precision_at(point, kept) == quantized;
+    return Measures{{"L2", met ? 0.00005 : 0.001}};
+  });
+  EXPECT_EQ(finding.reason, "the accuracy criterion is met") << kept;
 }
 
 // A detector that suppresses boxes by itself: L2 guides nothing, the user's score does.

@@ -127,5 +127,22 @@ TEST(ToggledModel, SequencesAreMadeWhereTheyAreRead) {
   EXPECT_EQ(toggled.outputs(sample, {false}), runtime::Session(model).run(sample));
 }
 
+// Every looked up value counted as many multiplications as the table has rows.
+TEST(ToggledModel, ALookupDoesNoMultiplications) {
+  graph::Model model = model_of({1, 8}, {node("Gather", {"table", "i"}, {"e"}), node("MatMul", {"e", "w"}, {"y"})});
+  model.inputs = {{"i", DataType::int64, Shape{1, 3}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 3, 4}}};
+  model.initializers["table"] = random_tensor({40, 8}, 1, 0.5F);
+  model.initializers["w"] = random_tensor({8, 4}, 2, 0.5F);
+  quant::Plan plan;
+  for (const char* value : {"e", "y"}) plan.values[value] = half_params();
+  plan.nodes["e_node"].weight = quant::ConstantPlan{0, half_params()};
+  plan.nodes["y_node"].weight = quant::ConstantPlan{1, half_params()};
+  const Pieces pieces = pieces_of(model, plan, {"y"});
+  ASSERT_EQ(pieces.units.size(), 2U);
+  EXPECT_EQ(pieces.units[0].inputs_per_output, 1);
+  EXPECT_EQ(pieces.units[1].inputs_per_output, 8);
+}
+
 }  // namespace
 }  // namespace quasar::tune
