@@ -163,12 +163,28 @@ void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<s
     config = with_float(std::move(config), tuner.space(), group, type);
     const bool something = std::ranges::any_of(tuner.space().nodes, [&](const auto& node) { return is_quantized(node, config); });
     if (!something) break;
-    together.push_back(config);
+    if (tuner.why_impossible(config).empty()) together.push_back(config);
     if (together.size() < tuner.at_once()) continue;
     tuner.evaluate(together);
     together.clear();
   }
   if (!together.empty()) tuner.evaluate(together);
+}
+
+void leave_another(Tuner& tuner, const TuneConfig& config, const std::vector<std::vector<std::string>>& groups,
+                   const std::string& type) {
+  constexpr size_t most_tried = 3, most_looked_at = 32;
+  const size_t count = groups.size();
+  size_t tried = 0;
+  for (size_t back = 2; back <= std::min(count, most_looked_at) && tried < most_tried && !tuner.met(); back++) {
+    TuneConfig others = config;
+    for (size_t i = 0; i < count; i++) {
+      if (i != count - back) others = with_float(std::move(others), tuner.space(), groups[i], type);
+    }
+    if (!tuner.why_impossible(others).empty()) continue;
+    tuner.evaluate(others);
+    tried++;
+  }
 }
 
 std::vector<std::string> ranked(std::vector<std::pair<std::string, double>> costs) {

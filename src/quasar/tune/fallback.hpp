@@ -49,6 +49,10 @@ std::vector<std::vector<std::string>> at_most(std::vector<std::vector<std::strin
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups,
                 const std::string& type = in_float);
 
+// The last of these groups stays quantized all along: where nothing met the goal, a few of those before it stay so in its stead.
+void leave_another(Tuner& tuner, const TuneConfig& config, const std::vector<std::vector<std::string>>& groups,
+                   const std::string& type = in_float);
+
 // The nodes from a ranking that says how much each one's quantization costs, the most expensive first.
 std::vector<std::string> ranked(std::vector<std::pair<std::string, double>> costs);
 

@@ -8,13 +8,13 @@
 #include "quasar/search/tracker.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/hessian_trace.hpp"
+#include "quasar/tune/possible_points.hpp"
 #include "quasar/tune/precision.hpp"
 
 namespace quasar::tune {
 namespace {
 
 constexpr const char* goal_met = "the accuracy criterion is met";
-constexpr size_t most_compared = 200;  // trials, two by two, for what operators gained
 
 // timeout 0.
 class FirstSuccess final : public search::StopCondition {
@@ -41,28 +41,6 @@ std::vector<std::string> names_of(const TuningSpace& space) {
   std::vector<std::string> names;
   for (const auto& node : space.nodes) names.push_back(node.name);
   return names;
-}
-
-// The nodes that a trial leaves in a float type, each with why: [{node, type, why}]. `step`: in which the trial came.
-Json left_by(const search::Trial& trial, const LeftInFloat& left, const Workbench& bench, const TuningSpace& space,
-             const std::string& step, std::span<const Passed> way) {
-  const auto by_recipes = left.by_recipes(bench.space, trial.point);
-  Json out = Json::array();
-  for (const auto& node : left.nodes(bench.space, trial.point)) {
-    const auto tuned = std::ranges::find(space.nodes, node, &TunedNode::name);
-    const bool only = tuned != space.nodes.end() && tuned->all_options().empty();
-    if (const auto recipe = by_recipes.find(node); recipe != by_recipes.end()) {
-      out.push_back({{"node", node}, {"type", in_float}, {"why", recipe->second + " is off"}});
-    } else {
-      const Json type = precision_at(trial.point, node);
-      const auto gained = only ? std::nullopt : gained_by(node, type, way);
-      out.push_back({{"node", node},
-                     {"type", type},
-                     {"why", only ? "op_type_dict and op_name_dict leave it no integer type" : step + in_words(gained)}});
-      if (gained) out.back()["gained"] = gained->without - gained->with;
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -225,6 +203,7 @@ void Tuner::note(const search::Trial& trial) {
     steps_to_come_.erase(steps_to_come_.begin());
   }
   const double lost = loss(trial);
+  part_of_.try_emplace(trial.number, part_);
   if (passed_.insert(trial.number).second) {
     search::count(used_, trial);
     if (std::isfinite(lost)) way_.push_back({trial.point, lost});
@@ -279,12 +258,7 @@ quant::Plan Tuner::plan_for(const TuneConfig& config) const {
 }
 
 std::string Tuner::why_impossible(const TuneConfig& config) const {
-  try {
-    require_quantized(plan_of(*bench_.lab, config_of(config)));
-    return "";
-  } catch (const Error& e) {
-    return e.what();
-  }
+  return tune::why_impossible(*bench_.lab, point_of(config));
 }
 
 const graph::Model& Tuner::graph_for(const TuneConfig& config) const {
@@ -341,6 +315,12 @@ Finding Tuner::sample(const std::string& sampler) {
   auto conditions = exit_policy(bench_.job);
   if (bench_.job.tuning.timeout == 0) conditions.push_back(std::make_unique<FirstSuccess>());
   const auto made = search::samplers::table().make(sampler);
+  bool all_possible = true;
+  const auto possible = possible_points(*made, [&](const search::Point& point) {
+    const bool is_possible = tune::why_impossible(*bench_.lab, point).empty();
+    all_possible = all_possible && is_possible;
+    return is_possible;
+  });
   const search::RunOptions options{.seed = bench_.job.seed,
                                    .n_jobs = static_cast<size_t>(bench_.job.n_jobs),
                                    .first = {bench_.space.nearest_to(Json::object())},
@@ -348,7 +328,9 @@ Finding Tuner::sample(const std::string& sampler) {
                                    .listener = bench_.listener,
                                    .stop = bench_.stop,
                                    .begin = bench_.begin};
-  Finding finding{search::run(options, bench_.study, bench_.space, *made, conditions, bench_.objective)};
+  Finding finding{search::run(options, bench_.study, bench_.space, *possible, conditions, bench_.objective)};
+  if (finding.end == search::RunResult::End::exhausted && !all_possible)
+    finding.reason = "no configuration is found that quantizes something and was not tried";
   for (const auto& trial : bench_.study.trials()) {
     if (!trial.finished() || trial.user_attributes.value(search::attribute::stage, std::string()) != stage_) continue;
     tell(trial.point == options.first.front() ? "default configuration" : "chosen by sampler " + sampler);
@@ -357,33 +339,6 @@ Finding Tuner::sample(const std::string& sampler) {
   conclude(finding);
   finding.story["sampler"] = sampler;
   return finding;
-}
-
-void Tuner::conclude(Finding& finding) const {
-  if (met_) finding.winner = met_->number;
-  std::vector<std::string> ignored = space_.ignored;
-  ignored.insert(ignored.end(), notes_.begin(), notes_.end());
-  finding.warnings.insert(finding.warnings.end(), ignored.begin(), ignored.end());
-  finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
-  finding.story = {{"strategy", stage_},
-                   {"goal", to_json(*bench_.job.criterion)},
-                   {"steps", steps_},
-                   {"float", left_over()},
-                   {"ignored", ignored}};
-  if (!sensitivity_.is_null()) finding.story["sensitivity"] = sensitivity_;
-}
-
-// By the trial that the search ends with, whether it meets the goal or not.
-Json Tuner::left_over() const {
-  const search::Trial* const last = met_ ? &*met_ : bench_.study.best();
-  if (last == nullptr) return Json::array();
-  std::string step;
-  for (const auto& one : steps_) {
-    if (step.empty() && one["trial"] == last->number) step = one["step"];
-  }
-  const size_t known = std::min<size_t>(way_.size(), most_compared);
-  return left_by(*last, left_in_float_, bench_, space_, "in the configuration of step '" + step + "'",
-                 std::span(way_).last(known));
 }
 
 std::string told_failure(std::vector<std::string>& warnings, const Error& failed) {

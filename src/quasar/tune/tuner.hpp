@@ -48,6 +48,8 @@ class Tuner {
 
   // What the trial loses, as the criterion counts it (loss_of); infinite for one that failed.
   double loss(const search::Trial& trial) const;
+  // Why a trial is no candidate, in words: "loss 0.0014 > 0.0012".
+  std::string why_missed(const search::Trial& trial) const;
   // a loses less than b.
   bool better(const search::Trial& a, const search::Trial& b) const { return loss(a) < loss(b); }
 
@@ -63,6 +65,13 @@ class Tuner {
   void tell_note(std::string note) { notes_.push_back(std::move(note)); }
   // What operators were ranked by, the most sensitive first: [{node, op_type, …}], for the report.
   void tell_sensitivity(Json list) { sensitivity_ = std::move(list); }
+  // Why operators stay in a float type that the strategy tried to take them out of, and what the loss would grow by.
+  struct Refused {
+    std::string why;
+    std::optional<double> gained = {};
+  };
+  void tell_refused(const std::vector<std::string>& nodes, const Refused& refused);
+  void begin_part() { part_++; }  // what follows is another strategy, of which refusals so far say nothing
   // What the user should know, once; "": nothing.
   void warn(const std::string& warning);
 
@@ -72,7 +81,7 @@ class Tuner {
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
   quant::Plan plan_for(const TuneConfig& config) const;  // with its rounding
-  // Why a trial of this configuration would fail before it is scored; "": nothing speaks against it.
+  // Why a trial of this configuration would fail before anything is built; "": nothing speaks against it.
   std::string why_impossible(const TuneConfig& config) const;
   const graph::Model& graph_for(const TuneConfig& config) const;
   data::DatasetPtr samples(size_t most) const;
@@ -97,6 +106,7 @@ class Tuner {
   bool preferred(const search::Trial& a, const search::Trial& b) const;
   void conclude(Finding& finding) const;
   Json left_over() const;
+  Json left(const std::string& node, const search::Trial& trial, const std::string& step) const;
   bool is_the_strategys(const std::exception& thrown) const;
 
   const Workbench& bench_;
@@ -112,10 +122,13 @@ class Tuner {
   std::vector<std::string> steps_to_come_;  // of the next trials
   Json steps_ = Json::array(), sensitivity_ = nullptr;
   std::vector<std::string> notes_, warnings_;
-  std::vector<Passed> way_;          // trials with a loss, each once
-  bool in_a_trial_ = false;          // an exception now is not the strategy's
-  bool by_objective_ = false;        // which of those that meet the goal is chosen
-  mutable size_t instrumented_ = 0;  // models made by toggled()
+  size_t part_ = 0;
+  std::map<int64_t, size_t> part_of_;                         // by trial
+  std::map<size_t, std::map<std::string, Refused>> refused_;  // by part and node
+  std::vector<Passed> way_;                                   // trials with a loss, each once
+  bool in_a_trial_ = false;                                   // an exception now is not the strategy's
+  bool by_objective_ = false;                                 // which of those that meet the goal is chosen
+  mutable size_t instrumented_ = 0;                           // models made by toggled()
 };
 
 // The base of the strategies that tune operators.

@@ -52,6 +52,7 @@ class MadeUpTrials {
   }
   Finding run(const Score& score) { return run(*setting.strategy, score); }
 
+  const Laboratory& lab() const { return lab_; }
   search::Point default_point() const { return tune::default_point(setting.spaces.each.front()); }
 
  private:

@@ -11,6 +11,7 @@ class Automatic final : public TuningStrategy {
     tuner.evaluate(TuneConfig{});
     for (const char* name : {"conservative", "basic"}) {
       const auto strategy = table().make(name);
+      tuner.begin_part();
       dynamic_cast<const TuningStrategy&>(*strategy).traverse(tuner);
       if (tuner.met()) return;
     }

@@ -7,6 +7,7 @@
 // what was not tried alone comes last there, so that neither ends before budget or operators do. Fallback starts from the best
 // configuration without fallback.
 #include <algorithm>
+#include <cmath>
 
 #include "quasar/tune/blocks.hpp"
 #include "quasar/tune/fallback.hpp"
@@ -40,8 +41,10 @@ class Basic final : public TuningStrategy {
       std::vector<std::string> steps;
       std::vector<TuneConfig> first;
       const auto add = [&](const std::string& step, const std::string& setting, const Json& value) {
+        TuneConfig one{{}, {{setting, value}}};
+        if (!first.empty() && !can_be_tried(one)) return;
         steps.push_back(step);
-        first.push_back({{}, {{setting, value}}});
+        first.push_back(std::move(one));
       };
       for (const auto& scheme : tuner_.space().schemes) add("weights only: " + scheme, "scheme", scheme);
       for (const auto& alpha : keys_.smooth_alphas) add("SmoothQuant alpha", "SmoothAlpha", alpha);
@@ -53,7 +56,7 @@ class Basic final : public TuningStrategy {
         TuneConfig all = best_;
         for (const auto& recipe : open_recipes_) all.settings[recipe] = false;
         tuner_.tell("all recipes");
-        tuner_.evaluate(all);
+        if (can_be_tried(all)) tuner_.evaluate(all);
       }
       if (keys_.approach == Approach::weight_only) return;  // an operator has no other options
       const Json alpha = best_.settings.contains("SmoothAlpha") ? best_.settings["SmoothAlpha"] : Json();
@@ -77,9 +80,11 @@ class Basic final : public TuningStrategy {
       std::vector<std::string> steps;
       std::vector<TuneConfig> without;
       for (const auto& recipe : open_recipes_) {
+        TuneConfig one = best_;
+        one.settings[recipe] = false;
+        if (!can_be_tried(one)) continue;
         steps.push_back("recipe " + recipe);
-        without.push_back(best_);
-        without.back().settings[recipe] = false;
+        without.push_back(std::move(one));
       }
       tuner_.tell(steps);
       tuner_.evaluate(without);
@@ -104,10 +109,18 @@ class Basic final : public TuningStrategy {
         rest.erase(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
       }
       std::vector<TuneConfig> singles;
-      for (const auto& node : chosen) singles.push_back(with_float(best_, tuner_.space(), {node}, type));
+      std::vector<std::string> possible;  // of the chosen ones: without them something is quantized still
+      for (const auto& node : chosen) {
+        TuneConfig without = with_float(best_, tuner_.space(), {node}, type);
+        if (!can_be_tried(without)) continue;
+        singles.push_back(std::move(without));
+        possible.push_back(node);
+      }
       const auto trials = tuner_.evaluate(singles);
       std::vector<std::pair<std::string, double>> gains;
-      for (size_t i = 0; i < chosen.size(); i++) gains.emplace_back(chosen[i], -tuner_.loss(trials[i]));
+      std::map<std::string, double> lost;
+      for (size_t i = 0; i < trials.size(); i++) lost[possible[i]] = tuner_.loss(trials[i]);
+      for (const auto& node : chosen) gains.emplace_back(node, lost.contains(node) ? -lost.at(node) : -HUGE_VAL);
       tuner_.tell(words("accumulated fallback"));
       std::vector<std::vector<std::string>> groups;
       for (const auto& node : ranked(gains)) groups.push_back({node});
@@ -117,10 +130,15 @@ class Basic final : public TuningStrategy {
       }
       for (const auto& node : rest) groups.push_back({node});
       accumulate(tuner_, best_, groups, type);
+      leave_another(tuner_, best_, groups, type);
     }
 
+    // Something is quantized still.
+    bool can_be_tried(const TuneConfig& config) const { return tuner_.why_impossible(config).empty(); }
+
     // The best of these and of those before; the first of several as good.
-    void attempt(std::span<const TuneConfig> configs) {
+    void attempt(std::vector<TuneConfig> configs) {
+      if (trial_) std::erase_if(configs, [this](const TuneConfig& config) { return !can_be_tried(config); });
       const auto trials = tuner_.evaluate(configs);
       for (size_t i = 0; i < trials.size(); i++) {
         if (trial_ && !tuner_.better(trials[i], *trial_)) continue;

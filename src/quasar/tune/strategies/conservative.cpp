@@ -1,5 +1,6 @@
 // From float towards integers: all operators of one type are quantized, and stay so if the accuracy holds; then the next type.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "quasar/tune/fallback.hpp"
@@ -15,30 +16,29 @@ class Conservative final : public TuningStrategy {
     for (const auto& node : space.nodes) {
       if (!node.floats.empty()) config.nodes[node.name] = node.floats.back();
     }
+    std::optional<double> lost = loss_without_a_trial(config, space);
     std::vector<std::string> skipped;
     std::string why;  // of the first one
     for (const auto& type : types_of(space)) {
       TuneConfig next = config;
-      for (const auto& node : space.nodes) {
-        if (node.op_type == type && !node.all_options().empty()) next.nodes.erase(node.name);
-      }
-      const std::string impossible = next.nodes == config.nodes ? "" : tuner.why_impossible(next);
-      if (!impossible.empty()) {  // the target runs none of them, not as the model is by now
+      for (const auto& node : of_type(type, space)) next.nodes.erase(node);
+      if (const std::string impossible = tuner.why_impossible(next); !impossible.empty()) {
+        if (next.nodes == config.nodes) continue;
+        // The target runs none of them, not as the model is by now.
         if (skipped.empty()) why = impossible;
         skipped.push_back(type);
+        tuner.tell_refused(of_type(type, space), {.why = "not tried: " + impossible});
         continue;
       }
-      tuner.tell("quantize every " + type);
-      if (tuner.explore(next).is_candidate()) {
-        config = std::move(next);
-        continue;
-      }
-      std::vector<TuneConfig> others = with_alphas(type, next, tuner.bench().job.tuning.smooth_alphas);
-      std::ranges::move(with_dynamic(type, next, space), std::back_inserter(others));
-      for (TuneConfig& other : others) {
-        if (!tuner.explore(other).is_candidate()) continue;
-        config = std::move(other);
-        break;
+      const Attempt attempt = quantized_type(tuner, type, next);
+      const double loses = tuner.loss(attempt.trial);
+      if (attempt.trial.is_candidate()) {
+        config = attempt.config;
+        lost = loses;
+      } else {
+        const bool known = lost && std::isfinite(loses);
+        tuner.tell_refused(of_type(type, space), {.why = "quantize every " + type + ": " + tuner.why_missed(attempt.trial),
+                                                  .gained = known ? std::optional(loses - *lost) : std::nullopt});
       }
     }
     if (!skipped.empty()) tuner.tell_note("conservative did not try to quantize " + joined(skipped) + ": " + why);
@@ -49,6 +49,35 @@ class Conservative final : public TuningStrategy {
   std::string name() const override { return "conservative"; }
 
  private:
+  // The first attempt that meets the goal, or the one that loses least.
+  static Attempt quantized_type(Tuner& tuner, const std::string& type, const TuneConfig& plain) {
+    tuner.tell("quantize every " + type);
+    Attempt best{plain, tuner.explore(plain)};
+    std::vector<TuneConfig> others = with_alphas(type, plain, tuner.bench().job.tuning.smooth_alphas);
+    std::ranges::move(with_dynamic(type, plain, tuner.space()), std::back_inserter(others));
+    for (TuneConfig& other : others) {
+      if (best.trial.is_candidate()) break;
+      const search::Trial trial = tuner.explore(other);
+      if (trial.is_candidate() || tuner.better(trial, best.trial)) best = {std::move(other), trial};
+    }
+    return best;
+  }
+
+  // The float model loses nothing.
+  static std::optional<double> loss_without_a_trial(const TuneConfig& config, const TuningSpace& space) {
+    const bool is_float = config.in_float().size() == space.nodes.size();
+    return is_float ? std::optional(0.0) : std::nullopt;
+  }
+
+  // Those that have options.
+  static std::vector<std::string> of_type(const std::string& type, const TuningSpace& space) {
+    std::vector<std::string> names;
+    for (const auto& node : space.nodes) {
+      if (node.op_type == type && !node.all_options().empty()) names.push_back(node.name);
+    }
+    return names;
+  }
+
   // What stayed in float goes to cheaper types, an operator type at a time, as long as the accuracy holds.
   static void cheapen(Tuner& tuner, TuneConfig config) {
     for (const auto& type : types_of(tuner.space())) {

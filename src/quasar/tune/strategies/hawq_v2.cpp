@@ -29,6 +29,7 @@ class HawqV2 final : public TuningStrategy {
     for (const auto& type : fallback_types(tuner.space())) {
       tuner.tell("fallback by Hessian trace" + (type == in_float ? std::string() : " to " + type));
       accumulate(tuner, start, groups, type);
+      leave_another(tuner, start, groups, type);
     }
   }
 

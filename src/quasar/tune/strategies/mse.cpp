@@ -25,6 +25,7 @@ class Mse final : public TuningStrategy {
     for (const auto& type : fallback_types(tuner.space())) {
       tuner.tell("fallback by mean squared error" + (type == in_float ? std::string() : " to " + type));
       accumulate(tuner, best, groups, type);
+      leave_another(tuner, best, groups, type);
     }
   }
 
