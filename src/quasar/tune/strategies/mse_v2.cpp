@@ -38,7 +38,8 @@ class Way {
         const auto chosen = next(k);
         if (!chosen) break;
         on_[*chosen] = false;
-        met = tuner_.explore(current()).is_candidate();
+        const TuneConfig config = current();
+        met = tuner_.why_impossible(config).empty() && tuner_.explore(config).is_candidate();
       }
     }
     return met;
