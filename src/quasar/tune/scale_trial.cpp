@@ -10,8 +10,8 @@
 namespace quasar::tune {
 namespace {
 
-constexpr double noise = 3;     // standard errors that a certain loss, and a gain by clipping, must exceed
-constexpr double hopeless = 2;  // times the present parameters' error: given up in any case
+constexpr double standard_errors = 3;  // that a certain loss, and a gain by clipping, must exceed
+constexpr double hopeless = 2;         // times the present parameters' error: given up in any case
 
 Tensor zero_point_tensor(const quant::QuantParams& params) {
   if (params.type == DataType::int8) return Tensor::scalar(static_cast<int8_t>(params.zero_points[0]));
@@ -56,7 +56,7 @@ void ScaleTrial::screen(size_t count) {
     if (c == 0) return false;
     std::vector<double> losses = errors_of(c, count);
     std::ranges::transform(losses, present, losses.begin(), std::minus());
-    return std::accumulate(losses.begin(), losses.end(), 0.0) > most || certain_gain(losses, noise) > 0;
+    return std::accumulate(losses.begin(), losses.end(), 0.0) > most || certain_gain(losses, standard_errors) > 0;
   });
 }
 
@@ -68,7 +68,7 @@ size_t ScaleTrial::best() const {
     std::vector<double> gains = errors_of(c, judges.size());
     for (size_t j = 0; j < gains.size(); j++) gains[j] = now[j] - gains[j];
     const bool wider = candidates[c].scales[0] > candidates[0].scales[0];
-    const double gain = certain_gain(gains, wider ? 0 : noise);
+    const double gain = certain_gain(gains, wider ? 0 : standard_errors);
     if (c == 0 || gain <= most) continue;
     most = gain;
     best = c;
