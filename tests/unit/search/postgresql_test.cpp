@@ -3,10 +3,10 @@
 
 #include <atomic>
 
-#include "processes.hpp"
 #include "quasar/base/cancellation.hpp"
 #include "quasar/search/postgresql_address.hpp"
 #include "unit/error_of.hpp"
+#include "unit/search/processes.hpp"
 
 namespace quasar::search {
 namespace {

@@ -5,10 +5,11 @@
 #include <map>
 #include <set>
 
-#include "processes.hpp"
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/search/sequence.hpp"
+#include "unit/error_of.hpp"
+#include "unit/search/processes.hpp"
 
 namespace quasar::search {
 namespace {
@@ -230,7 +231,7 @@ void expect_broken_workers_leave(Place& place) {
       });
     };
     if (process == 1) {
-      const std::string message = error_of(all);
+      const std::string message = test::error_of(all);
       EXPECT_NE(message.find("start this worker again"), std::string::npos) << message;
     } else {
       EXPECT_EQ(all().counts.complete, 12u);
