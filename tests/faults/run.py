@@ -448,8 +448,9 @@ def clock(bench, options):
     jumping = {"LD_PRELOAD": library}
     url, out = bench.database("clock"), bench.path("clock")
     leader = bench.start(bench.words(out, "--set", "storage=" + url, "--set", "search_stop_condition.time_limit=200"), jumping)
-    worker = bench.start([bench.quasar, "worker", "--storage", url, bench.config, "--set", "search_stop_condition.time_limit=200"], jumping)
+    worker = bench.start([bench.quasar, "worker", "--storage", url, bench.config, "--wait", "30", "--set", "search_stop_condition.time_limit=200"], jumping)
     said, other = leader.communicate()[0], worker.communicate()[0]
+    check(leader.returncode == 0, f"the search ended with {leader.returncode}: {said[-300:]}")
     check(worker.returncode == 0, f"the worker ended with {worker.returncode}: {other[-300:]}")
     check_finished(bench, out, leader.returncode, said, in_postgresql(bench, "clock"))
     retried = bench.server.query("SELECT COUNT(*) FROM trial_system_attributes WHERE key = 'retries'", "clock")[0][0]

@@ -11,8 +11,27 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/json.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/base/stopwatch.hpp"
 
 namespace quasar::search {
+
+namespace {
+
+// libpq reads its connect_timeout off the wall clock: where that is set forward meanwhile, time is over before it has begun.
+void open(soci::session& sql, const PostgresqlAddress& address) {
+  constexpr int most = 20;
+  constexpr double early = 3;  // seconds, of the ten that connecting may take
+  for (int attempt = 1;; ++attempt) {
+    const Stopwatch watch;
+    try {
+      return sql.open(soci::postgresql, address.connection);
+    } catch (const soci::soci_error& error) {
+      if (attempt == most || watch.seconds() > early || plain(error).find("timeout expired") == std::string::npos) throw;
+    }
+  }
+}
+
+}  // namespace
 
 bool is_broken(soci::session& sql) {
   const auto* backend = static_cast<soci::postgresql_session_backend*>(sql.get_backend());
@@ -31,7 +50,7 @@ std::string plain(const soci::soci_error& error) {
 }
 
 void connect(soci::session& sql, const PostgresqlAddress& address) {
-  sql.open(soci::postgresql, address.connection);
+  open(sql, address);
   sql << "SET datestyle = 'ISO, YMD'";
   sql << "SET client_encoding = 'UTF8'";
   sql << "SET client_min_messages = 'error'";
