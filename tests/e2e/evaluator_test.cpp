@@ -109,7 +109,7 @@ TEST_F(OwnEvaluator, AFolderOfTemporaryFilesThatFailsEndsTheSearchAndNoTrial) {
 TEST_F(OwnEvaluator, WhatCannotScoreTheFloatModelIsAnErrorBeforeAnythingIsWritten) {
   const Ran ran = search("search_evaluator: {command: 'echo no board >&2; false {model}'}\n");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_NE(ran.err.find("search_evaluator cannot score the float model: the evaluator ended with exit code 1\nno board"),
+  EXPECT_NE(ran.err.find("search_evaluator cannot score the float model: the evaluator ended with exit code 1\n  no board"),
             std::string::npos)
       << ran.err;
   EXPECT_FALSE(fs::exists(out / "auto_search.db"));
