@@ -1,5 +1,5 @@
 # Files of one folder are compiled six at a time, unless QUASAR_UNITY is off: what their headers cost is paid once for six, and
-# a build from nothing takes a third of the time. Names of anonymous namespaces are therefore different within a folder.
+# a build from nothing takes less than half the time. Names of anonymous namespaces are therefore different within a folder.
 #
 # quasar_compile_together(target name files...): name is that of the group. Files with flags of their own are compiled alone.
 function(quasar_compile_together target name)
