@@ -34,8 +34,12 @@ struct Latency {
   size_t runs = 0;
 };
 
-// One thread, integer kernels, warm-up first, then `runs` runs over the samples in turn, fewer when `seconds` are over; reading
-// samples is not timed. Throws Error without samples.
+// Whether the median of these times is known within 2 %: its 95 % interval by order statistics, ranks (n ± 1.96 √n) / 2 (Conover,
+// Practical Nonparametric Statistics, 3.2), is that narrow. Fewer than 20 times are never enough.
+bool is_settled(std::vector<double> times);
+
+// One thread, integer kernels, warm-up first, then up to `runs` runs over the samples in turn: fewer when `seconds` are over or
+// the median is settled. Reading samples is not timed. Throws Error without samples.
 Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs = 50, double seconds = 30,
                 const Device& device = {});
 

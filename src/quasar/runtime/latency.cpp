@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t warm_up_runs = 5;   // caches, branch predictors, memory plan
 constexpr size_t samples_held = 16;  // read once, outside of the timed part
+constexpr size_t fewest_runs = 20;
+constexpr double settled = 0.02;  // the median's interval, as a share of it
 
 // The smallest value that is not exceeded by a share p of the sorted values.
 double quantile(const std::vector<double>& sorted, double p) {
@@ -29,6 +31,14 @@ double run_ms(const Session& session, const data::Sample& sample) {
 
 }  // namespace
 
+bool is_settled(std::vector<double> times) {
+  if (times.size() < fewest_runs) return false;
+  std::sort(times.begin(), times.end());
+  const double n = static_cast<double>(times.size()), reach = 1.96 * std::sqrt(n) / 2;
+  const auto at = [&](double rank) { return times[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))]; };
+  return at(std::ceil(n / 2 + reach)) - at(std::floor(n / 2 - reach)) <= settled * at(n / 2);
+}
+
 Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs, double seconds, const Device& device) {
   if (samples.size() == 0) throw Error("latency needs at least one sample, but " + samples.source() + " has none");
   const Session session(model, {.device = device});
@@ -37,7 +47,7 @@ Latency latency(const graph::Model& model, const data::Dataset& samples, size_t 
   const Stopwatch watch;
   for (size_t i = 0; i < warm_up_runs && (i == 0 || watch.seconds() < seconds / 2); ++i) run_ms(session, held[i % held.size()]);
   std::vector<double> times;
-  for (size_t i = 0; i < std::max<size_t>(runs, 1) && (i == 0 || watch.seconds() < seconds); ++i)
+  for (size_t i = 0; i < std::max<size_t>(runs, 1) && (i == 0 || watch.seconds() < seconds) && !is_settled(times); ++i)
     times.push_back(run_ms(session, held[i % held.size()]));
   std::sort(times.begin(), times.end());
   return {quantile(times, 0.5), quantile(times, 0.9), times.size()};

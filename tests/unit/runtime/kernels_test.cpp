@@ -126,5 +126,15 @@ TEST(Latency, MedianAndTail) {
   EXPECT_THROW(latency(relu_times_two(), Fixed(0)), Error);
 }
 
+TEST(Latency, EndsWhenTheMedianIsKnown) {
+  std::vector<double> quiet(20, 3.0), restless;
+  for (int i = 0; i < 20; i++) restless.push_back(2 + i % 7 * 0.3);
+  quiet[3] = 90, quiet[11] = 80;  // two interruptions say nothing of the median
+  EXPECT_TRUE(is_settled(quiet));
+  EXPECT_FALSE(is_settled(restless));
+  quiet.pop_back();
+  EXPECT_FALSE(is_settled(quiet)) << "too few";
+}
+
 }  // namespace
 }  // namespace quasar::runtime
