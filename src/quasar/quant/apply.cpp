@@ -9,6 +9,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/every_axis.hpp"
+#include "quasar/quant/gather_codes.hpp"
 #include "quasar/quant/idle_bounds.hpp"
 #include "quasar/quant/keep_in_float.hpp"
 #include "quasar/quant/plan.hpp"
@@ -49,7 +50,10 @@ class Rewriting {
 
  private:
   void suit_onnx_runtime() {
-    if (!plan_.shifts) keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
+    if (!plan_.shifts) {
+      keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
+      gather_codes_first(out_);          // and its compiler reads pairs
+    }
     const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
     if (std::ranges::none_of(plan_.values, has_bytes)) return;
     write_every_axis(out_, model_);
