@@ -12,6 +12,7 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <system_error>
 
 #include "quasar/base/blame.hpp"
 
@@ -28,13 +29,18 @@ namespace {
   throw Error(doing + " '" + path.string() + "': " + std::strerror(code), Blame::world);
 }
 
-void flush_to_disk(const fs::path& path, int flags) {
-  const int file = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (file < 0) cannot_write("cannot open", path, errno);
+// For write_file(), which alone knows how the user calls the file. A stream that failed may not say why.
+[[noreturn]] void fail_with(int code) {
+  throw std::system_error(code != 0 ? code : EIO, std::generic_category());
+}
+
+void flush_to_disk(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail_with(errno);
   const int result = ::fsync(file);
   const int code = errno;
   ::close(file);
-  if (result != 0 && code != EINVAL) cannot_write("cannot write", path, code);  // EINVAL: a file system without fsync
+  if (result != 0 && code != EINVAL) fail_with(code);  // EINVAL: a file system without fsync
 }
 
 }  // namespace
@@ -57,12 +63,12 @@ std::string read_file(const fs::path& path) {
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {
-  write_file(path, [&path, bytes](const fs::path& temporary) {
+  write_file(path, [bytes](const fs::path& temporary) {
     errno = 0;
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     out.close();
-    if (!out) cannot_write("cannot write", path, errno != 0 ? errno : EIO);
+    if (!out) fail_with(errno);
   });
 }
 
@@ -70,9 +76,9 @@ void write_file(const fs::path& path, const std::function<void(const fs::path&)>
   const fs::path temporary = path.string() + ".part" + std::to_string(::getpid());
   try {
     fill(temporary);
-    flush_to_disk(temporary, O_RDONLY);
+    flush_to_disk(temporary);
     fs::rename(temporary, path);
-  } catch (const fs::filesystem_error& e) {
+  } catch (const std::system_error& e) {
     std::error_code ignored;
     fs::remove(temporary, ignored);
     cannot_write("cannot write", path, e.code().value());

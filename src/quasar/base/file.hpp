@@ -18,7 +18,7 @@ std::string read_file(const std::filesystem::path& path);
 // Writes beside the target, flushes to disk, then renames: a reader sees the old file or the whole new one.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// The same for a writer that fills the given temporary path itself.
+// The same for a writer that fills the temporary path itself; a std::system_error that it throws becomes an Error about `path`.
 void write_file(const std::filesystem::path& path, const std::function<void(const std::filesystem::path& temporary)>& fill);
 
 // A folder of its own under `parent`, removed with everything in it at the end of its life. The first one that a process makes

@@ -5,8 +5,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
+#include <system_error>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
@@ -89,7 +89,7 @@ class DataFile {
       out.write(reinterpret_cast<const char*>(tensor.bytes().data()), static_cast<std::streamsize>(tensor.bytes().size()));
     }
     out.close();
-    if (!out) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno != 0 ? errno : EIO), Blame::world);
+    if (!out) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category());
   }
 
  private:
@@ -137,13 +137,11 @@ void write(const Pieces& pieces, google::protobuf::io::ZeroCopyOutputStream& str
 
 void write_to(const fs::path& path, const Pieces& pieces) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), Blame::world);
+  if (file < 0) throw std::system_error(errno, std::generic_category());
   google::protobuf::io::FileOutputStream stream(file, 1 << 20);
   write(pieces, stream);
   const bool flushed = stream.Flush();
-  if (!stream.Close() || !flushed) {
-    throw Error("cannot write '" + path.string() + "': " + std::strerror(stream.GetErrno()), Blame::world);
-  }
+  if (!stream.Close() || !flushed) throw std::system_error(stream.GetErrno(), std::generic_category());
 }
 
 }  // namespace

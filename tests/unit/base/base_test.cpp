@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "quasar/base/blame.hpp"
 #include "quasar/base/file.hpp"
@@ -17,6 +18,7 @@
 #include "quasar/base/rng.hpp"
 #include "quasar/base/temporary_room.hpp"
 #include "quasar/base/utf8.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar {
 namespace {
@@ -140,6 +142,12 @@ TEST(File, WhatCannotBeWrittenIsNotTheConfigurationsFault) {
       EXPECT_EQ(e.blame(), Blame::world) << e.what();
     }
   }
+  // Nobody knows the file that is renamed in the end.
+  const auto path = folder.path() / "missing" / "file";
+  for (const auto& message : {test::error_of([&] { write_file(path, "x"); }), test::error_of([&] {
+                                write_file(path, [](const auto&) { throw std::system_error(ENOENT, std::generic_category()); });
+                              })})
+    EXPECT_EQ(message, "cannot write '" + path.string() + "': No such file or directory");
   EXPECT_NO_THROW(require_temporary_room());
 }
 
