@@ -5,6 +5,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/eval/evaluate.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -110,7 +111,7 @@ py::dict evaluate(const std::string& model, const std::string& reference, const 
     options.decoder = heads;
     const eval::Evaluator evaluator(original, samples, options);
     const eval::Scores scores = reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
-    Json out{{"metrics", Json::object()}, {"bytes", std::filesystem::file_size(model)}};
+    Json out{{"metrics", Json::object()}, {"bytes", graph::bytes_on_disk(model)}};
     for (const auto& [name, score] : scores)
       out["metrics"][name] = {{"value", score.value},
                               {"low", score.low},

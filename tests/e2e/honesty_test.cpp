@@ -4,6 +4,7 @@
 #include <set>
 
 #include "e2e/search_job.hpp"
+#include "quasar/graph/load.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::e2e {
@@ -174,6 +175,22 @@ TEST_F(Search, NoPointIsTriedTwice) {
     points.insert(text);
   }
   EXPECT_EQ(points.size(), 20U);
+}
+
+TEST_F(Search, SizesAreThoseOfAllFiles) {
+  const auto size = [](const fs::path& file) { return fs::file_size(file) + fs::file_size(file.string() + ".data"); };
+  const fs::path model = folder.path() / "digits.onnx";
+  graph::save(graph::load(digits("digits.onnx")), model, graph::ExternalData::always);
+  const std::string text = with(words(small_space, "n_trials: 2\n"), digits("digits.onnx"), model);
+  ASSERT_EQ(search(text, "--set search_space.use_external_data_format=[true]").code, 0);
+  EXPECT_EQ(result()["baseline"]["bytes"], size(model));
+  EXPECT_EQ(result()["best"]["bytes"], size(out / "best.onnx"));
+  EXPECT_GT(result()["baseline"]["bytes"], result()["best"]["bytes"]);
+  for (const std::string& command :
+       {"evaluate --json --data " + digits("evaluation.npz") + " ", std::string("inspect --json ")}) {
+    const Ran ran = run(command + model.string());
+    EXPECT_EQ(parse_json(ran.out, ran.err)["bytes"], size(model));
+  }
 }
 
 TEST_F(Search, QuantizingNothingNeverWins) {

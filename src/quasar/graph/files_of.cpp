@@ -10,7 +10,7 @@
 #include <cstring>
 #include <set>
 
-#include "quasar/base/error.hpp"
+#include "quasar/base/blame.hpp"
 #include "quasar/graph/external_files.hpp"
 
 namespace quasar::graph {
@@ -122,6 +122,18 @@ std::map<std::string, fs::path> external_files_of(const fs::path& model) {
     }
   }
   return out;
+}
+
+uintmax_t bytes_on_disk(const fs::path& model) {
+  std::set<fs::path> files{fs::weakly_canonical(fs::absolute(model))};
+  for (const auto& [location, file] : external_files_of(model)) files.insert(file);
+  uintmax_t sum = 0;
+  for (const auto& file : files) {
+    std::error_code code;
+    sum += fs::file_size(file, code);
+    if (code) throw Error("cannot read '" + file.string() + "': " + code.message(), blame_of(code.value()));
+  }
+  return sum;
 }
 
 }  // namespace quasar::graph

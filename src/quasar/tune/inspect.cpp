@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/check.hpp"
@@ -199,7 +200,7 @@ Json inspect(const InspectOptions& given) {
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
   const graph::Model model = finished ? original : raw ? runtime::unoptimized(original) : runtime::prepare(original);
   Json facts{{"model", options.model.string()},
-             {"bytes", std::filesystem::file_size(options.model)},
+             {"bytes", graph::bytes_on_disk(options.model)},
              {"opset", original.opset()},
              {"target", chosen}};
   size_t parameters = 0;

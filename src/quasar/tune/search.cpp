@@ -8,6 +8,7 @@
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/exit_policy.hpp"
@@ -49,7 +50,7 @@ Measured measure_float(const Job& job, const Setting& setting, const eval::Evalu
   if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
   return {.metrics = evaluator.reference(),
           .holdout = {},
-          .bytes = fs::file_size(job.model),
+          .bytes = graph::bytes_on_disk(job.model),
           .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
 }
 

@@ -5,6 +5,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/eval/paired.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/flips.hpp"
@@ -61,7 +62,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
   const fs::path path = lab.job.output_dir / "best.onnx";
   graph::save(model, path, external(winner.config));
-  winner.bytes = fs::file_size(path);
+  winner.bytes = graph::bytes_on_disk(path);
   const auto known = lab.book.find(trial.number);
   winner.metrics = known ? *known : lab.evaluator.score(model, cores(), lab.devices.first());
   winner.latency = latency_of(lab, model, stop);

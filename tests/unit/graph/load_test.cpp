@@ -262,6 +262,32 @@ TEST(External, FilesAreKnownWithoutLoadingTheModel) {
   EXPECT_NE(test::error_of([&] { external_files_of(folder.path() / "none.onnx"); }).find("none.onnx"), std::string::npos);
 }
 
+TEST(External, WhatCannotBeWrittenIsNamedAsTheUserDoes) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "missing" / "m.onnx";
+  const std::string reason = "': No such file or directory";
+  EXPECT_EQ(error_of([&] { save(small_model(), path); }), "cannot write '" + path.string() + reason);
+  EXPECT_EQ(error_of([&] { save(small_model(), path, ExternalData::always); }),
+            "cannot write '" + path.string() + ".data" + reason);
+}
+
+TEST(External, TheSizeOfAModelIsThatOfAllItsFiles) {
+  const TemporaryFolder folder;
+  const fs::path model = folder.path() / "m.onnx", weights = folder.path() / "w.bin";
+  write_file(weights, std::string(5000, '\0'));
+  const auto lies_in = [](const std::string& location) {
+    return tensor(1, {1}, wire::external(location, wire::entry("length", "4")));
+  };
+  write_file(model, model_with(initializer("w", lies_in("w.bin")) + initializer("z", lies_in("./w.bin"))));
+  EXPECT_EQ(bytes_on_disk(model), fs::file_size(model) + 5000);
+  fs::create_symlink(model, folder.path() / "link.onnx");
+  EXPECT_EQ(bytes_on_disk(folder.path() / "link.onnx"), fs::file_size(model) + 5000);
+  fs::remove(weights);
+  EXPECT_NE(error_of([&] { bytes_on_disk(model); }).find("w.bin': No such file"), std::string::npos);
+  write_file(model, model_with(initializer("w", tensor(1, {1}, raw("1234")))));
+  EXPECT_EQ(bytes_on_disk(model), fs::file_size(model));
+}
+
 TEST(External, LeavingTheFolderOrTheFileIsAnError) {
   const TemporaryFolder folder;
   const fs::path inside = folder.path() / "model";

@@ -8,6 +8,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
@@ -51,7 +52,7 @@ class Evaluate final : public Command {
   }
 
   void print(const std::vector<std::string>& names, const eval::Scores& scores, const runtime::Latency& latency) const {
-    Json report{{"model", model_}, {"bytes", std::filesystem::file_size(model_)}};
+    Json report{{"model", model_}, {"bytes", graph::bytes_on_disk(model_)}};
     for (const auto& name : names) {
       const eval::Score& score = scores.at(name);
       report["metrics"][name] = {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
