@@ -112,7 +112,8 @@ class Study:
         place = os.fspath(storage)
         if Path(place).is_dir():
             place = str(Path(place, "auto_search.db"))
-        if directions is None and "://" not in place and not Path(place).exists():
+        file = place.removeprefix("sqlite:///")
+        if not directions and "://" not in file and not Path(file).exists():
             raise FileNotFoundError(f"there is no study in {place}; directions=[...] makes one")
         self._study = _core.Study(place, name, list(directions or []), True)
 

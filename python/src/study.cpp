@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "guests.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/search/ask.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/v1.hpp"
@@ -15,12 +16,19 @@ search::Direction direction_of(const std::string& word) {
   throw Error("direction is '" + word + "', but must be minimize or maximize");
 }
 
+// Without directions a study is opened that exists: a name that is mistyped makes neither a file nor tables.
+std::unique_ptr<search::Storage> opened(const std::string& storage, bool to_make) {
+  if (!to_make && search::open_to_read(storage) == nullptr)
+    throw Error("there is no study in " + without_password(storage) + "; directions=[...] makes one");
+  return search::open_storage(storage);
+}
+
 // A study and where it is kept.
 class Study {
  public:
   // `name`: "" for the only one that there is. `directions`: empty for a study that exists.
   Study(const std::string& storage, const std::string& name, const std::vector<std::string>& directions, bool resume)
-      : storage_(search::open_storage(storage)) {
+      : storage_(opened(storage, !directions.empty())) {
     search::StudyOptions options{.name = name, .resume = resume};
     if (!directions.empty()) {
       options.directions.clear();
@@ -28,14 +36,15 @@ class Study {
     }
     const auto known = storage_->studies();
     if (name.empty()) {
-      if (known.size() > 1) throw Error(storage + " holds " + std::to_string(known.size()) + " studies; say which by name");
+      if (known.size() > 1)
+        throw Error(without_password(storage) + " holds " + std::to_string(known.size()) + " studies; say which by name");
       options.name = known.empty() ? "AutoSearch" : known.front().name;
     }
     for (const auto& record : known) {
       if (record.name == options.name && directions.empty()) options.directions = record.directions;
     }
     if (directions.empty() && std::ranges::none_of(known, [&](const auto& record) { return record.name == options.name; }))
-      throw Error(storage + " holds no study" + (name.empty() ? "" : " '" + name + "'"));
+      throw Error(without_password(storage) + " holds no study" + (name.empty() ? "" : " '" + name + "'"));
     study_.emplace(*storage_, options);
   }
 

@@ -407,8 +407,20 @@ class Studies(Case):
         del study, trial, failed
         again = quasar.Study("study.db")
         self.assertEqual((len(again.trials), again.directions), (31, ["minimize"]))
-        with self.assertRaises(FileNotFoundError):
-            quasar.Study("other.db")
+
+    def test_what_is_mistyped_is_not_made(self):
+        Path("empty.db").touch()
+        Path("folder").mkdir()
+        before = sorted(os.listdir())
+        for place in ("typo.db", "sqlite:///typo.db", f"sqlite:///{os.getcwd()}/typo.db", "missing/typo.db", "folder", "memory"):
+            for directions in (None, []):
+                with self.assertRaisesRegex(FileNotFoundError, "no study in .*" + place.rsplit("/", 1)[-1]):
+                    quasar.Study(place, directions=directions)
+        with self.assertRaisesRegex(quasar.QuasarError, "no study in empty.db"):
+            quasar.Study("empty.db")
+        with self.assertRaisesRegex(quasar.QuasarError, "no study in sqlite:///empty.db"):
+            quasar.Study("sqlite:///empty.db", "mine")
+        self.assertEqual((sorted(os.listdir()), os.listdir("folder"), Path("empty.db").stat().st_size), (before, [], 0))
 
     def test_spaces(self):
         space = quasar.Space(SPACE)
