@@ -120,6 +120,12 @@ TEST_F(HardModels, WhatONNXRuntimeRefuses) {
   model = product(std::vector<float>(12, 1), 3);
   model.initializers["w"] = Tensor::of({3, 4}, std::vector<float>(12, 1));
   refuses(model, "Incompatible dimensions for matrix multiplication");
+  // A check that has no words of its own.
+  model.inputs = {tensor_value("x", {1, 4, 4, 4})};
+  model.outputs = {tensor_value("y", {1, 4, 4, 4})};
+  model.nodes = {{"norm", "LRN", "", {"x"}, {"y"}}};
+  model.nodes[0].set({"size", int64_t{1} << 40});
+  refuses(model, "ONNX Runtime cannot open the model: LRN: size_ % 2 == 1 was false\n");
   model.nodes = {{"pool", "MaxPool", "", {}, {"y"}}};
   refuses(model, "pool");
 }

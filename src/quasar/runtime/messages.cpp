@@ -32,6 +32,18 @@ std::string take_node(std::string& text) {
   return node;
 }
 
+// "LRN: size_ % 2 == 1 was false", cut out of "FILE:LINE onnxruntime::LRN<T>::LRN(…) [with T = float] size_ % 2 == 1 was false":
+// of a check that has no words of its own.
+std::string condition(const std::string& text) {
+  const std::string with = " [with ";
+  const size_t function = text.find("onnxruntime::"), arguments = text.find('(', function);
+  if (function == std::string::npos || arguments == std::string::npos) return text;
+  const std::string name = text.substr(function, arguments - function);
+  const size_t types = text.find(with, arguments);
+  const size_t end = types == std::string::npos ? text.find(") ", arguments) : text.find("] ", types);
+  return end == std::string::npos ? text : name.substr(name.rfind("::") + 2) + ": " + text.substr(end + 2);
+}
+
 bool fits(const Shape& given, const std::optional<Shape>& wanted) {
   if (!wanted) return true;
   return std::equal(given.begin(), given.end(), wanted->begin(), wanted->end(),
@@ -57,8 +69,12 @@ std::string shortened(std::string text) {
   if (const size_t trace = text.find("\nStacktrace"); trace != std::string::npos) text.resize(trace);
   const std::string node = take_node(text);
   for (const std::string_view marker : {"was false. ", "Exception during initialization: "}) {
-    if (const size_t at = text.rfind(marker); at != std::string::npos && at + marker.size() < text.size()) {
-      text.erase(0, at + marker.size());
+    const size_t at = text.rfind(marker);
+    if (at == std::string::npos) continue;
+    if (const size_t end = at + marker.size(); !one_line(std::string_view(text).substr(end)).empty()) {
+      text.erase(0, end);
+    } else if (marker.starts_with("was false")) {
+      text = condition(text.substr(0, text.find('.', at)));
     }
   }
   return one_line(node + text);
