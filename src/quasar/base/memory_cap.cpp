@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "quasar/base/parallel.hpp"
 
@@ -59,6 +60,22 @@ void apply(const State& all) {
   limit_to(all.most && all.lifted == 0 ? *all.most : all.before);
 }
 
+thread_local size_t lifted_here = 0;  // by this thread
+
+void lift(size_t count) {
+  State& all = state();
+  const std::scoped_lock lock(all.guard);
+  all.lifted += count;
+  if (all.most) apply(all);
+}
+
+void lower(size_t count) {
+  State& all = state();
+  const std::scoped_lock lock(all.guard);
+  all.lifted -= count;
+  if (all.most) apply(all);
+}
+
 }  // namespace
 
 MemoryCap::MemoryCap(size_t bytes) : bytes_(bytes) {
@@ -88,15 +105,22 @@ MemoryCap::~MemoryCap() {
 }
 
 Uncapped::Uncapped() {
-  State& all = state();
-  const std::scoped_lock lock(all.guard);
-  if (++all.lifted == 1 && all.most) apply(all);
+  lift(1);
+  ++lifted_here;
 }
 
 Uncapped::~Uncapped() {
-  State& all = state();
-  const std::scoped_lock lock(all.guard);
-  if (--all.lifted == 0 && all.most) apply(all);
+  --lifted_here;
+  lower(1);
+}
+
+CappedMeanwhile::CappedMeanwhile() : lifted_(std::exchange(lifted_here, 0)) {
+  lower(lifted_);
+}
+
+CappedMeanwhile::~CappedMeanwhile() {
+  lift(lifted_);
+  lifted_here += lifted_;
 }
 
 std::optional<size_t> capped_memory() {

@@ -21,13 +21,26 @@ class MemoryCap {
   size_t bytes_;
 };
 
-// For as long as it lives, no cap holds in this process: for short work that must not fail because others are greedy.
+// For as long as it lives, no cap holds in this process: for short work that must not fail because others are greedy. Ends in the
+// thread that it began in.
 class Uncapped {
  public:
   Uncapped();
   ~Uncapped();
   Uncapped(const Uncapped&) = delete;
   Uncapped& operator=(const Uncapped&) = delete;
+};
+
+// For as long as it lives, this thread's Uncapped lift nothing: for a long wait in the middle of short work.
+class CappedMeanwhile {
+ public:
+  CappedMeanwhile();
+  ~CappedMeanwhile();
+  CappedMeanwhile(const CappedMeanwhile&) = delete;
+  CappedMeanwhile& operator=(const CappedMeanwhile&) = delete;
+
+ private:
+  size_t lifted_;
 };
 
 // The limit of RLIMIT_DATA that the caps ask for, whether or not it holds at this moment; nullopt: there is none. A program that

@@ -180,8 +180,8 @@ void Loop::end_by_leader(const std::string& why) {
 }
 
 std::optional<int64_t> Loop::claim(const std::string& hash, int64_t number) {
-  const Uncapped books;
   const std::scoped_lock lock(mutex_);
+  const Uncapped books;
   for (;;) {
     try {
       hear_from_others();

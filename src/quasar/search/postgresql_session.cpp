@@ -10,6 +10,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/json.hpp"
+#include "quasar/base/memory_cap.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
 
@@ -107,6 +108,7 @@ void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outag
     told = true;
     if (current_cancellation().stop_requested())
       throw Cancelled("the work was stopped while it waited for the server; " + gone + ". " + what_is_kept);
+    const CappedMeanwhile others;  // whose trials go on
     std::this_thread::sleep_for(pause);
   }
 }

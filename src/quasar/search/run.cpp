@@ -54,8 +54,8 @@ Trial Loop::failed(const MyJob& job, const char* why) {
 }
 
 Trial Loop::broken(const MyJob& job, const char* why) {
+  const std::scoped_lock lock(mutex_);  // first: who waits for it lifts no cap
   const Uncapped books;
-  const std::scoped_lock lock(mutex_);
   if (!broken_) {
     broken_ = std::make_exception_ptr(Error(std::string(why) + "; that is no result of trial " + std::to_string(job.number()) +
                                                 ", which waits to be run again: mend it, and " +
@@ -91,8 +91,8 @@ Trial Loop::finished(const MyJob& job, const Outcome& outcome) const {
 }
 
 void Loop::tell(Trial trial) {
+  const std::scoped_lock lock(mutex_);  // first: who waits for it lifts no cap
   const Uncapped books;
-  const std::scoped_lock lock(mutex_);
   if (!trial.is_duplicate()) return settle(std::move(trial));
   const Trial& original = study_.at(trial.user_attributes[attribute::duplicate_of].get<int64_t>());
   if (!original.finished()) {

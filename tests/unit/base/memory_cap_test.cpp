@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/process.hpp"
@@ -55,6 +56,27 @@ TEST(MemoryCap, IsLiftedForAMoment) {
     EXPECT_GT(capped_memory(), most);
   }
   EXPECT_FALSE(can_take(4000 * mega));
+}
+
+// A wait for minutes, such as for a server, is no moment.
+TEST(MemoryCap, HoldsWhileOneWhoIsFreeOfItWaits) {
+  const MemoryCap cap(100 * mega);
+  const Uncapped one, two;
+  EXPECT_TRUE(can_take(4000 * mega));
+  {
+    const CappedMeanwhile wait;
+    EXPECT_FALSE(can_take(4000 * mega));
+    {
+      const Uncapped inner;
+      EXPECT_TRUE(can_take(4000 * mega));
+    }
+    std::jthread([] {
+      const Uncapped other;
+      EXPECT_TRUE(can_take(4000 * mega));
+    }).join();
+    EXPECT_FALSE(can_take(4000 * mega));
+  }
+  EXPECT_TRUE(can_take(4000 * mega));
 }
 
 // Whatever the caps of this process are at the moment when a program is started.

@@ -1,9 +1,11 @@
 // A PostgreSQL server as storage: its addresses, what is wrong with it, and its outages.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/memory_cap.hpp"
 #include "quasar/search/postgresql_address.hpp"
 #include "unit/error_of.hpp"
 #include "unit/search/processes.hpp"
@@ -104,6 +106,30 @@ TEST(Postgresql, AnOutageIsTold) {
     EXPECT_NE(std::string(stopped.what()).find("--resume"), std::string::npos) << stopped.what();
     EXPECT_NE(std::string(stopped.what()).find("study database"), std::string::npos) << stopped.what();
   }
+}
+
+// Books are kept without the limit of trials, but a wait for a server is long.
+TEST(Postgresql, AMemoryLimitHoldsDuringAnOutage) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto storage = open_storage(server->url());
+  server->stop(SIGINT);
+  const MemoryCap cap(size_t{1} << 30);
+  std::stop_source stop;
+  std::jthread waiting([&] {
+    const CancelScope scope(stop.get_token());
+    const Uncapped books;
+    EXPECT_THROW(storage->studies(), Cancelled);
+  });
+  bool held = false;
+  for (int i = 0; i < 500 && !held; ++i) {
+    std::this_thread::sleep_for(10ms);
+    rlimit limit{};
+    getrlimit(RLIMIT_DATA, &limit);
+    held = i > 20 && limit.rlim_cur == capped_memory();  // not before it waits
+  }
+  stop.request_stop();
+  EXPECT_TRUE(held);
 }
 
 // Optuna's columns hold 512 characters.
