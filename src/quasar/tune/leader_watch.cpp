@@ -2,34 +2,26 @@
 
 #include <algorithm>
 
-#include "quasar/base/memory_cap.hpp"
-
 namespace quasar::tune {
+namespace {
 
-LeaderWatch::LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer)
-    : study_(study), stop_(std::move(outer)) {
-  if (seconds) thread_ = std::jthread([this, seconds = *seconds](const std::stop_token& over) { watch(over, seconds); });
-}
-
-void LeaderWatch::watch(const std::stop_token& over, double seconds) {
-  auto seen = Deadline::Clock::now();
-  while (!over.stop_requested()) {
+std::function<bool()> nobody_has_led_for(double seconds, const search::Study& study) {
+  return [&study, seconds, seen = Deadline::Clock::now()]() mutable {
     bool led = true;
     try {
-      const Uncapped books;
-      led = study_.sharing()->is_held(study_.id());
+      led = study.sharing()->is_held(study.id());
     } catch (const std::exception&) {  // the storage is gone: nobody knows
     }
     const auto now = Deadline::Clock::now();
     if (led) seen = now;
-    if (now >= Deadline::after(seconds, seen)) {
-      passed_ = true;
-      stop_.stop();
-      return;
-    }
-    std::unique_lock lock(mutex_);
-    pause_.wait_for(lock, over, std::chrono::duration<double>(std::min(study_.pulse().interval, seconds)), [] { return false; });
-  }
+    return now >= Deadline::after(seconds, seen);
+  };
 }
+
+}  // namespace
+
+LeaderWatch::LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer)
+    : Watch(seconds ? nobody_has_led_for(*seconds, study) : nullptr, std::min(study.pulse().interval, seconds.value_or(1)),
+            std::move(outer)) {}
 
 }  // namespace quasar::tune

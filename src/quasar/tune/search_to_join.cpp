@@ -8,6 +8,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/study.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/launch_lead.hpp"
 #include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
@@ -107,6 +108,34 @@ SearchToJoin::Look SearchToJoin::look() const {
     out.missing = again + ": whoever led its search is not there any more";
   }
   return out;
+}
+
+std::optional<std::string> SearchToJoin::over() {
+  const auto studies = storage_.studies();
+  std::optional<std::string> reason;
+  for (const auto* study : candidates(studies, asked_)) {
+    const Said said(*study);
+    if (!launch_.empty() && said.launch != launch_) continue;
+    if (launch_.empty() && (said.state == "preparing" || said.state == "running")) return std::nullopt;  // wait() looks closer
+    if (said.state == "ended" && !over_.contains(said.run)) reason = said.reason;
+  }
+  if (!reason) expect_launch();
+  return reason;
+}
+
+void SearchToJoin::expect_launch() {
+  if (launch_.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
+  try {
+    const bool held = storage_.sharing()->is_held(id_of_launch(launch_));
+    launch_seen_ = launch_seen_ || held;
+    launch_missed_ = held || !launch_seen_ ? std::nullopt : std::optional(launch_missed_.value_or(now));
+  } catch (const search::ConnectionLost&) {  // so has the leader
+    launch_missed_.reset();
+  }
+  if (launch_missed_ && now - *launch_missed_ > std::chrono::duration<double>(launch_grace))
+    throw LaunchGone(
+        "the first process of this launch has ended before this one could join its search: its own message says why");
 }
 
 SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {

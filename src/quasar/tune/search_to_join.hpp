@@ -1,6 +1,7 @@
 // The search that a worker joins: found among the studies of its storage, and waited for when nobody leads it (yet).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,11 @@
 #include "quasar/tune/job.hpp"
 
 namespace quasar::tune {
+
+class LaunchGone : public Error {
+ public:
+  using Error::Error;
+};
 
 class SearchToJoin {
  public:
@@ -28,15 +34,22 @@ class SearchToJoin {
   // Throws Error when none comes, unless the last one has said why it ended; and Cancelled.
   Found wait(double patience, const Log& log) const;
 
+  // For a thread beside one that prepares: why there is nothing to be joined any more, since the search has ended meanwhile;
+  // nullopt: there may be. Throws LaunchGone when the first process of the launch was there, and is not any more.
+  std::optional<std::string> over();
+
  private:
   struct Look;
   Look look() const;
+  void expect_launch();
   bool may_be_joined(const search::StudyRecord& study) const;
 
   Job asked_;
   search::Storage& storage_;
   std::string launch_;
   std::set<std::string> over_;  // runs that had ended at the first look
+  bool launch_seen_ = false;
+  std::optional<std::chrono::steady_clock::time_point> launch_missed_;  // since when it is not held any more
 };
 
 }  // namespace quasar::tune

@@ -1,11 +1,13 @@
 #include "quasar/tune/worker.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/tune/leader_watch.hpp"
+#include "quasar/tune/preparation.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/tune/search_to_join.hpp"
 #include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
@@ -24,11 +26,16 @@ std::optional<double> take_time_limit(Job& job) {
   return seconds;
 }
 
-void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double patience) {
+// What there is to be joined, and the work that would be in vain without it.
+struct Occasion {
+  search::Storage& storage;
+  SearchToJoin& awaited;
+  Preparation& preparation;
+};
+
+void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, double patience) {
   Stopwatch phase;
-  const auto storage = search::open_storage(storage_url(asked));
-  storage->tell_to(monitor.log);
-  const SearchToJoin awaited(asked, *storage, monitor.launch);
+  const auto& [storage, awaited, preparation] = occasion;
   const Job before = awaited.guess();
   Setting setting = prepare(before);
   Variants variants = variants_of(before, setting, monitor.log);
@@ -37,6 +44,7 @@ void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double pa
   shift.prepare_s = phase.seconds();
 
   auto [job, ended] = awaited.wait(patience, monitor.log);
+  preparation.is_done();
   phase = {};
   if (ended) {
     shift.reason = "the search has ended: " + *ended;
@@ -44,7 +52,7 @@ void carry_out(Shift& shift, const Job& asked, const Monitor& monitor, double pa
   }
   const auto seconds = take_time_limit(job);
   if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
-  search::Study study = join_study(job, *storage, {evaluator, setting.samples});
+  search::Study study = join_study(job, storage, {evaluator, setting.samples});
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);
@@ -79,8 +87,19 @@ Shift work(const Job& asked, const Monitor& monitor, double patience) {
         without_password(asked.storage) + "'");
   const Stopwatch total;
   Shift shift;
-  const CancelScope scope(monitor.stop);
-  carry_out(shift, asked, monitor, patience);
+  const CancelScope outer(monitor.stop);
+  const auto storage = search::open_storage(storage_url(asked));
+  storage->tell_to(monitor.log);
+  SearchToJoin awaited(asked, *storage, monitor.launch);
+  Preparation preparation(awaited, std::min(asked.pulse.interval, 1.0), monitor.stop);
+  try {
+    const CancelScope scope(preparation.token());
+    carry_out(shift, {*storage, awaited, preparation}, monitor, patience);
+  } catch (const Cancelled&) {
+    const auto ended = preparation.reason();
+    if (!ended) throw;
+    shift.reason = "the search has ended: " + *ended;
+  }
   shift.seconds = total.seconds();
   return shift;
 }

@@ -15,6 +15,7 @@
 #include "quasar/report/search.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/launch_lead.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -42,12 +43,24 @@ class Search final : public Command {
       require_shared(job);
       return run_shift(job, {.quiet = true, .launch = launch()});
     }
-    report::refuse_to_overwrite(job);
     if (dry_run_) {
+      report::refuse_to_overwrite(job);
       std::cout << tune::dry_run(job).dump(2) << "\n";
       return exit_done;
     }
     catch_signals();
+    const tune::LaunchLead lead(job, launch());
+    try {
+      return search_anew(job);
+    } catch (const std::exception&) {
+      lead.let_others_see(stop_requested());
+      throw;
+    }
+  }
+
+ private:
+  int search_anew(const tune::Job& job) {
+    report::refuse_to_overwrite(job);
     if (fs::exists(job.output_dir)) return search(job);
     try {
       return search(job);
@@ -57,7 +70,6 @@ class Search final : public Command {
     }
   }
 
- private:
   // A folder that was made for a search which could not begin.
   static void remove_if_bare(const fs::path& folder) {
     std::error_code ignored;
