@@ -31,19 +31,19 @@ struct Compared {
   quant::Config config;
 };
 
-Json words_of(const std::string& scheme) {
+Json words_of_scheme(const std::string& scheme) {
   return quant::schemes::table().make(scheme)->words();
 }
 
 std::vector<Compared> usual_schemes(size_t pairs) {
-  Json tensor = words_of("u8s8_channel");
+  Json tensor = words_of_scheme("u8s8_channel");
   tensor["weight_params"]["quant_granularity"] = "Tensor";
   std::vector<Compared> out{
-      {"channel", "uint8 activations, weights per channel", quant::parse_config(words_of("u8s8_channel"))},
+      {"channel", "uint8 activations, weights per channel", quant::parse_config(words_of_scheme("u8s8_channel"))},
       {"tensor", "uint8 activations, weights per tensor", quant::parse_config(tensor)},
-      {"symmetric", "int8 symmetric activations, weights per channel", quant::parse_config(words_of("a8w8_channel"))},
-      {"wide", "16-bit activations, weights per tensor", quant::parse_config(words_of("a16w8"))},
-      {"shifts", "power-of-two scales, weights per tensor (XINT8)", quant::parse_config(words_of("xint8"))}};
+      {"symmetric", "int8 symmetric activations, weights per channel", quant::parse_config(words_of_scheme("a8w8_channel"))},
+      {"wide", "16-bit activations, weights per tensor", quant::parse_config(words_of_scheme("a16w8"))},
+      {"shifts", "power-of-two scales, weights per tensor (XINT8)", quant::parse_config(words_of_scheme("xint8"))}};
   if (pairs == 0) return out;
   tensor["include_cle"] = true;
   out.push_back({"equalized", "uint8 activations, weights per tensor, layers equalized", quant::parse_config(tensor)});
@@ -52,7 +52,7 @@ std::vector<Compared> usual_schemes(size_t pairs) {
 
 // The configuration that layers are measured under first, then the usual ones.
 std::vector<Compared> all_schemes(const ExamineOptions& options, size_t pairs) {
-  const Json words = options.words.is_null() ? words_of(usual_scheme(options.target)) : options.words;
+  const Json words = options.words.is_null() ? words_of_scheme(usual_scheme(options.target)) : options.words;
   Compared first{"given", "as configured", quant::parse_config(words)};
   std::vector<Compared> out = usual_schemes(pairs);
   const auto same = std::ranges::find_if(out, [&](const Compared& one) { return one.config == first.config; });
@@ -155,12 +155,12 @@ class Examination {
     std::vector<std::string> nodes;
     for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
     const graph::Index written(built);
-    size_t quantized = 0;
-    for (const auto& [name, runs] : runtime::runs_quantized(built, nodes)) quantized += runs || written.node(name) == nullptr;
+    size_t in_codes = 0;
+    for (const auto& [name, runs] : runtime::runs_quantized(built, nodes)) in_codes += runs || written.node(name) == nullptr;
     out["real"] = {{"target", target_name_},
                    {"distance", noise.distance},
-                   {"quantized", quantized},
-                   {"float", nodes.size() - quantized + plan.skipped.size()}};
+                   {"quantized", in_codes},
+                   {"float", nodes.size() - in_codes + plan.skipped.size()}};
     return noise;
   }
 

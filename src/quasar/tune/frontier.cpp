@@ -239,7 +239,7 @@ void Frontier::replace(const std::string& name, size_t input, const Tensor& valu
 void Frontier::rewrite(const graph::Model& float_model, const std::string& name, const quant::NodePlan& plan) {
   graph::Node& node = model_.nodes[position_.at(name)];
   size_t count = 0;
-  std::unordered_map<std::string, std::vector<std::string>> quantized;
+  std::unordered_map<std::string, std::vector<std::string>> values;
   const quant::Workshop workshop{.model = float_model,
                                  .fresh = [](const std::string& wish) { return wish; },
                                  .add =
@@ -248,7 +248,7 @@ void Frontier::rewrite(const graph::Model& float_model, const std::string& name,
                                        model_.initializers[own] = tensor;
                                        return own;
                                      },
-                                 .quantized = quantized};
+                                 .quantized = values};
   auto made = quant::rewrite_alone(*std::ranges::find(float_model.nodes, name, &graph::Node::name), plan, workshop);
   if (made.size() != 1) throw Error(name + " stands for several operators: its weights cannot be replaced");
   made.front().inputs[0] = node.inputs[0];

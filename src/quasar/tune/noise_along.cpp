@@ -48,10 +48,10 @@ Sums compared(const Tensor& exact, const Tensor& used) {
 }
 
 // The values to look at, graph outputs first.
-std::vector<std::string> looked_at(const graph::Model& model, const graph::Model& quantized,
+std::vector<std::string> looked_at(const graph::Model& model, const graph::Model& built,
                                    const std::map<std::string, std::string>& results) {
   std::set<std::string> known;
-  for (const auto& node : quantized.nodes) known.insert(node.outputs.begin(), node.outputs.end());
+  for (const auto& node : built.nodes) known.insert(node.outputs.begin(), node.outputs.end());
   std::vector<std::string> out;
   for (const auto& output : model.outputs) {
     if (known.contains(output.name)) out.push_back(output.name);
@@ -64,19 +64,19 @@ std::vector<std::string> looked_at(const graph::Model& model, const graph::Model
 
 }  // namespace
 
-NoiseAlong noise_along(const graph::Model& model, const graph::Model& quantized, const quant::Plan& plan,
+NoiseAlong noise_along(const graph::Model& model, const graph::Model& built, const quant::Plan& plan,
                        const data::Dataset& samples, size_t threads) {
   const graph::Index index(model);
   std::map<std::string, std::string> results;
   for (const auto& node : model.nodes) {
     if (plan.nodes.contains(node.name) || plan.skipped.contains(node.name)) results[node.name] = result_of(node, index, plan);
   }
-  const std::vector<std::string> values = looked_at(model, quantized, results);
+  const std::vector<std::string> values = looked_at(model, built, results);
   NoiseAlong out;
   if (values.empty() || samples.size() == 0) return out;
   std::unique_ptr<runtime::Session> exact, used;
   parallel_for(2, threads, [&](size_t i) {
-    (i == 0 ? exact : used) = std::make_unique<runtime::Session>(runtime::tapped(i == 0 ? model : quantized, values));
+    (i == 0 ? exact : used) = std::make_unique<runtime::Session>(runtime::tapped(i == 0 ? model : built, values));
   });
   std::vector<std::vector<Sums>> by_sample(samples.size());
   parallel_for(samples.size(), threads, [&](size_t i) {

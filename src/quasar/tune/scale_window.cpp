@@ -86,20 +86,20 @@ class Writer {
   }
 
   void add(graph::Node node) {
-    const bool quantized = plan_.nodes.contains(node.name);
+    const bool is_quantized = plan_.nodes.contains(node.name);
     for (auto& input : node.inputs) {
       if (const Tensor* constant = model_.initializer(input)) {
         if (out_.initializers.emplace(input, *constant).second) bytes_ += constant->bytes().size();
       }
       const auto renamed = renamed_.find(input);
-      if (renamed != renamed_.end() && (quantized || produced_quantized_.contains(input))) input = renamed->second;
+      if (renamed != renamed_.end() && (is_quantized || produced_quantized_.contains(input))) input = renamed->second;
     }
     std::vector<std::string> pairs;
     for (const auto& output : node.outputs) {
       const auto params = plan_.values.find(output);
       if (params == plan_.values.end() || !has_scale_to_refine(params->second)) continue;
       pairs.push_back(output);
-      if (quantized) produced_quantized_.insert(output);
+      if (is_quantized) produced_quantized_.insert(output);
     }
     out_.nodes.push_back(std::move(node));
     for (const auto& value : pairs) {

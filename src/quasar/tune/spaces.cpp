@@ -37,7 +37,7 @@ std::string contradiction(const Json& words, bool shifts) {
 }
 
 // A choice must be possible in some combination: {parameter, value} -> why its first combination was not.
-class Blame {
+class RefusedChoices {
  public:
   void add(const search::Point& point, const std::string& why) {
     for (const auto& [name, value] : point.values()) {
@@ -152,7 +152,7 @@ class Reading {
     const search::Space& space = out_.calibration[i];
     std::set<std::string> distinct;
     std::map<std::string, size_t> reasons;
-    Blame blame;
+    RefusedChoices refused;
     IdleKeys idle;
     size_t invalid = 0;
     const auto points = looked_at(space);
@@ -170,12 +170,12 @@ class Reading {
         ++invalid;
         ++reasons[why];
       }
-      blame.add(point, why);
+      refused.add(point, why);
     }
     const auto calibrations = out_.calibration[i].size();
     const bool all_seen = calibrations && *calibrations == points.size();
-    if (!all_seen) blame.try_harder(space, shifts_);
-    blame.throw_if_any();
+    if (!all_seen) refused.try_harder(space, shifts_);
+    refused.throw_if_any();
     for (const auto& note : idle.notes()) {
       if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
     }
