@@ -21,6 +21,12 @@ class Placing {
           const std::set<std::string>& barred)
       : index_(index), model_(index.model()), config_(config), target_(target), seen_(seen), barred_(barred) {}
 
+  // Lengths that only samples tell are no obstacle.
+  Placement run_without_samples() {
+    without_samples_ = true;
+    return run();
+  }
+
   Placement run() {
     place_alone();
     choose_candidates();
@@ -180,7 +186,8 @@ class Placing {
     const DataType type = (rule == nullptr ? config_.activation : rule->activation).type;
     if (!node.is("Softmax") || !is_integer(type) || bits_of(type) != 8) return "";
     if (out_.softmaxes.empty()) out_.softmaxes = softmax_lengths(model_, seen_);
-    return target_.shifts() ? "" : obstacle_to_integer_softmax(out_.softmaxes.at(node.name));
+    const int64_t length = out_.softmaxes.at(node.name);
+    return target_.shifts() || (without_samples_ && length == 0) ? "" : obstacle_to_integer_softmax(length);
   }
 
   // What a target asks about.
@@ -310,6 +317,7 @@ class Placing {
   const Target& target_;
   const stats::Statistics& seen_;
   const std::set<std::string>& barred_;
+  bool without_samples_ = false;
   std::map<std::string, ops::Roles> candidates_;
   Placement out_;
 };
@@ -329,6 +337,15 @@ const ops::Roles* Placement::roles(const graph::Node* node) const {
 Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
                 const std::set<std::string>& barred) {
   return Placing(index, config, target, seen, barred).run();
+}
+
+std::set<std::string> placeable(const graph::Index& index, const Config& config, const Target& target) {
+  const stats::Statistics nothing_seen;
+  const std::set<std::string> none_barred;
+  const Placement placement = Placing(index, config, target, nothing_seen, none_barred).run_without_samples();
+  std::set<std::string> names;
+  for (const auto& [name, roles] : placement.nodes) names.insert(name);
+  return names;
 }
 
 const graph::Node* sole_reader(const std::string& value, const graph::Index& index) {

@@ -31,6 +31,10 @@ struct Placement {
 Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen = {},
                 const std::set<std::string>& barred = {});
 
+// The nodes that may be quantized under this configuration, by name, whatever the samples are: not what would be in the way of
+// every one of them, a Softmax over an axis of one element or a sum that only nodes in float read.
+std::set<std::string> placeable(const graph::Index& index, const Config& config, const Target& target);
+
 // The only node that reads the value; nullptr when there are several or none, or when the graph or a subgraph hands it out.
 const graph::Node* sole_reader(const std::string& value, const graph::Index& index);
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/placement.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -22,7 +24,7 @@ std::string precision_of(const std::string& node) {
   return std::string(prefix) + node;
 }
 
-std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target) {
+std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target, Activations activations) {
   const ops::Survey survey = ops::survey(model);
   quant::Config config;
   if (target.shifts()) config.activation.scale_type = config.weight.scale_type = quant::ScaleType::power_of_two;
@@ -33,6 +35,9 @@ std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::T
     if (found == survey.quantizable.end() || !target.runs(node, found->second, config, why)) continue;
     if (found->second.kind == ops::Kind::compute || found->second.kind == ops::Kind::elementwise) names.push_back(node.name);
   }
+  if (activations == Activations::of_any_width) return names;
+  const std::set<std::string> within_reach = quant::placeable(graph::Index(model), config, target);
+  std::erase_if(names, [&](const std::string& name) { return !within_reach.contains(name); });
   return names;
 }
 

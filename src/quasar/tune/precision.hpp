@@ -19,8 +19,11 @@ inline constexpr const char* bfloat16 = "bfloat16";
 std::string precision_of(const std::string& node);  // the parameter's name
 
 // The weighted sums and elementwise operators that the target may run quantized, in topological order; what merely passes values
-// on goes with its producer.
-std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target);
+// on goes with its producer. Where activations have 8 bits, without those that stay in float whatever the others do: a Softmax
+// over an axis of one element, a sum that only nodes in float read (where the target gains nothing from it).
+enum class Activations { eight_bits, of_any_width };
+std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target,
+                                       Activations activations = Activations::eight_bits);
 
 // A point in the words of quant::parse_config: precisions become elements of `exclude` and rules of specific_layer_config.
 Json config_words(const search::Space& space, const search::Point& point);

@@ -25,6 +25,19 @@ bool has_eight_bits(const Json& search_space) {
   return false;
 }
 
+// Whether no activation of the space has another width. Layers, types and named configurations have what they say.
+Activations activations_of(const Json& search_space) {
+  for (const char* key : {"scheme", "specific_layer_config", "layer_type_config", "TensorQuantOverrides", "include_auto_mp"}) {
+    if (search_space.contains(key)) return Activations::of_any_width;
+  }
+  const Json activation = search_space.value("activation", Json());
+  const Json specs = activation.is_array() ? activation : Json::array({activation});
+  const auto is_byte = [](const Json& spec) {
+    return spec.is_string() && normalized(spec.get<std::string>()).find("int8") != std::string::npos;
+  };
+  return std::ranges::all_of(specs, is_byte) ? Activations::eight_bits : Activations::of_any_width;
+}
+
 // The nodes that the target computes in this type, and not only simulates.
 std::set<std::string> computed_in(DataType activation, DataType weight, const std::vector<std::string>& nodes,
                                   const graph::Model& model, const quant::Target& target) {
@@ -75,7 +88,8 @@ Json repairs_for(const Job& job) {
           {"activation_params", activation}};
 }
 
-std::vector<std::string> repairable_nodes(const Job& job, const graph::Model& model, const quant::Target& target) {
+std::vector<std::string> repairable_nodes(const Job& job, const Json& search_space, const graph::Model& model,
+                                          const quant::Target& target) {
   switch (job.tuning.approach) {
     case Approach::weight_only:
       return in_order(model, quant::nodes_for(quant::Form::weights_only, model));
@@ -83,16 +97,16 @@ std::vector<std::string> repairable_nodes(const Job& job, const graph::Model& mo
       return in_order(model, dynamic_nodes(model, target));
     case Approach::both: {
       std::set<std::string> nodes = dynamic_nodes(model, target);
-      for (auto& name : tunable_nodes(model, target)) nodes.insert(std::move(name));
+      for (auto& name : tunable_nodes(model, target, activations_of(search_space))) nodes.insert(std::move(name));
       return in_order(model, nodes);
     }
     default:
-      return tunable_nodes(model, target);
+      return tunable_nodes(model, target, activations_of(search_space));
   }
 }
 
 std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) {
-  const std::vector<std::string> nodes = repairable_nodes(job, model, target);
+  const std::vector<std::string> nodes = repairable_nodes(job, search_space, model, target);
   const bool fixed = job.tuning.approach == Approach::static_ranges || job.tuning.approach == Approach::both;
   std::vector<Rung> rungs;
   if (job.tuning.approach == Approach::both) {
@@ -108,11 +122,11 @@ std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph
 }
 
 Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
-  const auto nodes = repairable_nodes(job, model, target);
+  const auto nodes = repairable_nodes(job, search_space, model, target);
   if (nodes.empty())
     throw Error("approach: nothing in this model can be quantized so on target " + job.target + "; choose another approach");
   const auto rungs = rungs_of(job, search_space, model, target);
-  const auto fixed = tunable_nodes(model, target);
+  const auto fixed = tunable_nodes(model, target, activations_of(search_space));
   for (const auto& node : nodes) {
     const bool only_dynamic = job.tuning.approach == Approach::both && std::ranges::find(fixed, node) == fixed.end();
     Json choices = only_dynamic ? Json::array() : Json::array({quantized});

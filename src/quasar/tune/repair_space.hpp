@@ -22,7 +22,8 @@ struct Rung {
 Json repairs_for(const Job& job);
 
 // The operators that may be given up, in topological order.
-std::vector<std::string> repairable_nodes(const Job& job, const graph::Model& model, const quant::Target& target);
+std::vector<std::string> repairable_nodes(const Job& job, const Json& search_space, const graph::Model& model,
+                                          const quant::Target& target);
 
 // From the cheapest to float32, without those that the target would only simulate, or that nothing in this space could have:
 // ranges at run time with approach auto; 16-bit activations and 16-bit floats where the target computes in them.
