@@ -45,17 +45,24 @@ class Way {
     return met;
   }
 
+  // One after another as long as the goal holds, ends with the first that misses it. One whose trial fails proves nothing: it
+  // stays as it is, and the next one takes its turn.
   void revert() {
     tuner_.tell("revert fallback");
+    std::vector<bool> free = free_;
     while (std::ranges::count(on_, false) > 1) {
       std::vector<bool> off = on_;
       off.flip();
       std::vector<double> errors = with_each(model_, *samples_, on_);
       locally_if_need_be(errors, off, 1);
-      const auto chosen = least(errors, off, free_);
+      const auto chosen = least(errors, off, free);
       if (!chosen) return;
       on_[*chosen] = true;
-      if (!tuner_.explore(current()).is_candidate()) return;
+      const search::Trial trial = tuner_.explore(current());
+      if (trial.is_candidate()) continue;
+      if (trial.state != search::State::failed) return;
+      on_[*chosen] = false;
+      free[*chosen] = false;
     }
   }
 
