@@ -65,14 +65,14 @@ std::optional<Point> Proposals::next() {
 
 // Or will be, because it was interrupted.
 bool Proposals::tried(const Point& point) const {
-  return std::ranges::any_of(study_.trials(), [&](const Trial& t) {
-    return (t.finished() || std::ranges::find(again_, t.number) != again_.end()) && t.point == point;
+  return std::ranges::any_of(study_.numbers_at(point), [&](int64_t number) {
+    return study_.at(number).finished() || std::ranges::find(again_, number) != again_.end();
   });
 }
 
 // In this process or another one; what waits is tried again by itself.
 bool Proposals::has_somebody(const Point& point) const {
-  return std::ranges::any_of(study_.trials(), [&](const Trial& t) { return t.point == point; });
+  return !study_.numbers_at(point).empty();
 }
 
 // Some trial of the study, running ones too, has the point's result already.

@@ -78,8 +78,8 @@ void Sequence::check_progress(std::span<const Trial> trials) {
 }
 
 const Trial* Sequence::find(const Point& point) const {
-  for (const Trial& trial : study_.trials()) {
-    if (trial.finished() && trial.point == point) return &trial;
+  for (const int64_t number : study_.numbers_at(point)) {
+    if (study_.at(number).finished()) return &study_.at(number);
   }
   return nullptr;
 }

@@ -32,11 +32,13 @@ class Sequence {
   // Known points cost nothing, so that no other limit would end a strategy that goes round in circles.
   static constexpr size_t most_repeats = 1000;
 
+  // The finished trial at this point; nullptr: there is none.
+  const Trial* find(const Point& point) const;
+
   // What the run amounts to when the strategy ends by itself; `reason` in words.
   RunResult finished(const std::string& reason) const;
 
  private:
-  const Trial* find(const Point& point) const;
   void check_time() const;
   void check_progress(std::span<const Trial> trials);
 

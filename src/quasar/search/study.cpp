@@ -1,8 +1,10 @@
 #include "quasar/search/study.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "quasar/base/error.hpp"
+#include "quasar/search/point_hash.hpp"
 
 namespace quasar::search {
 void Study::set_attribute(const std::string& key, const Json& value) {
@@ -40,7 +42,7 @@ void Study::take_over(Trial trial, std::vector<Change>& changes) {
   if (trials_.empty() || number > trials_.back().number) {
     trials_.push_back(std::move(trial));
     changes.push_back({number, std::nullopt});
-    keep(trials_.size() - 1);
+    keep_new(trials_.size() - 1);
     return compare(trials_.size() - 1);
   }
   const size_t place = position(number);
@@ -62,6 +64,11 @@ void Study::keep(size_t position) {
   } else {
     unfinished_.insert(trial.number);
   }
+}
+
+void Study::keep_new(size_t position) {
+  by_point_[point_hash(trials_[position].point)].push_back(trials_[position].number);
+  keep(position);
 }
 
 void Study::check(const Space& space) const {
@@ -105,6 +112,14 @@ void Study::reconsider(const std::function<bool(const Trial&)>& is_candidate) {
   }
 }
 
+void Study::outdate(const std::function<bool(const Trial&)>& is_outdated) {
+  for (Trial& trial : trials_) {
+    if (!trial.finished() || !is_outdated(trial)) continue;
+    std::erase(by_point_[point_hash(trial.point)], trial.number);
+    trial.user_attributes.erase(attribute::plan_hash);
+  }
+}
+
 const Trial& Study::start(const Space& space, const Point& point, const Json& user_attributes) {
   Trial trial;
   trial.point = point;
@@ -118,7 +133,7 @@ const Trial& Study::start(const Space& space, const Point& point, const Json& us
   if (is_shared()) trial.system_attributes[worker_attribute] = process_;
   storage_.start(record_.id, trial);
   trials_.push_back(std::move(trial));
-  keep(trials_.size() - 1);
+  keep_new(trials_.size() - 1);
   mine_.insert(trials_.back().number);
   begun_id_ = trials_.back().id;
   return trials_.back();
@@ -158,6 +173,7 @@ void Study::undo(int64_t number) {
   mine_.erase(number);
   if (trials_[place].id == begun_id_ && place + 1 == trials_.size()) {
     unfinished_.erase(number);
+    std::erase(by_point_[point_hash(trials_[place].point)], number);
     trials_.pop_back();
   } else {
     trials_[place].state = State::waiting;
@@ -190,6 +206,14 @@ const Trial& Study::resume(int64_t number) {
 
 const Trial& Study::at(int64_t number) const {
   return trials_.at(position(number));
+}
+
+std::vector<int64_t> Study::numbers_at(const Point& point) const {
+  std::vector<int64_t> out;
+  const auto found = by_point_.find(point_hash(point));
+  if (found == by_point_.end()) return out;
+  std::ranges::copy_if(found->second, std::back_inserter(out), [&](int64_t number) { return at(number).point == point; });
+  return out;
 }
 
 void Study::compare(size_t position) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "quasar/search/pulse_options.hpp"
@@ -93,6 +94,10 @@ class Study {
   // Says anew which complete trials are good enough, for a study that is continued with another tolerance.
   void reconsider(const std::function<bool(const Trial&)>& is_candidate);
 
+  // Trials whose result holds no longer, for a study that is continued with another goal: they stay in it, but their points and
+  // the plans that they claimed may be tried again.
+  void outdate(const std::function<bool(const Trial&)>& is_outdated);
+
   // Ask: a new running trial at this point. The reference holds until the next start().
   const Trial& start(const Space& space, const Point& point, const Json& user_attributes = Json::object());
 
@@ -107,6 +112,9 @@ class Study {
   // Throws Error when there is no trial of this number.
   const Trial& at(int64_t number) const;
 
+  // Numbers of the trials at this point that are not outdated, the earliest first; found without looking through the others.
+  std::vector<int64_t> numbers_at(const Point& point) const;
+
   // The complete trial with the best first value (of equals the best second one, and so on, then the earliest) among those that
   // violate the constraints least; nullptr: none.
   const Trial* best() const { return best_ ? &trials_[*best_] : nullptr; }
@@ -118,6 +126,7 @@ class Study {
   void hold();
   void bury_or_release(int64_t number);
   void keep(size_t position);  // among the unfinished ones, as long as it is one
+  void keep_new(size_t position);
   const Trial& as_others_left_it(int64_t number);
   void take_over(Trial trial, std::vector<Change>& changes);
 
@@ -130,7 +139,8 @@ class Study {
   StudyRecord record_;
   std::unique_ptr<Hold> hold_;
   std::vector<Trial> trials_;
-  std::set<int64_t> unfinished_;  // numbers
+  std::unordered_map<uint64_t, std::vector<int64_t>> by_point_;  // numbers, by the hash of the point
+  std::set<int64_t> unfinished_;                                 // numbers
   std::set<int64_t> mine_;
   int64_t begun_id_ = -1;  // of the trial that was started last
   std::optional<size_t> best_;

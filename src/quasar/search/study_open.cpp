@@ -38,7 +38,7 @@ Study::Study(Storage& storage, const StudyOptions& options)
   if (!worker_) hold();
   trials_ = storage.trials(record_.id);
   for (size_t i = 0; i < trials_.size(); ++i) {
-    keep(i);
+    keep_new(i);
     compare(i);
     if (trials_[i].state == State::running && sharing_ == nullptr) bury_or_release(trials_[i].number);
   }

@@ -52,6 +52,36 @@ TEST(Sequence, RecallsWhatTheStudyHas) {
   EXPECT_EQ(study.trials().size(), 1u);
 }
 
+// A study's file may hold 1.0 where the space has 1.
+TEST(Sequence, FindsWhatIsEqual) {
+  Setting s;
+  Study study(*s.storage, {});
+  s.sequence(study).evaluate(std::vector<Point>{point(1, 0), point(2, 0), point(1, 1)});
+  EXPECT_EQ(study.numbers_at({{"a", 1.0}, {"b", 0U}}), std::vector<int64_t>{0});
+  EXPECT_EQ(study.numbers_at(point(1, 1)), std::vector<int64_t>{2});
+  EXPECT_TRUE(study.numbers_at(point(0, 0)).empty());
+  EXPECT_TRUE(study.numbers_at({{"a", "1"}, {"b", 0}}).empty());
+}
+
+// What it had claimed belonged to nobody else.
+TEST(Sequence, WhatIsOutdatedIsTriedAgain) {
+  Setting s;
+  Study study(*s.storage, {});
+  const auto objective = [](Job& job) {
+    if (const auto other = job.claim("the same plan")) return Outcome{.duplicate_of = other};
+    return Outcome{.values = {1.0}, .pruned = job.number() == 0};
+  };
+  Sequence sequence({.stage = "test"}, study, s.space, {}, objective);
+  EXPECT_EQ(sequence.evaluate(point(1, 0)).state, State::pruned);
+  study.outdate([](const Trial& trial) { return trial.state == State::pruned; });
+  const Trial again = sequence.evaluate(point(1, 0));
+  EXPECT_EQ(again.state, State::complete);
+  EXPECT_FALSE(again.is_duplicate());
+  EXPECT_EQ(again.number, 1);
+  EXPECT_EQ(sequence.evaluate(point(1, 0)).number, 1);
+  EXPECT_EQ(study.trials().size(), 2U) << "the old one stays";
+}
+
 TEST(Sequence, AFailedTrialIsAResult) {
   Setting s;
   Study study(*s.storage, {});
