@@ -47,6 +47,20 @@ TEST_F(Repair, GivesUpNoMoreThanNeeded) {
   EXPECT_NE(config.find("softmax"), std::string::npos) << config;
 }
 
+// What the stricter goal had given up early was taken for a miss, and the classifier stayed in float, too.
+TEST_F(Repair, ALooserGoalTriesAgainWhatWasGivenUpEarly) {
+  ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0005}", "L2", "--set tuning_criterion.max_trials=9").code, 0);
+  EXPECT_GE(result()["trials"]["pruned"], 1);
+  const Ran looser = search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--resume");
+  ASSERT_EQ(looser.code, 0) << looser.err;
+  const Json given = result()["tuning"]["float"];
+  ASSERT_EQ(given.size(), 1U) << given;
+  EXPECT_EQ(given[0]["node"], "softmax");
+  const Json trials = result()["trials"];
+  ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0011}", "L2", "--resume").code, 0);
+  EXPECT_EQ(result()["trials"], trials) << "what is known under this goal costs nothing";
+}
+
 TEST_F(Repair, AMissedGoalKeepsTheBestAndSaysSo) {
   const Ran ran = search("{criterion: absolute, tolerable_loss: 0}", "L2", "--set n_trials=4");
   EXPECT_EQ(ran.code, 2) << ran.err;

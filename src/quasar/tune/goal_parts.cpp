@@ -66,4 +66,15 @@ Json beyond_the_goal(const Job& job, const eval::Scores& reference) {
   return {{"at_least", was + tolerable}};
 }
 
+bool may_meet_now(const search::Trial& trial, const Job& job) {
+  Json missed = trial.user_attributes.value(missed_attribute, Json());
+  if (trial.state != search::State::pruned || !missed.is_object()) return false;
+  if (!job.criterion) return true;
+  Json now = to_json(*job.criterion);
+  const Json tolerated = missed.value("tolerable_loss", Json()), tolerable = now["tolerable_loss"];
+  missed.erase("tolerable_loss");
+  now.erase("tolerable_loss");
+  return missed != now || !tolerated.is_number() || tolerated < tolerable;
+}
+
 }  // namespace quasar::tune

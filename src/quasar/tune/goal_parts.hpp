@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/search/trial.hpp"
 #include "quasar/tune/job.hpp"
 
 namespace quasar::tune {
@@ -21,5 +22,12 @@ std::vector<std::string> missed_costs(const Job& job, const Measures& measures, 
 // What a value that misses the criterion is known to be, for a criterion about the objective alone: {"at_most": v} where higher
 // is better, {"at_least": v} elsewhere; null for another criterion.
 Json beyond_the_goal(const Job& job, const eval::Scores& reference);
+
+// A user attribute of a trial that was given up early since it cannot meet the criterion: that criterion, as to_json() has it.
+inline constexpr const char* missed_attribute = "missed";
+
+// Whether a trial was given up early for a criterion that was stricter than the job's, or about something else: it may meet this
+// one.
+bool may_meet_now(const search::Trial& trial, const Job& job);
 
 }  // namespace quasar::tune

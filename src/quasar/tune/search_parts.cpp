@@ -10,6 +10,7 @@
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/past_study.hpp"
 
 namespace quasar::tune {
@@ -86,8 +87,9 @@ void bind(search::Study& study, const Job& job, const Json& goal) {
   study.set_attribute(search::optuna::metric_names, names);
 }
 
-// A resumed study may have another tolerance.
-void reconsider_candidates(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
+// A resumed study may have another tolerance: what was given up early for a stricter one is not known to miss it.
+void reconsider_trials(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
+  study.outdate([&](const search::Trial& trial) { return may_meet_now(trial, job); });
   study.reconsider([&](const search::Trial& trial) {
     return trial.violation() <= 0 && is_good_enough(job, measures_of(job.goals, trial), evaluator.reference());
   });
@@ -159,7 +161,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .pulse = job.pulse});
   bind(study, job, goal);
   study.announce("running");
-  reconsider_candidates(study, job, source.evaluator);
+  reconsider_trials(study, job, source.evaluator);
   return study;
 }
 
@@ -173,7 +175,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
   }
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));
   check_same_pulse(study.pulse(), job);
-  reconsider_candidates(study, job, source.evaluator);
+  reconsider_trials(study, job, source.evaluator);
   return study;
 }
 

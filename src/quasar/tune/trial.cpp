@@ -13,6 +13,7 @@
 #include "quasar/base/temporary_room.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/spaces.hpp"
 
@@ -234,6 +235,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   if (!scores) {
     outcome.pruned = true;
     if (fallen.value) outcome.values = {*fallen.value};
+    if (!fallen.value && lab.job.criterion) outcome.user_attributes[missed_attribute] = to_json(*lab.job.criterion);
     outcome.user_attributes[search::attribute::pruned] = "after " + std::to_string(fallen.samples) + " of " +
                                                          std::to_string(lab.evaluator.samples()) + " samples" +
                                                          (fallen.value ? "" : ": the accuracy criterion is out of reach");
