@@ -215,7 +215,8 @@ TEST_F(Strategies, OperatorsThatTheUserFixesTo16BitFloatsAreRankedBesideTheOther
   }
 }
 
-// On ort_cpu a sum that only float nodes read stays in float: its trial failed, for nothing was quantized.
+// On ort_cpu a sum that only float nodes read stays in float: its trial failed, for nothing was quantized. By then the products
+// are in float, which miss the goal.
 TEST_F(Strategies, ConservativeSkipsWhatTheTargetCannotRun) {
   graph::Model model;
   model.opsets = {{"", 17}};
@@ -227,11 +228,10 @@ TEST_F(Strategies, ConservativeSkipsWhatTheTargetCannotRun) {
   model.nodes = {{"product", "MatMul", "", {"x", "w"}, {"m"}},
                  {"sum", "Add", "", {"m", "x"}, {"s"}},
                  {"scaled", "Mul", "", {"s", "m"}, {"t"}},
-                 {"root", "Tanh", "", {"t"}, {"u"}},
-                 {"wave", "Sin", "", {"u"}, {"y"}}};
+                 {"last", "MatMul", "", {"t", "w"}, {"y"}}};
   graph::save(model, folder.path() / "sum.onnx");
   // A configuration in which nothing is quantized is no trial of any strategy.
-  for (const std::string name : {"repair", "mse", "basic", "sigopt", "conservative"}) {
+  for (const std::string name : {"repair", "mse", "mse_v2", "basic", "sigopt", "conservative"}) {
     write_file(folder.path() / "sum.yaml",
                "model_input: sum.onnx\ncalib_data_reader: {reader: random, count: 8}\nsearch_metric: L2\nstrategy: " + name +
                    "\ntuning_criterion: {max_trials: 12}\n" + goal("0"));
@@ -240,9 +240,8 @@ TEST_F(Strategies, ConservativeSkipsWhatTheTargetCannotRun) {
     EXPECT_EQ(result(name)["trials"]["failed"], 0) << name << ": " << result(name)["reason"];
   }
   const Json result = this->result("conservative");
-  const std::string said = result["tuning"]["ignored"].dump();
+  const std::string said = result["warnings"].dump();
   EXPECT_NE(said.find("conservative did not try to quantize Add"), std::string::npos) << said;
-  EXPECT_NE(result["warnings"].dump().find("did not try to quantize Add"), std::string::npos);
 }
 
 // Ranking works where a recurrent node's first output is not there; the report failed on an LSTM with scales per channel.

@@ -21,7 +21,7 @@ std::map<std::string, double> errors_alone(const Finished& finished, const data:
   constexpr size_t most = 16, share = 4;  // a switched operator costs about a run of the float model
   std::map<std::string, double> out;
   if (finished.plan.rounding.method != "nearest") return out;
-  const ToggledModel toggled(finished.model, finished.plan);
+  const ToggledModel toggled(finished.model, finished.plan, finished.memory_limit);
   const size_t units = toggled.units().size();
   if (units == 0) return out;
   const size_t count = std::clamp<size_t>(samples.size() / (share * units), 1, most);

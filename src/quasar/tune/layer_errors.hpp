@@ -3,7 +3,7 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/data/dataset.hpp"
-#include "quasar/quant/plan.hpp"
+#include "quasar/tune/toggled_model.hpp"
 
 namespace quasar::tune {
 
@@ -11,6 +11,7 @@ struct Finished {
   const graph::Model& model;  // the float graph of the plan
   const quant::Plan& plan;
   const graph::Model& quantized;  // as it was written
+  size_t memory_limit = ToggledModel::most_kept_bytes;
 };
 
 // Adds to layers (portrait.hpp) what is known of them:

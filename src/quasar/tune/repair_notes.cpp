@@ -5,8 +5,8 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/tune/goal_parts.hpp"
-#include "quasar/tune/local_order.hpp"
 #include "quasar/tune/precision.hpp"
+#include "quasar/tune/ranking.hpp"
 #include "quasar/tune/tuning_space.hpp"
 
 namespace quasar::tune {

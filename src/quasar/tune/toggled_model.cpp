@@ -22,9 +22,9 @@ auto guarded(Work work) {
   }
 }
 
-void add_squares(const Tensor& exact, const Tensor& quantized, ToggledModel::Local& to) {
-  if (exact.type() != DataType::float32 || quantized.type() != DataType::float32) return;
-  const auto y = exact.as<float>(), q = quantized.as<float>();
+void add_squares(const Tensor& exact, const Tensor& rounded, ToggledModel::Local& to) {
+  if (exact.type() != DataType::float32 || rounded.type() != DataType::float32) return;
+  const auto y = exact.as<float>(), q = rounded.as<float>();
   for (size_t i = 0; i < y.size() && i < q.size(); i++) {
     const double difference = static_cast<double>(y[i]) - static_cast<double>(q[i]);
     to.noise += difference * difference;
@@ -57,7 +57,8 @@ struct ToggledModel::Run {
   std::vector<Local>* locals = nullptr;  // per unit, to be filled
 };
 
-ToggledModel::ToggledModel(const graph::Model& model, const quant::Plan& plan) {
+ToggledModel::ToggledModel(const graph::Model& model, const quant::Plan& plan, size_t memory_limit)
+    : kept_bytes_(std::min(memory_limit, most_kept_bytes)) {
   guarded([&] { make(model, plan); });
 }
 

@@ -27,11 +27,16 @@ struct ToggledModelFailed : Error {
 // Thread-safe.
 class ToggledModel {
  public:
-  // Throws ToggledModelFailed where a type cannot be simulated; whatever runs throws it with ONNX Runtime's message.
-  ToggledModel(const graph::Model& model, const quant::Plan& plan);
+  // Of the values that samples on their way through the model keep.
+  static constexpr size_t most_kept_bytes = size_t{2} << 30;
+
+  // `memory_limit`: bytes that may be kept, where those are fewer. Throws ToggledModelFailed where a type cannot be simulated;
+  // whatever runs throws it with ONNX Runtime's message.
+  ToggledModel(const graph::Model& model, const quant::Plan& plan, size_t memory_limit = most_kept_bytes);
   ~ToggledModel();
 
   const std::vector<Unit>& units() const { return units_; }
+  size_t kept_bytes() const { return kept_bytes_; }
 
   // The outputs with the units whose switch is on quantized; one switch per unit. Outputs that are not float32 are left out.
   std::vector<Tensor> outputs(const data::Sample& sample, const std::vector<bool>& on) const;
@@ -70,6 +75,7 @@ class ToggledModel {
   std::vector<Tensor> outputs_in(const std::vector<Tensor>& values) const;
   void run(std::vector<Tensor>& values, const std::vector<bool>& on, const Run& how) const;
 
+  size_t kept_bytes_;
   std::vector<Unit> units_;
   std::deque<Part> parts_;
   std::vector<size_t> part_of_;            // of each unit

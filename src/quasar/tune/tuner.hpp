@@ -8,9 +8,9 @@
 #include <set>
 #include <span>
 
-#include "quasar/search/sequence.hpp"
 #include "quasar/tune/gained.hpp"
 #include "quasar/tune/left_in_float.hpp"
+#include "quasar/tune/step_trials.hpp"
 #include "quasar/tune/strategy.hpp"
 #include "quasar/tune/toggled_model.hpp"
 #include "quasar/tune/tuning_space.hpp"
@@ -61,8 +61,6 @@ class Tuner {
 
   void tell(const std::string& step);         // names what follows, for the report
   void tell(std::vector<std::string> steps);  // the same for each of the next configurations
-  // What the user should know of the way: a warning, and an entry of tuning.ignored.
-  void tell_note(std::string note) { notes_.push_back(std::move(note)); }
   // What operators were ranked by, the most sensitive first: [{node, op_type, …}], for the report.
   void tell_sensitivity(Json list) { sensitivity_ = std::move(list); }
   // Why operators stay in a float type that the strategy tried to take them out of, and what the loss would grow by.
@@ -76,7 +74,7 @@ class Tuner {
   void warn(const std::string& warning);
 
   // What the run amounts to so far, for a strategy that is broken off; `reason` in words.
-  search::RunResult finished(const std::string& reason) const { return sequence_.finished(reason); }
+  search::RunResult finished(const std::string& reason) const { return trials_.finished(reason); }
 
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
@@ -98,9 +96,19 @@ class Tuner {
   void check(const std::string& parameter, const Json& choice) const;
   quant::Config config_of(const TuneConfig& config) const;
   std::vector<search::Trial> tried(std::span<const search::Point> points);
-  void try_to_first_success(std::span<const search::Point> points);
-  std::optional<size_t> first_success(std::span<const search::Point> points) const;
-  const search::Trial* find(const search::Point& point) const;
+  // What `work` returns, which runs trials of these points.
+  template <class Work>
+  auto in_trials(std::span<const search::Point> points, Work work) {
+    in_a_trial_ = true;
+    try {
+      auto out = work();
+      in_a_trial_ = false;
+      return out;
+    } catch (const search::SequenceOver&) {
+      note_finished(points);
+      throw;
+    }
+  }
   void note(const search::Trial& trial);
   void note_finished(std::span<const search::Point> points);
   bool preferred(const search::Trial& a, const search::Trial& b) const;
@@ -112,8 +120,7 @@ class Tuner {
   const Workbench& bench_;
   const TuningSpace& space_;
   LeftInFloat left_in_float_;
-  std::shared_ptr<std::optional<size_t>> successes_ = std::make_shared<std::optional<size_t>>();  // one more ends the trials
-  search::Sequence sequence_;
+  StepTrials trials_;
   Measures baseline_;
   std::optional<search::Trial> best_, met_;  // met: with the least given up
   std::set<int64_t> passed_;                 // trials on the way so far, and what became of them
@@ -121,7 +128,7 @@ class Tuner {
   std::string stage_, step_;
   std::vector<std::string> steps_to_come_;  // of the next trials
   Json steps_ = Json::array(), sensitivity_ = nullptr;
-  std::vector<std::string> notes_, warnings_;
+  std::vector<std::string> warnings_;
   size_t part_ = 0;
   std::map<int64_t, size_t> part_of_;                         // by trial
   std::map<size_t, std::map<std::string, Refused>> refused_;  // by part and node

@@ -35,15 +35,13 @@ void Tuner::tell_refused(const std::vector<std::string>& nodes, const Refused& r
 
 void Tuner::conclude(Finding& finding) const {
   if (met_) finding.winner = met_->number;
-  std::vector<std::string> ignored = space_.ignored;
-  ignored.insert(ignored.end(), notes_.begin(), notes_.end());
-  finding.warnings.insert(finding.warnings.end(), ignored.begin(), ignored.end());
+  finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   finding.story = {{"strategy", stage_},
                    {"goal", to_json(*bench_.job.criterion)},
                    {"steps", steps_},
                    {"float", left_over()},
-                   {"ignored", ignored}};
+                   {"ignored", space_.ignored}};
   if (!sensitivity_.is_null()) finding.story["sensitivity"] = sensitivity_;
 }
 

@@ -10,7 +10,6 @@ namespace quasar::tune {
 namespace {
 
 constexpr size_t samples_of_groups = 2;
-constexpr size_t most_bytes = size_t{2} << 30;  // of values that samples on their way hold
 
 std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, size_t units) {
   std::vector<double> means(units);
@@ -20,13 +19,6 @@ std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, 
   return means;
 }
 
-// So many samples may be on their way at once.
-size_t within_memory(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
-  if (samples.size() == 0) return 1;
-  const size_t bytes = ToggledModel::Passage(model, samples.at(0), std::vector<bool>(model.units().size())).bytes();
-  return std::clamp<size_t>(most_bytes / std::max<size_t>(bytes, 1), 1, threads == 0 ? cores() : threads);
-}
-
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
                             const std::vector<bool>& chosen, size_t threads) {
@@ -34,7 +26,7 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
   // With fewer samples than threads, several threads share the units of one.
-  const size_t workers = within_memory(model, samples, threads);
+  const size_t workers = passages_at_once(model, samples, threads);
   const size_t shares = samples.size() == 0 ? 1 : (workers + samples.size() - 1) / samples.size();
   parallel_for(samples.size() * shares, workers, [&](size_t piece) {
     const size_t i = piece / shares;
@@ -49,6 +41,12 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
 }
 
 }  // namespace
+
+size_t passages_at_once(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  if (samples.size() == 0) return 1;
+  const size_t bytes = ToggledModel::Passage(model, samples.at(0), std::vector<bool>(model.units().size())).bytes();
+  return std::clamp<size_t>(model.kept_bytes() / std::max<size_t>(bytes, 1), 1, threads == 0 ? cores() : threads);
+}
 
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
   const size_t units = model.units().size();
@@ -121,7 +119,7 @@ double with_all(const ToggledModel& model, const data::Dataset& samples, size_t 
 std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
   const size_t units = model.units().size();
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
-  parallel_for(samples.size(), within_memory(model, samples, threads), [&](size_t i) {
+  parallel_for(samples.size(), passages_at_once(model, samples, threads), [&](size_t i) {
     ToggledModel::Passage passage(model, samples.at(i), std::vector<bool>(units, false));
     const std::vector<Tensor> reference = passage.outputs();
     for (size_t u = 0; u < units; u++) {

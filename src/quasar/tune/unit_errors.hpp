@@ -30,6 +30,10 @@ Json to_json(std::span<const UnitError> errors);
 // As alone(), `output_error` only: half the work and no second session.
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 
+// So many passages through the model fit into its kept_bytes() at a time, the first sample's values taken for all, and at most
+// one per thread: at least one.
+size_t passages_at_once(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+
 // The distance with every unit quantized.
 double with_all(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 

@@ -80,7 +80,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   winner.layers = layers_of(sitter);
   if (!stop.stop_requested()) {
     const CancelScope scope(stop);
-    add_errors(winner.layers, {graph->model, plan, model}, *samples.evaluation);
+    add_errors(winner.layers, {graph->model, plan, model, lab.job.memory_limit}, *samples.evaluation);
   }
   winner.ranges = ranges_of(sitter, winner.layers);
   winner.flips = flips(lab, by_sample(lab, winner, model, stop), *samples.evaluation);

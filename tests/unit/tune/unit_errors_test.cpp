@@ -183,6 +183,17 @@ TEST(UnitErrors, FlippingOneSwitchOfTwo) {
   EXPECT_NEAR(with[1], model_distance(model, whole_plan(), samples), 1e-5);
 }
 
+TEST(UnitErrors, AsManySamplesAtATimeAsMayBeKept) {
+  const graph::Model model = chain();
+  const Samples samples;
+  const size_t bytes = 4 * (16 + 8 + 4);  // of x, r and y
+  for (const size_t fit : {size_t{0}, size_t{1}, size_t{3}, size_t{100}}) {
+    const ToggledModel toggled(model, whole_plan(), fit * bytes);
+    EXPECT_EQ(passages_at_once(toggled, samples, 4), std::clamp<size_t>(fit, 1, 4)) << fit;
+    EXPECT_EQ(alone_at_outputs(toggled, samples, 4), alone_at_outputs(ToggledModel(model, whole_plan()), samples, 1)) << fit;
+  }
+}
+
 TEST(UnitErrors, AccumulateFromTheFirstToTheWholeModel) {
   const graph::Model model = chain();
   const Samples samples;

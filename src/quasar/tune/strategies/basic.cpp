@@ -11,7 +11,7 @@
 
 #include "quasar/tune/blocks.hpp"
 #include "quasar/tune/fallback.hpp"
-#include "quasar/tune/local_order.hpp"
+#include "quasar/tune/ranking.hpp"
 #include "quasar/tune/unit_errors.hpp"
 
 namespace quasar::tune::strategies {

@@ -41,7 +41,7 @@ class Conservative final : public TuningStrategy {
                                                   .gained = known ? std::optional(loses - *lost) : std::nullopt});
       }
     }
-    if (!skipped.empty()) tuner.tell_note("conservative did not try to quantize " + joined(skipped) + ": " + why);
+    if (!skipped.empty()) tuner.warn("conservative did not try to quantize " + joined(skipped) + ": " + why);
     if (tuner.met()) cheapen(tuner, std::move(config));
   }
 

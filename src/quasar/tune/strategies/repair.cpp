@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/tune/come_down.hpp"
 #include "quasar/tune/exit_policy.hpp"
-#include "quasar/tune/local_order.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/ranking.hpp"
 #include "quasar/tune/repair_notes.hpp"
@@ -65,7 +65,10 @@ class Repairing {
       if (notes_.accurate() && notes_.price(*notes_.accurate()) == 0) break;  // giving up more only costs more
       climb(rung);
     }
-    if (notes_.accurate()) come_down();
+    if (notes_.accurate()) {
+      if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(false);
+      come_down(bench_.space, sequence_, notes_);
+    }
     return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
   }
 
@@ -79,8 +82,11 @@ class Repairing {
       std::vector<Changes> changes;
       for (const Json& choice : choices_of(parameter)) {
         if (choice == *from.find(parameter.name)) continue;
-        changes.push_back({{parameter.name, choice}});
-        points.push_back(changed(bench_.space, from, changes.back()));
+        const Changes change{{parameter.name, choice}};
+        Point point = changed(bench_.space, from, change);
+        if (!why_impossible(*bench_.lab, point).empty()) continue;
+        changes.push_back(change);
+        points.push_back(std::move(point));
       }
       const std::vector<Trial> trials = sequence_.evaluate(points);
       for (size_t i = 0; i < trials.size(); i++) notes_.note(trials[i], "repair", changes[i]);
@@ -88,13 +94,9 @@ class Repairing {
   }
 
   void rank() {
-    const Laboratory& lab = *bench_.lab;
     repaired_ = notes_.current().point;
-    const quant::Config config = quant::parse_config(words_of(bench_.space, repaired_));
-    quant::Plan plan = plan_of(lab, config);
-    lab.variants.improve(config, plan);
     const data::DatasetPtr samples = data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size()));
-    auto units = by_gain(lab.variants.graph_of(config)->model, plan, notes_.rungs().back().nodes, *samples);
+    auto units = by_gain(*bench_.lab, repaired_, notes_.rungs().back().nodes, *samples);
     ranked_locally_if_need_be(units);
     notes_.note_ranking(std::move(units));
   }
@@ -172,57 +174,6 @@ class Repairing {
       return true;
     }
     return false;
-  }
-
-  // From the rung on which they are to 8 bits, and those that cannot, to the cheapest rung that they can be on.
-  void come_down() {
-    if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(false);
-    come_down_to([this](const std::string& node) { return notes_.cheapest(node); }, 0);
-    for (size_t r = 0; r + 1 < notes_.rungs().size(); r++) {
-      const auto choice = [&](const std::string& node) {
-        return notes_.rungs()[r].nodes.contains(node) ? notes_.rungs()[r].choice : Json();
-      };
-      come_down_to(choice, r + 1);
-    }
-  }
-
-  // Operators on rung `from` or above, in halves, quarters … and one by one, the least sensitive first. `to` gives null for one
-  // that cannot be there.
-  void come_down_to(const std::function<Json(const std::string&)>& to, size_t from) {
-    std::vector<std::string> left;
-    for (const auto& [name, value] : notes_.ground().point.values()) {
-      const auto rung = std::ranges::find(notes_.rungs(), value, &Rung::choice) - notes_.rungs().begin();
-      if (!name.starts_with(precision_of("")) || rung < static_cast<ptrdiff_t>(from) || rung == std::ssize(notes_.rungs()))
-        continue;
-      const std::string node = name.substr(precision_of("").size());
-      if (!to(node).is_null() && to(node) != value) left.push_back(node);
-    }
-    left = in_order_of_harm(std::move(left));
-    for (size_t size = std::max<size_t>(left.size() / 2, left.empty() ? 0 : 1); size > 0; size = size == 1 ? 0 : (size + 1) / 2) {
-      for (size_t end = left.size(); end > 0;) {
-        const size_t begin = end > size ? end - size : 0;
-        Changes changes;
-        for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), to(left[i]));
-        const Trial trial = sequence_.evaluate(changed(bench_.space, notes_.ground().point, changes));
-        notes_.note(trial, "take back", changes);
-        if (notes_.holds(trial)) {
-          left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
-        } else if (end - begin == 1 && from == 0) {
-          notes_.note_without(left[begin], trial);
-        }
-        end = begin;
-      }
-    }
-  }
-
-  std::vector<std::string> in_order_of_harm(std::vector<std::string> nodes) const {
-    const auto place = [&](const std::string& node) {
-      return std::find_if(notes_.units().begin(), notes_.units().end(),
-                          [&](const UnitError& error) { return error.unit.node == node; }) -
-             notes_.units().begin();
-    };
-    std::stable_sort(nodes.begin(), nodes.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
-    return nodes;
   }
 
   // Of every sample; empty where they are not known.

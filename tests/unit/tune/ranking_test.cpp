@@ -1,4 +1,4 @@
-#include "quasar/tune/local_order.hpp"
+#include "quasar/tune/ranking.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace quasar::tune {
 namespace {
 
-TEST(LocalOrder, StandsInWhereOutputsDoNotCompare) {
+TEST(Ranking, NoiseStandsInWhereOutputsDoNotCompare) {
   std::vector<UnitError> units{{.unit = {.node = "a", .op_type = "Conv"}, .noise_to_signal = 0.1, .output_error = 2},
                                {.unit = {.node = "b", .op_type = "Conv"}, .noise_to_signal = 0.3, .output_error = 1}};
   EXPECT_TRUE(ranked_locally_if_need_be(units));
