@@ -12,6 +12,7 @@
 
 namespace quasar::tune {
 
+// The process that leads this launch has ended, and will never say so in the study.
 class LaunchGone : public Error {
  public:
   using Error::Error;
