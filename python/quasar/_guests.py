@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._study import Space, Trial
-from ._words import configuration, plain
+from ._words import configuration, one_configuration, plain
 
 Params = Dict[str, Any]
 
@@ -111,7 +111,7 @@ class Bench:
     def evaluate(self, params: Mapping[str, Any]) -> Trial:
         """The finished trial of this configuration; one that was tried before costs nothing. When the search is over (n_trials, a stop
         condition, Ctrl-C) it raises an exception that must pass through run(); it is a BaseException, which `except Exception` lets pass."""
-        return self.evaluate_all([params])[0]
+        return self.evaluate_all([one_configuration(params)])[0]
 
     def evaluate_all(self, configurations: Sequence[Mapping[str, Any]]) -> List[Trial]:
         """The same for configurations that do not depend on each other: n_jobs of them at a time."""

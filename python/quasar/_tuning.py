@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from . import _core
 from ._guests import Strategy
 from ._study import Trial
-from ._words import configuration
+from ._words import configuration, one_configuration
 
 TuneConfig = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class Tuner:
         """The finished trial of this configuration; one that was tried before costs nothing. Where the search is over (the goal is met
         and timeout is 0, max_trials, Ctrl-C) it raises an exception that must pass through traverse(); it is a BaseException, which
         `except Exception` lets pass."""
-        return self.evaluate_all([config])[0]
+        return self.evaluate_all([one_configuration(config)])[0]
 
     def evaluate_all(self, configs: Sequence[TuneConfig]) -> List[Trial]:
         """The same for configurations that do not depend on each other: n_jobs of them at a time."""
@@ -48,7 +48,7 @@ class Tuner:
 
     def explore(self, config: TuneConfig) -> Trial:
         """As evaluate(), without ending at the first success: for strategies whose success is to give up less."""
-        return self._evaluate([config], True)[0]
+        return self._evaluate([one_configuration(config)], True)[0]
 
     def loss(self, trial: Trial) -> float:
         """What the trial loses, as the accuracy criterion counts it; infinite for one that failed."""

@@ -41,6 +41,13 @@ def configuration(value: Any, where: str) -> Any:
     return plain(value, where)
 
 
+def one_configuration(value: Any) -> Any:
+    """The value itself. Raises TypeError for a list where one configuration is wanted."""
+    if isinstance(value, (list, tuple)):
+        raise TypeError(f"evaluate takes one configuration, not a {type(value).__name__} of {len(value)}; evaluate_all takes several")
+    return value
+
+
 @contextlib.contextmanager
 def model_file(model: Model) -> Iterator[str]:
     """The model as a file, for as long as the context lasts. Raises TypeError for what is no model."""

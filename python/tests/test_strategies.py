@@ -57,6 +57,10 @@ class Tuning(Case):
                         tuner.evaluate(wrong)
                     except quasar.QuasarError as error:
                         self.errors.append(str(error))
+                try:
+                    tuner.evaluate([{}, {}])
+                except TypeError as error:
+                    self.errors.append(str(error))
                 self.explored = tuner.explore({last.name: "float32"})
                 try:
                     tuner.evaluate({last.name: "float32"})
@@ -72,6 +76,7 @@ class Tuning(Case):
         self.assertEqual((way.met, way.after), (False, True))
         self.assertIn("did you mean 'stem/conv'", way.errors[0])
         self.assertIn("did you mean 'float32'", way.errors[1])
+        self.assertIn("evaluate_all takes several", way.errors[2])
 
         class Broken(quasar.TuningStrategy):
             def traverse(self, tuner):
