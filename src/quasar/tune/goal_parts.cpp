@@ -52,6 +52,19 @@ std::vector<std::string> missed_costs(const Job& job, const Measures& measures, 
   return out;
 }
 
+std::string reached(const AccuracyCriterion& criterion, const Measures& values, const Measures& baseline) {
+  std::ostringstream out;
+  if (criterion.parts.size() > 1) out << "loss " << loss_of(criterion, values, baseline) << ": ";
+  const char* comma = "";
+  for (const auto& part : criterion.parts) {
+    const auto known = values.find(part.metric);
+    if (known == values.end()) continue;
+    out << comma << part.metric << " " << known->second;
+    comma = ", ";
+  }
+  return out.str();
+}
+
 bool is_accurate(const Job& job, const Measures& measures, const eval::Scores& reference) {
   return !measures.empty() && missed_accuracy(job, measures, reference).empty();
 }

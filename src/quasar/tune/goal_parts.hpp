@@ -9,6 +9,10 @@
 
 namespace quasar::tune {
 
+// The values of the criterion's metrics, for a message: "L2 0.002"; of several metrics behind the loss that they make up: "loss
+// 0.01: top1 0.98, cos 0.997".
+std::string reached(const AccuracyCriterion& criterion, const Measures& values, const Measures& baseline);
+
 // Whether the criterion and the constraints that are about metrics hold, whatever the costs. `measures` of a trial: empty where
 // there are none, and then they do not hold.
 bool is_accurate(const Job& job, const Measures& measures, const eval::Scores& reference);

@@ -29,8 +29,15 @@ RepairNotes::RepairNotes(const Workbench& bench, std::vector<Rung> rungs)
 void RepairNotes::note(const Trial& trial, const std::string& step, const Changes& changes) {
   const bool better = !current_ || guide_.nearer(trial, *current_);
   if (better) current_ = trial;
-  if (trial.is_candidate() && (!met_ || price(trial) < price(*met_))) met_ = trial;
-  if (is_accurate(trial) && (!accurate_ || price(trial) < price(*accurate_))) accurate_ = trial;
+  const auto costs_less = [&](const std::optional<Trial>& best) { return !best || price(trial) < price(*best); };
+  if (is_accurate(trial) && costs_less(accurate_)) {
+    accurate_ = trial;
+    if (!met_) without_.clear();
+  }
+  if (trial.is_candidate() && costs_less(met_)) {
+    met_ = trial;
+    without_.clear();
+  }
   Json words = Json::object();
   for (const auto& [name, value] : changes) words[name] = value;
   steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", better}, {"value", value_of(trial)}});
@@ -74,8 +81,7 @@ std::string RepairNotes::shortfall() const {
   const bool failed = most_->second.state == search::State::failed;
   out << (failed ? "and the trial with " : "nor with ") << most_->first << " of " << units_.size() << " operators in "
       << rungs_.back().name << (failed ? " failed" : "");
-  const Json value = value_of(most_->second);
-  if (value.is_number()) out << " (" << job.goals.objectives.front().metric << " " << value.get<double>() << ")";
+  if (!measures.empty()) out << " (" << reached(*job.criterion, measures, measures_of(reference)) << ")";
   out << "; other choices of operators were not tried";
   return out.str();
 }

@@ -109,6 +109,34 @@ TEST(RepairEnd, AnotherOperatorStaysQuantized) {
   EXPECT_EQ(finding.reason, "the accuracy criterion is met") << kept;
 }
 
+// The last of three can return once the first has, which is asked after it.
+TEST(RepairEnd, NoSingleOperatorCouldReturnInTheEnd) {
+  MadeUpTrials missed(digits_words());
+  const Json ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story["sensitivity"];
+  const std::string first = ranking[0]["node"], second = ranking[1]["node"];
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([&](const search::Point& point) {
+    const double floats = in_float_at(point);
+    const bool met = floats >= 3 || (precision_at(point, second) == in_float && precision_at(point, first) != in_float);
+    return Measures{{"L2", met ? 0.00005 : 0.001 - 0.00001 * floats}};
+  });
+  const Json& given = finding.story["float"];
+  ASSERT_EQ(given.size(), 1U) << given;
+  EXPECT_EQ(given[0]["node"], second);
+  EXPECT_EQ(given[0]["quantized_gives"], 0.001) << "of the model that is left, where nothing is in float then";
+}
+
+// The reason named the objective, which the criterion is not about.
+TEST(RepairEnd, TheReasonGivesTheMetricsOfTheCriterion) {
+  Json words = digits_words();
+  words["accuracy_criterion"]["metrics"] = {"cos", "agreement"};
+  MadeUpTrials trials(words);
+  const Finding finding = trials.run([](const search::Point&) {
+    return Measures{{"L2", 0.001}, {"cos", 0.5}, {"agreement", 0.75}};
+  });
+  EXPECT_NE(finding.reason.find("(loss 0.375: cos 0.5, agreement 0.75)"), std::string::npos) << finding.reason;
+}
+
 // A detector that suppresses boxes by itself: L2 guides nothing, the user's score does.
 TEST(RepairEnd, TheGoalGuidesWhereOutputsHaveNoDistance) {
   Json words = digits_words();
