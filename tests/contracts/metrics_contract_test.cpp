@@ -6,6 +6,7 @@
 
 #include "quasar/base/rng.hpp"
 #include "quasar/eval/decoder.hpp"
+#include "quasar/eval/share.hpp"
 
 namespace quasar::eval {
 namespace {
@@ -106,6 +107,12 @@ TEST_P(Metrics, MeansHaveABestValue) {
   const double sign = metric->direction() == Direction::maximize ? 1 : -1;
   EXPECT_LE(sign * mean_score(0), sign * *best + 1e-12);
   EXPECT_LE(sign * mean_score(1e-5), sign * *best + 1e-12);
+}
+
+TEST_P(Metrics, SharesAreNeverBelowZero) {
+  if (dynamic_cast<const Share*>(metric.get()) == nullptr) GTEST_SKIP() << "no share";
+  EXPECT_EQ(metric->direction(), Direction::maximize);
+  for (const double noise : {0.0, 1e-5, 1.0, 100.0}) EXPECT_GE(mean_score(noise), 0) << noise;
 }
 
 // A pool of all samples drawn once, and of the same ones twice.

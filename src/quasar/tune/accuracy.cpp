@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/eval/share.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -54,6 +55,11 @@ std::vector<AccuracyCriterion::Part> parts_of(const Json& words, const std::vect
 Options keys_in(const Json& words) {
   if (!words.is_object()) throw Error("accuracy_criterion must be a mapping, not " + words.dump());
   return {keys_of_criterion(), words, "accuracy_criterion"};
+}
+
+// By its own name: "accuracy", an alias of top1, is a user's metric where it stands in a criterion.
+bool is_quasars(const std::string& metric) {
+  return eval::is_metric(metric) && eval::metric_text(metric) == metric;
 }
 
 // One part's loss, and what rounding may have added to it.
@@ -135,11 +141,12 @@ void check_reachable(const AccuracyCriterion& criterion, const Measures& baselin
 
 std::string empty_goal(const AccuracyCriterion& criterion, const Measures& baseline) {
   for (const auto& part : criterion.parts) {
-    if (part.direction != search::Direction::maximize || baseline.at(part.metric) != 0) continue;
+    if (baseline.at(part.metric) != 0 || !is_quasars(part.metric)) continue;
+    const auto metric = eval::make_metric(part.metric);
+    if (dynamic_cast<const eval::Share*>(metric.get()) == nullptr) continue;
     return "accuracy_criterion: the float model's " + part.metric +
            " is 0, so that nothing of it can be lost and the goal bounds nothing. Are the labels those of the model's outputs "
-           "(labels, "
-           "label_offset), and does the metric read the right output (output_weights: {label: 0})?";
+           "(labels, label_offset), and does the metric read the right output (output_weights: {label: 0})?";
   }
   return "";
 }

@@ -46,8 +46,8 @@ double excess_of(const AccuracyCriterion& criterion, const Measures& values, con
 // or a baseline that is infinite (psnr, sqnr).
 void check_reachable(const AccuracyCriterion& criterion, const Measures& baseline);
 
-// A warning where the float model has the lowest possible value (0) of a metric that is better when higher, so that nothing can
-// be lost of it and every model meets the goal; "" where it has not.
+// A warning where the float model has the worst value of a metric that is a share: 0. Nothing can be lost of it, and every model
+// meets the goal. "" where it has not; of the user's own metrics nobody knows which value is the worst.
 std::string empty_goal(const AccuracyCriterion& criterion, const Measures& baseline);
 
 // {metrics: {name: weight}, criterion: relative | absolute, tolerable_loss}: for reports.

@@ -86,6 +86,18 @@ TEST(AccuracyCriterion, ABaselineOfZeroBoundsNothing) {
   EXPECT_EQ(empty_goal(parsed(absolute, "L2"), {{"L2", 0}}), "") << "of a distance 0 is the best";
 }
 
+// A user's accuracy difference is 0 for the float model by its nature, and so may be what goes below zero.
+TEST(AccuracyCriterion, ABaselineOfZeroBoundsWhereThereIsWorse) {
+  const Json absolute{{"criterion", "absolute"}};
+  const std::vector<eval::OwnMetric> own{{"gain", eval::Direction::maximize}, {"accuracy", eval::Direction::maximize}};
+  for (const char* metric : {"gain", "accuracy"})
+    EXPECT_EQ(empty_goal(parse_criterion(absolute, metric, own), {{metric, 0}}), "") << metric;
+  for (const char* metric : {"cos", "ssim", "psnr", "sqnr", "embedding_cos"})
+    EXPECT_EQ(empty_goal(parsed(absolute, metric), {{metric, 0}}), "") << metric;
+  for (const char* metric : {"F1", "mAP", "mean_iou", "topk(k=3)", "token_accuracy"})
+    EXPECT_NE(empty_goal(parsed(absolute, metric), {{metric, 0}}), "") << metric;
+}
+
 TEST(Accuracy, UnknownKeysNameTheNearest) {
   try {
     parsed({{"tolerable_los", 0.1}}, "top1");

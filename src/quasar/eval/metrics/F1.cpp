@@ -4,6 +4,7 @@
 #include <map>
 
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 #include "quasar/eval/sums.hpp"
 
 namespace quasar::eval::metrics {
@@ -46,7 +47,7 @@ class F1Pool : public Pool {
   std::string average_;
 };
 
-class F1Score : public PooledMetric {
+class F1Score : public PooledMetric, public Share {
  public:
   explicit F1Score(const Options& options) : average_(options.text("average")) {}
   Direction direction() const override { return Direction::maximize; }

@@ -1,11 +1,12 @@
 // Share of samples for which the greatest output is where the float model has it (the first one when several are equal).
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 #include "quasar/eval/sums.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
 
-class Agreement : public Metric {
+class Agreement : public Metric, public Share {
  public:
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return 1; }

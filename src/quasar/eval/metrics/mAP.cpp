@@ -3,6 +3,7 @@
 // truth=float what the float model finds with at least truth_score: agreement of detections.
 #include "quasar/eval/answers.hpp"
 #include "quasar/eval/detection_match.hpp"
+#include "quasar/eval/share.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
@@ -34,7 +35,7 @@ std::vector<double> thresholds_of(const Options& options) {
   return out;
 }
 
-class MeanAveragePrecision : public PooledMetric {
+class MeanAveragePrecision : public PooledMetric, public Share {
  public:
   explicit MeanAveragePrecision(const Options& options)
       : as_float_(options.text("truth") == "float"),

@@ -4,6 +4,7 @@
 
 #include "quasar/eval/answers.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
@@ -31,7 +32,7 @@ class IouPool : public Pool {
   std::span<const Part> parts_;
 };
 
-class MeanIou : public PooledMetric {
+class MeanIou : public PooledMetric, public Share {
  public:
   explicit MeanIou(const Options& options)
       : as_float_(options.text("truth") == "float"),

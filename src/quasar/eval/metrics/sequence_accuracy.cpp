@@ -5,11 +5,12 @@
 
 #include "quasar/eval/answers.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
 
-class SequenceAccuracy : public Metric {
+class SequenceAccuracy : public Metric, public Share {
  public:
   explicit SequenceAccuracy(const Options& options)
       : as_float_(options.text("truth") == "float"), ctc_(options.has("blank")), ignore_(options.integer("ignore")) {

@@ -2,11 +2,12 @@
 // samples. Places with the label `ignore` do not count; a sample that has no others counts as right.
 #include "quasar/eval/answers.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
 
-class TokenAccuracy : public Metric {
+class TokenAccuracy : public Metric, public Share {
  public:
   explicit TokenAccuracy(const Options& options)
       : as_float_(options.text("truth") == "float"), ignore_(options.integer("ignore")) {}

@@ -1,11 +1,12 @@
 // Share of samples whose greatest output is that of the label (the first one when several are equal).
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 #include "quasar/eval/sums.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
 
-class Top1 : public Metric {
+class Top1 : public Metric, public Share {
  public:
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return 1; }

@@ -1,11 +1,12 @@
 // Share of samples whose label is among the k greatest outputs (earlier places first when several are equal).
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 #include "quasar/eval/sums.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
 
-class TopK : public Metric {
+class TopK : public Metric, public Share {
  public:
   explicit TopK(const Options& options) : k_(static_cast<size_t>(options.integer("k"))) {}
   Direction direction() const override { return Direction::maximize; }

@@ -2,12 +2,13 @@
 #include <cmath>
 
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/share.hpp"
 #include "quasar/eval/sums.hpp"
 
 namespace quasar::eval::metrics {
 namespace {
 
-class V1Cosine : public Metric {
+class V1Cosine : public Metric, public Share {
  public:
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return 1; }
