@@ -30,7 +30,7 @@ bool shrinks(const graph::Node& node) {
 struct Wiring {
   struct Entry {
     Numbers reads, writes;
-    bool weighted = false, shrinks = false, asked_for = false;
+    bool weighted = false, shrinks = false, multiplies = false, asked_for = false;
   };
   std::vector<Entry> nodes;
   std::vector<Numbers> readers;  // by value: nodes, once for each time they read it
@@ -51,6 +51,7 @@ struct Wiring {
                   .writes = {},
                   .weighted = has_weights(node, model),
                   .shrinks = shrinks(node),
+                  .multiplies = node.is("Mul"),
                   .asked_for = names.contains(node.name)};
       for (const auto& values : {&node.inputs, &node.captures}) {
         for (const auto& value : *values) {
@@ -78,29 +79,50 @@ class Walk {
 
   // By node: the number of cuts before it.
   Numbers run(const Numbers& part) {
-    Numbers before(wiring_.nodes.size());
     for (const size_t n : part) {
-      if (stream_[n] && wiring_.nodes[n].shrinks && !branched_ && lives_ <= 1) cuts_++;
-      before[n] = cuts_;
       if (stream_[n]) step(n);
+    }
+    Numbers before(wiring_.nodes.size());
+    size_t passed = 0;
+    for (const size_t n : part) {
+      while (passed < cuts_.size() && cuts_[passed] <= n) passed++;
+      before[n] = passed;
     }
     return before;
   }
 
   // Where the way ended: after this many cuts, with several values that others are to read.
-  size_t cuts() const { return cuts_; }
+  size_t cuts() const { return cuts_.size(); }
   bool frayed() const { return lives_ > 1; }
 
  private:
   void step(size_t n) {
-    for (const size_t value : wiring_.nodes[n].reads) {
+    const auto& node = wiring_.nodes[n];
+    if (node.shrinks && !branched_ && lives_ <= 1) cut_before(n);
+    for (const size_t value : node.reads) {
       if (--left_[value] == 0) live(value, false);
     }
-    for (const size_t value : wiring_.nodes[n].writes) live(value, left_[value] > 0);
-    branched_ = branched_ || lives_ > 1;
+    for (const size_t value : node.writes) live(value, left_[value] > 0);
+    if (!branched_ && lives_ > 1) {
+      branched_ = true;
+      branch_ = n;
+      stretch_ = weighted_;
+      weighted_ = false;
+    }
+    weighted_ = weighted_ || node.weighted;
     if (lives_ != 1 || !branched_) return;
-    cuts_++;
     branched_ = false;
+    if (node.multiplies) {  // a gate, or an activation function in several nodes, goes with the stretch in which it stands
+      weighted_ = weighted_ || stretch_;
+      return;
+    }
+    if (weighted_ && stretch_) cut_before(branch_);
+    cut_before(n + 1);
+  }
+
+  void cut_before(size_t n) {
+    cuts_.push_back(n);
+    weighted_ = false;
   }
 
   // live_: values of the stream that are still to be read.
@@ -112,10 +134,11 @@ class Walk {
 
   const Wiring& wiring_;
   const Marks& stream_;
-  Numbers left_;
+  Numbers left_, cuts_;  // cuts_: the nodes behind them, ascending
   Marks live_;
-  size_t lives_ = 0, cuts_ = 0;
+  size_t lives_ = 0, branch_ = 0;  // branch_: the first node of the branches
   bool branched_ = false;
+  bool weighted_ = false, stretch_ = false;  // whether weights stand since the last cut or the branch; before the branch
 };
 
 // The nodes of `part` that are `first`, or read what such a node has made.

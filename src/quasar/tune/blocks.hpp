@@ -2,8 +2,9 @@
 //
 // The stream is what weighted layers compute from the samples, layer upon layer. A cut is a place where all of it that is still
 // to be read is a single value. Between two cuts lies a block when there is a branch between them (a residual block, an attention
-// or feed-forward block with its sum); chains of single operators are put together until the next downsampling layer (stages of a
-// convolution network).
+// or feed-forward block with its sum), and so does a chain of single operators up to such a branch or to the next downsampling
+// layer (stages of a convolution network). Branches that a product joins (a gate, as of squeeze-and-excitation, or an activation
+// function in several nodes) are of the chain in which they stand.
 //
 // Beside the stream stands what many layers read and none of its layers computes: a mask, a table of positions, relative biases
 // (also when their sizes come from the stream by Shape or Size: sizes are no data), to a decoder its encoder. Of several weighted

@@ -30,6 +30,7 @@ struct Net {
   Blocks blocks() const { return blocks_of(model, names); }
 };
 
+// The chain before a residual block was taken for a part of it.
 TEST(Blocks, AResidualBlockIsWhatLiesBetweenTwoCuts) {
   Net net;
   net.add("stem", "Conv", {"x"});
@@ -41,7 +42,29 @@ TEST(Blocks, AResidualBlockIsWhatLiesBetweenTwoCuts) {
   net.add("sum2", "Add", {"d", "sum"});
   net.add("y", "Conv", {"sum2"});
   net.model.outputs = {{"y"}};
-  EXPECT_EQ(net.blocks(), (Blocks{{"stem", "a", "b", "sum"}, {"c", "d", "sum2"}, {"y"}}));
+  EXPECT_EQ(net.blocks(), (Blocks{{"stem"}, {"a", "b", "sum"}, {"c", "d", "sum2"}, {"y"}}));
+}
+
+// As MobileNetV3's: a bottleneck with squeeze-and-excitation and no sum, then one with a sum; x * sigmoid(x) is an activation.
+TEST(Blocks, GatesAreOfTheChainInWhichTheyStand) {
+  Net net;
+  net.add("wide", "Conv", {"x"});
+  net.add("sigmoid", "Sigmoid", {"wide"});
+  net.add("active", "Mul", {"wide", "sigmoid"});
+  net.add("deep", "Conv", {"active"});
+  net.add("gate", "Conv", {"deep"});
+  net.add("gated", "Mul", {"deep", "gate"});
+  net.add("narrow", "Conv", {"gated"});
+  net.add("wide2", "Conv", {"narrow"});
+  net.add("gate2", "Conv", {"wide2"});
+  net.add("gated2", "Mul", {"wide2", "gate2"});
+  net.add("narrow2", "Conv", {"gated2"});
+  net.add("sum", "Add", {"narrow2", "narrow"});
+  net.add("y", "Conv", {"sum"});
+  net.model.outputs = {{"y"}};
+  EXPECT_EQ(net.blocks(), (Blocks{{"wide", "sigmoid", "active", "deep", "gate", "gated", "narrow"},
+                                  {"wide2", "gate2", "gated2", "narrow2", "sum"},
+                                  {"y"}}));
 }
 
 TEST(Blocks, AChainIsCutWhereItShrinks) {
@@ -179,7 +202,7 @@ TEST(Blocks, AConnectionOverManyLayersIsNoSide) {
   net.add("e", "Concat", {"d", "a"});
   net.add("y", "Conv", {"e"});
   net.model.outputs = {{"y"}};
-  EXPECT_EQ(net.blocks(), (Blocks{{"a", "b", "c", "d", "e"}, {"y"}}));
+  EXPECT_EQ(net.blocks(), (Blocks{{"a"}, {"b", "c", "d", "e"}, {"y"}}));
 }
 
 TEST(Blocks, NeighboursAreJoinedWhereThereAreTooMany) {
