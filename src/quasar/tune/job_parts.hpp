@@ -39,6 +39,9 @@ Json with_named_spaces(Json words);
 // search_space, search_spaces, calibration_sampling_size, recipes.
 void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy);
 
+// The alphas of recipes.smooth_quant_args to try, in order: a number, a list of them, or "auto". Throws Error for anything else.
+std::vector<Json> smooth_alphas_of(const Json& words);
+
 // strategy, two_stage_search and what else names a strategy.
 std::string strategy_of(const Options& keys, const TuningKeys& tuning);
 

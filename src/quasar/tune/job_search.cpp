@@ -63,8 +63,7 @@ void fix_recipes(Json& space, const Json& recipes) {
     } else if (name == "smooth_quant_args") {
       for (const auto& [option, given] : value.items()) {
         if (option != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + option + "'; known: alpha");
-        if (given == "auto") throw Error("recipes.smooth_quant_args.alpha: 'auto' is not yet supported; give a number or a list");
-        space["SmoothAlpha"] = given.is_array() ? given : Json::array({given});
+        space["SmoothAlpha"] = smooth_alphas_of(given);
       }
     } else {
       rest[name] = value;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/loss.hpp"
 
 namespace quasar::tune {
@@ -35,17 +36,7 @@ void read_alphas(TuningKeys& out, const Json& args) {
   if (!args.is_object()) throw Error("recipes.smooth_quant_args must be a mapping, not " + args.dump());
   for (const auto& [name, value] : args.items()) {
     if (name != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + name + "'; known: alpha");
-    if (value == "auto") {
-      for (int i = 6; i <= 14; i++) out.smooth_alphas.push_back(0.05 * i);
-      continue;
-    }
-    for (const auto& alpha : value.is_array() ? value : Json::array({value})) {
-      const bool good = alpha.is_number() && alpha.get<double>() >= 0 && alpha.get<double>() <= 1;
-      if (!good)
-        throw Error("recipes.smooth_quant_args.alpha is " + alpha.dump() +
-                    ", but must be a number from 0 to 1, a list of them, or auto");
-      out.smooth_alphas.push_back(alpha);
-    }
+    out.smooth_alphas = smooth_alphas_of(value);
   }
 }
 
@@ -86,6 +77,22 @@ Approach approach_of(const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<Json> smooth_alphas_of(const Json& words) {
+  std::vector<Json> alphas;
+  if (words == "auto") {
+    for (int i = 6; i <= 14; i++) alphas.push_back(0.05 * i);
+    return alphas;
+  }
+  for (const auto& alpha : words.is_array() ? words : Json::array({words})) {
+    const bool good = alpha.is_number() && alpha.get<double>() >= 0 && alpha.get<double>() <= 1;
+    if (!good)
+      throw Error("recipes.smooth_quant_args.alpha is " + alpha.dump() +
+                  ", but must be a number from 0 to 1, a list of them, or auto");
+    alphas.push_back(alpha);
+  }
+  return alphas;
+}
 
 const std::vector<std::string>& tuned_recipes() {
   static const std::vector<std::string> all{"first_conv_or_matmul_quantization", "last_conv_or_matmul_quantization",

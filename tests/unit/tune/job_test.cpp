@@ -64,6 +64,15 @@ TEST(Job, TypesThatTheTargetCannotShiftAreRefusedBeforeTheSearch) {
   EXPECT_EQ(error_of({{"target", "xint8"}}, good), "");
 }
 
+TEST(Job, SmoothQuantTriesNineAlphasByItself) {
+  const auto with_alpha = [](const Json& alpha) {
+    return Json{{"recipes", {{"smooth_quant", true}, {"smooth_quant_args", {{"alpha", alpha}}}}}};
+  };
+  EXPECT_EQ(job_of(with_alpha("auto")).spaces[0]["SmoothAlpha"].size(), 9U);
+  EXPECT_EQ(job_of(with_alpha({0.3, 0.7})).spaces[0]["SmoothAlpha"], (Json{0.3, 0.7}));
+  EXPECT_TRUE(holds(error_of(with_alpha(2)), "alpha is 2, but must be a number from 0 to 1, a list of them, or auto"));
+}
+
 TEST(Job, KeysThatMakeNoDifferenceAreNotedOnce) {
   Json space = small;
   space["NumBins"] = {512, 2048};
