@@ -149,6 +149,11 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
   } catch (const std::exception& thrown) {
     if (!is_the_strategys(thrown)) throw;
     tell_exception(finding, stage_, thrown.what(), trials_.finished(""));
+  } catch (...) {  // such as a number
+    const std::string what = "it threw something that is no std::exception";
+    if (in_a_trial_) throw;
+    if (way_.empty()) throw Error("strategy " + stage_ + " ended with an exception: " + what);
+    tell_exception(finding, stage_, what, trials_.finished(""));
   }
   conclude(finding);
   finding.story["instrumented_models"] = instrumented_;

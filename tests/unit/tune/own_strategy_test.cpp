@@ -82,6 +82,20 @@ TEST_F(OwnStrategy, AnExceptionBeforeTheFirstTrialIsThrown) {
   EXPECT_THROW(run([](Tuner&) { throw std::runtime_error("boom"); }), std::runtime_error);
 }
 
+TEST_F(OwnStrategy, WhatIsThrownNeedNotBeAnException) {
+  const Finding finding = run([](Tuner& tuner) {
+    tuner.evaluate(TuneConfig{});
+    throw 7;  // NOLINT
+  });
+  EXPECT_TRUE(finding.failed);
+  EXPECT_EQ(finding.reason, "strategy own ended with an exception: it threw something that is no std::exception");
+  EXPECT_EQ(finding.story["steps"].size(), 1U);
+}
+
+TEST_F(OwnStrategy, WhatIsThrownBeforeTheFirstTrialIsAnError) {
+  EXPECT_THROW(run([](Tuner&) { throw 7; }), Error);  // NOLINT
+}
+
 TEST_F(OwnStrategy, TheReportSaysWhatAnOperatorGained) {
   const Finding finding = run([](Tuner& tuner) {
     TuneConfig config;
