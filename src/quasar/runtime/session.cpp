@@ -136,14 +136,24 @@ Ort::Value wrapped(const Tensor& tensor) {
   return Ort::Value::CreateTensor(memory, data, bytes.size(), shape.data(), shape.size(), type);
 }
 
+// What ZipMap makes, of a classifier's scores: no other operator makes maps of them.
+bool is_of_maps(const Ort::Value& value) {
+  const auto info = value.GetTypeInfo();
+  return info.GetONNXType() == ONNX_TYPE_SEQUENCE &&
+         info.GetSequenceTypeInfo().GetSequenceElementType().GetONNXType() == ONNX_TYPE_MAP;
+}
+
 // The result, its memory shared with ONNX Runtime's value (texts are copied).
 Tensor unwrapped(Ort::Value value, const std::string& name) {
-  const auto fail = [&name] { throw Error("output '" + name + "' of the model is not a tensor of a type that Quasar knows"); };
-  if (!value.IsTensor()) fail();
+  const auto fail = [&name](const std::string& why) { throw Error("output '" + name + "' of the model is " + why); };
+  if (is_of_maps(value))
+    fail("a sequence of maps, made by ZipMap; convert the model without it (skl2onnx: options={id(model): {'zipmap': False}})");
+  const char* const unknown = "not a tensor of a type that Quasar knows";
+  if (!value.IsTensor()) fail(unknown);
   const auto info = value.GetTensorTypeAndShapeInfo();
   const DataType type = type_of(info.GetElementType());
   const Shape shape = info.GetShape();
-  if (type == DataType::undefined) fail();
+  if (type == DataType::undefined) fail(unknown);
   if (type == DataType::string) {
     std::vector<std::string> texts(count_of(shape));
     for (size_t i = 0; i < texts.size(); ++i) texts[i] = value.GetStringTensorElement(i);

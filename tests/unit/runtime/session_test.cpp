@@ -39,6 +39,22 @@ TEST(Session, DescribesInputsAndOutputs) {
   EXPECT_EQ(session.outputs()[0].name, "y");
 }
 
+// As skl2onnx converts classifiers unless told otherwise.
+TEST(Session, MapsOfScoresAreRefusedWithTheWayOut) {
+  graph::Model model = empty_model();
+  model.opsets["ai.onnx.ml"] = 1;
+  model.inputs = {float_value("x", {-1, 2}, {"N", ""})};
+  graph::Node zip = node("ZipMap", "zip", {"x"}, {"scores"}, {{"classlabels_int64s", std::vector<int64_t>{3, 5}}});
+  zip.domain = "ai.onnx.ml";
+  model.nodes = {zip};
+  model.outputs = {{"scores"}};
+  const std::string message = error_of([&] {
+    const std::vector<Tensor> in{Tensor::of<float>({1, 2}, std::vector<float>{1, 2})};
+    Session(model).run(in);
+  });
+  EXPECT_TRUE(mentions(message, {"'scores'", "ZipMap", "'zipmap': False"})) << message;
+}
+
 TEST(Session, OutputsOutliveTheSession) {
   std::vector<Tensor> out;
   {
