@@ -4,6 +4,7 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/quant/option_keys.hpp"
+#include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/scheme_words.hpp"
 
@@ -31,10 +32,14 @@ std::vector<Idle> idle_keys() {
   return all;
 }
 
-// Moving averages are taken over samples: of activations, and weights have none.
-std::string why_no_average(const std::string& key, const Config& config) {
+// Moving averages are taken over samples: of activations, and weights have none. What a key is anyway needs no note: Quasar's own
+// configurations hold both.
+std::string why_no_average(const std::string& key, const Json& value, const Config& config) {
   const bool constant = normalized(key) == normalized("CalibMovingAverageConstant");
   if (!constant && normalized(key) != normalized("CalibMovingAverage")) return "";
+  const auto& specs = ranges::table().find("min_max").second.options;
+  const auto spec = std::ranges::find(specs, constant ? "moving_average_constant" : "moving_average", &OptionSpec::name);
+  if (spec != specs.end() && value == spec->fallback) return "";
   std::vector<const Scheme*> activations{&config.activation};
   for (const auto& rule : config.layers) activations.push_back(&rule.activation);
   if (config.mixed) activations.push_back(&config.mixed->activation);
@@ -65,7 +70,7 @@ std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& con
       if (normalized(key) == normalized(idle.key) && !acting.contains(idle.sign.empty() ? idle.key : idle.sign))
         notes.push_back(key + " has no effect: " + idle.why);
     }
-    if (const std::string why = why_no_average(key, config); !why.empty()) notes.push_back(key + " has no effect: " + why);
+    if (const std::string why = why_no_average(key, value, config); !why.empty()) notes.push_back(key + " has no effect: " + why);
     if (value == true && fits_nothing(key, config))
       notes.push_back(key + " is of no use: no activations have power-of-two scales");
     for (const auto& option : fixed_options()) {

@@ -113,6 +113,18 @@ TEST(Refusals, MovingAveragesNeedActivationsByMinMax) {
   EXPECT_TRUE(notes("MinMax", {{"CalibMovingAverage", true}, {"CalibMovingAverageConstant", 0.5}}).empty());
 }
 
+// As best_config.yaml has them.
+TEST(Refusals, WhatIsSoAnywayNeedsNoNote) {
+  for (const char* method : {"MinMax", "Entropy"}) {
+    Json words = with(Json::object());
+    words["activation_params"] = {{"calibration_method", method}};
+    const Json whole = to_json(parse_config(words));
+    EXPECT_TRUE(whole.contains("CalibMovingAverageConstant")) << method << " (of weights)";
+    const auto notes = notes_on_idle_keys(whole, parse_config(whole));
+    EXPECT_TRUE(notes.empty()) << method << ": " << notes.front();
+  }
+}
+
 TEST(Refusals, KeysThatMakeNoDifferenceSaySo) {
   const Json words = with({{"NumBins", 7}, {"DebugMode", true}});
   const auto notes = notes_on_idle_keys(words, parse_config(words));
