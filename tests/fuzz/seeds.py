@@ -193,7 +193,7 @@ CHANGES = ["UPDATE trials SET number = number - 1", "UPDATE trials SET state = '
            "UPDATE trial_values SET value = NULL", "UPDATE trial_user_attributes SET value_json = '[[[['", "UPDATE study_directions SET direction = 'NOT_SET'",
            "UPDATE trial_params SET distribution_json = '{\"name\": \"IntDistribution\", \"attributes\": {\"low\": 1, \"high\": 5, \"step\": 2, \"log\": false}}'",
            "UPDATE trial_params SET distribution_json = '{\"name\": \"FloatDistribution\", \"attributes\": {\"low\": 0, \"high\": 1, \"step\": null, \"log\": true}}'",
-           "DELETE FROM trials WHERE trial_id = 1", "DELETE FROM trial_values", "INSERT INTO studies (study_name) VALUES ('t')",
+           "DELETE FROM trials WHERE trial_id = 1", "DELETE FROM trial_values", "INSERT INTO study_directions VALUES (1, 'MAXIMIZE', 1)", "INSERT INTO studies (study_name) VALUES ('t')",
            "UPDATE version_info SET schema_version = 11", "INSERT INTO study_user_attributes VALUES (9, 1, 'predecessor', '\"s\"')",
            "UPDATE study_user_attributes SET value_json = '{\"objectives\": [{\"metric\": \"L2\"}]}'", "CREATE VIEW v AS SELECT 1",
            "UPDATE trial_system_attributes SET value_json = '[1, -1, \"x\"]'", "UPDATE trials SET datetime_complete = NULL, state = 'RUNNING'"]

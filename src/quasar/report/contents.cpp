@@ -4,7 +4,6 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/file.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/report/advice.hpp"
@@ -14,6 +13,7 @@
 #include "quasar/search/state_name.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/past_study.hpp"
+#include "quasar/tune/written_result.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
@@ -131,11 +131,10 @@ Json contents_of(const Json& result, std::span<const search::Trial> trials, cons
 }
 
 Json open_contents(const fs::path& output_dir, const std::string& storage_of_study) {
-  const fs::path file = output_dir / "result.json";
   if (!fs::is_directory(output_dir)) throw Error("'" + output_dir.string() + "' is no folder; name a search's output_dir");
-  if (!fs::exists(file))
+  const Json result = tune::read_result(output_dir);
+  if (result.is_null())
     throw Error("'" + output_dir.string() + "' holds no result.json, so it is not the output_dir of a search");
-  const Json result = parse_json(read_file(file), file.string());
   std::vector<search::Trial> trials;
   Json words = Json::object();
   const std::string place = result.value("study", std::string("auto_search.db"));
@@ -153,9 +152,11 @@ Json open_contents(const fs::path& output_dir, const std::string& storage_of_stu
       words = study.user_attributes.value("job", Json::object());
     }
   }
-  Json contents = contents_of(result, trials, words);
-  contents["pictures"] = pictures_of(result, output_dir);
-  return contents;
+  return tune::with_result_of(output_dir, [&] {
+    Json contents = contents_of(result, trials, words);
+    contents["pictures"] = pictures_of(result, output_dir);
+    return contents;
+  });
 }
 
 }  // namespace quasar::report

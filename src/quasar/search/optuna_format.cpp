@@ -179,6 +179,11 @@ std::optional<std::string> long_name_in(const std::string& distribution) {
   return all.is_object() && found != all.end() && found->is_string() ? std::optional(found->get<std::string>()) : std::nullopt;
 }
 
+void expect_storable(const std::string& what, const std::string& name) {
+  if (name.find('\0') != std::string::npos)
+    throw Error(what + " is " + text_of(Json(name)) + ", but names in databases must not hold a NUL character");
+}
+
 Time time_of(const std::string& text) {
   std::tm local{};
   double seconds = 0;

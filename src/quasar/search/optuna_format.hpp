@@ -36,6 +36,9 @@ Direction direction_of(const std::string& text);
 std::string text_of(Time time);
 Time time_of(const std::string& text);
 
+// Throws Error for a name that some database would cut short. `what` begins the message: "study_name".
+void expect_storable(const std::string& what, const std::string& name);
+
 // Names beyond longest_name: the beginning with a hash of the whole stands in the column, and the whole beside the distribution,
 // as a key that Optuna does not look at.
 size_t characters_of(const std::string& name);

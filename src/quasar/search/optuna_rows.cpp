@@ -74,7 +74,8 @@ void read_details(soci::session& sql, StudyRecord& study) {
        {study.id}, visit, soci::into(key), soci::into(text));
 }
 
-std::vector<Trial> read_heads(soci::session& sql, const Which& which) {
+// What a trial itself says. `objectives`: how many its study has.
+std::vector<Trial> read_heads(soci::session& sql, const Which& which, int64_t& objectives) {
   std::vector<Trial> out;
   Trial trial;
   std::string state;
@@ -89,10 +90,11 @@ std::vector<Trial> read_heads(soci::session& sql, const Which& which) {
     out.push_back(trial);
   };
   each(sql,
-       "SELECT trial_id, number, state, datetime_start, datetime_complete FROM trials t WHERE " + which.condition +
-           " ORDER BY number",
+       "SELECT trial_id, number, state, datetime_start, datetime_complete, (SELECT COUNT(*) FROM study_directions d WHERE "
+       "d.study_id = t.study_id) FROM trials t WHERE " +
+           which.condition + " ORDER BY number",
        which.bound, visit, soci::into(trial.id), soci::into(trial.number), soci::into(state), soci::into(begin, has_begin),
-       soci::into(end, has_end));
+       soci::into(end, has_end), soci::into(objectives));
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t number = out[i].number;
     if (number < 0 || (i > 0 && number == out[i - 1].number))
@@ -160,8 +162,19 @@ void read_attributes(soci::session& sql, const Which& which, const std::string& 
        which.bound, visit, soci::into(id), soci::into(key), soci::into(text));
 }
 
+// Whoever reads a study takes it that what is complete has its values.
+void expect_values(const std::vector<Trial>& trials, int64_t objectives) {
+  const size_t wanted = static_cast<size_t>(std::max<int64_t>(objectives, 1));
+  for (const Trial& trial : trials) {
+    if (trial.state != State::complete || trial.values.size() == wanted) continue;
+    throw Error("trial " + std::to_string(trial.number) + " is complete, but has " + std::to_string(trial.values.size()) +
+                " of " + std::to_string(wanted) + (wanted == 1 ? " value" : " values") + ": the study is damaged");
+  }
+}
+
 std::vector<Trial> read(soci::session& sql, const Which& which) {
-  std::vector<Trial> out = read_heads(sql, which);
+  int64_t objectives = 0;
+  std::vector<Trial> out = read_heads(sql, which, objectives);
   if (out.empty()) return out;
   std::map<int64_t, Trial*> by_id;
   for (Trial& trial : out) by_id[trial.id] = &trial;
@@ -172,6 +185,7 @@ std::vector<Trial> read(soci::session& sql, const Which& which) {
   };
   read_parameters(sql, which, trial_of);
   read_values(sql, which, trial_of);
+  expect_values(out, objectives);
   read_attributes(sql, which, "user", [&](int64_t id) -> Json& { return trial_of(id).user_attributes; });
   read_attributes(sql, which, "system", [&](int64_t id) -> Json& { return trial_of(id).system_attributes; });
   return out;

@@ -54,6 +54,7 @@ void TrialWriter::parameters(int64_t id, const Trial& trial) {
     texts[i] = &known;
     const std::string& name = trial.point.values()[i].first;
     names[i] = &name;
+    expect_storable("a parameter's name", name);
     if (characters_of(name) > longest_name) {
       const auto& [short_name, text] = shortened[i] = {short_name_of(name), with_long_name(known, name)};
       names[i] = &short_name;

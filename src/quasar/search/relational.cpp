@@ -31,6 +31,7 @@ StudyRecord Relational::create(const std::string& name, const std::vector<Direct
   if (optuna::characters_of(name) > longest_name)
     throw Error("the study's name has " + std::to_string(optuna::characters_of(name)) + " characters, but databases hold " +
                 std::to_string(longest_name) + " at most: '" + name + "'");
+  optuna::expect_storable("the study's name", name);
   return guarded([&] {
     Transaction transaction(*this, begin_writing());
     int known = 0;

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/search_parts.hpp"
+#include "quasar/tune/written_result.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -16,10 +16,7 @@ namespace {
 
 // What an output folder's result.json says of the search; null: there is none.
 Json results_in(const std::string& place) {
-  const fs::path file = fs::path(place) / "result.json";
-  if (place.find("://") != std::string::npos || !fs::is_directory(place) || !fs::exists(file)) return nullptr;
-  Json result = parse_json(read_file(file), file.string());
-  return result.is_object() ? result : Json();
+  return place.find("://") != std::string::npos || !fs::is_directory(place) ? Json() : read_result(place);
 }
 
 std::string text_in(const Json& result, const char* key) {

@@ -49,6 +49,7 @@ void read_storage_keys(Job& job, const Options& keys) {
   if (length > search::longest_name)
     throw Error("study_name has " + std::to_string(length) + " characters, but may have " + std::to_string(search::longest_name) +
                 " at most");
+  search::optuna::expect_storable("study_name", job.study_name);
   job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
   job.load_if_exists = keys.flag("load_study_if_exists");
   job.pulse = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};
@@ -57,9 +58,20 @@ void read_storage_keys(Job& job, const Options& keys) {
                 Json(job.pulse.interval).dump() + " s)");
 }
 
+// Throws Error for a database in the output folder that is a link, which whoever writes to it would follow to another place, and
+// for what SQLite cannot open. A database elsewhere, which the user named, may be a link.
 std::string storage_url(const Job& job) {
   if (job.storage.find("://") != std::string::npos || job.storage == "memory") return job.storage;
-  return (job.output_dir / job.storage).string();
+  const fs::path file = job.output_dir / job.storage;
+  std::error_code ignored;
+  if (fs::path(job.storage).is_relative() && fs::is_symlink(file, ignored))
+    throw Error("'" + file.string() +
+                "' is a symbolic link, which a study in output_dir does not follow: remove it, or name the file that it leads to "
+                "(study_storage_db)");
+  if (file.string().find('"') != std::string::npos)
+    throw Error("the study's database would be " + file.string() +
+                ", but its path must not hold quotes: choose another output_dir or study_storage_db");
+  return file.string();
 }
 
 }  // namespace quasar::tune

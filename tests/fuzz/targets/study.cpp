@@ -6,6 +6,7 @@
 
 #include "fuzz/target.hpp"
 #include "quasar/search/distribution.hpp"
+#include "quasar/search/tracker.hpp"
 #include "quasar/tune/past_study.hpp"
 #include "quasar/tune/warm_start.hpp"
 
@@ -68,6 +69,7 @@ std::string read(const std::filesystem::path& path) {
         search::position_of(*trial.distributions[i], trial.point.values()[i].second);
       }
     }
+    for (const auto direction : past.record.directions) search::Tracker(past.trials, "", direction);
     tune::Job job;
     job.base = scratch();
     job.warm_start = path.string();

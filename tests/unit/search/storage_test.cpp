@@ -104,6 +104,8 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
            {"UPDATE trials SET state = 'LOST'", "unknown trial state LOST"},
            {"UPDATE trials SET number = -1", "trial number -1 is negative"},
            {"UPDATE trial_values SET value = NULL", "a value without number"},
+           {"DELETE FROM trial_values", "trial 0 is complete, but has 0 of 1 value: the study is damaged"},
+           {"INSERT INTO study_directions (direction, study_id, objective) VALUES ('MINIMIZE', 1, 1)", "has 1 of 2 values"},
            {"UPDATE trial_user_attributes SET value_json = '{'", "attribute 'plan_hash': not valid JSON"},
            {"CREATE VIEW v AS SELECT 1", "holds views, triggers or virtual tables"}}) {
     const std::string found = after(change);
@@ -111,6 +113,29 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     EXPECT_NE(found.find(path), std::string::npos) << change << ": " << found;
   }
   EXPECT_EQ(after("UPDATE trial_user_attributes SET value_json = '5'"), "no error");
+}
+
+TEST(Sqlite, RowsThatContradictEachOtherAreDamage) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  open_storage(path)->create("s", {Direction::minimize});
+  soci::session(soci::sqlite3, "dbname=" + path) << "DELETE FROM studies";  // the directions stay
+  const std::string said = error_of([&] { open_storage(path)->create("s", {Direction::minimize}); });
+  EXPECT_NE(said.find("study database " + path + " is damaged"), std::string::npos) << said;
+}
+
+// Some databases end a name there.
+TEST(Sqlite, NamesWithNulAreRefused) {
+  const TemporaryFolder folder;
+  const auto storage = open_storage((folder.path() / "study.db").string());
+  const std::string name("a\0b", 3);
+  EXPECT_NE(error_of([&] { storage->create(name, {Direction::minimize}); }).find("must not hold a NUL"), std::string::npos);
+  Trial trial;
+  trial.point.set(name, "x");
+  trial.distributions = {std::make_shared<Distribution>(Categorical{{"x"}})};
+  const int64_t study = storage->create("s", {Direction::minimize}).id;
+  EXPECT_NE(error_of([&] { storage->start(study, trial); }).find("a parameter's name is \"a\\u0000b\""), std::string::npos);
+  EXPECT_TRUE(storage->trials(study).empty());
 }
 
 TEST(Sqlite, LockedByAnotherProgram) {

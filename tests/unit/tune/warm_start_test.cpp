@@ -53,6 +53,21 @@ TEST(PastStudies, AServerThatOnlyAFileNamesIsNotCalled) {
   EXPECT_EQ(past_study({place, "sqlite:///" + other}, "").record.name, "mine");
 }
 
+TEST(PastStudies, WhatNoSearchWritesIntoResultsIsNamed) {
+  const TemporaryFolder folder;
+  search::open_storage((folder.path() / "study.db").string())->create("mine", {search::Direction::minimize});
+  const auto said = [&](const std::string& text) {
+    write_file(folder.path() / "result.json", text);
+    return test::error_of([&] { past_study(folder.path().string(), ""); });
+  };
+  const std::string place = "result.json of '" + folder.path().string() + "'";
+  EXPECT_EQ(said("[]"), place + " must be an object: it is damaged");
+  EXPECT_EQ(said(R"({"best": []})"), place + ": best must be an object, or null: the file is damaged");
+  EXPECT_EQ(said(R"({"best": {"layers": [5]}})"), place + ": best.layers must be a list of objects: the file is damaged");
+  EXPECT_EQ(said(R"({"study": null})"), place + ": study must be a text: the file is damaged");
+  EXPECT_EQ(said(R"({"best": null, "study_name": "mine"})"), "no error");
+}
+
 TEST(PastStudies, NothingIsMadeOrChanged) {
   const TemporaryFolder folder;
   const auto file = [&](const char* name) { return (folder.path() / name).string(); };

@@ -6,6 +6,7 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/writer.hpp"
+#include "quasar/tune/written_result.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -31,7 +32,7 @@ class Report final : public Command {
     if (!other_.empty()) searches.push_back(report::open_contents(other_, storage_));
     const auto names = names_of();
     for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
-    const std::string text = writer->write(searches);
+    const std::string text = tune::with_result_of(folder_, [&] { return writer->write(searches); });
     const fs::path file = destination();
     if (file == "-") {
       std::cout << text;
