@@ -5,11 +5,21 @@
 
 namespace quasar {
 
+namespace {
+
+[[noreturn]] void unusable(const std::exception& e) {
+  throw Error(std::string("cannot use the folder of temporary files (TMPDIR): ") + e.what(), Blame::world);
+}
+
+}  // namespace
+
 void require_temporary_room() try {
   const TemporaryFolder folder;
-  write_file(folder.path() / "room", std::string(4096, ' '));
+  write_file(folder.path() / "room", std::string(size_t{64} << 10, ' '));
 } catch (const std::filesystem::filesystem_error& e) {
-  throw Error(std::string("cannot use the folder of temporary files: ") + e.what(), Blame::world);
+  unusable(e);
+} catch (const Error& e) {
+  unusable(e);
 }
 
 }  // namespace quasar

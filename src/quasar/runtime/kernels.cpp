@@ -4,20 +4,15 @@
 #include <set>
 #include <unordered_map>
 
-#include "quasar/base/file.hpp"
-#include "quasar/graph/load.hpp"
 #include "quasar/runtime/prepare.hpp"
-#include "quasar/runtime/session.hpp"
+#include "quasar/runtime/rewritten.hpp"
 
 namespace quasar::runtime {
 
 graph::Model optimized(const graph::Model& model) {
-  const TemporaryFolder folder;
   SessionOptions options;
   options.optimization = Optimization::extended;
-  options.save_optimized = folder.path() / "optimized.onnx";
-  { const Session session(model, options); }
-  return graph::load(options.save_optimized);
+  return rewritten(model, options);
 }
 
 namespace {

@@ -4,11 +4,10 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/file.hpp"
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/plain_gemm.hpp"
-#include "quasar/runtime/session.hpp"
+#include "quasar/runtime/rewritten.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -32,14 +31,11 @@ bool pads_before_max_pool(const graph::Model& model) {
 // What ONNX Runtime makes of the graph at its basic level: constants and BatchNorm folded, what does nothing removed. The three
 // that would restructure the graph and rename its nodes and values stay off.
 graph::Model cleaned(const graph::Model& model) {
-  const TemporaryFolder folder;
   SessionOptions options;
   options.optimization = Optimization::basic;
-  options.save_optimized = folder.path() / "clean.onnx";
   options.disabled_optimizers = "TransposeOptimizer;MatMulAddFusion;ConstantSharing";
   if (pads_before_max_pool(model)) options.disabled_optimizers += ";Pad_Fusion";
-  { const Session session(model, options); }
-  return graph::load(options.save_optimized);
+  return rewritten(model, options);
 }
 
 // ONNX Runtime imports every domain that it knows. The user's imports stay: subgraphs and functions may need them.

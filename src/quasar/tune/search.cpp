@@ -140,9 +140,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
+  const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(lab, *best, setting.samples, limit);
-  measure_holdout(summary, lab, setting.samples, monitor.stop);
+  if (best != nullptr) summary.best = measure_winner(lab, *best, {setting.samples, limit, warning});
+  measure_holdout(summary, lab, {setting.samples, monitor.stop, warning});
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());

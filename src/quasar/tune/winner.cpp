@@ -1,6 +1,7 @@
 #include "quasar/tune/winner.hpp"
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
@@ -28,12 +29,41 @@ runtime::Latency latency_of(const Laboratory& lab, const graph::Model& model, co
   }
 }
 
+// What was found must not be lost because something that only the report shows cannot be had: no room for temporary files, say.
+template <class Work>
+void or_warn(const Closing& closing, const std::string& what, const Work& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    closing.warn("the report does not know " + what + ": " + e.what());
+  }
+}
+
 // The winner's scores with values per sample; an earlier process may have scored it.
-eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph::Model& model, const std::stop_token& stop) {
+eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
   if (auto scores = lab.book.by_sample(winner.trial.number)) return *std::move(scores);
-  const auto known = winner.metrics.find(lab.job.metrics.front());
-  if (stop.stop_requested() || (known != winner.metrics.end() && !known->second.per_sample.empty())) return winner.metrics;
-  return lab.evaluator.score(model, cores(), lab.devices.first());
+  eval::Scores out = winner.metrics;
+  const auto known = out.find(lab.job.metrics.front());
+  if (closing.stop.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
+  or_warn(closing, "which samples the winner gets wrong",
+          [&] { out = lab.evaluator.score(model, cores(), lab.devices.first()); });
+  return out;
+}
+
+// Which of the planned nodes run on codes; as planned where it cannot be found out.
+std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const Closing& closing) {
+  std::vector<std::string> nodes;
+  std::map<std::string, bool> out;
+  for (const auto& [name, planned] : plan.nodes) {
+    nodes.push_back(name);
+    out[name] = true;
+  }
+  or_warn(closing, "what ONNX Runtime runs in integers, and shows what was planned",
+          [&] { out = runtime::runs_quantized(model, nodes); });
+  // What an operator on codes took in when the model was written runs there.
+  const graph::Index written(model);
+  for (auto& [name, runs] : out) runs = runs || written.node(name) == nullptr;
+  return out;
 }
 
 // By the first metric that has values per sample; null when none has.
@@ -52,8 +82,8 @@ Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Datase
 
 }  // namespace
 
-Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples,
-                      const std::stop_token& stop) {
+Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const Closing& closing) {
+  const data::Dataset& samples = *closing.samples.evaluation;
   Winner winner;
   winner.trial = trial;
   winner.config = config_of(lab, trial);
@@ -65,25 +95,20 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   winner.bytes = graph::bytes_on_disk(path);
   const auto known = lab.book.find(trial.number);
   winner.metrics = known ? *known : lab.evaluator.score(model, cores(), lab.devices.first());
-  winner.latency = latency_of(lab, model, stop);
-  std::vector<std::string> nodes;
-  for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
-  auto kernels = runtime::runs_quantized(model, nodes);
-  // What an operator on codes took in when the model was written runs there.
-  const graph::Index written(model);
-  for (auto& [name, runs] : kernels) runs = runs || written.node(name) == nullptr;
+  winner.latency = latency_of(lab, model, closing.stop);
+  const auto kernels = kernels_of(model, plan, closing);
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
   const Json rounding = trial.user_attributes.value("rounding", Json());
   const auto graph = lab.variants.graph_of(winner.config);
   const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
   winner.layers = layers_of(sitter);
-  if (!stop.stop_requested()) {
-    const CancelScope scope(stop);
-    add_errors(winner.layers, {graph->model, plan, model, lab.job.memory_limit}, *samples.evaluation);
+  if (!closing.stop.stop_requested()) {
+    const CancelScope scope(closing.stop);
+    add_errors(winner.layers, {graph->model, plan, model, lab.job.memory_limit}, samples);
   }
   winner.ranges = ranges_of(sitter, winner.layers);
-  winner.flips = flips(lab, by_sample(lab, winner, model, stop), *samples.evaluation);
+  winner.flips = flips(lab, by_sample(lab, winner, model, closing), samples);
   winner.evidence = {{"against_float", against_float(lab.book, lab.evaluator.reference(), winner)},
                      {"rivals", rivals_of(lab.book, lab.job, winner)}};
   Json params = Json::object();
@@ -95,16 +120,18 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const d
   return winner;
 }
 
-void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples, const std::stop_token& stop) {
-  if (!samples.holdout || !summary.best) return;
+void measure_holdout(Summary& summary, const Laboratory& lab, const Closing& closing) {
+  if (!closing.samples.holdout || !summary.best) return;
   try {
-    const CancelScope scope(stop);
+    const CancelScope scope(closing.stop);
     const auto options = evaluator_options(lab.job, true);
     if (options.metrics.empty()) return;
-    const eval::Evaluator evaluator(lab.model, samples.holdout, options);
-    summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores(), lab.devices.first());
-    summary.baseline.holdout = evaluator.reference();
-    summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
+    or_warn(closing, "the scores on the hold-out samples", [&] {
+      const eval::Evaluator evaluator(lab.model, closing.samples.holdout, options);
+      summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores(), lab.devices.first());
+      summary.baseline.holdout = evaluator.reference();
+      summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
+    });
   } catch (const Cancelled&) {
   }
 }

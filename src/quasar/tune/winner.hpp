@@ -1,6 +1,7 @@
 // The winner of a search: built, saved, and measured beside the float model.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 
 #include "quasar/data/dataset.hpp"
@@ -9,11 +10,17 @@
 
 namespace quasar::tune {
 
+// What the end of a search works with. `warn`: is told what could not be had for the report, which is written without it.
+struct Closing {
+  const data::Splits& samples;
+  const std::stop_token& stop;
+  std::function<void(const std::string&)> warn;
+};
+
 // Writes best.onnx, best_params.json and best_config.yaml. Its latency is measured within half a second when `stop` is requested.
-Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const data::Splits& samples,
-                      const std::stop_token& stop);
+Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const Closing& closing);
 
 // Scores best.onnx and the float model on the hold-out samples; left out when the search is stopped meanwhile.
-void measure_holdout(Summary& summary, const Laboratory& lab, const data::Splits& samples, const std::stop_token& stop);
+void measure_holdout(Summary& summary, const Laboratory& lab, const Closing& closing);
 
 }  // namespace quasar::tune

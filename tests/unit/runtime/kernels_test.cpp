@@ -1,9 +1,16 @@
 #include "quasar/runtime/kernels.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
 
 #include "models.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -134,6 +141,31 @@ TEST(Latency, EndsWhenTheMedianIsKnown) {
   EXPECT_FALSE(is_settled(restless));
   quiet.pop_back();
   EXPECT_FALSE(is_settled(quiet)) << "too few";
+}
+
+// ONNX Runtime itself says "Protobuf serialization failed" of a full disk.
+TEST(Kernels, AFullFolderOfTemporaryFilesIsNamed) {
+  const auto said = [](const std::function<void()>& work) {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit little{16, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+    std::string message = test::error_of(work);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    return message;
+  };
+  graph::Model model = empty_model();
+  model.inputs = {float_value("x", {1, 4})};
+  model.outputs = {float_value("y", {1, 4})};
+  model.nodes = {node("Relu", "relu", {"x"}, {"y"})};
+  for (const auto& message : {said([&] { optimized(model); }), said([&] { prepare(model); })}) {
+    EXPECT_TRUE(message.starts_with("cannot use the folder of temporary files (TMPDIR): ")) << message;
+    EXPECT_NE(message.find(std::filesystem::temp_directory_path().string()), std::string::npos) << message;
+    EXPECT_NE(message.find("File too large"), std::string::npos) << message;
+  }
+  EXPECT_EQ(test::error_of([&] { optimized(model); }), "no error");
 }
 
 }  // namespace

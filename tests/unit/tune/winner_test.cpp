@@ -1,0 +1,55 @@
+// What a search that has found its winner still writes when the machine fails it.
+#include "quasar/tune/winner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "made_up_trials.hpp"
+
+namespace quasar::tune {
+namespace {
+namespace fs = std::filesystem;
+
+// A folder of temporary files that can be taken away.
+class Away {
+ public:
+  Away() : before_(fs::temp_directory_path()) {
+    fs::create_directory(place_);
+    setenv("TMPDIR", place_.c_str(), 1);
+  }
+  ~Away() { setenv("TMPDIR", before_.c_str(), 1); }
+  void take() const { fs::remove_all(place_); }
+  const fs::path& folder() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+  fs::path before_, place_ = folder_.path() / "tmp";
+};
+
+TEST(Winner, IsWrittenWithoutWhatNeedsTemporaryFiles) {
+  const Away temporary;
+  Json words = digits_words();
+  for (const char* key : {"strategy", "accuracy_criterion"}) words.erase(key);
+  words["n_trials"] = 1;
+  words["output_dir"] = (temporary.folder() / "out").string();
+  words["search_space"] = {{"activation", {"UInt8Spec"}}, {"weight", {"Int8Spec"}}};
+  const Job job = parse_job(words, temporary.folder());
+  Monitor monitor;
+  monitor.listener = [&](const search::Event& event) {
+    if (event.kind == search::Event::Kind::finished) temporary.take();
+  };
+  const Summary summary = search(job, monitor);
+  ASSERT_TRUE(summary.best);
+  EXPECT_GT(summary.best->quantized_nodes, 0U) << "as planned";
+  EXPECT_EQ(summary.status, Status::ok);
+  for (const char* name : {"best.onnx", "best_params.json", "best_config.yaml"})
+    EXPECT_TRUE(fs::exists(job.output_dir / name)) << name;
+  ASSERT_FALSE(summary.warnings.empty());
+  const std::string& warning = summary.warnings.back();
+  EXPECT_NE(warning.find("what ONNX Runtime runs in integers"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("(TMPDIR)"), std::string::npos) << warning;
+}
+
+}  // namespace
+}  // namespace quasar::tune
