@@ -115,6 +115,14 @@ TEST_F(OwnEvaluator, WhatCannotScoreTheFloatModelIsAnErrorBeforeAnythingIsWritte
   EXPECT_FALSE(fs::exists(out / "auto_search.db"));
 }
 
+TEST_F(OwnEvaluator, ArgumentsMayBeEmpty) {
+  script("score.sh", "[ $# = 3 ] && [ -z \"$2\" ] && [ \"$3\" = last ] && echo 1");
+  const Ran ran = search("search_evaluator: {command: [./score.sh, '{model}', '', last]}\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran nobody = search("search_evaluator: {command: ['', '{model}']}\n");
+  EXPECT_NE(nobody.err.find("names no program"), std::string::npos) << nobody.err;
+}
+
 TEST_F(OwnEvaluator, GoalsNameItsMetrics) {
   script("score.sh", "bytes=$(wc -c < $1); echo \"{\\\"a\\\": $bytes, \\\"b\\\": $((bytes / 1000))}\"");
   const std::string evaluator = "search_evaluator: {command: [./score.sh, '{model}'], metrics: {a: minimize, b: minimize}}\n";

@@ -162,6 +162,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"weight: Int8Spec\n", "it belongs into search_space"},
       {"search_devices: \"cuda:97\"\n", "this ONNX Runtime has cpu"},
       {"search_devices: tpu\n", "must be cpu, or devices such as"},
+      {"study_name: \"a\\0b\"\n", "must not hold a NUL character"},
   };
   for (const auto& [change, message] : mistakes) {
     std::string text = words(small_space);
@@ -174,6 +175,27 @@ TEST_F(Search, MistakesGetOneClearMessage) {
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
     EXPECT_FALSE(fs::exists(out / "auto_search.db")) << change;
   }
+}
+
+TEST_F(Search, AnOutputFolderThatCannotBeOneIsSaidAtOnce) {
+  const fs::path place = out.parent_path();
+  fs::create_symlink("loop", place / "loop");
+  const auto said = [&](const fs::path& output_dir, const std::string& more = "") {
+    out = output_dir;
+    const Ran ran = search(words(small_space), more);
+    EXPECT_EQ(ran.code, 1) << output_dir;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    return ran.err;
+  };
+  for (const char* more : {"", "--resume"}) {
+    for (const auto& [name, why] : {std::pair<std::string, std::string>{std::string(300, 'n'), "File name too long"},
+                                    {"loop", "Too many levels of symbolic links"}}) {
+      const std::string err = said(place / name, more);
+      EXPECT_NE(err.find("output_dir '" + (place / name).string() + "' cannot be used: " + why), std::string::npos) << err;
+    }
+  }
+  const std::string quoted = said((place / "'a\"b'").string());
+  EXPECT_NE(quoted.find("must not hold quotes"), std::string::npos) << quoted;
 }
 
 TEST_F(Search, ASearchThatCannotBeginLeavesNoFolder) {

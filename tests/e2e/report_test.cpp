@@ -117,6 +117,33 @@ TEST(Report, RebuildsFromTheStudy) {
   EXPECT_NE(read_file(again).find("data:image/jpeg;base64,"), std::string::npos);
 }
 
+TEST(Report, OfDamagedResultsNamesTheFileAndTheKey) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  fs::create_directories(out);
+  const Json good = read_json(searched() / "result.json");
+  for (const auto& [place, value] : {std::pair<std::string, Json>{"/best", Json::array()},
+                                     {"/best/layers", 5},
+                                     {"/trials", {1}},
+                                     {"/warnings", {Json::object()}},
+                                     {"/study", nullptr},
+                                     {"/best/evidence/rivals", 5},
+                                     {"/best/evidence/against_float", {1}},
+                                     {"/best/metrics", {{"L2", {1}}}},
+                                     {"/objectives", {{{"name", 5}}}}}) {
+    Json bad = good;
+    bad[Json::json_pointer(place)] = value;
+    write_file(out / "result.json", bad.dump());
+    for (const char* format : {"html", "markdown", "csv"}) {
+      const Ran ran = run("report " + out.string() + " -o " + (out / "page").string() + " --format " + format);
+      EXPECT_EQ(ran.err.find("json.exception"), std::string::npos) << place << ": " << ran.err;
+      if (ran.code != 0) {
+        EXPECT_NE(ran.err.find("result.json of '" + out.string() + "'"), std::string::npos) << place << ": " << ran.err;
+      }
+    }
+  }
+}
+
 TEST(Report, ComparesAndWritesMarkdownAndCsv) {
   const std::string out = searched().string();
   const Ran both = run("report " + out + " " + out);

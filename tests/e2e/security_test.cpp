@@ -235,6 +235,24 @@ TEST_F(Security, LocksAndLogsAreNoLinks) {
   }
 }
 
+// Nor is the study's database, unless the user named another place for it.
+TEST_F(Security, TheStudyIsNoLink) {
+  fs::create_directories(out);
+  const fs::path elsewhere = folder.path() / "elsewhere.db";
+  fs::create_symlink(elsewhere, out / "auto_search.db");
+  for (const char* arguments : {"", "--resume"}) {
+    const Ran ran = search(digits("digits.onnx"), Json::object(), arguments);
+    EXPECT_EQ(ran.code, 1) << arguments;
+    EXPECT_NE(ran.err.find("auto_search.db' is a symbolic link"), std::string::npos) << ran.err;
+    EXPECT_FALSE(fs::exists(elsewhere)) << arguments;
+  }
+  fs::remove(out / "auto_search.db");
+  fs::create_symlink(elsewhere, folder.path() / "named.db");
+  const Ran ran = search(digits("digits.onnx"), {{"study_storage_db", "sqlite:///" + (folder.path() / "named.db").string()}});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(fs::exists(elsewhere));
+}
+
 TEST_F(Security, PicturesDoNotFollowALink) {
   fs::create_directories(out);
   fs::create_directories(folder.path() / "elsewhere");

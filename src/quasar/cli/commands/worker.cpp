@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/shift.hpp"
@@ -19,7 +20,8 @@ class Worker final : public Command {
   }
 
   int run() override {
-    if (!(patience_ >= 0 && patience_ < 1e9)) throw Error("--wait must be a number of seconds, 0 or more");
+    if (!(patience_ >= 0 && patience_ < 1e9))
+      throw Error("--wait is " + in_digits(patience_, 3) + ", but must be a number of seconds from 0 to 1e9");
     tune::Job job = arguments_.read([&](Json& words) {
       if (!storage_.empty()) words["study_storage_db"] = storage_;
       if (!study_.empty()) words["study_name"] = study_;

@@ -25,9 +25,12 @@ class Command final : public CustomEvaluator {
  public:
   explicit Command(const Options& options)
       : CustomEvaluator(own_metrics(options)), words_(options.json("command")), timeout_(options.real("timeout")) {
+    const Json all = words_.is_array() ? words_ : Json::array({words_});
+    if (!all.empty() && all.front() == "")
+      throw Error("search_evaluator: command " + words_.dump() + " names no program: its first text is empty");
     bool marked = false;
-    for (const Json& word : words_.is_array() ? words_ : Json::array({words_})) {
-      if (!word.is_string() || word.get<std::string>().empty())
+    for (const Json& word : all) {
+      if (!word.is_string())
         throw Error("search_evaluator: command is " + words_.dump() + ", but must be a list of texts or a text for the shell");
       marked = marked || word.get<std::string>().find(model_mark) != std::string::npos;
     }
