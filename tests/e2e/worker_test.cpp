@@ -142,7 +142,8 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
     EXPECT_EQ(child.wait(), 1);
     EXPECT_NE(child.output().find(what), std::string::npos) << child.output();
   };
-  fails(worker("", {"--wait", "nan"}), "--wait must be");
+  fails(worker("", {"--wait", "nan"}), "--wait is nan, but must be a number of seconds from 0 to 1e9");
+  fails(worker("", {"--wait", "1e18"}), "--wait is 1e+18, but must be");
   fails(worker("", {"--wait", "0"}), "start `quasar search` with the same storage");
   fails({"worker", config.string()}, "postgresql://");
   Child leader(search({"--set", "n_trials=100000"}), file("leader"));
