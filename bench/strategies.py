@@ -1,7 +1,8 @@
 """Tuning strategies on four models: trials, seconds, operators given up, success (table); the true minimum of groups of operators in float on
 the small models, by trying all subsets (truth); XINT8 with per-tensor weights to 1 % on MobileNet and FastestDet (xint8); MiniLM with
 SmoothQuant alphas, fallback by blocks and 4-bit weights (minilm).
-usage: PYTHON_WITH_ONNXRUNTIME bench/strategies.py QUASAR SHARED [--minilm FOLDER] [--only table truth xint8 minilm] [--models digits …] [--trials 60]"""
+usage: PYTHON_WITH_ONNXRUNTIME bench/strategies.py QUASAR SHARED [--minilm FOLDER] [--only table truth xint8 minilm] [--models digits …]
+       [--strategies repair …] [--trials 60]"""
 import argparse
 import itertools
 import json
@@ -96,7 +97,7 @@ def table(quasar, shared, folder, options):
         if options.models and model not in options.models:
             continue
         print(f"\n{model}: {config['search_metric']}, {config['accuracy_criterion']}\n{HEAD}", flush=True)
-        for strategy in STRATEGIES:
+        for strategy in options.strategies:
             criterion = {"max_trials": options.trials}
             if strategy == "hawq_v2":
                 criterion["strategy_kwargs"] = {"hawq_v2_loss": "mse"}
@@ -179,6 +180,7 @@ def main():
     parser.add_argument("--minilm", type=pathlib.Path)
     parser.add_argument("--only", nargs="+", default=["table", "truth", "xint8", "minilm"])
     parser.add_argument("--models", nargs="+", help="of the table and of xint8; all when left out")
+    parser.add_argument("--strategies", nargs="+", default=STRATEGIES, choices=STRATEGIES, help="of the table; all when left out")
     parser.add_argument("--trials", type=int, default=60)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
