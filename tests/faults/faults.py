@@ -165,16 +165,22 @@ def corrupt(bench, options):
     return f"`{message(said)}`; a new search in the same folder works"
 
 
-def out_of_memory(bench, options):
-    out, script = bench.path("memory"), bench.path("greedy.py")
+def evaluator_that(bench, name, does, timeout):
+    """A program that scores its n-th model with n, after it has done something: as the value of search_evaluator."""
+    script = bench.path(name + ".py")
     with open(script, "w") as file:
-        file.write("import json, os\n"
-                   f"count = {bench.path('greedy')!r}\n"
+        file.write("import json, os, time\n"
+                   f"count = {bench.path(name)!r}\n"
                    "n = len(open(count).read()) if os.path.exists(count) else 0\n"
                    "open(count, 'a').write('x')\n"
-                   "taken = bytearray(4 << 30 if n == 3 else 0)\n"
+                   f"{does}\n"
                    "print(json.dumps({'score': n}))\n")
-    evaluator = json.dumps({"command": [sys.executable, script, "{model}"], "timeout": 60})
+    return json.dumps({"command": [sys.executable, script, "{model}"], "timeout": timeout})
+
+
+def out_of_memory(bench, options):
+    out = bench.path("memory")
+    evaluator = evaluator_that(bench, "greedy", "taken = bytearray(4 << 30 if n == 3 else 0)", timeout=60)
     code, said = bench.run(bench.words(out, "--set", "trial_memory_limit=500000000", "--set", "search_evaluator=" + evaluator, "--set", "n_trials=8"))
     check(code in (0, 2), f"exit code {code}: {said[-300:]}")
     with contextlib.closing(sqlite3.connect(out + "/auto_search.db")) as connection:
@@ -187,21 +193,14 @@ def out_of_memory(bench, options):
 
 
 def hanging(bench, options):
-    out, script = bench.path("hanging"), bench.path("score.py")
-    with open(script, "w") as file:
-        file.write("import json, os, sys, time\n"
-                   f"count = {bench.path('count')!r}\n"
-                   "n = len(open(count).read()) if os.path.exists(count) else 0\n"
-                   "open(count, 'a').write('x')\n"
-                   "time.sleep(1000 if n == 3 else 0)\n"
-                   "print(json.dumps({'score': n}))\n")
-    evaluator = json.dumps({"command": [sys.executable, script, "{model}"], "timeout": 3})
+    out = bench.path("hanging")
+    evaluator = evaluator_that(bench, "slow", "time.sleep(1000 if n == 3 else 0)", timeout=3)
     code, said = bench.run(bench.words(out, "--set", "search_evaluator=" + evaluator, "--set", "n_trials=8"))
     check(code == 0, f"exit code {code}: {said[-300:]}")
     with contextlib.closing(sqlite3.connect(out + "/auto_search.db")) as connection:
         errors = [row[0] for row in connection.execute("SELECT value_json FROM trial_user_attributes WHERE key = 'error'")]
     check(len(errors) >= 1, "nothing failed")
-    left = subprocess.run(["pgrep", "-f", script], capture_output=True, text=True).stdout.split()
+    left = subprocess.run(["pgrep", "-f", bench.path("slow.py")], capture_output=True, text=True).stdout.split()
     check(not left, "the evaluator still runs")
     return f"one trial failed (`{json.loads(errors[0])[:80]}`), the others went on; no process is left"
 
