@@ -21,6 +21,32 @@ int64_t ir_version_for(int64_t opset) {
   return opset >= 15 ? 8 : 7;
 }
 
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+
+// Where a Conv before opset 11 leaves kernel_shape to its weights, libonnx 1.12 reads beyond the end of weights that have too few
+// axes. Such nodes get the kernel_shape of their weights, whose length it checks, or, where there is none or it is not known yet,
+// a domain that inference passes over. `constants`: of the graphs around this one.
+void complete_kernels(onnx::GraphProto& graph, Shapes constants) {
+  for (const auto& tensor : graph.initializer()) constants[tensor.name()] = {tensor.dims().begin(), tensor.dims().end()};
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) complete_kernels(*attribute.mutable_g(), constants);
+      for (auto& inner : *attribute.mutable_graphs()) complete_kernels(inner, constants);
+    }
+    const bool told = std::ranges::any_of(node.attribute(), [](const auto& one) { return one.name() == "kernel_shape"; });
+    if (told || !domain_of(node.domain()).empty() || (node.op_type() != "Conv" && node.op_type() != "ConvTranspose")) continue;
+    const auto weights = constants.find(node.input_size() > 1 ? node.input(1) : "");
+    if (weights == constants.end() || weights->second.size() < 3) {
+      node.set_domain("unknown");
+      continue;
+    }
+    auto& kernel = *node.add_attribute();
+    kernel.set_name("kernel_shape");
+    kernel.set_type(onnx::AttributeProto::INTS);
+    for (size_t axis = 2; axis < weights->second.size(); ++axis) kernel.add_ints(weights->second[axis]);
+  }
+}
+
 // Ranks of the graph's values as far as ONNX's shape inference knows them; it needs the shapes of weights, and only small
 // tensors' values.
 std::map<std::string, size_t> ranks_of(const Model& model, onnx::ModelProto proto) {
@@ -32,6 +58,7 @@ std::map<std::string, size_t> ranks_of(const Model& model, onnx::ModelProto prot
     tensor.bytes().size() <= small ? set_tensor(initializer, tensor) : set_header(initializer, tensor);
     initializer.set_name(name);
   }
+  complete_kernels(*proto.mutable_graph(), {});
   try {
     onnx::shape_inference::InferShapes(proto);
   } catch (const std::exception&) {

@@ -108,6 +108,24 @@ TEST(RaiseOpset, SoftmaxOverSeveralAxesIsFlattened) {
   }
 }
 
+// libonnx looks for the kernel in the weights, and once read beyond their end.
+TEST(RaiseOpset, ConvolutionsThatLeaveTheirKernelToTheWeights) {
+  Model model = around({"n", "Conv", "", {"x", "w"}, {"c"}}, 7);
+  model.nodes[0].attributes = {{"auto_pad", std::string("SAME_UPPER")}};
+  model.nodes.push_back({"softmax", "Softmax", "", {"c"}, {"y"}});
+  model.initializers["w"] = Tensor::of(Shape{1, 3, 1, 1}, std::vector<float>{1, 2, 3});
+  EXPECT_EQ(operators(raise_opset(model, 13)), (std::vector<std::string>{"Conv", "Flatten", "Softmax", "Shape", "Reshape"}));
+  model.nodes[1].op_type = "Relu";
+  for (const Shape& shape : {Shape{3}, Shape{1, 3}, Shape{1, 3, 1}, Shape{1, 3, 1, 1, 1}}) {
+    model.initializers["w"] = Tensor::of(shape, std::vector<float>{1, 2, 3});
+    EXPECT_EQ(operators(raise_opset(model, 13)), (std::vector<std::string>{"Conv", "Relu"})) << to_string(shape);
+  }
+  model.initializers.clear();
+  model.opsets["own"] = 1;
+  model.nodes.insert(model.nodes.begin(), {"maker", "Maker", "own", {"x"}, {"w"}});
+  EXPECT_EQ(operators(raise_opset(model, 13)), (std::vector<std::string>{"Maker", "Conv", "Relu"}));
+}
+
 TEST(RaiseOpset, WeightsAreSharedAndOtherDomainsStay) {
   Model model = small_model();
   model.opsets = {{"", 9}, {"com.microsoft", 1}};
