@@ -350,6 +350,8 @@ TEST_F(Strategies, SensitivitiesAreInTheLog) {
     ASSERT_FALSE(tuning["sensitivity"].empty()) << name;
     for (const auto& one : tuning["sensitivity"])
       EXPECT_NE(log.find("sensitivity of " + one["node"].get<std::string>() + " ("), std::string::npos) << one;
+    EXPECT_NE(log.find(" nodes quantized)"), std::string::npos) << name;
+    EXPECT_EQ(log.find("=quantized"), std::string::npos) << "every operator by name, in every trial";
     ASSERT_FALSE(tuning["float"].empty()) << name;
     for (const auto& one : tuning["float"])
       EXPECT_NE(log.find("left in float32: " + one["node"].get<std::string>()), std::string::npos) << one;

@@ -16,6 +16,7 @@
 #include "quasar/base/printable.hpp"
 #include "quasar/cli/progress.hpp"
 #include "quasar/report/wrap.hpp"
+#include "quasar/tune/precision.hpp"
 
 namespace quasar::cli {
 namespace {
@@ -58,10 +59,18 @@ std::string in_words(const search::Trial& trial, const std::string& objective) {
   return "";
 }
 
+// Operators that are quantized like the others are counted: a large model has thousands.
 std::string params_in_words(const search::Trial& trial) {
   std::string text;
-  for (const auto& [name, value] : trial.point.values())
+  size_t usual = 0;
+  for (const auto& [name, value] : trial.point.values()) {
+    if (name.starts_with(tune::precision_of("")) && value == tune::quantized) {
+      usual++;
+      continue;
+    }
     text += (text.empty() ? "" : " ") + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  if (usual > 0) text += fmt::format("{}({} nodes quantized)", text.empty() ? "" : " ", usual);
   return text;
 }
 
