@@ -6,31 +6,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "quasar/base/clones.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/quant/vectors.hpp"
 
 namespace quasar::quant {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-// y += a · x
-QUASAR_CLONES("avx512f", "avx2", "default") void add_scaled(size_t n, double a, const double* x, double* y) {
-  for (size_t i = 0; i < n; i++) y[i] += a * x[i];
-}
-
-// Σ x · y in 8 interleaved partial sums.
-QUASAR_CLONES("avx512f", "avx2", "default") double dot(size_t n, const double* x, const double* y) {
-  double partial[8] = {};
-  size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (size_t l = 0; l < 8; l++) partial[l] += x[i + l] * y[i + l];
-  }
-  double sum = 0;
-  for (const double value : partial) sum += value;
-  for (; i < n; i++) sum += x[i] * y[i];
-  return sum;
-}
 
 // One output's part of the problem: the grid of each of its inputs.
 class Row {
@@ -81,45 +63,74 @@ class Descent {
     out.before.resize(problem_.outputs);
     out.after.resize(problem_.outputs);
     out.damped.resize(problem_.outputs);
-    std::vector<size_t> sweeps(problem_.outputs, 0);
-    parallel_for(problem_.outputs, options_.threads, [&](size_t output) { sweeps[output] = improve(output, out); });
+    const size_t blocks = (problem_.outputs + together - 1) / together;
+    std::vector<size_t> sweeps(blocks, 0);
+    parallel_for(blocks, options_.threads, [&](size_t block) {
+      const size_t first = block * together;
+      sweeps[block] = improve(first, std::min(together, problem_.outputs - first), out);
+    });
     out.sweeps = sweeps.empty() ? 0 : *std::ranges::max_element(sweeps);
     return out;
   }
 
  private:
+  static constexpr size_t together = 4;  // outputs that read a row of H while it is in the cache
+
   struct State {
     std::vector<int32_t> codes, least = {}, most = {};
     std::vector<double> values = {}, gradient = {};
     double error = 0;  // E − p, damped
   };
 
-  // Puts the best codes found (nearest at the start) and their errors in `out`. -> sweeps
-  size_t improve(size_t output, Solution& out) const {
-    const Row row(problem_, output);
-    int32_t* const codes = out.codes.data() + output * inputs_;
-    std::vector<double> target(problem_.cross.begin() + static_cast<std::ptrdiff_t>(output * inputs_),
-                               problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_));
-    double constant = problem_.power[output];
+  // One output at work.
+  struct Task {
+    Row row;
+    std::vector<double> target;
+    double constant;
+  };
+
+  Task task_of(size_t output) const {
+    Task task{Row(problem_, output),
+              {problem_.cross.begin() + static_cast<std::ptrdiff_t>(output * inputs_),
+               problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_)},
+              problem_.power[output]};
     for (size_t j = 0; j < inputs_; j++) {
-      target[j] += problem_.damping * row.weight(j);
-      constant += problem_.damping * row.weight(j) * row.weight(j);
+      task.target[j] += problem_.damping * task.row.weight(j);
+      task.constant += problem_.damping * task.row.weight(j) * task.row.weight(j);
     }
-    State best = start(row, target, {codes, codes + inputs_});
-    const double nearest = best.error;
-    out.before[output] = std::max(best.error + constant - damping_of(row, best), 0.0);
-    out.after[output] = out.before[output];
-    out.damped[output] = nearest + constant;
-    size_t sweeps = descend(row, best, target);
+    return task;
+  }
+
+  // Puts the best codes found (nearest at the start) of these outputs and their errors in `out`. -> the most sweeps
+  size_t improve(size_t first, size_t count, Solution& out) const {
+    std::vector<Task> tasks;
+    std::vector<std::vector<int32_t>> nearest;
+    for (size_t i = 0; i < count; i++) {
+      const int32_t* const codes = out.codes.data() + (first + i) * inputs_;
+      tasks.push_back(task_of(first + i));
+      nearest.emplace_back(codes, codes + inputs_);
+    }
+    std::vector<State> best = start(tasks, std::move(nearest));
+    std::vector<double> before;
+    size_t sweeps = 0;
+    for (size_t i = 0; i < count; i++) {
+      before.push_back(best[i].error);
+      out.before[first + i] = std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0);
+      sweeps = std::max(sweeps, descend(tasks[i], best[i]));
+    }
     if (factor_.size() > 0) {
-      State other = start(row, target, sequential(row, target));
-      sweeps = std::max(sweeps, descend(row, other, target));
-      if (other.error < best.error) best = std::move(other);
+      std::vector<State> others = start(tasks, sequential(tasks));
+      for (size_t i = 0; i < count; i++) {
+        sweeps = std::max(sweeps, descend(tasks[i], others[i]));
+        if (others[i].error < best[i].error) best[i] = std::move(others[i]);
+      }
     }
-    if (best.error < nearest) {
-      std::ranges::copy(best.codes, codes);
-      out.after[output] = std::max(best.error + constant - damping_of(row, best), 0.0);
-      out.damped[output] = best.error + constant;
+    for (size_t i = 0; i < count; i++) {
+      const bool better = best[i].error < before[i];
+      if (better) std::ranges::copy(best[i].codes, out.codes.begin() + static_cast<std::ptrdiff_t>((first + i) * inputs_));
+      out.after[first + i] =
+          better ? std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0) : out.before[first + i];
+      out.damped[first + i] = (better ? best[i].error : before[i]) + tasks[i].constant;
     }
     return sweeps;
   }
@@ -134,19 +145,33 @@ class Descent {
     return sum;
   }
 
-  State start(const Row& row, const std::vector<double>& target, std::vector<int32_t> codes) const {
-    State state{.codes = std::move(codes)};
-    state.gradient.assign(inputs_, 0);
-    for (size_t j = 0; j < inputs_; j++) {
-      state.values.push_back(row.value(j, state.codes[j]));
-      add_scaled(inputs_, state.values[j], gram_.data() + j * inputs_, state.gradient.data());
-      const auto [least, most] = allowed(row, j);
-      state.least.push_back(least);
-      state.most.push_back(most);
+  // States with these codes, by task.
+  std::vector<State> start(const std::vector<Task>& tasks, std::vector<std::vector<int32_t>> codes) const {
+    std::vector<State> states(tasks.size());
+    for (size_t i = 0; i < tasks.size(); i++) {
+      State& state = states[i];
+      state.codes = std::move(codes[i]);
+      state.gradient.assign(inputs_, 0);
+      for (size_t j = 0; j < inputs_; j++) {
+        state.values.push_back(tasks[i].row.value(j, state.codes[j]));
+        const auto [least, most] = allowed(tasks[i].row, j);
+        state.least.push_back(least);
+        state.most.push_back(most);
+      }
     }
-    for (size_t j = 0; j < inputs_; j++) state.gradient[j] -= target[j];
-    state.error = error(state, target);
-    return state;
+    size_t j = 0;
+    for (; j + 4 <= inputs_; j += 4) {
+      for (State& state : states)
+        add_four_scaled(inputs_, state.values.data() + j, gram_.data() + j * inputs_, inputs_, state.gradient.data());
+    }
+    for (; j < inputs_; j++) {
+      for (State& state : states) add_scaled(inputs_, state.values[j], gram_.data() + j * inputs_, state.gradient.data());
+    }
+    for (size_t i = 0; i < tasks.size(); i++) {
+      for (size_t k = 0; k < inputs_; k++) states[i].gradient[k] -= tasks[i].target[k];
+      states[i].error = error(states[i], tasks[i].target);
+    }
+    return states;
   }
 
   double error(const State& state, const std::vector<double>& target) const {
@@ -171,13 +196,13 @@ class Descent {
     return true;
   }
 
-  size_t descend(const Row& row, State& state, const std::vector<double>& target) const {
+  size_t descend(const Task& task, State& state) const {
     size_t sweep = 0;
     for (bool changed = true; changed && sweep < options_.sweeps; sweep++) {
       changed = false;
-      for (size_t j = 0; j < inputs_; j++) changed = improve_one(row, state, j) || changed;
+      for (size_t j = 0; j < inputs_; j++) changed = improve_one(task.row, state, j) || changed;
     }
-    state.error = error(state, target);
+    state.error = error(state, task.target);
     return sweep;
   }
 
@@ -199,19 +224,36 @@ class Descent {
     if (factorization.info() == Eigen::Success) factor_ = factorization.matrixL();
   }
 
-  std::vector<int32_t> sequential(const Row& row, const std::vector<double>& target) const {
-    const auto n = static_cast<Eigen::Index>(inputs_);
-    Eigen::VectorXd real(n), feedback = Eigen::VectorXd::Zero(n);
-    for (size_t i = 0; i < inputs_; i++) real(static_cast<Eigen::Index>(i)) = target[order_[i]];
-    factor_.triangularView<Eigen::Lower>().solveInPlace(real);
-    factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(real);
-    std::vector<int32_t> codes(inputs_);
+  // Row i of the factor, of which i + 1 elements count.
+  const double* factor_row(size_t i) const { return factor_.data() + i * inputs_; }
+
+  // u = H⁻¹ r in the order in which codes are fixed, by task: L v = r, then Lᵀ u = v.
+  std::vector<std::vector<double>> real_minima(const std::vector<Task>& tasks) const {
+    std::vector<std::vector<double>> out(tasks.size(), std::vector<double>(inputs_));
+    for (size_t i = 0; i < inputs_; i++) {
+      for (size_t t = 0; t < tasks.size(); t++)
+        out[t][i] = (tasks[t].target[order_[i]] - dot(i, factor_row(i), out[t].data())) / factor_row(i)[i];
+    }
     for (size_t i = inputs_; i-- > 0;) {
-      const auto at = static_cast<Eigen::Index>(i);
+      for (std::vector<double>& one : out) {
+        one[i] /= factor_row(i)[i];
+        add_scaled(i, -one[i], factor_row(i), one.data());
+      }
+    }
+    return out;
+  }
+
+  std::vector<std::vector<int32_t>> sequential(const std::vector<Task>& tasks) const {
+    const auto real = real_minima(tasks);
+    std::vector<std::vector<double>> feedback(tasks.size(), std::vector<double>(inputs_, 0));
+    std::vector<std::vector<int32_t>> codes(tasks.size(), std::vector<int32_t>(inputs_));
+    for (size_t i = inputs_; i-- > 0;) {
       const size_t j = order_[i];
-      const auto [least, most] = allowed(row, j);
-      codes[j] = row.nearest(j, real(at) - feedback(at) / factor_(at, at), least, most);
-      add_scaled(i, row.value(j, codes[j]) - real(at), factor_.data() + i * inputs_, feedback.data());
+      for (size_t t = 0; t < tasks.size(); t++) {
+        const auto [least, most] = allowed(tasks[t].row, j);
+        codes[t][j] = tasks[t].row.nearest(j, real[t][i] - feedback[t][i] / factor_row(i)[i], least, most);
+        add_scaled(i, tasks[t].row.value(j, codes[t][j]) - real[t][i], factor_row(i), feedback[t].data());
+      }
     }
     return codes;
   }

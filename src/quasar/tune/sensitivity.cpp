@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "quasar/base/parallel.hpp"
+#include "quasar/quant/vectors.hpp"
 
 namespace quasar::tune {
 
@@ -22,9 +23,7 @@ double error_of_change(const LinearLayer& layer, const Moments& moments,
     double square = 0, mean = 0;
     for (size_t i = 0; i < k; i++) {
       if (delta[i] == 0) continue;
-      double sum = 0;
-      for (size_t j = 0; j < i; j++) sum += gram[i * k + j] * delta[j];
-      square += delta[i] * (2 * sum + gram[i * k + i] * delta[i]);
+      square += delta[i] * (2 * quant::dot(i, gram + i * k, delta.data()) + gram[i * k + i] * delta[i]);
       mean += delta[i] * means[i];
     }
     sums[o] = std::max(share * square - (centred ? share * mean * share * mean : 0), 0.0);

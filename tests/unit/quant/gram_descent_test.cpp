@@ -260,5 +260,34 @@ TEST(GramDescent, DeadInputsKeepTheNearestCode) {
   }
 }
 
+// Several outputs are at work at a time: each gets what it would get alone.
+TEST(GramDescent, OutputsDoNotDependOnEachOther) {
+  for (const bool sequential : {false, true}) {
+    for (const size_t inputs : {1U, 6U, 13U}) {
+      const GramProblem all = random_problem(7, 7, inputs, 40, 7, 0.1);
+      const DescentOptions options{.sequential = sequential};
+      const Solution together = descend(all, options);
+      for (size_t o = 0; o < all.outputs; o++) {
+        GramProblem one = all;
+        one.outputs = 1;
+        const auto part = [&](auto& values, size_t count) {
+          std::ranges::rotate(values, values.begin() + static_cast<std::ptrdiff_t>(o * count));
+          values.resize(count);
+        };
+        part(one.weights, inputs);
+        part(one.cross, inputs);
+        part(one.power, 1);
+        part(one.scales, 1);
+        part(one.zero_points, 1);
+        const Solution alone = descend(one, options);
+        EXPECT_TRUE(std::ranges::equal(alone.codes, std::span(together.codes).subspan(o * inputs, inputs))) << o;
+        EXPECT_EQ(alone.before[0], together.before[o]);
+        EXPECT_EQ(alone.after[0], together.after[o]);
+        EXPECT_EQ(alone.damped[0], together.damped[o]);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quasar::quant
