@@ -1,7 +1,9 @@
 #include "quasar/stats/channels.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <span>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
@@ -19,6 +21,36 @@ struct Sums {
   bool steady = true;  // the same number of channels in every sample
 };
 
+// Of values that lie side by side. Eight running sums and extremes, so that the compiler may use vector registers.
+void add_run(std::span<const float> values, float& low, float& high, double& sum) {
+  constexpr size_t lanes = 8;
+  if (values.size() < 2 * lanes) {
+    for (const float value : values) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+      sum += value;
+    }
+    return;
+  }
+  float lows[lanes], highs[lanes];
+  double sums[lanes] = {};
+  std::fill_n(lows, lanes, low);
+  std::fill_n(highs, lanes, high);
+  size_t i = 0;
+  for (; i + lanes <= values.size(); i += lanes) {
+    for (size_t k = 0; k < lanes; k++) {
+      const float value = values[i + k];
+      lows[k] = value < lows[k] ? value : lows[k];
+      highs[k] = value > highs[k] ? value : highs[k];
+      sums[k] += value;
+    }
+  }
+  low = *std::min_element(lows, lows + lanes);
+  high = *std::max_element(highs, highs + lanes);
+  sum += std::accumulate(sums, sums + lanes, 0.0);
+  add_run(values.subspan(i), low, high, sum);
+}
+
 Sums sums_of(const Tensor& tensor, int axis, const std::string& name) {
   if (tensor.type() != DataType::float32)
     throw Error("channels are observed of float32 values only, but '" + name + "' is " + std::string(name_of(tensor.type())));
@@ -33,15 +65,10 @@ Sums sums_of(const Tensor& tensor, int axis, const std::string& name) {
   out.seen = {std::vector<float>(channels, values[0]), std::vector<float>(channels, values[0]), std::vector<double>(channels)};
   out.count = inner * outer;
   for (size_t c = 0; c < channels; c++) out.seen.low[c] = out.seen.high[c] = values[c * inner];
-  size_t i = 0;
   for (size_t o = 0; o < outer; o++) {
     for (size_t c = 0; c < channels; c++) {
       double sum = 0;
-      for (size_t k = 0; k < inner; k++, i++) {
-        out.seen.low[c] = std::min(out.seen.low[c], values[i]);
-        out.seen.high[c] = std::max(out.seen.high[c], values[i]);
-        sum += values[i];
-      }
+      add_run(values.subspan((o * channels + c) * inner, inner), out.seen.low[c], out.seen.high[c], sum);
       out.seen.mean[c] += sum;
     }
   }

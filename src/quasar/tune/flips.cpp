@@ -1,6 +1,7 @@
 #include "quasar/tune/flips.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -8,6 +9,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/data/class_names.hpp"
 #include "quasar/data/picture.hpp"
 
@@ -133,16 +135,21 @@ void add_pictures(Json& flips, const data::Dataset& samples, const std::filesyst
   const std::filesystem::path folder = output_dir / picture_folder;
   remove_pictures(folder);
   if (!flips.is_object()) return;
-  for (auto& entry : flips["worst"]) {
+  Json& worst = flips["worst"];
+  std::atomic<bool> have_one = true;
+  parallel_for(worst.size(), 0, [&](size_t i) {
+    Json& entry = worst[i];
     const auto sample = entry["sample"].get<size_t>();
+    if (!have_one) return;
     std::string bytes, file;
     try {
       const auto picture = data::picture_of(samples, sample);
-      if (!picture) return;  // nor have the others one
+      if (!picture) have_one = false;  // nor have the others one
+      if (!picture) return;
       bytes = data::thumbnail(picture->image, most_pixels);
       file = picture->file;
     } catch (const Error&) {  // it is gone since it was scored: the report goes without
-      continue;
+      return;
     }
     std::error_code code;
     std::filesystem::create_directories(folder, code);
@@ -150,7 +157,7 @@ void add_pictures(Json& flips, const data::Dataset& samples, const std::filesyst
     write_file(folder / name, bytes);
     entry["picture"] = std::string(picture_folder) + "/" + name;
     if (!file.empty()) entry["file"] = file;
-  }
+  });
 }
 
 }  // namespace quasar::tune

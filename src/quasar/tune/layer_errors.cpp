@@ -43,20 +43,26 @@ void set(Json& layers, const char* key, const std::map<std::string, double>& val
 
 }  // namespace
 
-void add_errors(Json& layers, const Finished& finished, const data::Dataset& samples) try {
+LayerErrors measure_errors(const Finished& finished, const data::Dataset& samples) try {
   constexpr size_t looked_at = 8;
-  if (samples.size() == 0) return;
-  std::map<std::string, double> noise, alone;
+  LayerErrors out;
+  if (samples.size() == 0) return out;
   parallel_for(2, 0, [&](size_t i) {
     try {
-      if (i == 0) noise = noise_along(finished.model, finished.quantized, finished.plan, *few(samples, looked_at)).nodes;
-      if (i == 1) alone = errors_alone(finished, samples);
+      if (i == 0)
+        out.accumulated_noise = noise_along(finished.model, finished.quantized, finished.plan, *few(samples, looked_at)).nodes;
+      if (i == 1) out.output_error = errors_alone(finished, samples);
     } catch (const Error&) {  // a type that cannot be simulated, a value that cannot be looked at
     }
   });
-  set(layers, "accumulated_noise", noise);
-  set(layers, "output_error", alone);
+  return out;
 } catch (const Cancelled&) {
+  return {};
+}
+
+void add_errors(Json& layers, const LayerErrors& errors) {
+  set(layers, "accumulated_noise", errors.accumulated_noise);
+  set(layers, "output_error", errors.output_error);
 }
 
 }  // namespace quasar::tune

@@ -1,6 +1,9 @@
 // Which layers of a finished model hurt: measured on a few samples, for reports.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "quasar/base/json.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/tune/toggled_model.hpp"
@@ -14,12 +17,20 @@ struct Finished {
   size_t memory_limit = ToggledModel::most_kept_bytes;
 };
 
-// Adds to layers (portrait.hpp) what is known of them:
-//   accumulated_noise  Σ‖y − ŷ‖² / Σ‖y‖² of the layer's result in the quantized model as ONNX Runtime runs it, on 8 samples
-//   output_error       mean of ‖f − q‖₂ at the model's outputs when this layer alone is quantized (simulated), where weights are
-//                      rounded to the nearest codes; on 1 to 16 samples, so many that it costs half of scoring a trial; more than
-//                      256 operators: estimated (unit_errors.hpp)
-// Ends early, with what there is, when the calling thread's work is cancelled.
-void add_errors(Json& layers, const Finished& finished, const data::Dataset& samples);
+// What is known of layers, by node.
+struct LayerErrors {
+  // Σ‖y − ŷ‖² / Σ‖y‖² of the layer's result in the quantized model as ONNX Runtime runs it, on 8 samples.
+  std::map<std::string, double> accumulated_noise = {};
+  // Mean of ‖f − q‖₂ at the model's outputs when this layer alone is quantized (simulated), where weights are rounded to the
+  // nearest codes; on 1 to 16 samples, so many that it costs half of scoring a trial; more than 256 operators: estimated
+  // (unit_errors.hpp).
+  std::map<std::string, double> output_error = {};
+};
+
+// Ends early, with nothing, when the calling thread's work is cancelled.
+LayerErrors measure_errors(const Finished& finished, const data::Dataset& samples);
+
+// Adds them to layers (portrait.hpp), under their names here.
+void add_errors(Json& layers, const LayerErrors& errors);
 
 }  // namespace quasar::tune

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "quasar/base/parallel.hpp"
+#include "quasar/eval/sums.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -36,15 +37,9 @@ struct Sums {
 };
 
 Sums compared(const Tensor& exact, const Tensor& used) {
-  Sums out;
-  if (exact.type() != DataType::float32 || used.type() != DataType::float32 || exact.count() != used.count()) return out;
+  if (exact.type() != DataType::float32 || used.type() != DataType::float32 || exact.count() != used.count()) return {};
   const auto x = exact.as<float>(), y = used.as<float>();
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-    out.noise += difference * difference;
-    out.signal += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  }
-  return out;
+  return {eval::squared_distance(x, y), eval::dot(x, x)};
 }
 
 // The values to look at, graph outputs first.

@@ -96,19 +96,25 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   const auto known = lab.book.find(trial.number);
   winner.metrics = known ? *known : lab.evaluator.score(model, cores(), lab.devices.first());
   winner.latency = latency_of(lab, model, closing.stop);
-  const auto kernels = kernels_of(model, plan, closing);
+  const auto graph = lab.variants.graph_of(winner.config);
+  const eval::Scores scores = by_sample(lab, winner, model, closing);
+  std::map<std::string, bool> kernels;
+  LayerErrors errors;
+  parallel_for(3, 3, [&](size_t i) {  // the one that waits for the disk beside those that compute
+    if (i == 0 && !closing.stop.stop_requested()) {
+      const CancelScope scope(closing.stop);
+      errors = measure_errors({graph->model, plan, model, lab.job.memory_limit}, samples);
+    }
+    if (i == 1) kernels = kernels_of(model, plan, closing);
+    if (i == 2) winner.flips = flips(lab, scores, samples);
+  });
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
   const Json rounding = trial.user_attributes.value("rounding", Json());
-  const auto graph = lab.variants.graph_of(winner.config);
   const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
   winner.layers = layers_of(sitter);
-  if (!closing.stop.stop_requested()) {
-    const CancelScope scope(closing.stop);
-    add_errors(winner.layers, {graph->model, plan, model, lab.job.memory_limit}, samples);
-  }
+  add_errors(winner.layers, errors);
   winner.ranges = ranges_of(sitter, winner.layers);
-  winner.flips = flips(lab, by_sample(lab, winner, model, closing), samples);
   winner.evidence = {{"against_float", against_float(lab.book, lab.evaluator.reference(), winner)},
                      {"rivals", rivals_of(lab.book, lab.job, winner)}};
   Json params = Json::object();

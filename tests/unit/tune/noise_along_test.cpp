@@ -74,13 +74,13 @@ TEST_F(Digits, ActivationsThatAKernelAbsorbsHandOutItsResult) {
 
 TEST_F(Digits, ErrorsAreAddedToTheLayersOfAReport) {
   Json layers{{{"node", "stem/conv"}}, {{"node", "unknown"}}};
-  add_errors(layers, {model, plan, quantized}, *samples);
+  add_errors(layers, measure_errors({model, plan, quantized}, *samples));
   EXPECT_GT(layers[0]["accumulated_noise"].get<double>(), 0);
   EXPECT_GT(layers[0]["output_error"].get<double>(), 0);
   EXPECT_EQ(layers[1], Json({{"node", "unknown"}}));
   plan.rounding.method = "adaround";  // the codes are not the nearest: nothing is said of layers alone
   Json rounded{{{"node", "stem/conv"}}};
-  add_errors(rounded, {model, plan, quantized}, *samples);
+  add_errors(rounded, measure_errors({model, plan, quantized}, *samples));
   EXPECT_FALSE(rounded[0].contains("output_error"));
 }
 
