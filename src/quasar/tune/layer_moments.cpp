@@ -91,6 +91,11 @@ void Moments::add(const Moments& other) {
   weight += other.weight;
 }
 
+size_t bytes_of(const Moments& moments) {
+  const size_t values = moments.gram.size() + moments.cross.size() + moments.inputs.size() + moments.outputs.size();
+  return sizeof(double) * (values + moments.squares.size());
+}
+
 Moments moments_of(const LinearLayer& layer, std::span<const size_t> samples, const std::vector<Target>& targets,
                    const std::function<void(size_t sample, float* to, size_t stride)>& fill, size_t threads) {
   Moments moments(layer);

@@ -24,6 +24,8 @@ struct Moments {
   void add(const Moments& other);
 };
 
+size_t bytes_of(const Moments& moments);
+
 // A sum of weights to divide by: 1 where nothing was seen.
 inline double positive(double weight) {
   return weight > 0 ? weight : 1;

@@ -14,9 +14,9 @@
 #include "quasar/tune/idle_options.hpp"
 #include "quasar/tune/input_scales.hpp"
 #include "quasar/tune/judges.hpp"
-#include "quasar/tune/moments_cache.hpp"
 #include "quasar/tune/prefix_hash.hpp"
 #include "quasar/tune/refinement_check.hpp"
+#include "quasar/tune/rounded_layer.hpp"
 #include "quasar/tune/rounding_layers.hpp"
 #include "quasar/tune/rounding_memory.hpp"
 #include "quasar/tune/sensitivity.hpp"
@@ -188,7 +188,8 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     quant::NodePlan& node = plan.nodes.at(layer.node);
     auto behind = vector_of(layer, index, plan);
     const LayerContext context{model_, settings, *method, options_.threads, input, behind ? &behind->values : nullptr};
-    const LayerError error = round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), node);
+    const LayerError error =
+        round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), plan.rounding, node);
     hand_over(model_, layer, node, frontier);
     if (behind && settings.update_bias && node.weight->optimized) {
       frontier.replace(behind->node, behind->input, behind->values);
@@ -215,12 +216,7 @@ std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
   const graph::Index index(model_);
   std::map<std::string, double> errors;
   for (const size_t i : chosen) {
-    const std::string key = name_ + "float " + layers[i].node;
-    auto moments = memory_->moments.find(key);
-    if (moments == nullptr) {
-      moments = observe(layers[i], *material->targets.at(i), frontier);
-      if (frontier.samples() == material->targets.samples()) memory_->moments.keep(key, moments);
-    }
+    const auto moments = moments_at(layers[i], i, *material, frontier, name_ + "float " + layers[i].node);
     const quant::NodePlan& node = plan.nodes.at(layers[i].node);
     const Tensor& weights = *model_.initializer(index.node(layers[i].node)->inputs[layers[i].weight_input]);
     errors[layers[i].node] = rounding_error(layers[i], *moments, weights, node.weight->params,
@@ -229,24 +225,40 @@ std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
   return errors;
 }
 
-// `prefix`: hash of all that the layer's inputs depend on.
+// `prefix`: hash of all that the layer's inputs depend on. Where samples were given up, what was seen depends on more than that.
 LayerError Rounder::round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
-                              Frontier& frontier, const std::string& prefix, quant::NodePlan& plan) const {
-  if (layer.inputs > options_.most_inputs) {
-    frontier.advance(layer.node);
-    const auto targets = material.targets.at(index);
-    const auto fill = [&](size_t sample, std::span<const uint32_t> positions, float* to, size_t stride) {
-      gather_inputs(layer, frontier.input(sample), frontier.decoding(), (*targets)[sample].shape, positions, to, stride);
-    };
-    return round_wide_layer(layer, {*targets, frontier.samples(), fill, options_.block_inputs}, context, plan);
+                              Frontier& frontier, const std::string& prefix, const quant::Rounding& rounding,
+                              quant::NodePlan& plan) const {
+  const std::string key = key_of(prefix, layer, plan, rounding, context.vector);
+  if (const auto known = memory_->rounded.find(key)) {
+    put_into(plan, context.vector, *known);
+    return known->error;
   }
-  auto moments = memory_->moments.find(prefix);
-  if (moments == nullptr) {
-    moments = observe(layer, *material.targets.at(index), frontier);
-    // Where samples were given up, what was seen depends on more than the prefix.
-    if (frontier.samples() == material.targets.samples()) memory_->moments.keep(prefix, moments);
-  }
-  return round_layer(layer, *moments, context, plan);
+  const LayerError error = layer.inputs > options_.most_inputs
+                               ? round_in_blocks(layer, index, context, material, frontier, plan)
+                               : round_layer(layer, *moments_at(layer, index, material, frontier, prefix), context, plan);
+  if (frontier.samples() == material.targets.samples())
+    memory_->rounded.keep(key, std::make_shared<const RoundedLayer>(taken_from(plan, context.vector, error)));
+  return error;
+}
+
+LayerError Rounder::round_in_blocks(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
+                                    Frontier& frontier, quant::NodePlan& plan) const {
+  frontier.advance(layer.node);
+  const auto targets = material.targets.at(index);
+  const auto fill = [&](size_t sample, std::span<const uint32_t> positions, float* to, size_t stride) {
+    gather_inputs(layer, frontier.input(sample), frontier.decoding(), (*targets)[sample].shape, positions, to, stride);
+  };
+  return round_wide_layer(layer, {*targets, frontier.samples(), fill, options_.block_inputs}, context, plan);
+}
+
+// What was kept under the key, or is observed now.
+std::shared_ptr<const Moments> Rounder::moments_at(const LinearLayer& layer, size_t index, Material& material, Frontier& frontier,
+                                                   const std::string& key) const {
+  if (auto known = memory_->moments.find(key)) return known;
+  auto moments = observe(layer, *material.targets.at(index), frontier);
+  if (frontier.samples() == material.targets.samples()) memory_->moments.keep(key, moments);
+  return moments;
 }
 
 // The layer's moments over the samples that the frontier holds.

@@ -62,7 +62,12 @@ class Rounder {
   FrontierOptions frontier_options(size_t samples) const;
   void refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check);
   LayerError round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
-                       Frontier& frontier, const std::string& prefix, quant::NodePlan& plan) const;
+                       Frontier& frontier, const std::string& prefix, const quant::Rounding& rounding,
+                       quant::NodePlan& plan) const;
+  LayerError round_in_blocks(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
+                             Frontier& frontier, quant::NodePlan& plan) const;
+  std::shared_ptr<const Moments> moments_at(const LinearLayer& layer, size_t index, Material& material, Frontier& frontier,
+                                            const std::string& key) const;
   std::shared_ptr<const Moments> observe(const LinearLayer& layer, const std::vector<Target>& targets, Frontier& frontier) const;
 
   const graph::Model model_;  // without what no output needs

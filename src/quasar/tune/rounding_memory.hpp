@@ -7,23 +7,26 @@
 
 #include "quasar/tune/held_samples.hpp"
 #include "quasar/tune/memory_gate.hpp"
-#include "quasar/tune/moments_cache.hpp"
+#include "quasar/tune/recent_cache.hpp"
+#include "quasar/tune/rounded_layer.hpp"
 #include "quasar/tune/shared_limit.hpp"
 
 namespace quasar::tune {
 
 struct RoundingMemory {
   RoundingMemory(data::DatasetPtr all, size_t limit)
-      : samples(std::make_shared<HeldSamples>(std::move(all), limit / 8)),
+      : samples(std::make_shared<HeldSamples>(std::move(all), limit / 16)),
         moments(limit / 8),
+        rounded(limit / 16),
         targets(limit / 4),
         frontiers(limit / 2) {}
 
   const std::shared_ptr<const HeldSamples> samples;
-  MomentsCache moments;
+  RecentCache<Moments> moments;
+  RecentCache<RoundedLayer> rounded;
   SharedLimit targets;            // float outputs of layers
   MemoryGate frontiers;           // values between layers
-  std::atomic<size_t> users = 0;  // numbers that tell them apart in `moments`
+  std::atomic<size_t> users = 0;  // numbers that tell them apart in `moments` and `rounded`
 };
 
 }  // namespace quasar::tune

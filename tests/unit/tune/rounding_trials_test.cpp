@@ -121,13 +121,36 @@ TEST(RoundingTrials, LaterTrialsGiveWhatAFreshStartGives) {
   const graph::Model model = network();
   const auto samples = std::make_shared<Samples>();
   Rounder rounder(model, samples);
-  for (const Json& params :
-       {Json{{"num_iterations", 1}}, Json{{"num_iterations", 2}}, Json{{"update_bias", false}}, Json::object()}) {
+  for (const Json& params : {Json{{"num_iterations", 1}}, Json{{"num_iterations", 2}}, Json{{"damping", 0.01}},
+                             Json{{"update_bias", false}}, Json{{"scale_search", false}}, Json::object(), Json::object()}) {
     quant::Plan kept = plan_for(model, *samples, "adaquant", params), fresh = kept;
-    rounder.improve(kept);
-    Rounder(model, samples).improve(fresh);
+    const Json report = errors_by_layer(rounder.improve(kept));
+    EXPECT_EQ(report, errors_by_layer(Rounder(model, samples).improve(fresh)));
     EXPECT_EQ(kept.nodes, fresh.nodes) << params;
     EXPECT_EQ(kept.refined, fresh.refined) << params;
+  }
+}
+
+// Of a layer with other scales, those before it are taken as they were, those behind it see other inputs.
+TEST(RoundingTrials, LayersBeforeWhatChangedAreTakenAsTheyWere) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  Rounder rounder(model, samples);
+  const quant::Plan whole = plan_for(model, *samples, "adaquant", {{"refine_activations", false}});
+  for (const auto& [changed, node] : whole.nodes) {
+    if (!node.weight) continue;
+    quant::Plan kept = whole;
+    quant::NodePlan& other = kept.nodes.at(changed);
+    for (float& scale : other.weight->params.scales) scale *= 1.5F;
+    if (other.bias) {
+      for (float& scale : other.bias->params.scales) scale *= 1.5F;
+    }
+    quant::Plan fresh = kept, again = whole;
+    rounder.improve(kept);
+    rounder.improve(again);
+    Rounder(model, samples).improve(fresh);
+    EXPECT_EQ(kept.nodes, fresh.nodes) << changed;
+    EXPECT_NE(kept.nodes, again.nodes) << changed;
   }
 }
 

@@ -1,6 +1,8 @@
-#include "quasar/tune/moments_cache.hpp"
+#include "quasar/tune/recent_cache.hpp"
 
 #include <gtest/gtest.h>
+
+#include "quasar/tune/layer_moments.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -12,8 +14,8 @@ std::shared_ptr<const Moments> moments(size_t inputs) {
   return std::make_shared<const Moments>(layer);
 }
 
-TEST(MomentsCache, TheLeastRecentlyUsedGo) {
-  MomentsCache cache(2500);  // two of 10 inputs
+TEST(RecentCache, TheLeastRecentlyUsedGo) {
+  RecentCache<Moments> cache(2500);  // two of 10 inputs
   cache.keep("a", moments(10));
   cache.keep("b", moments(10));
   EXPECT_NE(cache.find("a"), nullptr);
@@ -23,8 +25,8 @@ TEST(MomentsCache, TheLeastRecentlyUsedGo) {
   EXPECT_NE(cache.find("c"), nullptr);
 }
 
-TEST(MomentsCache, WhatNeverFitsIsNotKept) {
-  MomentsCache cache(500);
+TEST(RecentCache, WhatNeverFitsIsNotKept) {
+  RecentCache<Moments> cache(500);
   cache.keep("small", moments(4));
   cache.keep("large", moments(100));
   EXPECT_EQ(cache.find("large"), nullptr);
