@@ -62,6 +62,12 @@ bool is_quasars(const std::string& metric) {
   return eval::is_metric(metric) && eval::metric_text(metric) == metric;
 }
 
+bool is_a_share(const std::string& metric) {
+  if (!is_quasars(metric)) return false;
+  const auto made = eval::make_metric(metric);
+  return dynamic_cast<const eval::Share*>(made.get()) != nullptr;
+}
+
 // One part's loss, and what rounding may have added to it.
 struct Loss {
   double value, slack;
@@ -139,15 +145,32 @@ void check_reachable(const AccuracyCriterion& criterion, const Measures& baselin
   }
 }
 
+namespace {
+
+// Whether even nothing right at all would meet the goal. Only shares (of 1) are known to end at 0.
+bool allows_everything(const AccuracyCriterion& criterion, const Measures& baseline) {
+  double most = 0, weights = 0;
+  for (const auto& part : criterion.parts) {
+    const double value = baseline.at(part.metric);
+    if (!is_a_share(part.metric) || value <= 0) return false;
+    most += part.weight * (criterion.relative ? 1 : value);
+    weights += part.weight;
+  }
+  return most / weights <= criterion.tolerable_loss;
+}
+
+}  // namespace
+
 std::string empty_goal(const AccuracyCriterion& criterion, const Measures& baseline) {
   for (const auto& part : criterion.parts) {
-    if (baseline.at(part.metric) != 0 || !is_quasars(part.metric)) continue;
-    const auto metric = eval::make_metric(part.metric);
-    if (dynamic_cast<const eval::Share*>(metric.get()) == nullptr) continue;
+    if (baseline.at(part.metric) != 0 || !is_a_share(part.metric)) continue;
     return "accuracy_criterion: the float model's " + part.metric +
            " is 0, so that nothing of it can be lost and the goal bounds nothing. Are the labels those of the model's outputs "
            "(labels, label_offset), and does the metric read the right output (output_weights: {label: 0})?";
   }
+  if (allows_everything(criterion, baseline))
+    return "accuracy_criterion.tolerable_loss is " + Json(criterion.tolerable_loss).dump() +
+           ": all of the float model's accuracy may be lost, so that every model meets the goal (1 % is 0.01)";
   return "";
 }
 

@@ -64,8 +64,15 @@ std::string strategy_of_level(const Json& level, const Json& named) {
   std::string text = level.is_string() ? normalized(level.get<std::string>()) : level.dump();
   if (text == "o0") text = "0";
   if (text == "o1") text = "1";
+  const auto without_name = [&](const std::string& what, const std::vector<std::string>& tried) {
+    if (named.is_null() || std::ranges::find(tried, normalized(named.get<std::string>())) != tried.end()) return;
+    throw Error("quant_level " + text + " is " + what + ", so that tuning_criterion.strategy: " + named.get<std::string>() +
+                " would have no effect; quant_level: 1 uses it");
+  };
+  if (text == "0") without_name("strategy conservative", {"conservative", "basic"});
   if (text == "0") return "conservative";
   if (text == "1") return named.is_null() ? "basic" : named.get<std::string>();
+  if (text == "auto") without_name("conservative, then basic", {"conservative", "basic", "auto"});
   if (text == "auto") return "automatic";
   throw Error("quant_level is " + level.dump() + ", but must be 0, 1 or auto");
 }
@@ -101,25 +108,26 @@ const std::vector<std::string>& tuned_recipes() {
 }
 
 std::vector<OptionSpec> tuning_key_specs() {
-  return {
-      {.name = "tuning_criterion",
-       .fallback = nullptr,
-       .help = "{timeout: 0, max_trials: 100, strategy: basic, strategy_kwargs: {}}"},
-      {.name = "quant_level", .fallback = nullptr, .help = "0: conservative; 1: tuning_criterion.strategy; auto: both in turn"},
-      {.name = "op_type_dict",
-       .fallback = nullptr,
-       .help = "narrows what is tuned, by regular expressions of types: {Conv: {weight: {granularity: [per_channel]}, "
-               "activation: {dtype: "
-               "[uint8, fp32]}}}"},
-      {.name = "op_name_dict",
-       .fallback = nullptr,
-       .help = "the same by node names, which go before types; later ones go before earlier ones"},
-      {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"},
-      {.name = "approach",
-       .fallback = "static",
-       .help = "static; dynamic: ranges of activations at run time; auto: static, then dynamic for what can; weight_only: "
-               "RTN_G32ASYM, GPTQ_G32ASYM …, activations stay in float",
-       .choices = {"static", "dynamic", "auto", "weight_only"}}};
+  return {{.name = "tuning_criterion",
+           .fallback = nullptr,
+           .help = "{timeout: 0, max_trials: 100, strategy: basic, strategy_kwargs: {}}"},
+          {.name = "quant_level",
+           .fallback = nullptr,
+           .help = "0: conservative; 1: tuning_criterion.strategy; auto: conservative, then basic"},
+          {.name = "op_type_dict",
+           .fallback = nullptr,
+           .help = "narrows what is tuned, by regular expressions of types: {Conv: {weight: {granularity: [per_channel]}, "
+                   "activation: {dtype: "
+                   "[uint8, fp32]}}}"},
+          {.name = "op_name_dict",
+           .fallback = nullptr,
+           .help = "the same by node names, which go before types; later ones go before earlier ones"},
+          {.name = "recipes", .fallback = nullptr, .help = "recipes that are fixed and not tuned"},
+          {.name = "approach",
+           .fallback = "static",
+           .help = "static; dynamic: ranges of activations at run time; auto: static, then dynamic for what can; weight_only: "
+                   "RTN_G32ASYM, GPTQ_G32ASYM …, activations stay in float",
+           .choices = {"static", "dynamic", "auto", "weight_only"}}};
 }
 
 TuningKeys parse_tuning_keys(const Options& keys) {

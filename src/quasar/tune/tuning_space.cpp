@@ -6,6 +6,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/recipes.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/tune/capability_words.hpp"
 #include "quasar/tune/precision.hpp"
@@ -111,6 +112,7 @@ class Building {
       if (fixed || dynamic) add(node, fixed, dynamic);
     }
     check();
+    space_.needed_recipes = needed_recipes();
     return std::move(space_);
   }
 
@@ -133,6 +135,24 @@ class Building {
     }
     if (named) tuned.floats = floats_in(capability["activation"]["dtype"]);
     space_.nodes.push_back(std::move(tuned));
+  }
+
+  std::set<std::string> needed_recipes() const {
+    const auto in_integers_only = [](const TunedNode& node) { return node.floats.empty() && !node.all_options().empty(); };
+    if (std::ranges::none_of(space_.nodes, in_integers_only)) return {};
+    const graph::Index index(model_);
+    std::map<std::string, ops::Roles> candidates;
+    std::string why;
+    for (const auto& node : space_.nodes) {
+      if (auto roles = ops::roles_of(*index.node(node.name), model_, why)) candidates[node.name] = std::move(*roles);
+    }
+    std::set<std::string> out;
+    for (const auto& recipe : tuned_recipes()) {
+      const auto left = quant::left_by_recipes({recipe}, index, candidates);
+      const auto may_not = [&](const TunedNode& node) { return left.contains(node.name) && in_integers_only(node); };
+      if (std::ranges::any_of(space_.nodes, may_not)) out.insert(recipe);
+    }
+    return out;
   }
 
   static std::vector<std::string> floats_in(const Json& dtypes) {
@@ -233,7 +253,7 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
     const auto fixed = keys.recipes.find(recipe);
     if (!space.schemes.empty() && fixed == keys.recipes.end()) continue;  // schemes decide
     // Without a recipe operators stay in float: that is no option of theirs.
-    const Json open = fall_back ? Json{true, false} : Json::array({true});
+    const Json open = fall_back && !space.needed_recipes.contains(recipe) ? Json{true, false} : Json::array({true});
     words[recipe] = fixed == keys.recipes.end() ? open : Json::array({fixed->second});
   }
   if (!keys.smooth_alphas.empty()) {

@@ -28,6 +28,8 @@ struct TuningSpace {
   std::vector<TunedNode> nodes;           // in topological order
   std::vector<std::string> ignored;       // what of the user's wishes the target lacks, in words
   std::vector<std::string> schemes = {};  // approach weight_only: the named configurations, tried first
+  // Recipes that stay on: without them operators would stay in float to which the dictionaries leave no float type.
+  std::set<std::string> needed_recipes = {};
 
   // The types in which some operator may be left, in the order in which they are tried.
   std::vector<std::string> floats() const;
@@ -37,7 +39,8 @@ struct TuningSpace {
 TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, const quant::Target& target);
 
 // As a search space: a parameter "node <name>" each, whose choices are "quantized" (the default option), the other options, and
-// with `fall_back` its float types; the recipes that the user has not fixed, with `fall_back` on and off; SmoothQuant's alphas.
+// with `fall_back` its float types; the recipes that the user has not fixed and that are not needed, with `fall_back` on and off;
+// SmoothQuant's alphas.
 Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall_back);
 
 // Why approach auto is static here, in words; "" where it is not, or another approach is chosen.

@@ -86,6 +86,16 @@ TEST(AccuracyCriterion, ABaselineOfZeroBoundsNothing) {
   EXPECT_EQ(empty_goal(parsed(absolute, "L2"), {{"L2", 0}}), "") << "of a distance 0 is the best";
 }
 
+// 1 where 1 % is meant.
+TEST(AccuracyCriterion, ALossOfEverythingBoundsNothing) {
+  const auto goal = [](const char* criterion, double loss) { return Json{{"criterion", criterion}, {"tolerable_loss", loss}}; };
+  EXPECT_NE(empty_goal(parsed(goal("relative", 1), "top1"), {{"top1", 0.9}}).find("1 % is 0.01"), std::string::npos);
+  EXPECT_NE(empty_goal(parsed(goal("absolute", 0.9), "top1"), {{"top1", 0.9}}), "");
+  EXPECT_EQ(empty_goal(parsed(goal("absolute", 0.8), "top1"), {{"top1", 0.9}}), "");
+  EXPECT_EQ(empty_goal(parsed(goal("relative", 0.99), "top1"), {{"top1", 0.9}}), "");
+  EXPECT_EQ(empty_goal(parsed(goal("absolute", 5), "L2"), {{"L2", 0}}), "") << "distances have no end";
+}
+
 // A user's accuracy difference is 0 for the float model by its nature, and so may be what goes below zero.
 TEST(AccuracyCriterion, ABaselineOfZeroBoundsWhereThereIsWorse) {
   const Json absolute{{"criterion", "absolute"}};

@@ -210,6 +210,36 @@ TEST(TuningSpace, RecipesAreNoOptionsOfStrategiesThatNeverFallBack) {
   EXPECT_EQ(search_space_of(space_of(Json::object()), fixed, false).at("last_conv_or_matmul_quantization"), Json({false}));
 }
 
+// The same by a dictionary: what may only be in integers is left in float by no recipe.
+TEST(TuningSpace, RecipesDoNotLeaveInFloatWhatMayNotBe) {
+  const Json integers{{"activation", {{"dtype", {"uint8"}}}}};
+  const auto open_recipes = [](const TuningSpace& space) {
+    std::vector<std::string> out;
+    const Json words = search_space_of(space, {}, true);
+    for (const auto& recipe : tuned_recipes()) {
+      if (words.at(recipe).size() == 2) out.push_back(recipe);
+    }
+    return out;
+  };
+  EXPECT_EQ(open_recipes(space_of(Json::object())), tuned_recipes());
+  EXPECT_TRUE(open_recipes(space_of({{"op_name_dict", {{".*", integers}}}})).empty());
+  const auto rest = open_recipes(space_of({{"op_name_dict", {{"stem/conv", integers}}}}));
+  EXPECT_EQ(std::ranges::count(rest, "first_conv_or_matmul_quantization"), 0);
+  EXPECT_EQ(std::ranges::count(rest, "last_conv_or_matmul_quantization"), 1);
+}
+
+TEST(TuningSpace, LevelsThatUseNoNamedStrategyRefuseOne) {
+  const auto strategy_of = [](const Json& level, const char* named) {
+    const Json words{{"quant_level", level}, {"tuning_criterion", {{"strategy", named}}}};
+    return parse_tuning_keys(Options(tuning_key_specs(), words, "configuration")).strategy;
+  };
+  EXPECT_EQ(strategy_of(1, "mse"), "mse");
+  EXPECT_EQ(strategy_of(0, "basic"), "conservative") << "their default, which says nothing";
+  EXPECT_EQ(strategy_of("auto", "basic"), "automatic");
+  EXPECT_THROW(strategy_of(0, "mse"), Error);
+  EXPECT_THROW(strategy_of("auto", "mse"), Error);
+}
+
 TEST(TuningSpace, SecretsAreNotKept) {
   const TuningKeys keys = parse_tuning_keys(Options(
       tuning_key_specs(), {{"tuning_criterion", {{"strategy_kwargs", {{"sigopt_api_token", "secret"}}}}}}, "configuration"));

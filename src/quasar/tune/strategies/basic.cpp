@@ -33,7 +33,8 @@ class Basic final : public TuningStrategy {
    public:
     explicit Course(Tuner& tuner) : tuner_(tuner), keys_(tuner.bench().job.tuning) {
       for (const auto& recipe : tuned_recipes()) {
-        if (keys_.approach != Approach::weight_only && !keys_.recipes.contains(recipe)) open_recipes_.push_back(recipe);
+        const bool fixed = keys_.recipes.contains(recipe) || tuner.space().needed_recipes.contains(recipe);
+        if (keys_.approach != Approach::weight_only && !fixed) open_recipes_.push_back(recipe);
       }
     }
 
