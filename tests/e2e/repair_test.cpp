@@ -47,6 +47,19 @@ TEST_F(Repair, GivesUpNoMoreThanNeeded) {
   EXPECT_NE(config.find("softmax"), std::string::npos) << config;
 }
 
+// The objective alone would do without the operator; the constraint does not, and the report says so.
+TEST_F(Repair, WhatAConstraintAsksForIsExplained) {
+  const Ran ran = search("{criterion: relative, tolerable_loss: 0.05}\nconstraints: [{metric: L2, max: 0.0009}]", "[top1, L2]");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json given = result()["tuning"]["float"];
+  ASSERT_FALSE(given.empty());
+  for (const Json& one : given) {
+    const std::string why = one.value("why", std::string());
+    EXPECT_NE(why.find("the constraint on L2 (max 0.0009, is "), std::string::npos) << one;
+    EXPECT_NE(read_file(out / "auto_search.log").find(why), std::string::npos);
+  }
+}
+
 // What the stricter goal had given up early was taken for a miss, and the classifier stayed in float, too.
 TEST_F(Repair, ALooserGoalTriesAgainWhatWasGivenUpEarly) {
   ASSERT_EQ(search("{criterion: absolute, tolerable_loss: 0.0005}", "L2", "--set tuning_criterion.max_trials=9").code, 0);

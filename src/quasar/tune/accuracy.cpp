@@ -116,7 +116,10 @@ AccuracyCriterion parse_criterion(const Json& words, const std::string& metric, 
   for (const auto& part : criterion.parts) {
     if (higher.get<bool>() == (part.direction == search::Direction::maximize)) continue;
     throw Error("accuracy_criterion.higher_is_better is " + higher.dump() + ", but metric " + part.metric + " is better when " +
-                (higher.get<bool>() ? "lower" : "higher") + "; leave the key out");
+                (higher.get<bool>() ? "lower" : "higher") +
+                (is_quasars(part.metric) ? "; leave the key out"
+                                         : "; where it is not, say so in search_evaluator: {metrics: {" + part.metric + ": " +
+                                               (higher.get<bool>() ? "maximize" : "minimize") + "}}"));
   }
   return criterion;
 }

@@ -15,11 +15,22 @@ std::vector<eval::OwnMetric> own_metrics(const Job& job) {
   return job.evaluator ? job.evaluator->metrics() : std::vector<eval::OwnMetric>();
 }
 
+// The direction of what the evaluator gives where its own words say none: `direction`, or, of its only metric, the criterion's
+// higher_is_better. "": maximize.
+std::string direction_from(const Options& keys) {
+  if (const Json given = keys.json("direction"); given.is_string()) return given.get<std::string>();
+  const Json evaluator = keys.json("search_evaluator"), criterion = keys.json("accuracy_criterion");
+  const Json metrics = evaluator.is_object() ? evaluator.value("metrics", Json()) : Json();
+  const bool one = metrics.is_null() || (metrics.is_array() && metrics.size() == 1);
+  const bool of_it = criterion.is_object() && criterion.value("metrics", Json()).is_null();
+  const Json higher = of_it ? criterion.value("higher_is_better", Json()) : Json();
+  return one && higher.is_boolean() ? (higher.get<bool>() ? "maximize" : "minimize") : "";
+}
+
 // nullptr where search_evaluator is left out or names a metric.
 std::shared_ptr<const eval::CustomEvaluator> evaluator_of(const Options& keys) {
   if (!keys.has("search_evaluator") || keys.json("search_evaluator").is_string()) return nullptr;
-  const Json direction = keys.json("direction");
-  return eval::custom_evaluator(keys.json("search_evaluator"), direction.is_string() ? direction.get<std::string>() : "");
+  return eval::custom_evaluator(keys.json("search_evaluator"), direction_from(keys));
 }
 
 // search_evaluator decides; the metrics that the user names as well are reported.

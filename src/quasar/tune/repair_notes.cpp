@@ -127,6 +127,12 @@ Json RepairNotes::given_up() const {
 // What an operator's quantization gave, or what is known of it where the trial was given up early.
 Json RepairNotes::in_eight_bits(const Trial& trial) const {
   Json out{{"quantized_gives", value_of(trial)}};
+  if (trial.state == search::State::complete && !bench_.job.goals.constraints.empty()) {  // the value alone may meet the goal
+    const Measures measures = measures_of(bench_.job.goals, trial);
+    auto missed = missed_accuracy(bench_.job, measures, bench_.lab->evaluator.reference());
+    std::ranges::move(missed_costs(bench_.job, measures, bench_.lab->evaluator.reference()), std::back_inserter(missed));
+    if (!missed.empty()) out["why"] = "quantized too, it misses " + joined(missed, " and ");
+  }
   if (trial.state != search::State::pruned) return out;
   const Json bound = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
   for (const auto& [side, value] : bound.items()) out["quantized_gives_" + side] = value;

@@ -41,6 +41,22 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// What an evaluator gives has no direction but the one that the user says, wherever he says it.
+TEST(Job, TheCriterionSaysWhichWayAnEvaluatorsOnlyMetricIsBetter) {
+  const Json criterion{{"higher_is_better", false}};
+  Json words{{"search_evaluator", {{"command", {"true", "{model}"}}}}, {"accuracy_criterion", criterion}};
+  EXPECT_EQ(job_of(words).criterion->parts.front().direction, search::Direction::minimize);
+  words["search_evaluator"]["metrics"] = {"loss"};
+  EXPECT_EQ(job_of(words).criterion->parts.front().direction, search::Direction::minimize);
+  words["search_evaluator"]["metrics"] = {"loss", "speed"};
+  EXPECT_TRUE(holds(error_of(words), "search_evaluator: {metrics: {loss: minimize}}")) << error_of(words);
+  words["search_evaluator"]["metrics"] = {{"loss", "maximize"}};
+  EXPECT_TRUE(holds(error_of(words), "search_evaluator: {metrics: {loss: minimize}}")) << error_of(words);
+  words["search_evaluator"].erase("metrics");
+  words["direction"] = "maximize";
+  EXPECT_TRUE(holds(error_of(words), "search_evaluator: {metrics: {score: minimize}}")) << error_of(words);
+}
+
 TEST(Job, EveryKeyWithTwoLettersExchangedIsStillMeant) {
   std::vector<std::string> names;
   for (const auto& spec : job_keys()) names.push_back(spec.name);

@@ -111,13 +111,14 @@ class Quantize final : public Command {
 
   std::optional<tune::PastTrial> past_trial() const {
     if (study_.empty()) return std::nullopt;
-    if (trial_ < 0) throw Error("--from-study needs --trial N");
-    return tune::past_trial({study_, storage_}, study_name_, trial_);
+    if (!trial_) throw Error("--from-study needs --trial N");
+    if (*trial_ < 0) throw Error("--trial is " + std::to_string(*trial_) + ", but trials are counted from 0");
+    return tune::past_trial({study_, storage_}, study_name_, *trial_);
   }
 
   std::string model_, output_, scheme_, config_, study_, study_name_, storage_, calibration_, ranges_, exported_, errors_,
       format_, target_;
-  int64_t trial_ = -1;
+  std::optional<int64_t> trial_;
   std::vector<std::string> settings_;
 };
 
