@@ -124,6 +124,7 @@ TEST_F(Repair, ADryRunSaysHowManyTrialsItMayTake) {
   EXPECT_EQ(facts("")["trials"], 100);
   EXPECT_EQ(facts("")["ended_by"], (Json{"goal", "max_trials"}));
   EXPECT_EQ(facts(" --set tuning_criterion.max_trials=7")["trials"], 7);
+  EXPECT_GT(facts("")["expected_s"], 0.01) << "of the 100 trials that it may take";
   const Json limited = facts(" --set n_trials=5 --set tuning_criterion.timeout=60");
   EXPECT_EQ(limited["trials"], 5);
   EXPECT_EQ(limited["ended_by"], (Json{"n_trials", "timeout"}));

@@ -1,7 +1,9 @@
 // Tuning strategies on the demo model: each reaches a goal that needs its last means, or says that it did not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "e2e/program.hpp"
@@ -146,6 +148,18 @@ TEST_F(Strategies, AutoTriesDynamicAfterStatic) {
 
   ASSERT_EQ(search("repair", goal("0.1") + "approach: auto\n").code, 0);
   EXPECT_EQ(this->result("repair")["best"]["params"]["node classifier"], "quantized");
+}
+
+TEST_F(Strategies, AnObjectiveThatIsACostDecidesAmongThoseThatMeetTheGoal) {
+  const Ran ran =
+      search("basic", goal("0.0012") + "objectives: [{metric: bytes}]\ntuning_criterion: {timeout: 300, max_trials: 40}\n");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = this->result("basic");
+  ASSERT_GT(result["candidates"].size(), 1U);
+  std::map<int64_t, double> bytes;
+  for (const auto& one : result["candidates"]) bytes[one["trial"].get<int64_t>()] = one["metrics"]["bytes"].get<double>();
+  const double least = std::ranges::min_element(bytes, {}, [](const auto& one) { return one.second; })->second;
+  EXPECT_EQ(bytes.at(result["best"]["trial"].get<int64_t>()), least);
 }
 
 TEST_F(Strategies, SigoptLooksForTheLowestLatencyThatKeepsTheAccuracy) {

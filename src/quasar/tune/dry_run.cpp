@@ -88,6 +88,9 @@ double executed_of(const Spaces& spaces, const std::vector<Json>& plans, uint64_
   for (size_t i = 0; i < plans.size(); ++i) {
     const auto size = spaces.calibration[i].valid();
     // What rounding makes of a plan is not known: configurations that differ are taken for models that do.
+    // Facts are of the space that was written, without the operators that a strategy adds, which make models of their own.
+    const Json written = spaces.facts[i].value("points", Json());
+    if (written.is_number() && written != spaces.each[i].size().value_or(0)) return static_cast<double>(trials);
     const Json different = spaces.fine_tuning[i] && !spaces.facts[i].empty() ? spaces.facts[i]["distinct"] : plans[i];
     const auto all = spaces.fine_tuning[i] ? spaces.each[i].valid() : size;
     if (!different.is_number() || !all) return static_cast<double>(trials);

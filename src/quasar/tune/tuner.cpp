@@ -25,7 +25,8 @@ Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string
       left_in_float_(bench.lab->model, names_of(space)),
       trials_(bench, stage),
       baseline_(measures_of(bench.lab->evaluator.reference())),
-      stage_(stage) {}
+      stage_(stage),
+      by_objective_(is_cost(bench.job.goals.objectives.front().metric)) {}
 
 search::Trial Tuner::evaluate(const TuneConfig& config) {
   return evaluate(std::span<const TuneConfig>(&config, 1)).front();
@@ -98,7 +99,8 @@ void Tuner::note(const search::Trial& trial) {
                     {"float", left_in_float_.nodes(bench_.space, trial.point).size()}});
 }
 
-// Of two that meet the goal: the one that gives up less, then the one that loses less.
+// Of two that meet the goal: the better one by an objective that is a cost; otherwise the one that gives up less, then the one
+// that loses less.
 bool Tuner::preferred(const search::Trial& a, const search::Trial& b) const {
   if (by_objective_ && !a.values.empty() && !b.values.empty())
     return search::better(a.values.front(), b.values.front(), bench_.study.directions().front());
@@ -170,7 +172,6 @@ bool Tuner::is_the_strategys(const std::exception& thrown) const {
 }
 
 Finding Tuner::sample(const std::string& sampler) {
-  by_objective_ = is_cost(bench_.job.goals.objectives.front().metric);
   auto conditions = exit_policy(bench_.job);
   if (bench_.job.tuning.timeout == 0) conditions.push_back(first_success());
   const auto made = search::samplers::table().make(sampler);

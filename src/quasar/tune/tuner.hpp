@@ -134,7 +134,7 @@ class Tuner {
   std::map<size_t, std::map<std::string, Refused>> refused_;  // by part and node
   std::vector<Passed> way_;                                   // trials with a loss, each once
   bool in_a_trial_ = false;                                   // an exception now is not the strategy's
-  bool by_objective_ = false;                                 // which of those that meet the goal is chosen
+  bool by_objective_;                                         // a cost decides which of those that meet the goal is chosen
   mutable size_t instrumented_ = 0;                           // models made by toggled()
 };
 
