@@ -150,6 +150,20 @@ TEST_F(Strategies, AutoTriesDynamicAfterStatic) {
   EXPECT_EQ(this->result("repair")["best"]["params"]["node classifier"], "quantized");
 }
 
+// As in Intel Neural Compressor the sampling sizes are the outermost loop; one size is simply used.
+TEST_F(Strategies, GoOneSamplingSizeAfterTheOther) {
+  ASSERT_EQ(search("conservative", goal("0.00000001") + "calibration_sampling_size: [20, null]\n").code, 2);
+  const Json result = this->result("conservative");
+  std::vector<std::string> rounds;
+  for (const auto& step : result["tuning"]["steps"]) {
+    const std::string text = step["step"], round = text.substr(text.find('('));
+    if (rounds.empty() || rounds.back() != round) rounds.push_back(round);
+  }
+  EXPECT_EQ(rounds, (std::vector<std::string>{"(CalibDataSize 20)", "(CalibDataSize null)"}));
+  ASSERT_EQ(search("basic", goal("0.1") + "calibration_sampling_size: 20\n").code, 0);
+  EXPECT_EQ(this->result("basic")["best"]["params"]["CalibDataSize"], 20);
+}
+
 TEST_F(Strategies, AnObjectiveThatIsACostDecidesAmongThoseThatMeetTheGoal) {
   const Ran ran =
       search("basic", goal("0.0012") + "objectives: [{metric: bytes}]\ntuning_criterion: {timeout: 300, max_trials: 40}\n");

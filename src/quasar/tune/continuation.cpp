@@ -128,6 +128,8 @@ Json choices_of(const Job& job) {
            {"recipes", job.tuning.recipes},
            {"approach", static_cast<int>(job.tuning.approach)}};
   if (const auto varied = operator_parameters(job); !varied.empty()) out["parameters of operators"] = varied;
+  if (job.spaces.front().empty() && !job.tuning.sampling_sizes.empty())
+    out["calibration_sampling_size"] = job.tuning.sampling_sizes;
   if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
   return out;
 }

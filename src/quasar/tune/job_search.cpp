@@ -111,12 +111,14 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
   } else {
     job.spaces.push_back(keys.has("search_space") ? keys.json("search_space") : strategy.default_space(job));
   }
+  // A strategy that makes its own space takes them into it.
+  const bool written = keys.has("search_space") || !several.is_null() || !job.spaces[0].empty();
   if (job.spaces[0].is_null())
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
   for (Json& space : job.spaces) {
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
     check_names(space);
-    read_sampling_size(space, keys);
+    if (written) read_sampling_size(space, keys);
     quant::join_pairs(space, job.warnings);
     auto notes = quant::notes_on_inert_options(space);
     std::ranges::move(quant::notes_on_misplaced_groups(space), std::back_inserter(notes));

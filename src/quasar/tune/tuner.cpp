@@ -92,7 +92,8 @@ void Tuner::note(const search::Trial& trial) {
     if (std::isfinite(lost)) way_.push_back({trial.point, lost});
   }
   if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
-  steps_.push_back({{"step", step_.empty() ? stage_ : step_},
+  const std::string round = round_ ? std::string(" (") + sampling_size + " " + round_->dump() + ")" : "";
+  steps_.push_back({{"step", (step_.empty() ? stage_ : step_) + round},
                     {"trial", trial.number},
                     {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
                     {"loss", std::isfinite(lost) ? Json(lost) : Json()},
@@ -132,7 +133,11 @@ void Tuner::warn(const std::string& warning) {
 Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
   Finding finding;
   try {
-    traverse(*this);
+    const auto& sizes = bench_.job.tuning.sampling_sizes;  // the outermost loop, as in Intel Neural Compressor
+    for (size_t i = 0; i < std::max<size_t>(sizes.size(), 1); i++) {
+      if (sizes.size() > 1) round_ = sizes[i];
+      traverse(*this);
+    }
     const bool all = passed_.size() >= bench_.space.valid().value_or(UINT64_MAX);
     static_cast<search::RunResult&>(finding) =
         trials_.finished(met_  ? goal_met

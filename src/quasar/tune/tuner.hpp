@@ -129,6 +129,7 @@ class Tuner {
   std::vector<std::string> steps_to_come_;  // of the next trials
   Json steps_ = Json::array(), sensitivity_ = nullptr;
   std::vector<std::string> warnings_;
+  std::optional<Json> round_;  // the sampling size of the traverse that is under way, of several
   size_t part_ = 0;
   std::map<int64_t, size_t> part_of_;                         // by trial
   std::map<size_t, std::map<std::string, Refused>> refused_;  // by part and node

@@ -21,6 +21,7 @@ search::Point Tuner::point_of(const TuneConfig& config) const {
   for (const auto& [name, choice] : config.nodes)
     changes.emplace_back(precision_of(name), choice == space_.base ? Json(quantized) : choice);
   for (const auto& [name, choice] : config.settings) changes.emplace_back(name, choice);
+  if (round_ && !config.settings.contains(sampling_size)) changes.emplace_back(sampling_size, *round_);
   for (const auto& [name, choice] : changes) check(name, choice);
   return changed(bench_.space, bench_.space.nearest_to(Json::object()), changes);
 }

@@ -77,6 +77,18 @@ std::string strategy_of_level(const Json& level, const Json& named) {
   throw Error("quant_level is " + level.dump() + ", but must be 0, 1 or auto");
 }
 
+std::vector<Json> sampling_sizes_of(const Json& words) {
+  std::vector<Json> sizes;
+  for (const Json& size : words.is_array() ? words : Json::array({words})) {
+    if (!size.is_null() && (!size.is_number_integer() || size.get<int64_t>() < 1))
+      throw Error("calibration_sampling_size holds " + size.dump() +
+                  ", but must be whole numbers of at least 1 (null: all samples)");
+    sizes.push_back(size);
+  }
+  if (sizes.empty()) throw Error("calibration_sampling_size is an empty list, but must hold at least one number of samples");
+  return sizes;
+}
+
 Approach approach_of(const std::string& name) {
   if (name == "dynamic") return Approach::dynamic;
   if (name == "auto") return Approach::both;
@@ -159,6 +171,7 @@ TuningKeys parse_tuning_keys(const Options& keys) {
     if (!place->is_object()) throw Error(std::string(key) + " must be a mapping, not " + place->dump());
   }
   if (keys.has("recipes")) read_recipes(out, keys.json("recipes"));
+  if (keys.has("calibration_sampling_size")) out.sampling_sizes = sampling_sizes_of(keys.json("calibration_sampling_size"));
   out.approach = approach_of(keys.text("approach"));
   if (out.approach == Approach::weight_only &&
       (keys.has("op_type_dict") || keys.has("op_name_dict") || !out.smooth_alphas.empty()))

@@ -27,6 +27,7 @@ struct TuningKeys {
   Json op_names = Json::object();       // op_name_dict
   std::map<std::string, bool> recipes;  // those that the user fixed
   std::vector<Json> smooth_alphas;      // to try, in order; empty: no SmoothQuant
+  std::vector<Json> sampling_sizes;     // calibration_sampling_size, in order; empty: all samples
   Approach approach = Approach::static_ranges;
   bool given = false;  // whether any of these keys is
 };

@@ -260,6 +260,7 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
     words["include_sq"] = Json::array({true});
     words["SmoothAlpha"] = keys.smooth_alphas;
   }
+  if (!keys.sampling_sizes.empty()) words[sampling_size] = keys.sampling_sizes;
   for (const auto& node : space.nodes) {
     Json choices = Json::array();
     for (const auto& option : node.all_options()) choices.push_back(option == space.base ? Json(quantized) : option);

@@ -40,8 +40,10 @@ TuningSpace tuning_space(const TuningKeys& keys, const graph::Model& model, cons
 
 // As a search space: a parameter "node <name>" each, whose choices are "quantized" (the default option), the other options, and
 // with `fall_back` its float types; the recipes that the user has not fixed and that are not needed, with `fall_back` on and off;
-// SmoothQuant's alphas.
+// SmoothQuant's alphas; sampling sizes.
 Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall_back);
+
+inline constexpr const char* sampling_size = "CalibDataSize";  // the parameter that calibration_sampling_size makes
 
 // Why approach auto is static here, in words; "" where it is not, or another approach is chosen.
 std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target);

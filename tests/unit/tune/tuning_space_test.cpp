@@ -228,6 +228,19 @@ TEST(TuningSpace, RecipesDoNotLeaveInFloatWhatMayNotBe) {
   EXPECT_EQ(std::ranges::count(rest, "last_conv_or_matmul_quantization"), 1);
 }
 
+TEST(TuningSpace, SamplingSizesAreAParameterOfIt) {
+  auto specs = tuning_key_specs();
+  specs.push_back({.name = "calibration_sampling_size", .fallback = nullptr, .help = "a job's key"});
+  const auto keys_of = [&](const Json& sizes) {
+    return parse_tuning_keys(Options(specs, {{"calibration_sampling_size", sizes}}, "configuration"));
+  };
+  EXPECT_EQ(search_space_of(space_of(Json::object()), keys_of({100, 20}), true).at(sampling_size), (Json{100, 20}));
+  EXPECT_EQ(search_space_of(space_of(Json::object()), keys_of(50), true).at(sampling_size), Json({50}));
+  EXPECT_FALSE(search_space_of(space_of(Json::object()), {}, true).contains(sampling_size));
+  for (const Json& wrong : {Json(0), Json("a"), Json({10, "a"}), Json(2.5), Json::array()})
+    EXPECT_THROW(keys_of(wrong), Error) << wrong;
+}
+
 TEST(TuningSpace, LevelsThatUseNoNamedStrategyRefuseOne) {
   const auto strategy_of = [](const Json& level, const char* named) {
     const Json words{{"quant_level", level}, {"tuning_criterion", {{"strategy", named}}}};
