@@ -162,10 +162,11 @@ Tensor Conversion::normalized(const Tensor& x) const {
   const bool per_channel = std::max(mean_.size(), scale_.size()) > 1;
   const size_t channels = per_channel ? static_cast<size_t>(shape[1]) : 1;
   const size_t batches = per_channel ? static_cast<size_t>(shape[0]) : 1;
-  const size_t inner = x.count() / std::max<size_t>(1, channels * batches);
+  const size_t blocks = x.empty() ? 0 : channels * batches;  // sizes without values may be of any length
+  const size_t inner = x.count() / std::max<size_t>(1, blocks);
   const auto run = [&]<class From, class To>(const From* from, To) {
     const std::shared_ptr<To[]> out(new To[x.count()]);
-    for (size_t block = 0; block < channels * batches; ++block) {
+    for (size_t block = 0; block < blocks; ++block) {
       const size_t channel = block % channels;
       const double mean = mean_[mean_.size() == 1 ? 0 : channel], scale = scale_[scale_.size() == 1 ? 0 : channel];
       affine(from + block * inner, out.get() + block * inner, inner, mean, scale);

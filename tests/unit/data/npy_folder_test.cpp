@@ -38,6 +38,14 @@ TEST_F(NpyFolder, FilesAreSortedAndLabelled) {
   EXPECT_EQ(open("d", one, folder.path())->label(0), std::nullopt);
 }
 
+// Their sizes may be of any length, and were counted through.
+TEST_F(NpyFolder, SamplesWithoutValuesAreNormalizedAtOnce) {
+  put("d/a.npy", npy_text("'<f4'", "(1000000000000000, 4, 0, 3)", ""));
+  const Json reader{{"reader", "npy"}, {"path", "d"}, {"layout", "NHWC"}, {"mean", {1, 2, 3}}};
+  const DatasetPtr data = open(reader, {input_of("x", DataType::float32, Shape{-1, 3, -1, -1})}, folder.path());
+  EXPECT_EQ(data->at(0)[0].shape(), (Shape{1000000000000000, 3, 4, 0}));
+}
+
 TEST_F(NpyFolder, OneSubfolderPerInput) {
   for (const std::string name : {"0.npy", "1.npy"}) {
     put("d/a/" + name, npy_text<float>({2}, {1, 2}));
