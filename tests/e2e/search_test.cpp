@@ -221,6 +221,7 @@ TEST_F(Search, ATrialIsMadeAgainFromTheModelAndTheSamplesOfTheSearch) {
 // The same configuration makes another model for another target: the search's holds, unless another is asked for.
 TEST_F(Search, BestConfigurationIsQuantizedForTheTargetOfTheSearch) {
   ASSERT_EQ(search("target: xint8\n" + words("  activation: [XInt8Spec]\n  weight: [XInt8Spec]\n")).code, 0);
+  EXPECT_EQ(result()["best"]["operators"], (Json{{"quantized", 34}, {"float", 0}})) << "as planned: a CPU only simulates it";
   const std::string number = std::to_string(result()["best"]["trial"].get<int>());
   const fs::path again = folder.path() / "again.onnx";
   const auto quantize = [&](const std::string& from) {

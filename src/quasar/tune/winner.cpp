@@ -50,7 +50,8 @@ eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph:
   return out;
 }
 
-// Which of the planned nodes run on codes; as planned where it cannot be found out.
+// Which of the planned nodes run on codes; as planned where it cannot be found out, and for a processor that ONNX Runtime here
+// only simulates.
 std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const Closing& closing) {
   std::vector<std::string> nodes;
   std::map<std::string, bool> out;
@@ -58,6 +59,7 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
     nodes.push_back(name);
     out[name] = true;
   }
+  if (plan.shifts) return out;
   or_warn(closing, "what ONNX Runtime runs in integers, and shows what was planned",
           [&] { out = runtime::runs_quantized(model, nodes); });
   // What an operator on codes took in when the model was written runs there.
