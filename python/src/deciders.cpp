@@ -191,11 +191,12 @@ std::unique_ptr<Visitor> stop(const std::string& name, const py::object& object)
                                         {{.name = "value", .fallback = nullptr, .help = "anything"}});
 }
 
-// `stage`: under which a study counts its trials.
+// `stage`: under which a study counts its trials; the name itself where the user gave it.
 std::unique_ptr<Visitor> strategy(const std::string& name, const std::string& stage, const py::object& object) {
   const Held held(object);
-  return visitor<tune::Strategy>(tune::strategies::table(), name,
-                                 [held, stage](const Options&) { return std::make_unique<Strategy>(stage, held); });
+  return visitor<tune::Strategy>(
+      tune::strategies::table(), name, [held, stage](const Options&) { return std::make_unique<Strategy>(stage, held); }, {},
+      stage != name);
 }
 
 std::unique_ptr<Visitor> loss(const std::string& name, const py::object& function) {

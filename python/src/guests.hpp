@@ -37,9 +37,11 @@ struct VisitorOf final : Visitor {
 
 template <class T>
 std::unique_ptr<Visitor> visitor(const Table<T>& table, const std::string& name,
-                                 std::function<std::unique_ptr<T>(const Options&)> make, std::vector<OptionSpec> options = {}) {
+                                 std::function<std::unique_ptr<T>(const Options&)> make, std::vector<OptionSpec> options = {},
+                                 bool hidden = true) {
   return std::make_unique<VisitorOf<T>>(
-      table, name, Entry<T>{.help = "brought by the program", .make = std::move(make), .options = std::move(options)});
+      table, name,
+      Entry<T>{.help = "brought by the program", .make = std::move(make), .options = std::move(options), .hidden = hidden});
 }
 
 // Something of a search in the hands of Python, which may keep it beyond the search: then it is an error to use it. All with the

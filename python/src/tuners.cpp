@@ -122,11 +122,12 @@ class TuningStrategy final : public tune::TuningStrategy {
   Held object_;
 };
 
-// `stage`: under which a study counts its trials.
+// `stage`: under which a study counts its trials; the name itself where the user gave it.
 std::unique_ptr<Visitor> tuning_strategy(const std::string& name, const std::string& stage, const py::object& object) {
   const Held held(object);
-  return visitor<tune::Strategy>(tune::strategies::table(), name,
-                                 [held, stage](const Options&) { return std::make_unique<TuningStrategy>(stage, held); });
+  return visitor<tune::Strategy>(
+      tune::strategies::table(), name, [held, stage](const Options&) { return std::make_unique<TuningStrategy>(stage, held); },
+      {}, stage != name);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ class Tuning(Case):
         self.assertEqual(len(given.trials), 1)
         with self.assertRaisesRegex(quasar.QuasarError, "basic"):
             quasar.register_strategy("basic", LastFirst)
+        with self.assertRaisesRegex(quasar.QuasarError, "known: .*last_first.*did you mean 'last_first'"):
+            self.tune("lastfirst2")
         program = "import quasar\nquasar.register_strategy('mine', quasar.TuningStrategy)"
         self.assertEqual(subprocess.run([sys.executable, "-c", program]).returncode, 0, "the program ends with a strategy that is known")
         with self.assertRaisesRegex(TypeError, "quasar.Strategy"):

@@ -197,6 +197,23 @@ TEST_F(Strategies, SigoptLooksForTheLowestLatencyThatKeepsTheAccuracy) {
   EXPECT_EQ((other.out + other.err).find("my-own-secret"), std::string::npos);
 }
 
+// What the trials exceed is another thing with another tolerance: they teach a new study, judged anew.
+TEST_F(Strategies, SigoptGoesOnWithAnotherToleranceInANewStudy) {
+  const std::string exit = "tuning_criterion: {timeout: 300, max_trials: 12}\n";
+  ASSERT_EQ(search("sigopt", goal("0.0015") + exit).code, 0);
+  const Json first = result("sigopt");
+  const Ran ran = search("sigopt", goal("0.004") + exit, "--resume");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json second = result("sigopt");
+  EXPECT_NE(second["study_name"], first["study_name"]);
+  EXPECT_NE(second["warnings"].dump().find("accuracy_criterion among the constraints"), std::string::npos);
+  EXPECT_EQ(second["trials"]["executed"], 12);
+  EXPECT_LE(second["best"]["metrics"]["L2"]["value"], 0.004);
+  const Ran again = search("sigopt", goal("0.0015") + exit, "--resume");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(result("sigopt")["study_name"], first["study_name"]) << "the study of the chain with this criterion";
+}
+
 // L2 alone would be met at once; cos may bound it, or both count together.
 TEST_F(Strategies, SeveralMetricsAreOneCriterion) {
   ASSERT_EQ(search("mse", goal("0.1") + "constraints: [{metric: L1, max: 0.0025}]\n").code, 0);

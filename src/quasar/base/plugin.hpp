@@ -60,6 +60,7 @@ struct Entry {
   std::function<std::unique_ptr<T>(const Options&)> make;
   std::vector<OptionSpec> options = {};
   std::vector<std::string> aliases = {};  // other names users know it by
+  bool hidden = false;                    // of a guest whose name the program made up: no message tells it
 };
 
 // make<X>: the usual Entry::make, for an X that is constructed from Options or from nothing.
@@ -121,7 +122,14 @@ class Table {
       if (normalized(known) == normalized(name))
         throw Error(kind_ + " '" + std::string(name) + "' is not yet supported; this version has " + joined(names()));
     }
-    throw Error("unknown " + kind_ + " '" + std::string(name) + "'; known: " + joined(names()) + did_you_mean(name, spellings()));
+    std::vector<std::string> known = names(), spelled = spellings();
+    const std::lock_guard lock(guard_);
+    for (auto* list : {&known, &spelled}) {
+      for (const auto& item : guests_) {
+        if (!item.second.hidden) list->push_back(item.first);
+      }
+    }
+    throw Error("unknown " + kind_ + " '" + std::string(name) + "'; known: " + joined(known) + did_you_mean(name, spelled));
   }
 
   // The canonical name of an extension; throws Error when it is unknown.

@@ -24,8 +24,7 @@ Json metric_of(const Goals& goals) {
 }
 
 std::string hash_of_bytes(const Tensor& tensor) {
-  const auto bytes = tensor.bytes();
-  return to_string(tensor.shape()) + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return to_string(tensor.shape()) + hash_of(tensor.bytes());
 }
 
 // The first, the middle and the last: all that earlier versions looked at.
@@ -121,13 +120,13 @@ Json goal_of(const Job& job, const data::Splits& samples) {
             {"search_evaluator", evaluator_words(job)},
             {"decoder", job.decoder},
             {"output_weights", job.output_weights}};
-  if (criterion_is_constraint(job)) goal["criterion"] = to_json(*job.criterion);  // its excess is recorded
+  if (criterion_is_constraint(job)) goal[criterion_attribute] = to_json(*job.criterion);  // its excess is recorded
   return goal;
 }
 
 void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
   for (const auto& [key, value] : goal.items()) {
-    if (!known.contains(key) || is_same(known.at(key), value)) continue;
+    if (key == criterion_attribute || !known.contains(key) || is_same(known.at(key), value)) continue;
     if (key == labelling && (known.at(key).is_null() || value.is_null())) continue;  // labels may be added
     const bool several = key == "metric" && (known.at(key).is_object() || value.is_object());
     const std::string what = several ? "set of objectives and constraints" : key;

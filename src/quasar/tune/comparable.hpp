@@ -17,6 +17,8 @@ Json goal_of(const Job& job, const data::Splits& samples);
 // the files with its external data; of all samples.
 inline constexpr const char* model_attribute = "model";
 inline constexpr const char* calibration_attribute = "set of calibration samples";
+// The accuracy criterion where it is a constraint: not compared, as it is among the choices (continuation.hpp).
+inline constexpr const char* criterion_attribute = "criterion";
 std::string fingerprint(const std::filesystem::path& model);
 std::string fingerprint(const data::Dataset& samples);
 

@@ -7,10 +7,13 @@
 #include "quasar/base/names.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/space.hpp"
+#include "quasar/tune/comparable.hpp"
 #include "quasar/tune/strategy.hpp"
 
 namespace quasar::tune {
 namespace {
+
+constexpr const char* criterion_choice = "accuracy_criterion among the constraints";
 
 Json described(const search::Parameter& parameter) {
   std::set<std::string> conditions;
@@ -63,6 +66,16 @@ const search::StudyRecord* named(std::span<const search::StudyRecord> studies, c
   return found == studies.end() ? nullptr : &*found;
 }
 
+// Studies of earlier versions have the criterion beside their choices.
+Json noted_choices(const search::StudyRecord& study, const Json& otherwise) {
+  const auto& attributes = study.user_attributes;
+  if (!attributes.contains(choices_attribute)) return otherwise;
+  Json out = attributes.at(choices_attribute);
+  if (out.is_object() && !out.contains(criterion_choice) && attributes.contains(criterion_attribute))
+    out[criterion_choice] = attributes.at(criterion_attribute);
+  return out;
+}
+
 // NAME-2 behind NAME, NAME-3 behind NAME-2; a name that is free, or was taken for this very purpose when the process was killed.
 std::string successor_name(std::span<const search::StudyRecord> studies, const std::string& name) {
   const size_t dash = name.rfind('-');
@@ -103,9 +116,7 @@ std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRe
 
 const search::StudyRecord* with_choices(std::span<const search::StudyRecord> studies, const std::string& name,
                                         const Json& choices) {
-  const auto fits = [&](const search::StudyRecord* study) {
-    return study->user_attributes.value(choices_attribute, choices) == choices;
-  };
+  const auto fits = [&](const search::StudyRecord* study) { return noted_choices(*study, choices) == choices; };
   const auto chain = chain_of(studies, name);
   if (const auto* own = named(studies, name); own != nullptr && fits(own)) return own;
   const auto found = std::ranges::find_if(chain.rbegin(), chain.rend(), fits);
@@ -131,6 +142,8 @@ Json choices_of(const Job& job) {
   if (job.spaces.front().empty() && !job.tuning.sampling_sizes.empty())
     out["calibration_sampling_size"] = job.tuning.sampling_sizes;
   if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
+  // Each trial has recorded by how much it exceeds it, and the sampler has gone by that.
+  if (criterion_is_constraint(job)) out[criterion_choice] = to_json(*job.criterion);
   return out;
 }
 
@@ -158,7 +171,7 @@ Job continued(Job job) {
     return job;
   }
   const search::StudyRecord* const last = chain.back();
-  const Json noted = last->user_attributes.at(choices_attribute), before = noted.is_object() ? noted : Json::object();
+  const Json noted = noted_choices(*last, now), before = noted.is_object() ? noted : Json::object();
   job.predecessor = last->name;
   job.study_name = successor_name(studies, last->name);
   const bool own_way = !operator_parameters(job).empty();  // of a tuning strategy, which no sampler's history changes

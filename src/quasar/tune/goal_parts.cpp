@@ -52,6 +52,18 @@ std::vector<std::string> missed_costs(const Job& job, const Measures& measures, 
   return out;
 }
 
+std::vector<double> constraints_of(const Job& job, const Measures& measures, const eval::Scores& reference) {
+  std::vector<double> out = excesses(job.goals, measures, reference);
+  if (criterion_is_constraint(job)) out.push_back(excess_of(*job.criterion, measures, measures_of(reference)));
+  return out;
+}
+
+bool can_be_judged(const Job& job, const Measures& measures) {
+  const auto known = [&](const auto& part) { return measures.contains(part.metric); };
+  return std::ranges::all_of(job.goals.constraints, known) &&
+         (!criterion_is_constraint(job) || std::ranges::all_of(job.criterion->parts, known));
+}
+
 std::string reached(const AccuracyCriterion& criterion, const Measures& values, const Measures& baseline) {
   std::ostringstream out;
   if (criterion.parts.size() > 1) out << "loss " << loss_of(criterion, values, baseline) << ": ";

@@ -23,6 +23,13 @@ std::vector<std::string> missed_accuracy(const Job& job, const Measures& measure
 // The same of costs: "the constraint on bytes (max 70000, is 78119)".
 std::vector<std::string> missed_costs(const Job& job, const Measures& measures, const eval::Scores& reference);
 
+// By how much the job's constraints, and its criterion where that is one of them, are exceeded: what a trial records
+// (search::constraints_attribute). Throws std::out_of_range unless `measures` has every metric of can_be_judged().
+std::vector<double> constraints_of(const Job& job, const Measures& measures, const eval::Scores& reference);
+
+// Whether `measures` has all metrics that constraints_of() needs.
+bool can_be_judged(const Job& job, const Measures& measures);
+
 // What a value that misses the criterion is known to be, for a criterion about the objective alone: {"at_most": v} where higher
 // is better, {"at_least": v} elsewhere; null for another criterion.
 Json beyond_the_goal(const Job& job, const eval::Scores& reference);

@@ -19,7 +19,7 @@ const std::string& PrefixHash::upto(const std::string& node) {
       segment_.nodes.insert(*found);
       if (found->second.weight) add_constant(*found->second.weight);
       if (found->second.bias) add_constant(*found->second.bias);
-      for (const auto& [input, values] : found->second.replaced) add_bytes(values);
+      for (const auto& [input, values] : found->second.replaced) codes_ += hash_of(values.bytes());
     }
     add_conversions(passed);
     if (plan_.folded.contains(passed.name)) segment_.folded.insert(passed.name);
@@ -43,14 +43,9 @@ void PrefixHash::add_conversions(const graph::Node& node) {
   }
 }
 
-void PrefixHash::add_bytes(const Tensor& tensor) {
-  const auto bytes = tensor.bytes();
-  codes_ += hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
-
 void PrefixHash::add_constant(const quant::ConstantPlan& constant) {
   if (!constant.optimized) return;
-  add_bytes(constant.optimized->codes);
+  codes_ += hash_of(constant.optimized->codes.bytes());
   quant::Plan scales;
   scales.values["scales"] = constant.optimized->params;
   codes_ += quant::hash_of(scales);

@@ -20,7 +20,6 @@ class PrefixHash {
  private:
   void add_value(const std::string& value);
   void add_conversions(const graph::Node& node);
-  void add_bytes(const Tensor& tensor);
   void add_constant(const quant::ConstantPlan& constant);
 
   const graph::Model& model_;

@@ -5,11 +5,6 @@
 namespace quasar::tune {
 namespace {
 
-std::string hash_of_values(const Tensor& tensor) {
-  const auto bytes = tensor.bytes();
-  return hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
-
 size_t held_by(const quant::Optimized& chosen) {
   return chosen.codes.bytes().size() + chosen.params.scales.size() * (sizeof(float) + sizeof(int32_t));
 }
@@ -34,9 +29,9 @@ std::string key_of(const std::string& prefix, const LinearLayer& layer, const qu
   alone.nodes[layer.node] = plan;
   alone.rounding = rounding;
   std::string key = prefix + quant::hash_of(alone) + Json(plan.least_weight_scale).dump();
-  if (plan.bias && plan.bias->optimized) key += hash_of_values(plan.bias->optimized->codes);
-  for (const auto& [input, values] : plan.replaced) key += std::to_string(input) + hash_of_values(values);
-  if (vector != nullptr) key += hash_of_values(*vector);
+  if (plan.bias && plan.bias->optimized) key += hash_of(plan.bias->optimized->codes.bytes());
+  for (const auto& [input, values] : plan.replaced) key += std::to_string(input) + hash_of(values.bytes());
+  if (vector != nullptr) key += hash_of(vector->bytes());
   return key;
 }
 

@@ -12,6 +12,7 @@
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/past_study.hpp"
+#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -195,7 +196,7 @@ Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Stud
                                 .listener = monitor.listener,
                                 .stop = monitor.stop,
                                 .samples = setting.samples.calibration,
-                                .earlier = setting.earlier,
+                                .earlier = judged_anew(setting.earlier, lab.job, lab.evaluator.reference()),
                                 .begin = begin});
 }
 

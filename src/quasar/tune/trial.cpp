@@ -201,10 +201,7 @@ std::string content_of(const graph::Model& model, quant::Plan plan) {
   plan.rounding = {};
   plan.corrections = {};
   std::string text = quant::hash_of(plan);
-  for (const auto& [name, tensor] : model.initializers) {
-    const auto bytes = tensor.bytes();
-    text += name + hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  }
+  for (const auto& [name, tensor] : model.initializers) text += name + hash_of(tensor.bytes());
   return hash_of(std::string_view(text));
 }
 
@@ -250,9 +247,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
   const eval::Scores& reference = lab.evaluator.reference();
-  outcome.constraints = excesses(goals, measures, reference);
-  if (criterion_is_constraint(lab.job))
-    outcome.constraints.push_back(excess_of(*lab.job.criterion, measures, measures_of(reference)));
+  outcome.constraints = constraints_of(lab.job, measures, reference);
   outcome.user_attributes["metrics"] = measures;
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
   outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);

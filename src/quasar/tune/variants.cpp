@@ -21,8 +21,7 @@ std::string digest_of(const graph::Model& model, const graph::Model& prepared) {
   for (const auto& [name, tensor] : model.initializers) {
     const Tensor* before = prepared.initializer(name);
     if (before != nullptr && (before->bytes().data() == tensor.bytes().data() || *before == tensor)) continue;
-    const auto bytes = tensor.bytes();
-    facts.push_back({name, tensor.shape(), hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()))});
+    facts.push_back({name, tensor.shape(), hash_of(tensor.bytes())});
   }
   return hash_of(std::string_view(facts.dump()));
 }

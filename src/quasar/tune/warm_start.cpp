@@ -7,6 +7,7 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/past_study.hpp"
 
@@ -97,6 +98,19 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
   return out;
 }
 
+std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const Job& job, const eval::Scores& reference) {
+  std::erase_if(trials, [&](search::Trial& trial) {
+    trial.system_attributes.erase(search::constraints_attribute);
+    if (trial.state != search::State::complete) return false;
+    const Measures measures = measures_of(job.goals, trial);
+    if (!can_be_judged(job, measures)) return true;
+    const auto constraints = constraints_of(job, measures, reference);
+    if (!constraints.empty()) trial.system_attributes[search::constraints_attribute] = constraints;
+    return false;
+  });
+  return trials;
+}
+
 std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space) {
   std::vector<search::Trial> out;
   for (const auto& trial : trials) {
@@ -117,8 +131,10 @@ std::vector<search::Point> best_points(std::span<const search::Trial> trials, se
   for (const auto& trial : trials) {
     if (trial.state == search::State::complete) order.push_back(&trial);
   }
-  std::ranges::stable_sort(
-      order, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
+  std::ranges::stable_sort(order, [&](const auto* a, const auto* b) {
+    const double excess = a->violation(), other = b->violation();
+    return excess != other ? excess < other : search::better(a->values.front(), b->values.front(), direction);
+  });
   std::vector<search::Point> out;
   for (size_t i = 0; i < std::min(tried_again, order.size()); ++i) out.push_back(order[i]->point);
   return out;

@@ -69,6 +69,35 @@ TEST(Continuation, WhatAStrategyVariesOfEachOperatorIsAChoice) {
   EXPECT_NE(choices("mse", {0.3, 0.5}), choices("mse", {0.5, 0.7}));
 }
 
+// Trials record by how much they exceed a constraint; a criterion on the objective itself judges them anew.
+TEST(Continuation, ACriterionThatIsAConstraintIsAChoice) {
+  const auto choices = [](const char* metric, double tolerable) {
+    Job job = job_of("{}");
+    job.goals.objectives = {{"bytes", search::Direction::minimize}};
+    job.criterion =
+        AccuracyCriterion{.parts = {{metric, search::Direction::minimize}}, .relative = false, .tolerable_loss = tolerable};
+    return choices_of(job);
+  };
+  EXPECT_NE(choices("L2", 0.1), choices("L2", 0.2));
+  EXPECT_EQ(choices("L2", 0.1), choices("L2", 0.1));
+  EXPECT_EQ(choices("bytes", 0.1), choices("bytes", 0.2));
+}
+
+// It stood beside the choices.
+TEST(Continuation, ACriterionThatEarlierVersionsNotedIsFound) {
+  Job job = job_of("{}");
+  job.goals.objectives = {{"bytes", search::Direction::minimize}};
+  job.criterion = AccuracyCriterion{.parts = {{"L2", search::Direction::minimize}}, .relative = false, .tolerable_loss = 0.1};
+  const Json now = choices_of(job);
+  std::vector<search::StudyRecord> studies{study("a")};
+  studies[0].user_attributes["criterion"] = to_json(*job.criterion);
+  job.criterion.reset();
+  studies[0].user_attributes[choices_attribute] = choices_of(job);
+  EXPECT_NE(with_choices(studies, "a", now), nullptr);
+  studies[0].user_attributes["criterion"]["tolerable_loss"] = 0.2;
+  EXPECT_EQ(with_choices(studies, "a", now), nullptr);
+}
+
 TEST(Continuation, AStudyWithTheSameChoicesGoesOnWhereverItStandsInTheChain) {
   std::vector<search::StudyRecord> studies{study("a"), study("a-3", "a-2"), study("a-2", "a"), study("b")};
   for (auto& one : studies) one.user_attributes[choices_attribute] = one.name == "a-3" ? "third" : "first";

@@ -37,6 +37,30 @@ TEST(WarmStart, ValuesOutsideAndParametersOfSeveralChoicesStayOutside) {
   EXPECT_TRUE(fitting(trials, space_of(R"({"weight": ["Int8Spec", "UInt8Spec"]})")).empty());
 }
 
+search::Trial complete(double bytes, std::map<std::string, double> metrics) {
+  search::Trial trial;
+  trial.state = search::State::complete;
+  trial.values = {bytes};
+  trial.user_attributes["metrics"] = metrics;
+  trial.system_attributes[search::constraints_attribute] = std::vector<double>{-1.0};
+  return trial;
+}
+
+// The bounds may have changed since the trials were made.
+TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
+  Job job;
+  job.goals.objectives = {{"bytes", search::Direction::minimize}};
+  job.goals.constraints = {{"L2", Bound::max, 2.0}};
+  const auto judged = judged_anew({complete(1, {{"L2", 4.0}}), complete(2, {{"L2", 1.0}}), complete(3, {{"cos", 1.0}})}, job, {});
+  ASSERT_EQ(judged.size(), 2U);
+  EXPECT_EQ(judged[0].violation(), 1.0);
+  EXPECT_EQ(judged[1].violation(), 0.0);
+  const auto first = best_points(judged, search::Direction::minimize);
+  EXPECT_EQ(first.size(), 2U);
+  job.goals.constraints.clear();
+  EXPECT_EQ(judged_anew({complete(1, {{"L2", 4.0}})}, job, {})[0].violation(), 0.0);
+}
+
 // Whoever made the folder would be sent the user's password.
 TEST(PastStudies, AServerThatOnlyAFileNamesIsNotCalled) {
   const TemporaryFolder folder;
