@@ -97,6 +97,16 @@ TEST_F(Search, ResumingWithoutTheStudyOfTheFolderIsRefused) {
   const Ran ran = search(words(small_space, "n_trials: 1\nstudy_storage_db: other.db\n"), "--resume");
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.err.find("holds the study of an earlier search (auto_search.db)"), std::string::npos) << ran.err;
+  // Its database is gone, the results are not.
+  const std::string best = read_file(out / "best.onnx");
+  fs::remove(out / "auto_search.db");
+  for (const bool empty : {false, true}) {
+    if (empty) write_file(out / "auto_search.db", "");
+    const Ran begun = search(words(small_space, "n_trials: 1\n"), "--resume");
+    EXPECT_EQ(begun.code, 1);
+    EXPECT_NE(begun.err.find("holds the results of an earlier search (result.json)"), std::string::npos) << begun.err;
+    EXPECT_EQ(read_file(out / "best.onnx"), best);
+  }
 }
 
 TEST_F(Search, ResumingWhatIsNotThereBeginsAndSaysSo) {

@@ -205,6 +205,9 @@ TEST_F(Search, ATrialIsMadeAgainFromTheModelAndTheSamplesOfTheSearch) {
   EXPECT_EQ(alike.code, 0) << alike.err;
   EXPECT_EQ(read_file(again), best);
   EXPECT_EQ(alike.out.find(known), std::string::npos) << alike.out;
+  const Ran same = quantize("");
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(read_file(again), best) << "of the search's own model";
   const Ran others = quantize(digits("digits.onnx"), " --calib " + digits("calibration.npz"));
   EXPECT_EQ(others.code, 0) << others.err;
   EXPECT_NE(others.out.find(known), std::string::npos) << others.out;

@@ -208,10 +208,43 @@ TEST_F(Strategies, SigoptGoesOnWithAnotherToleranceInANewStudy) {
   EXPECT_NE(second["study_name"], first["study_name"]);
   EXPECT_NE(second["warnings"].dump().find("accuracy_criterion among the constraints"), std::string::npos);
   EXPECT_EQ(second["trials"]["executed"], 12);
+  EXPECT_EQ(second["tuning"]["steps"][1]["step"], "among the best of an earlier study");
   EXPECT_LE(second["best"]["metrics"]["L2"]["value"], 0.004);
   const Ran again = search("sigopt", goal("0.0015") + exit, "--resume");
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(result("sigopt")["study_name"], first["study_name"]) << "the study of the chain with this criterion";
+}
+
+// Accuracy comes first: of what meets it the model nearest to the constraint is the result, and what is said is said of it.
+TEST_F(Strategies, AConstraintThatNothingKeepsDoesNotCostTheAccuracy) {
+  for (const std::string name : {"repair", "basic"}) {
+    const Ran ran = search(name, goal("0.004") + "constraints: [{metric: bytes, max: 1000}]\n" +
+                                     "tuning_criterion: {timeout: 300, max_trials: 40}\n");
+    ASSERT_EQ(ran.code, 2) << ran.err;
+    const Json result = this->result(name), best = result["best"];
+    EXPECT_EQ(result["status"], "goal_missed");
+    EXPECT_LE(best["metrics"]["L2"]["value"], 0.004) << name;
+    const std::string bytes = std::to_string(best["bytes"].get<int64_t>());
+    const auto reason = result["reason"].get<std::string>();
+    EXPECT_NE(reason.find(name == "repair" ? "is " + bytes : "max_trials"), std::string::npos) << reason;
+    for (const Json& step : result["tuning"]["steps"]) {
+      if (step["trial"] == best["trial"] && step.contains("kept")) {
+        EXPECT_TRUE(step["kept"]) << step;
+      }
+    }
+  }
+}
+
+TEST_F(Strategies, EarlierTrialsThatTeachNothingAreSaid) {
+  ASSERT_EQ(search("tpe", goal("0.05") + "tuning_criterion: {timeout: 300, max_trials: 6}\n").code, 0);
+  const std::string earlier = "warm_start: " + out("tpe").string() + "\ntuning_criterion: {timeout: 300, max_trials: 6}\n";
+  place = "second";
+  const Ran alone = search("mse", goal("0.05") + earlier);
+  EXPECT_NE((alone.out + alone.err).find("warm_start has no effect: strategy mse"), std::string::npos) << alone.out << alone.err;
+  place = "third";
+  const Ran taught = search("tpe", goal("0.05") + earlier);
+  EXPECT_EQ((taught.out + taught.err).find("warm_start has no effect"), std::string::npos);
+  EXPECT_EQ(result("tpe")["tuning"]["steps"][1]["step"], "among the best of an earlier study");
 }
 
 // L2 alone would be met at once; cos may bound it, or both count together.

@@ -48,14 +48,17 @@ class Terminal : public testing::Test {
 // A terminal gets the names of a model as text; a file gets them as they are.
 TEST_F(Terminal, NamesDoNotSteerIt) {
   graph::Model model = graph::load(digits("digits.onnx"));
-  for (auto& node : model.nodes) node.name += "\x1b[2J\x07";
+  for (auto& node : model.nodes) node.name += "\x1b[2J\x07\n  Conv  forged";
   const std::string path = (folder.path() / "hostile.onnx").string();
   graph::save(model, path);
   const std::string text = shown("inspect " + path, "");
   if (text.empty()) GTEST_SKIP() << "no script";
   EXPECT_EQ(text.find("\x1b[2J"), std::string::npos);
   EXPECT_NE(text.find("\\x1b[2J\\x07"), std::string::npos) << text;
-  EXPECT_NE(run("inspect " + path).out.find("\x1b[2J\x07"), std::string::npos);
+  EXPECT_NE(text.find("\\n  Conv  forged"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n  Conv  forged"), std::string::npos);
+  EXPECT_EQ(run("inspect " + path).out.find("\x1b[2J\x07"), std::string::npos) << "it may be piped to less";
+  EXPECT_NE(run("inspect " + path + " --json").out.find("\\u001b[2J\\u0007\\n"), std::string::npos);
 }
 
 TEST_F(Terminal, OneLineTellsHowFarItIs) {

@@ -46,7 +46,7 @@ Json checked(const std::string& owner, const OptionSpec& spec, const Json& value
     if (spec.fallback.is_number()) return number;  // 1 and 1.0 are one value
   }
   if (spec.fallback.is_string()) {
-    if (!value.is_string()) reject(owner, spec, value, "a text");
+    if (!value.is_string()) reject(owner, spec, value, spec.choices.empty() ? "a text" : "one of " + joined(spec.choices));
     if (spec.choices.empty()) return value;
     for (const auto& choice : spec.choices) {
       if (normalized(choice) == normalized(value.get<std::string>())) return choice;

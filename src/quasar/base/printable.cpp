@@ -54,4 +54,16 @@ std::string printable_message(std::string_view text) {
   return out;
 }
 
+std::string printable_name(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '\n' || c == '\t') {
+      out += c == '\n' ? "\\n" : "\\t";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace quasar

@@ -13,4 +13,7 @@ std::string printable(std::string_view text);
 // The same; lines after the first begin with a space, so that none of them looks like a message of its own.
 std::string printable_message(std::string_view text);
 
+// The same of a name in a table or a list: line feeds and tabs are shown, too.
+std::string printable_name(std::string_view text);
+
 }  // namespace quasar

@@ -128,6 +128,10 @@ Archive::Archive(const std::filesystem::path& path) : handle_(std::make_shared<A
   for (zip_int64_t i = 0; i < count; ++i) {
     if (const char* name = zip_get_name(handle_->zip, static_cast<zip_uint64_t>(i), 0)) names_.emplace_back(name);
   }
+  auto sorted = names_;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw Error("'" + path.string() + "' has two members of the name '" + *twice + "'");
 }
 
 BytesPtr Archive::open(const std::string& name) const {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/printable.hpp"
 
 namespace quasar::graph {
 namespace fs = std::filesystem;
@@ -52,9 +53,11 @@ fs::path ExternalFiles::path_of(const std::string& location) const {
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
   if (location.empty() || relative.is_absolute() || climbs || location.find('\0') != std::string::npos) {
-    throw Error("external data location '" + location + "' must be a relative path without '..'");
+    throw Error("external data location '" + printable(location) + "' must be a relative path without '..'");
   }
-  const fs::path path = fs::weakly_canonical(folder_ / relative);
+  std::error_code code;
+  const fs::path path = fs::weakly_canonical(folder_ / relative, code);
+  if (code) throw Error("external data '" + location + "' cannot be found: " + code.message());
   if (!is_below(path, fs::canonical(folder_))) {
     throw Error("external data '" + location + "' is a link out of the model's folder, to '" + path.string() +
                 "'; put the file itself there");

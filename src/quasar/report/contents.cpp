@@ -134,7 +134,9 @@ Json open_contents(const fs::path& output_dir, const std::string& storage_of_stu
   if (!fs::is_directory(output_dir)) throw Error("'" + output_dir.string() + "' is no folder; name a search's output_dir");
   const Json result = tune::read_result(output_dir);
   if (result.is_null())
-    throw Error("'" + output_dir.string() + "' holds no result.json, so it is not the output_dir of a search");
+    throw Error("'" + output_dir.string() +
+                "' holds no result.json: it is not the output_dir of a search, or of one that was ended before it wrote any "
+                "(`quasar search` with --resume goes on)");
   std::vector<search::Trial> trials;
   Json words = Json::object();
   const std::string place = result.value("study", std::string("auto_search.db"));

@@ -16,14 +16,22 @@ namespace {
 
 // A study that the search would leave behind, with its results replaced.
 void refuse_to_forget(const tune::Job& job) {
-  const std::string storage = tune::storage_url(job);
-  if (search::storage_exists(storage) || !fs::is_directory(job.output_dir)) return;
+  const std::string storage = tune::storage_url(job), folder = "output_dir '" + job.output_dir.string() + "'";
+  if (!fs::is_directory(job.output_dir)) return;
+  const bool exists = search::storage_exists(storage);
   for (const auto& file : fs::directory_iterator(job.output_dir)) {
-    if (file.path().extension() != ".db") continue;
-    throw Error("output_dir '" + job.output_dir.string() + "' holds the study of an earlier search (" +
-                file.path().filename().string() + "), but there is none in " + without_password(storage) +
+    if (exists || file.path().extension() != ".db") continue;
+    throw Error(folder + " holds the study of an earlier search (" + file.path().filename().string() +
+                "), but there is none in " + without_password(storage) +
                 ": name the study_storage_db of that search, or choose another folder");
   }
+  if (!fs::exists(job.output_dir / "result.json")) return;
+  const auto known = exists ? search::open_to_read(storage) : nullptr;
+  if (known != nullptr && !known->studies().empty()) return;
+  throw Error(folder + " holds the results of an earlier search (result.json), but there is no study in " +
+              without_password(storage) +
+              ", and a new one would replace them: name the study_storage_db of that search, move the results away, or choose "
+              "another folder");
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outag
       return;
     } catch (const soci::soci_error& error) {
       const std::string why = plain(error);
-      if (is_final(why)) throw Error(gone + "; now: " + why + ". " + what_is_kept, Blame::world);
+      const bool dropped = says(why, "database ") && says(why, "does not exist");
+      if (is_final(why)) throw Error(gone + "; now: " + why + (dropped ? "" : std::string(". ") + what_is_kept), Blame::world);
       if (waited() > outage.patience)
         throw Error(gone + "; it has not come back within " + Json(outage.patience).dump() + " s. " + what_is_kept, Blame::world);
     }

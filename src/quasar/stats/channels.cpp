@@ -14,13 +14,6 @@
 namespace quasar::stats {
 namespace {
 
-// One value's channels so far: sums, and how many values each channel had.
-struct Sums {
-  ChannelStats seen;  // mean: the sum
-  size_t count = 0;
-  bool steady = true;  // the same number of channels in every sample
-};
-
 // Of values that lie side by side. Eight running sums and extremes, so that the compiler may use vector registers.
 void add_run(std::span<const float> values, float& low, float& high, double& sum) {
   constexpr size_t lanes = 8;
@@ -51,51 +44,64 @@ void add_run(std::span<const float> values, float& low, float& high, double& sum
   add_run(values.subspan(i), low, high, sum);
 }
 
-Sums sums_of(const Tensor& tensor, int axis, const std::string& name) {
-  if (tensor.type() != DataType::float32)
-    throw Error("channels are observed of float32 values only, but '" + name + "' is " + std::string(name_of(tensor.type())));
-  const auto rank = static_cast<int>(tensor.shape().size());
-  const int at = axis < 0 ? axis + rank : axis;
-  Sums out;
-  if (at < 0 || at >= rank || tensor.empty()) return {.seen = {}, .count = 0, .steady = false};
-  const auto split = tensor.shape().begin() + at;
-  const auto channels = static_cast<size_t>(*split);
-  const size_t inner = count_of(Shape(split + 1, tensor.shape().end())), outer = tensor.count() / channels / inner;
-  const auto values = tensor.as<float>();
-  out.seen = {std::vector<float>(channels, values[0]), std::vector<float>(channels, values[0]), std::vector<double>(channels)};
-  out.count = inner * outer;
-  for (size_t c = 0; c < channels; c++) out.seen.low[c] = out.seen.high[c] = values[c * inner];
-  for (size_t o = 0; o < outer; o++) {
-    for (size_t c = 0; c < channels; c++) {
-      double sum = 0;
-      add_run(values.subspan((o * channels + c) * inner, inner), out.seen.low[c], out.seen.high[c], sum);
-      out.seen.mean[c] += sum;
-    }
-  }
-  return out;
-}
-
-void merge(Sums& into, const Sums& other) {
-  if (into.count == 0 && into.steady) {
-    into = other;
-    return;
-  }
-  into.steady = into.steady && other.steady && into.seen.mean.size() == other.seen.mean.size();
-  if (!into.steady) return;
-  into.count += other.count;
-  for (size_t c = 0; c < into.seen.mean.size(); c++) {
-    into.seen.low[c] = std::min(into.seen.low[c], other.seen.low[c]);
-    into.seen.high[c] = std::max(into.seen.high[c], other.seen.high[c]);
-    into.seen.mean[c] += other.seen.mean[c];
-  }
-}
-
 size_t input_number(const graph::Model& model, const std::string& name) {
   const auto found = std::ranges::find(model.inputs, name, &graph::Value::name);
   return static_cast<size_t>(found - model.inputs.begin());
 }
 
 }  // namespace
+
+void ChannelAccumulator::add(const Tensor& sample, const std::string& name) {
+  if (sample.type() != DataType::float32)
+    throw Error("channels are observed of float32 values only, but '" + name + "' is " + std::string(name_of(sample.type())));
+  const auto rank = static_cast<int>(sample.shape().size());
+  const int at = axis_ < 0 ? axis_ + rank : axis_;
+  ChannelAccumulator one(axis_);
+  if (at < 0 || at >= rank || sample.empty()) {
+    one.steady_ = false;
+    return add(one);
+  }
+  const auto split = sample.shape().begin() + at;
+  const auto channels = static_cast<size_t>(*split);
+  const size_t inner = count_of(Shape(split + 1, sample.shape().end())), outer = sample.count() / channels / inner;
+  const auto values = sample.as<float>();
+  auto& [low, high, mean, products, block] = one.sums_;
+  low.resize(channels);
+  mean.resize(channels);
+  one.count_ = inner * outer;
+  for (size_t c = 0; c < channels; c++) low[c] = values[c * inner];
+  high = low;
+  for (size_t o = 0; o < outer; o++) {
+    for (size_t c = 0; c < channels; c++) {
+      double sum = 0;
+      add_run(values.subspan((o * channels + c) * inner, inner), low[c], high[c], sum);
+      mean[c] += sum;
+    }
+  }
+  add(one);
+}
+
+void ChannelAccumulator::add(const ChannelAccumulator& other) {
+  if (count_ == 0 && steady_) {
+    *this = other;
+    return;
+  }
+  steady_ = steady_ && other.steady_ && sums_.mean.size() == other.sums_.mean.size();
+  if (!steady_) return;
+  count_ += other.count_;
+  for (size_t c = 0; c < sums_.mean.size(); c++) {
+    sums_.low[c] = std::min(sums_.low[c], other.sums_.low[c]);
+    sums_.high[c] = std::max(sums_.high[c], other.sums_.high[c]);
+    sums_.mean[c] += other.sums_.mean[c];
+  }
+}
+
+std::optional<ChannelStats> ChannelAccumulator::result() const {
+  if (!steady_ || count_ == 0) return std::nullopt;
+  ChannelStats out = sums_;
+  for (auto& mean : out.mean) mean /= static_cast<double>(count_);
+  return out;
+}
 
 ChannelStatistics collect_channels(const graph::Model& model, const data::Dataset& samples,
                                    const std::map<std::string, int>& axes, const ChannelOptions& options) {
@@ -111,7 +117,7 @@ ChannelStatistics collect_channels(const graph::Model& model, const data::Datase
   }
   struct Seen {
     std::map<std::string, Tensor> values;  // kept for products only
-    std::map<std::string, Sums> sums;
+    std::map<std::string, ChannelAccumulator> sums;
   };
   const auto observe = [&](size_t sample) {
     const data::Sample given = samples.at(sample);
@@ -122,33 +128,33 @@ ChannelStatistics collect_channels(const graph::Model& model, const data::Datase
     for (size_t i = 0; i < inner.size(); i++) seen.values[inner[i]] = std::move(outputs[i]);
     for (const auto& [name, axis] : axes) {
       if (!seen.values.contains(name)) seen.values[name] = given.at(input_number(model, name));
-      seen.sums[name] = sums_of(seen.values[name], axis, name);
+      seen.sums.try_emplace(name, axis).first->second.add(seen.values[name], name);
     }
     if (options.block == 0) seen.values.clear();
     return seen;
   };
   const size_t count = options.samples == 0 ? samples.size() : std::min(options.samples, samples.size());
   constexpr size_t chunk = 16;
-  std::map<std::string, Sums> total;
+  std::map<std::string, ChannelAccumulator> total;
   std::map<std::string, ChannelProducts> products;
   for (size_t from = 0; from < count; from += chunk) {
     std::vector<Seen> parts(std::min(chunk, count - from));
     parallel_for(parts.size(), options.threads, [&](size_t i) { parts[i] = observe(from + i); });
     for (const auto& part : parts) {
-      for (const auto& [name, sums] : part.sums) merge(total[name], sums);
+      for (const auto& [name, sums] : part.sums) total.try_emplace(name, axes.at(name)).first->second.add(sums);
     }
     for (const auto& [name, sums] : total) {
-      if (options.block == 0 || !sums.steady || sums.seen.mean.empty()) continue;
+      if (options.block == 0 || sums.channels() == 0) continue;
       std::vector<const Tensor*> tensors;
       for (const auto& part : parts) tensors.push_back(&part.values.at(name));
-      products.try_emplace(name, sums.seen.mean.size(), options.block).first->second.add(tensors, options.threads);
+      products.try_emplace(name, sums.channels(), options.block).first->second.add(tensors, options.threads);
     }
   }
   ChannelStatistics out;
-  for (auto& [name, sums] : total) {
-    if (!sums.steady || sums.count == 0) continue;
-    for (auto& mean : sums.seen.mean) mean /= static_cast<double>(sums.count);
-    out[name] = std::move(sums.seen);
+  for (const auto& [name, sums] : total) {
+    auto seen = sums.result();
+    if (!seen) continue;
+    out[name] = *std::move(seen);
     if (const auto found = products.find(name); found != products.end()) {
       out[name].products = found->second.means();
       out[name].block = options.block;

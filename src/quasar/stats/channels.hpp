@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,26 @@ struct ChannelStats {
   // [channels of the block, the same]: what products with weights are made of. Empty unless asked for.
   std::vector<double> products = {};
   size_t block = 0;
+  bool operator==(const ChannelStats&) const = default;
 };
 using ChannelStatistics = std::map<std::string, ChannelStats>;  // by value name
+
+// One value's channels (without products) while its samples come by, in order.
+class ChannelAccumulator {
+ public:
+  explicit ChannelAccumulator(int axis) : axis_(axis) {}  // negative: from the end
+  // Throws Error, which calls the value `name`, for one that is not float32.
+  void add(const Tensor& sample, const std::string& name);
+  void add(const ChannelAccumulator& other);  // of the samples that follow
+  size_t channels() const { return steady_ ? sums_.mean.size() : 0; }
+  std::optional<ChannelStats> result() const;  // nullopt: samples differ in their number of channels, or hold nothing
+
+ private:
+  int axis_;
+  ChannelStats sums_;   // mean: the sum
+  size_t count_ = 0;    // values of each channel
+  bool steady_ = true;  // the same number of channels in every sample
+};
 
 struct ChannelOptions {
   size_t samples = 0;  // the first so many; 0: all

@@ -8,6 +8,7 @@
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/stats/accumulator.hpp"
+#include "quasar/stats/channels.hpp"
 #include "quasar/stats/statistics.hpp"
 
 namespace quasar::stats {
@@ -98,12 +99,18 @@ std::string_view what_is_wrong(Place place) {
 class Pass {
  public:
   Pass(const Source& source, const data::Dataset& samples, const Requests& requests, const std::map<std::string, Place>& ends,
-       size_t threads)
+       const std::map<std::string, int>& axes, size_t threads)
       : source_(source),
         samples_(samples),
         ends_(ends),
         threads_(threads == 0 ? cores() : threads),
-        seen_(source.names().size(), Accumulator(requests)) {}
+        seen_(source.names().size(), Accumulator(requests)),
+        channels_(source.names().size()) {
+    for (size_t v = 0; v < channels_.size(); ++v) {
+      const auto axis = axes.find(source.names()[v]);
+      if (axis != axes.end()) channels_[v].emplace(axis->second);
+    }
+  }
 
   // Observes the samples up to `end`, at most `chunk` at a time.
   void advance(size_t end, size_t chunk) {
@@ -116,7 +123,11 @@ class Pass {
     }
   }
 
-  const Accumulator& seen(size_t value) const { return seen_[value]; }
+  TensorStats seen(size_t value) const {
+    TensorStats out = seen_[value].result();
+    if (channels_[value]) out.channels = channels_[value]->result();
+    return out;
+  }
 
  private:
   void observe(const std::vector<std::vector<Tensor>>& values) {
@@ -127,6 +138,7 @@ class Pass {
         const size_t before = seen_[v].not_finite();
         seen_[v].add(values[i][v].as<float>());
         seen_[v].note_shape(values[i][v].shape());
+        if (channels_[v]) channels_[v]->add(values[i][v], source_.names()[v]);
         if (seen_[v].not_finite() == before) continue;
         const auto is_wrong = [place = place_of(source_.names()[v])](float x) { return !is_allowed(x, place); };
         if (std::ranges::any_of(values[i][v].as<float>(), is_wrong)) bad[v] = next_ + i;
@@ -149,6 +161,7 @@ class Pass {
   const std::map<std::string, Place>& ends_;
   size_t threads_;
   std::vector<Accumulator> seen_;
+  std::vector<std::optional<ChannelAccumulator>> channels_;
   size_t next_ = 0;
 };
 
@@ -231,11 +244,11 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
     tell(options.log, Level::debug,
          "calibration: " + std::to_string(group.size()) + " values of " + std::to_string(samples.size()) + " samples, " +
              std::to_string(chunk) + " at a time");
-    Pass pass(*source, samples, requests, ends, threads);
+    Pass pass(*source, samples, requests, ends, options.axes, threads);
     for (const size_t stop : stops) {
       pass.advance(stop, chunk);
       for (size_t i = 0; i < group.size(); ++i) {
-        TensorStats& seen = result[stop][group[i]] = pass.seen(i).result();
+        TensorStats& seen = result[stop][group[i]] = pass.seen(i);
         if (const auto known = softmaxes.find(group[i]); known != softmaxes.end()) open_sizes(known->second, seen.shape);
       }
     }

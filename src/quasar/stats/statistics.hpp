@@ -12,6 +12,7 @@
 #include "quasar/base/log.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
+#include "quasar/stats/channels.hpp"
 #include "quasar/stats/summary.hpp"
 
 namespace quasar::stats {
@@ -85,7 +86,8 @@ struct TensorStats {
   double mean = 0, mean_square = 0;
   uint64_t count = 0, not_finite = 0;
   Shape shape = {};  // of one sample; −1: samples differ, or (Softmax) the model leaves it open; empty: unknown, several ranks
-  std::optional<Given> given = {};  // what the user said, in place of any method
+  std::optional<Given> given = {};            // what the user said, in place of any method
+  std::optional<ChannelStats> channels = {};  // of the axis asked for (CollectOptions); not kept in files
   bool operator==(const TensorStats&) const = default;
 };
 
@@ -97,8 +99,9 @@ TensorStats of_values(std::span<const float> values, const Requests& requests);
 using Statistics = std::map<std::string, TensorStats>;
 
 struct CollectOptions {
-  size_t threads = 0;              // 0: all cores; results do not depend on it
-  std::set<size_t> prefixes = {};  // also keep the statistics after so many samples
+  size_t threads = 0;                    // 0: all cores; results do not depend on it
+  std::set<size_t> prefixes = {};        // also keep the statistics after so many samples
+  std::map<std::string, int> axes = {};  // of these values (others are ignored) also those of the channels along an axis
   Log log = {};
 };
 

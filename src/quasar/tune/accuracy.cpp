@@ -171,6 +171,12 @@ std::string empty_goal(const AccuracyCriterion& criterion, const Measures& basel
            " is 0, so that nothing of it can be lost and the goal bounds nothing. Are the labels those of the model's outputs "
            "(labels, label_offset), and does the metric read the right output (output_weights: {label: 0})?";
   }
+  for (const auto& part : criterion.parts) {
+    if (baseline.at(part.metric) != 0 || !criterion.relative || criterion.tolerable_loss == 0) continue;
+    return "accuracy_criterion: the float model's " + part.metric +
+           " is 0, and a share of 0 is 0: only models that lose nothing at all meet the goal; {criterion: absolute} bounds the "
+           "loss in the metric's unit";
+  }
   if (allows_everything(criterion, baseline))
     return "accuracy_criterion.tolerable_loss is " + Json(criterion.tolerable_loss).dump() +
            ": all of the float model's accuracy may be lost, so that every model meets the goal (1 % is 0.01)";

@@ -6,10 +6,24 @@
 #include "quasar/base/stopwatch.hpp"
 
 namespace quasar::tune {
+namespace {
+
+// What transforms need of the channels of a graph's values; where two need the same value, along the first one's axis.
+std::map<std::string, int> axes_of(const graph::Model& model, const std::map<std::string, quant::TransformUse>& transforms) {
+  std::map<std::string, int> out;
+  for (const auto& [name, use] : transforms) {
+    const auto transform = quant::transforms::table().make(name, use.options);
+    if (transform->product_block() == 0) out.merge(transform->needs(model));
+  }
+  return out;
+}
+
+}  // namespace
 
 void CalibrationNeeds::add(const quant::Config& config) {
   requests.merge(quant::needs_of(config));
   if (config.calib_data_size) sizes.insert(*config.calib_data_size);
+  for (const auto& use : config.transforms) transforms.try_emplace(use.name, use);
 }
 
 Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log,
@@ -41,7 +55,7 @@ const stats::Statistics& Calibration::observed_for(size_t size, const stats::Req
   const auto [place, is_new] = later_.try_emplace({size, needs.histogram, needs.averages});
   if (!is_new) return place->second;
   try {
-    place->second = std::move(observed(quant::observed_values(model_), needs, {size}).by_size.at(size));
+    place->second = std::move(observed(quant::observed_values(model_), needs, {size}, {}).by_size.at(size));
     for (const auto& [value, given] : needs_.given) place->second[value].given = given;
   } catch (...) {
     later_.erase(place);
@@ -51,9 +65,9 @@ const stats::Statistics& Calibration::observed_for(size_t size, const stats::Req
 }
 
 Observed Calibration::observed(const std::vector<std::string>& values, const stats::Requests& needs,
-                               const std::set<size_t>& sizes) const {
+                               const std::set<size_t>& sizes, const std::map<std::string, int>& axes) const {
   if (shared_ != nullptr && !values.empty()) return shared_->collect(model_, values, needs, sizes);
-  return {stats::collect(model_, *samples_, values, needs, {.prefixes = sizes, .log = log_})};
+  return {stats::collect(model_, *samples_, values, needs, {.prefixes = sizes, .axes = axes, .log = log_})};
 }
 
 void Calibration::reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed) {
@@ -64,6 +78,21 @@ void Calibration::reuse(std::shared_ptr<Calibration> other, std::set<std::string
 void Calibration::observe() {
   const std::lock_guard lock(guard_);
   observe_once();
+}
+
+stats::ChannelStatistics Calibration::channels(const std::map<std::string, int>& axes, size_t samples) {
+  const std::lock_guard lock(guard_);
+  observe_once();
+  stats::ChannelStatistics out;
+  const auto seen = by_size_.find(samples);
+  if (seen == by_size_.end()) return out;
+  for (const auto& [value, axis] : axes) {
+    const auto along = axes_.find(value);
+    const auto found = seen->second.find(value);
+    if (along == axes_.end() || along->second != axis || found == seen->second.end()) continue;
+    if (found->second.channels) out[value] = *found->second.channels;
+  }
+  return out;
 }
 
 void Calibration::observe_once() {
@@ -80,7 +109,8 @@ void Calibration::observe_once() {
     for (auto& [size, seen] : known) std::erase_if(seen, [&](const auto& item) { return changed_.contains(item.first); });
     std::erase_if(values, unchanged);
   }
-  Observed fresh = observed(values, needs_.requests, needs_.sizes);
+  if (other_ == nullptr) axes_ = axes_of(model_, needs_.transforms);
+  Observed fresh = observed(values, needs_.requests, needs_.sizes, axes_);
   by_size_ = std::move(fresh.by_size);
   for (auto& [size, seen] : known) by_size_[size].merge(seen);
   for (auto& [size, statistics] : by_size_) {

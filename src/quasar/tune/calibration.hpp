@@ -21,6 +21,8 @@ struct CalibrationNeeds {
   stats::Requests requests;
   std::set<size_t> sizes;                          // prefixes of the samples that a configuration asks for
   std::map<std::string, stats::Given> given = {};  // ranges that the user gave, in place of observed ones
+  // By name, as some configuration has them: what they need of channels is observed along with the rest where it can be.
+  std::map<std::string, quant::TransformUse> transforms = {};
   void add(const quant::Config& config);
 };
 
@@ -38,11 +40,14 @@ class Calibration {
   // are drawn from. Thread-safe. Throws Error for more samples than there are.
   const stats::Statistics& seen(const quant::Config& config);
   void observe();
+  // Those of these values' channels (name -> axis) that were observed along with the rest, on so many samples.
+  stats::ChannelStatistics channels(const std::map<std::string, int>& axes, size_t samples);
   double seconds() const { return seconds_; }
 
  private:
   void observe_once();
-  Observed observed(const std::vector<std::string>& values, const stats::Requests& needs, const std::set<size_t>& sizes) const;
+  Observed observed(const std::vector<std::string>& values, const stats::Requests& needs, const std::set<size_t>& sizes,
+                    const std::map<std::string, int>& axes) const;
   void check_size(size_t size) const;
   const stats::Statistics& observed_for(size_t size, const stats::Requests& needs);
 
@@ -53,6 +58,7 @@ class Calibration {
   std::shared_ptr<StatisticsFolder> shared_;
   std::mutex guard_;
   std::map<size_t, stats::Statistics> by_size_;  // number of samples -> statistics
+  std::map<std::string, int> axes_;              // of the channels that these know
   // What nobody requested before: by number of samples and needs.
   std::map<std::tuple<size_t, bool, std::set<double>>, stats::Statistics> later_;
   std::shared_ptr<Calibration> other_;

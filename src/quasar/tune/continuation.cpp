@@ -89,6 +89,10 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
   }
 }
 
+bool learns(const Job& job) {
+  return strategies::table().make(job.strategy)->learns_from_earlier();
+}
+
 // What a strategy varies of each operator, beside the job's space. `repair` has rungs besides the types of the others.
 std::string operator_parameters(const Job& job) {
   return job.strategy == "repair" ? "rungs" : strategies::table().make(job.strategy)->operator_parameters();
@@ -174,9 +178,9 @@ Job continued(Job job) {
   const Json noted = noted_choices(*last, now), before = noted.is_object() ? noted : Json::object();
   job.predecessor = last->name;
   job.study_name = successor_name(studies, last->name);
-  const bool own_way = !operator_parameters(job).empty();  // of a tuning strategy, which no sampler's history changes
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
-                         "): a new study, '" + job.study_name + "', begins" + (own_way ? "" : ", and earlier trials teach it"));
+                         "): a new study, '" + job.study_name + "', begins" +
+                         (learns(job) ? ", and earlier trials teach it" : ""));
   return job;
 }
 

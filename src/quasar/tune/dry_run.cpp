@@ -157,7 +157,8 @@ Json dry_run(const Job& asked) {
   facts["expected_s"] = seconds_per_trial(job, setting, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
-  if (!job.warm_start.empty() || !job.predecessor.empty()) facts["warm_start"] = warm_start_facts(job, setting);
+  if ((!job.warm_start.empty() || !job.predecessor.empty()) && setting.strategy->learns_from_earlier())
+    facts["warm_start"] = warm_start_facts(job, setting);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;
   for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);

@@ -30,16 +30,17 @@ void read_data_keys(Job& job, const Options& keys) {
   }
   if (job.calibration.is_null())
     throw Error("calib_data_reader is required: a reader, for example {reader: npz, path: calib.npz}");
-  if (job.evaluation == job.calibration && !job.calibration.is_null()) {
-    job.warnings.push_back(
-        "calib_data_reader and eval_data_reader are the same: candidates are scored on the calibration samples, so their scores "
-        "are optimistic");
-  }
-  if (job.evaluation.is_null()) {
-    job.evaluation = job.calibration;
-    job.warnings.push_back(
-        "eval_data_reader is not given: candidates are scored on the calibration samples, so their scores are optimistic");
-  }
+  if (job.evaluation.is_null()) job.evaluation = job.calibration;
+}
+
+// An evaluator of the user's may have samples of its own.
+void warn_of_optimism(Job& job, const Options& keys) {
+  if (!job.split.is_null() || job.evaluation != job.calibration) return;
+  if (job.evaluator && !job.evaluator->looks_at_samples()) return;
+  job.warnings.push_back(std::string(keys.json("eval_data_reader").is_null()
+                                         ? "eval_data_reader is not given"
+                                         : "calib_data_reader and eval_data_reader are the same") +
+                         ": candidates are scored on the calibration samples, so their scores are optimistic");
 }
 
 // With less, the system's own libraries give up where no trial can.
@@ -137,8 +138,12 @@ Job parse_job(const Json& given, const fs::path& base) {
   check_stages(job);
   read_sampler(job, keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
   read_goals(job, keys, *strategy);
+  warn_of_optimism(job, keys);
   read_search_keys(job, keys);
   apply_tuning_keys(job, keys);
+  if (!job.warm_start.empty() && !strategy->learns_from_earlier())
+    job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +
+                           " decides step by step what it tries, whatever was tried before");
   job.words = without_secrets(job.words);
   read_places(job, keys);
   return job;

@@ -80,7 +80,7 @@ Found chosen(const std::string& place, const std::string& name, const std::vecto
     throw Error("there is no study '" + name + "' in " + without_password(place) + "; there are " + joined(described) +
                 did_you_mean(name, names));
   throw Error(without_password(place) + " holds several studies: " + joined(described) + "; name the database file" +
-              (name.empty() ? " and the study (study_name)" : ""));
+              (name.empty() ? " or the study (--study-name)" : ""));
 }
 
 // The same configuration makes another model for another target.
@@ -124,6 +124,13 @@ PastStudy past_study(const Place& place, const std::string& name, const std::str
   }
   const Found found = chosen(place.storage.empty() ? place.path : place.storage, wanted, wanted.empty() ? newest : all);
   return {found.record, opened(found.database)->trials(found.record.id), without_password(found.database)};
+}
+
+fs::path PastTrial::model() const {
+  const std::string named = text_in(study.value(job_attribute, Json()), "model_input");
+  const std::string folder = text_in(study.value(samples_attribute, Json()), "folder");
+  if (named.empty() || folder.empty()) throw Error(where + " does not tell where its float model is: name it");
+  return fs::path(folder) / named;
 }
 
 void PastTrial::check_model(const fs::path& model) const {

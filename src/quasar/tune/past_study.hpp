@@ -42,6 +42,8 @@ struct PastTrial {
   std::string where;  // "trial 3 of the study 'AutoSearch' in out/auto_search.db"
   Json study;         // the study's attributes: what an older one does not tell is not compared
 
+  // The search's float model, as an absolute path. Throws Error where the study does not tell it.
+  std::filesystem::path model() const;
   // Throws Error when the search was about another model.
   void check_model(const std::filesystem::path& model) const;
   // The search's calibration samples; nullptr: the study does not tell where they are. Throws Error when they are not there.

@@ -27,20 +27,23 @@ RepairNotes::RepairNotes(const Workbench& bench, std::vector<Rung> rungs)
       left_(bench.lab->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}) {}
 
 void RepairNotes::note(const Trial& trial, const std::string& step, const Changes& changes) {
-  const bool better = !current_ || guide_.nearer(trial, *current_);
-  if (better) current_ = trial;
+  const bool nearer = !current_ || guide_.nearer(trial, *current_);
+  if (nearer) current_ = trial;
+  bool kept = nearer && units_.empty();  // once operators are ranked, what meets the goal is gone on from
   const auto costs_less = [&](const std::optional<Trial>& best) { return !best || price(trial) < price(*best); };
   if (is_accurate(trial) && costs_less(accurate_)) {
     accurate_ = trial;
+    kept = true;
     if (!met_) without_.clear();
   }
   if (trial.is_candidate() && costs_less(met_)) {
     met_ = trial;
+    kept = true;
     without_.clear();
   }
   Json words = Json::object();
   for (const auto& [name, value] : changes) words[name] = value;
-  steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", better}, {"value", value_of(trial)}});
+  steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", kept}, {"value", value_of(trial)}});
 }
 
 void RepairNotes::note_most(const Trial& trial, size_t operators) {
@@ -87,7 +90,8 @@ std::string RepairNotes::shortfall() const {
 }
 
 void RepairNotes::conclude(Finding& finding) const {
-  if (met_) finding.winner = met_->number;
+  const Trial* const last = result();
+  if (met_ || accurate_) finding.winner = last->number;
   const bool locally = !outputs_compare(units_);
   if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
   Json ignored = Json::array();
@@ -95,15 +99,23 @@ void RepairNotes::conclude(Finding& finding) const {
     finding.warnings.push_back(why);
     ignored.push_back(why);
   }
-  finding.story = {{"strategy", "repair"}, {"goal", to_json(*bench_.job.criterion)}, {"steps", steps_}, {"float", given_up()},
+  Json steps = steps_;
+  for (Json& step : steps) step["kept"] = step["kept"] == true || (last != nullptr && step["trial"] == last->number);
+  finding.story = {{"strategy", "repair"}, {"goal", to_json(*bench_.job.criterion)}, {"steps", steps}, {"float", given_up()},
                    {"ignored", ignored},   {"sensitivity", to_json(units_)}};
+}
+
+// What meets the goal; else what meets its accuracy at the least cost; else the best of the study.
+const Trial* RepairNotes::result() const {
+  if (met_) return &*met_;
+  return accurate_ ? &*accurate_ : bench_.study.best();
 }
 
 // Operators above 8 bits in the end, whether the goal is met or not: on which rung, what each costs in 8 bits, and the score
 // without it; those that a recipe leaves in float, with the recipe.
 Json RepairNotes::given_up() const {
   Json out = Json::array();
-  const Trial* const last = met_ ? &*met_ : bench_.study.best();
+  const Trial* const last = result();
   if (last == nullptr) return out;
   const auto by_recipes = left_.by_recipes(bench_.space, last->point);
   for (const auto& [node, recipe] : by_recipes)

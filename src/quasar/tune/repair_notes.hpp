@@ -56,6 +56,7 @@ class RepairNotes {
 
  private:
   bool is_accurate(const search::Trial& trial) const;
+  const search::Trial* result() const;  // nullptr: nothing was scored
   Json given_up() const;
   Json in_eight_bits(const search::Trial& trial) const;
 

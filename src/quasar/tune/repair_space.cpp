@@ -124,7 +124,8 @@ std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph
 Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
   const auto nodes = repairable_nodes(job, search_space, model, target);
   if (nodes.empty())
-    throw Error("approach: nothing in this model can be quantized so on target " + job.target + "; choose another approach");
+    throw Error("nothing in this model can be quantized on target " + job.target +
+                (job.tuning.approach == Approach::static_ranges ? std::string() : " by this approach; choose another approach"));
   const auto rungs = rungs_of(job, search_space, model, target);
   const auto fixed = tunable_nodes(model, target, activations_of(search_space));
   for (const auto& node : nodes) {

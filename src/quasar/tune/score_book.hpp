@@ -28,12 +28,13 @@ class ScoreBook {
     std::erase_if(front_, [&](const Runner& one) { return one.trial == trial; });
     front_.insert(std::ranges::upper_bound(front_, loss, {}, &Runner::loss), {trial, loss, scores});
     if (front_.size() > most_front_runners) front_.pop_back();
-    for (auto& [name, score] : scores) {
-      score.per_sample = {};
-      score.resampled = {};
-      score.answers = {};
-    }
-    scores_[trial] = std::move(scores);
+    scores_[trial] = without_samples(std::move(scores));
+  }
+
+  // Of a trial that is not among the best, as it violates a constraint.
+  void note(int64_t trial, eval::Scores scores) {
+    const std::lock_guard lock(guard_);
+    scores_[trial] = without_samples(std::move(scores));
   }
 
   std::optional<eval::Scores> find(int64_t trial) const {
@@ -80,6 +81,15 @@ class ScoreBook {
   }
 
  private:
+  static eval::Scores without_samples(eval::Scores scores) {
+    for (auto& [name, score] : scores) {
+      score.per_sample = {};
+      score.resampled = {};
+      score.answers = {};
+    }
+    return scores;
+  }
+
   static constexpr size_t most_front_runners = 6;
 
   struct Best {

@@ -96,11 +96,11 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
   if (job.translated) {
     for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
   }
-  if (job.warm_start.empty() && job.predecessor.empty()) return;
+  if ((job.warm_start.empty() && job.predecessor.empty()) || !setting.strategy->learns_from_earlier()) return;
   const Json facts = warm_start_facts(job, setting);
   tell(log, facts["inside"] == 0 && facts["outside"] != 0 ? Level::warning : Level::info,
        "warm start: " + facts["inside"].dump() + " trials of " +
-           (job.warm_start.empty() ? "earlier studies ('" + job.predecessor + "')" : without_password(job.warm_start)) +
+           (job.warm_start.empty() ? "this search's earlier studies" : without_password(job.warm_start)) +
            " teach the sampler, " + facts["outside"].dump() + " lie outside the space");
 }
 

@@ -48,6 +48,8 @@ class Strategy {
   virtual std::string operator_parameters() const { return ""; }
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
+  // Whether trials of earlier studies (warm_start) change what it tries.
+  virtual bool learns_from_earlier() const { return true; }
   // Trials that it runs at most, its space aside; nullopt: no number bounds them.
   virtual std::optional<int64_t> most_trials(const Job& job) const;
   // Throws Error for a job that it cannot run; called before anything is written.

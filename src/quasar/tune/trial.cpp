@@ -151,7 +151,7 @@ size_t threads_of(const Job& job) {
   return std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs));
 }
 
-// `value`: of the first objective; infinitely bad where a constraint is violated.
+// `value`: of the first objective.
 void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
   const bool minimize = lab.job.goals.objectives.front().direction == search::Direction::minimize;
   lab.book.keep(trial, scores, minimize ? value : -value, model);
@@ -251,7 +251,11 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   outcome.user_attributes["metrics"] = measures;
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
   outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);
-  if (feasible) keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
+  if (feasible) {
+    keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
+  } else {
+    lab.book.note(trial.number(), *scores);
+  }
   if (outcome.candidate && lab.job.keep_models == "candidates")
     graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
   return outcome;

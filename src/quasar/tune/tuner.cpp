@@ -5,8 +5,10 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/hessian_trace.hpp"
 #include "quasar/tune/possible_points.hpp"
+#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -92,6 +94,10 @@ void Tuner::note(const search::Trial& trial) {
     if (std::isfinite(lost)) way_.push_back({trial.point, lost});
   }
   if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
+  if (is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference()) &&
+      (!accurate_ || trial.violation() < accurate_->violation() ||
+       (trial.violation() == accurate_->violation() && preferred(trial, *accurate_))))
+    accurate_ = trial;
   const std::string round = round_ ? std::string(" (") + sampling_size + " " + round_->dump() + ")" : "";
   steps_.push_back({{"step", (step_.empty() ? stage_ : step_) + round},
                     {"trial", trial.number},
@@ -142,7 +148,7 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     static_cast<search::RunResult&>(finding) =
         trials_.finished(met_  ? goal_met
                          : all ? "the tuning space is exhausted"
-                               : "strategy " + stage_ + " is at its end, and nothing met the accuracy criterion");
+                               : "strategy " + stage_ + " is at its end, and " + shortfall());
   } catch (const Over&) {
     static_cast<search::RunResult&>(finding) = trials_.finished(goal_met);
   } catch (const search::SequenceOver& over) {
@@ -186,10 +192,16 @@ Finding Tuner::sample(const std::string& sampler) {
     all_possible = all_possible && is_possible;
     return is_possible;
   });
+  auto prior = fitting(bench_.earlier, bench_.space);
+  std::vector<search::Point> first{bench_.space.nearest_to(Json::object())};
+  for (auto& point : best_points(prior, bench_.study.directions().front())) {
+    if (std::ranges::find(first, point) == first.end()) first.push_back(std::move(point));
+  }
   const search::RunOptions options{.seed = bench_.job.seed,
                                    .n_jobs = static_cast<size_t>(bench_.job.n_jobs),
-                                   .first = {bench_.space.nearest_to(Json::object())},
+                                   .first = std::move(first),
                                    .stage = stage_,
+                                   .prior = std::move(prior),
                                    .listener = bench_.listener,
                                    .stop = bench_.stop,
                                    .begin = bench_.begin};
@@ -198,7 +210,10 @@ Finding Tuner::sample(const std::string& sampler) {
     finding.reason = "no configuration is found that quantizes something and was not tried";
   for (const auto& trial : bench_.study.trials()) {
     if (!trial.finished() || trial.user_attributes.value(search::attribute::stage, std::string()) != stage_) continue;
-    tell(trial.point == options.first.front() ? "default configuration" : "chosen by sampler " + sampler);
+    const auto begun = std::ranges::find(options.first, trial.point);
+    tell(begun == options.first.begin() ? "default configuration"
+         : begun == options.first.end() ? "chosen by sampler " + sampler
+                                        : "among the best of an earlier study");
     note(trial);
   }
   conclude(finding);

@@ -113,6 +113,8 @@ class Tuner {
   void note_finished(std::span<const search::Point> points);
   bool preferred(const search::Trial& a, const search::Trial& b) const;
   void conclude(Finding& finding) const;
+  const search::Trial* result() const;  // nullptr: nothing was scored
+  std::string shortfall() const;
   Json left_over() const;
   Json left(const std::string& node, const search::Trial& trial, const std::string& step) const;
   bool is_the_strategys(const std::exception& thrown) const;
@@ -123,6 +125,7 @@ class Tuner {
   StepTrials trials_;
   Measures baseline_;
   std::optional<search::Trial> best_, met_;  // met: with the least given up
+  std::optional<search::Trial> accurate_;    // nearest to the constraints among those that meet the criterion
   std::set<int64_t> passed_;                 // trials on the way so far, and what became of them
   search::Counts used_;
   std::string stage_, step_;
@@ -146,6 +149,7 @@ class TuningStrategy : public Strategy {
   void check(const Job& job, const Spaces& spaces) const override;
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override;
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
+  bool learns_from_earlier() const override { return false; }
   std::optional<int64_t> most_trials(const Job& job) const override;
   Finding run(const Workbench& bench) const override;
 
@@ -170,6 +174,7 @@ class NextStrategy : public TuningStrategy {
 class SampledStrategy : public TuningStrategy {
  public:
   Finding run(const Workbench& bench) const override;
+  bool learns_from_earlier() const override { return true; }
   void traverse(Tuner&) const final {}
 
  protected:

@@ -33,8 +33,20 @@ void Tuner::tell_refused(const std::vector<std::string>& nodes, const Refused& r
   for (const auto& node : nodes) refused_[part_].insert_or_assign(node, refused);
 }
 
+// What meets the goal; else what meets its accuracy and comes nearest to the constraints; else the best of the study.
+const search::Trial* Tuner::result() const {
+  if (met_) return &*met_;
+  return accurate_ ? &*accurate_ : bench_.study.best();
+}
+
+std::string Tuner::shortfall() const {
+  if (!accurate_) return "nothing met the accuracy criterion";
+  return "what met the accuracy criterion did not keep " +
+         joined(missed_costs(bench_.job, measures_of(bench_.job.goals, *accurate_), bench_.lab->evaluator.reference()), " and ");
+}
+
 void Tuner::conclude(Finding& finding) const {
-  if (met_) finding.winner = met_->number;
+  if (met_ || accurate_) finding.winner = result()->number;
   finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   finding.story = {{"strategy", stage_},
@@ -48,7 +60,7 @@ void Tuner::conclude(Finding& finding) const {
 // By the trial that the search ends with, whether it meets the goal or not: the nodes that it leaves in a float type, each with
 // why: [{node, type, why, gained}].
 Json Tuner::left_over() const {
-  const search::Trial* const last = met_ ? &*met_ : bench_.study.best();
+  const search::Trial* const last = result();
   if (last == nullptr) return Json::array();
   std::string step;
   for (const auto& one : steps_) {

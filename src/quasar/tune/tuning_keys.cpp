@@ -103,6 +103,7 @@ std::vector<Json> smooth_alphas_of(const Json& words) {
     for (int i = 6; i <= 14; i++) alphas.push_back(0.05 * i);
     return alphas;
   }
+  if (words.is_array() && words.empty()) throw Error("recipes.smooth_quant_args.alpha is [], but must have at least one number");
   for (const auto& alpha : words.is_array() ? words : Json::array({words})) {
     const bool good = alpha.is_number() && alpha.get<double>() >= 0 && alpha.get<double>() <= 1;
     if (!good)

@@ -87,6 +87,11 @@ bool scales_weights(const quant::Config& config) {
   return config.rounding.method == awq && std::ranges::count(config.transforms, awq, &quant::TransformUse::name) > 0;
 }
 
+std::map<std::string, int> without(std::map<std::string, int> axes, const std::set<std::string>& values) {
+  std::erase_if(axes, [&](const auto& axis) { return values.contains(axis.first); });
+  return axes;
+}
+
 // Warnings alone.
 Log warnings_of(const Log& log) {
   return [log](Level level, const std::string& text) {
@@ -185,13 +190,18 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
   out->digest = from->digest;
   std::set<std::string> changed;
   const auto observed = [&](const quant::Transform& transform, const Json& options) {
-    const auto axes = transform.needs(out->model);
+    auto axes = transform.needs(out->model);
     if (axes.empty()) return stats::ChannelStatistics{};
     size_t samples = config.calib_data_size.value_or(samples_->size());
     if (const Json own = options.value("data_size", Json()); own.is_number()) samples = std::min(samples, own.get<size_t>());
-    return stats::collect_channels(
-        out->model, *samples_, axes,
-        {.samples = samples, .threads = options_.rounding.threads, .block = transform.product_block()});
+    stats::ChannelStatistics known;
+    if (transform.product_block() == 0) known = from->calibration->channels(without(axes, changed), samples);
+    std::erase_if(axes, [&](const auto& value) { return known.contains(value.first); });
+    if (axes.empty()) return known;
+    known.merge(
+        stats::collect_channels(out->model, *samples_, axes,
+                                {.samples = samples, .threads = options_.rounding.threads, .block = transform.product_block()}));
+    return known;
   };
   size_t changes = 0;
   for (const auto& use : config.transforms) {

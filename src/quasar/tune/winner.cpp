@@ -44,6 +44,7 @@ eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph:
   if (auto scores = lab.book.by_sample(winner.trial.number)) return *std::move(scores);
   eval::Scores out = winner.metrics;
   const auto known = out.find(lab.job.metrics.front());
+  if (is_own(lab.job.goals, lab.job.metrics.front())) return out;  // a user's evaluator says one number
   if (closing.stop.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
   or_warn(closing, "which samples the winner gets wrong",
           [&] { out = lab.evaluator.score(model, cores(), lab.devices.first()); });

@@ -20,6 +20,7 @@ TEST(Printable, LeavesTheRest) {
 }
 
 TEST(Printable, NoLineLooksLikeAMessageOfItsOwn) {
+  EXPECT_EQ(printable_name("a\nb\tc\x1b"), "a\\nb\\tc\\x1b");
   EXPECT_EQ(printable_message("a\nquasar: b\n c\n\nd"), "a\n  quasar: b\n c\n\n  d");
 }
 

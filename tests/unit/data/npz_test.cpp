@@ -182,6 +182,16 @@ TEST_F(Npz, DamagedArchivesAreNamed) {
 }
 
 // A shape costs a file nothing where there are no values.
+TEST_F(Npz, TwoMembersOfOneNameAreRefused) {
+  const auto path = folder.path() / "d.npz";
+  write_npz(path, {{"first", npy_text<float>({2, 2}, {1, 2, 3, 4})}, {"other", npy_text<float>({2, 2}, {5, 6, 7, 8})}}, false);
+  std::string bytes = read_file(path);
+  for (size_t at = bytes.find("other"); at != std::string::npos; at = bytes.find("other")) bytes.replace(at, 5, "first");
+  write_file(path, bytes);
+  const std::string said = error_of([&] { open({{"reader", "npz"}, {"path", "d.npz"}}, {vectors[0]}, folder.path()); });
+  EXPECT_NE(said.find("has two members of the name 'first"), std::string::npos) << said;
+}
+
 TEST_F(Npz, SamplesWithoutValuesAreFewOrRefused) {
   const std::vector<graph::Value> inputs{input_of("cache", DataType::float32, Shape{-1, 0, 4})};
   const auto count = [&](int64_t samples) {

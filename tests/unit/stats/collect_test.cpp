@@ -153,6 +153,19 @@ TEST(Collect, PrefixesAreWhatThePrefixAloneGives) {
     expect_equal(all.at(size), collect(small_model(), Generated(size), observed, everything).at(size));
 }
 
+TEST(Collect, ChannelsAlongAreThoseOfAPassOfTheirOwn) {
+  const graph::Model model = small_model();
+  const Generated samples(40);
+  const std::map<std::string, int> axes{{"rectified", -1}, {"x", 1}};
+  const auto seen = collect(model, samples, observed, {.histogram = true}, {.prefixes = {7}, .axes = axes});
+  for (const size_t size : {size_t{7}, size_t{40}}) {
+    const ChannelStatistics alone = collect_channels(model, samples, axes, {.samples = size});
+    ASSERT_EQ(alone.size(), axes.size());
+    for (const auto& [value, channels] : alone) EXPECT_EQ(seen.at(size).at(value).channels, channels) << value;
+    EXPECT_FALSE(seen.at(size).at("product").channels);
+  }
+}
+
 TEST(Collect, WithoutRequestsOnlyRangesAndMeans) {
   const Statistics seen = collect(small_model(), Generated(3), {"y"}, {}).at(3);
   EXPECT_EQ(seen.at("y").histogram.total(), 0U);

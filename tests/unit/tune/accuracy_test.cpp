@@ -102,6 +102,7 @@ TEST(AccuracyCriterion, ABaselineOfZeroBoundsWhereThereIsWorse) {
   const std::vector<eval::OwnMetric> own{{"gain", eval::Direction::maximize}, {"accuracy", eval::Direction::maximize}};
   for (const char* metric : {"gain", "accuracy"})
     EXPECT_EQ(empty_goal(parse_criterion(absolute, metric, own), {{metric, 0}}), "") << metric;
+  EXPECT_NE(empty_goal(parse_criterion(Json::object(), "gain", own), {{"gain", 0}}).find("a share of 0 is 0"), std::string::npos);
   for (const char* metric : {"cos", "ssim", "psnr", "sqnr", "embedding_cos"})
     EXPECT_EQ(empty_goal(parsed(absolute, metric), {{metric, 0}}), "") << metric;
   for (const char* metric : {"F1", "mAP", "mean_iou", "topk(k=3)", "token_accuracy"})

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "quasar/base/error.hpp"
@@ -107,6 +108,48 @@ TEST_F(VariantsTest, NamesHoldForWhatRewritesReplace) {
   EXPECT_FALSE(some.nodes.contains("Split_0_Slice") || some.nodes.contains("Split_0_Slice_1"));
   EXPECT_EQ(some.values.at("ReduceMean_0_out").type, DataType::int16);
   EXPECT_EQ(all.values.at("ReduceMean_0_out").type, DataType::uint8);
+}
+
+// How often a sample is asked for.
+class Counted final : public data::Dataset {
+ public:
+  explicit Counted(const graph::Model& model) : samples_(model) {}
+  size_t size() const override { return samples_.size(); }
+  data::Sample at(size_t index) const override {
+    asked++;
+    return samples_.at(index);
+  }
+  std::optional<int64_t> label(size_t index) const override { return samples_.label(index); }
+  std::string source() const override { return samples_.source(); }
+  mutable std::atomic<size_t> asked = 0;
+
+ private:
+  quant::RandomSamples samples_;
+};
+
+// The means of channels that bias correction needs come with the ranges; they used to take a pass of their own.
+TEST_F(VariantsTest, ChannelsAreObservedWithTheRest) {
+  const auto target = quant::targets::table().make("generic");
+  const quant::Config plain = quant::parse_config(words());
+  const quant::Config corrected = quant::parse_config(words({{"BiasCorrection", true}}));
+  quant::Plan plans[2];
+  size_t passes[2];
+  for (const bool together : {false, true}) {
+    CalibrationNeeds needs;
+    needs.add(plain);
+    if (together) needs.add(corrected);
+    const auto counted = std::make_shared<Counted>(original);
+    Variants own(original, prepared, counted, needs);
+    own.observe();
+    const size_t before = counted->asked;
+    plans[together ? 1 : 0] = own.plan(corrected, *target);
+    own.improve(corrected, plans[together ? 1 : 0]);
+    passes[together ? 1 : 0] = (counted->asked - before) / counted->size();
+  }
+  EXPECT_EQ(passes[1], 0U);
+  EXPECT_GT(passes[0], 0U);
+  EXPECT_EQ(plans[0].nodes, plans[1].nodes);
+  EXPECT_TRUE(plans[1].nodes.begin()->second.bias->optimized);
 }
 
 TEST_F(VariantsTest, NotesOfPlansAreToldOnce) {

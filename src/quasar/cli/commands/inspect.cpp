@@ -7,6 +7,7 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/printable.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/quant/config.hpp"
@@ -17,6 +18,21 @@
 
 namespace quasar::cli::commands {
 namespace {
+
+// With the names of the model as they can be shown in a line.
+Json in_lines(const Json& facts) {
+  if (facts.is_string()) return printable_name(facts.get<std::string>());
+  if (!facts.is_structured()) return facts;
+  Json out = facts.is_object() ? Json::object() : Json::array();
+  for (const auto& [key, value] : facts.items()) {
+    if (facts.is_object()) {
+      out[printable_name(key)] = in_lines(value);
+    } else {
+      out.push_back(in_lines(value));
+    }
+  }
+  return out;
+}
 
 class Inspect final : public Command {
  public:
@@ -56,8 +72,9 @@ class Inspect final : public Command {
     if (json_) {
       std::cout << facts.dump(2) << "\n";
     } else {
-      print(facts);
-      if (facts.contains("examination")) std::cout << report::examination_table(facts["examination"]);
+      const Json shown = in_lines(facts);
+      print(shown);
+      if (shown.contains("examination")) std::cout << report::examination_table(shown["examination"]);
     }
     return facts.contains("rules") && !facts["rules"]["violations"].empty() ? exit_goal_missed : exit_done;
   }
@@ -113,12 +130,12 @@ class Inspect final : public Command {
     const std::string chosen = facts["target"].get<std::string>();
     std::cout << "\nWhat " << chosen << " would do (scheme " << facts["schemes"][chosen].get<std::string>() << "):\n";
     for (const auto& node : facts["nodes"]) {
-      std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << std::setw(40)
+      std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << " " << std::setw(39)
                 << node["name"].get<std::string>() << " " << fate(node) << "\n";
     }
     if (!facts["folded"].empty()) std::cout << "\nNodes that clean-up folded:\n";
     for (const auto& node : facts["folded"]) {
-      std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << std::setw(40)
+      std::cout << "  " << std::left << std::setw(18) << node["type"].get<std::string>() << " " << std::setw(39)
                 << node["name"].get<std::string>() << " " << node["what"].get<std::string>() << "\n";
     }
     if (!target_.empty() || facts["schemes"].size() == 1) return;

@@ -21,7 +21,7 @@ namespace {
 class Quantize final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "the float ONNX model")->required();
+    app.add_option("model", model_, "the float ONNX model; with --from-study that of the search, where it still is");
     app.add_option("-o,--output", output_, "the quantized model")->required();
     auto* how = app.add_option_group("how", "exactly one of");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
@@ -49,13 +49,15 @@ class Quantize final : public Command {
   }
 
   int run() override {
+    const auto trial = past_trial();
+    if (model_.empty() && !trial) throw Error("model is required: the path of the float ONNX model");
+    if (model_.empty()) model_ = trial->model().string();
     std::error_code code;
     if (std::filesystem::equivalent(model_, output_, code))
       throw Error("-o " + output_ + " is the float model itself; choose another file");
     check_writable("-o", output_);
     check_writable("--export-ranges", exported_);
     check_writable("--export-errors", errors_);
-    const auto trial = past_trial();
     Json words = trial ? trial->words : configuration();
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "quasar/base/printable.hpp"
 #include "quasar/report/writer.hpp"
 
 namespace quasar::report::writers {
@@ -10,9 +11,9 @@ namespace {
 using Pointer = Json::json_pointer;
 
 // Text from models and configurations, inert in Markdown and in a table's cell.
-std::string inert(const std::string& text) {
+std::string inert(const std::string& given) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(given)) {
     if (c == '\n' || c == '\r') {
       out += ' ';
     } else if (c == '<') {
@@ -27,7 +28,8 @@ std::string inert(const std::string& text) {
 
 // Our own sentences with `code` in them, which name layers and files too. What stands in code is inert by itself; where the
 // backticks do not come in pairs, somebody else brought one.
-std::string inert_but_code(const std::string& text) {
+std::string inert_but_code(const std::string& given) {
+  const std::string text = printable(given);
   if (std::ranges::count(text, '`') % 2 != 0 || text.find("``") != std::string::npos) return inert(text);
   std::string out;
   bool code = false;

@@ -200,6 +200,7 @@ class Repair final : public Strategy {
     return with_rungs(job, search_space, model, target);
   }
   std::vector<std::string> metrics() const override { return {Guide::metric}; }
+  bool learns_from_earlier() const override { return false; }
   std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
   Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
 };
