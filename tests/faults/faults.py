@@ -156,13 +156,14 @@ def corrupt(bench, options):
             file.write(b"damaged " * 16)
     code, said = bench.run(bench.words(out))
     check(code == 1 and "move it away" in said, f"exit code {code}: {said[-300:]}")
-    os.rename(path, path + ".away")
+    for name in (path, out + "/result.json"):
+        os.rename(name, name + ".away")
     for name in ("-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.remove(path + name)
     code, said_then = bench.run(bench.words(out))
     check_finished(bench, out, code, said_then, in_sqlite(path))
-    return f"`{message(said)}`; a new search in the same folder works"
+    return f"`{message(said)}`; then a new search in the same folder works"
 
 
 def evaluator_that(bench, name, does, timeout):

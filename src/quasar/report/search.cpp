@@ -26,8 +26,12 @@ void refuse_to_forget(const tune::Job& job) {
                 ": name the study_storage_db of that search, or choose another folder");
   }
   if (!fs::exists(job.output_dir / "result.json")) return;
-  const auto known = exists ? search::open_to_read(storage) : nullptr;
-  if (known != nullptr && !known->studies().empty()) return;
+  try {
+    const auto known = exists ? search::open_to_read(storage) : nullptr;
+    if (known != nullptr && !known->studies().empty()) return;
+  } catch (const Error&) {
+    return;  // the search says what is wrong with it
+  }
   throw Error(folder + " holds the results of an earlier search (result.json), but there is no study in " +
               without_password(storage) +
               ", and a new one would replace them: name the study_storage_db of that search, move the results away, or choose "

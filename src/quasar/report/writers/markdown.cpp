@@ -10,13 +10,18 @@ namespace {
 
 using Pointer = Json::json_pointer;
 
-// Text from models and configurations, inert in Markdown and in a table's cell.
-std::string inert(const std::string& given) {
+// Text from models and configurations on one line, without what would steer a terminal. An empty line would end a table, or code.
+std::string in_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return printable(text);
+}
+
+// The same inert in Markdown and in a table's cell.
+std::string inert(const std::string& text) {
   std::string out;
-  for (const char c : printable(given)) {
-    if (c == '\n' || c == '\r') {
-      out += ' ';
-    } else if (c == '<') {
+  for (const char c : in_one_line(text)) {
+    if (c == '<') {
       out += "&lt;";
     } else {
       if (std::string_view("|`*_[]\\#").find(c) != std::string_view::npos) out += '\\';
@@ -28,17 +33,14 @@ std::string inert(const std::string& given) {
 
 // Our own sentences with `code` in them, which name layers and files too. What stands in code is inert by itself; where the
 // backticks do not come in pairs, somebody else brought one.
-std::string inert_but_code(const std::string& given) {
-  const std::string text = printable(given);
+std::string inert_but_code(const std::string& text) {
   if (std::ranges::count(text, '`') % 2 != 0 || text.find("``") != std::string::npos) return inert(text);
   std::string out;
   bool code = false;
   for (size_t start = 0; start <= text.size(); code = !code) {
     const size_t end = std::min(text.find('`', start), text.size());
-    std::string part = text.substr(start, end - start);
-    std::ranges::replace_if(
-        part, [](char c) { return c == '\n' || c == '\r'; }, ' ');  // an empty line would end the code
-    out += code ? "`" + part + "`" : inert(part);
+    const std::string part = text.substr(start, end - start);
+    out += code ? "`" + in_one_line(part) + "`" : inert(part);
     start = end + 1;
   }
   return out;

@@ -35,10 +35,10 @@ class Sqlite final : public Relational {
   void recover(const soci::soci_error& error) override {
     const std::string why = error.what();
     if (why.find("not a database") != std::string::npos || why.find("malformed") != std::string::npos)
-      throw Error(path_ + " is damaged, or no study database: move it away, and search again");
+      throw Error(path_ + " is damaged, or no study database: move it away with the results beside it, and search again");
     if (why.find("UNIQUE constraint failed") != std::string::npos)
       throw Error("study database " + path_ + " is damaged, its rows contradict each other (" + plain(why) +
-                  "): move it away, and search again");
+                  "): move it away with the results beside it, and search again");
     const std::string hint = why.find("locked") != std::string::npos
                                  ? "; another program is writing to it: try again when it has ended"
                              : why.find("full") != std::string::npos || has_no_room() ? "; make room, and continue with --resume"
