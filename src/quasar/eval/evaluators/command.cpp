@@ -2,6 +2,7 @@
 //
 // A list is started as it stands, a text by the shell. {model} and {reference} stand for the files of the model that is to be
 // scored and of the float model. Its folder is that of the configuration.
+#include "quasar/base/memory_cap.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/eval/custom.hpp"
 
@@ -44,8 +45,11 @@ class Command final : public CustomEvaluator {
     Process process({.arguments = arguments(subject), .folder = subject.surroundings().base, .output = output, .errors = errors});
     const Exit exit = process.wait(timeout_);
     if (!exit.good()) {
-      const std::string why =
-          exit.timed_out ? "took longer than its timeout of " + Json(timeout_).dump() + " s" : "ended with " + to_string(exit);
+      const auto cap = capped_memory();
+      const std::string why = exit.timed_out
+                                  ? "took longer than its timeout of " + Json(timeout_).dump() + " s"
+                                  : "ended with " + to_string(exit) +
+                                        (cap ? " (it may take " + std::to_string(*cap) + " bytes: trial_memory_limit)" : "");
       throw EvaluatorFailed("the evaluator " + why, "stderr", tail_of(errors));
     }
     try {
