@@ -43,11 +43,16 @@ void set(Json& layers, const char* key, const std::map<std::string, double>& val
 
 }  // namespace
 
+bool one_at_a_time(const graph::Model& model) {
+  constexpr size_t most_nodes = 1000;
+  return model.nodes.size() > most_nodes;
+}
+
 LayerErrors measure_errors(const Finished& finished, const data::Dataset& samples) try {
   constexpr size_t looked_at = 8;
   LayerErrors out;
   if (samples.size() == 0) return out;
-  parallel_for(2, 0, [&](size_t i) {
+  parallel_for(2, one_at_a_time(finished.model) ? 1 : 2, [&](size_t i) {
     try {
       if (i == 0)
         out.accumulated_noise = noise_along(finished.model, finished.quantized, finished.plan, *few(samples, looked_at)).nodes;

@@ -27,6 +27,10 @@ struct LayerErrors {
   std::map<std::string, double> output_error = {};
 };
 
+// Whether what is measured of a model is measured one after the other: ONNX Runtime takes hundreds of megabytes for each model
+// of thousands of nodes that it opens.
+bool one_at_a_time(const graph::Model& model);
+
 // Ends early, with nothing, when the calling thread's work is cancelled.
 LayerErrors measure_errors(const Finished& finished, const data::Dataset& samples);
 

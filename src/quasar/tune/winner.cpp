@@ -103,7 +103,8 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   const eval::Scores scores = by_sample(lab, winner, model, closing);
   std::map<std::string, bool> kernels;
   LayerErrors errors;
-  parallel_for(3, 3, [&](size_t i) {  // the one that waits for the disk beside those that compute
+  // The one that waits for the disk beside those that compute.
+  parallel_for(3, one_at_a_time(graph->model) ? 1 : 3, [&](size_t i) {
     if (i == 0 && !closing.stop.stop_requested()) {
       const CancelScope scope(closing.stop);
       errors = measure_errors({graph->model, plan, model, lab.job.memory_limit}, samples);
