@@ -64,6 +64,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
   } catch (const Ort::Exception& e) {
     throw Error("device " + options.device.name() + " cannot be used: " + shortened(e.what()));
   }
+  if (!options.arena) out.DisableCpuMemArena();
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());

@@ -18,6 +18,7 @@ struct SessionOptions {
   Optimization optimization = Optimization::all;
   int threads = 1;                            // within one run
   Device device = {};                         // nodes that it has no kernel for run on the cpu
+  bool arena = true;                          // false: no memory pool of its own, which keeps a megabyte and more per session
   bool integer_kernels = true;                // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
   std::filesystem::path save_optimized = {};  // where ONNX Runtime writes the graph that it will run
   std::string disabled_optimizers = {};       // ';'-separated

@@ -27,7 +27,7 @@ class LateSession {
       model_.inputs[i].type = inputs[i].type();
       model_.inputs[i].shape = Shape(inputs[i].shape().size(), -1);
     }
-    session_ = std::make_unique<runtime::Session>(model_, runtime::SessionOptions{.integer_kernels = false});
+    session_ = std::make_unique<runtime::Session>(model_, runtime::SessionOptions{.arena = false, .integer_kernels = false});
     model_ = {};
   }
 

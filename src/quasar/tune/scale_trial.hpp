@@ -29,8 +29,8 @@ struct ScaleTrial {
 
   void begin(std::vector<Judge> with);
   void open() {
-    session_ =
-        std::make_unique<runtime::Session>(window.model, runtime::SessionOptions{.optimization = runtime::Optimization::basic});
+    session_ = std::make_unique<runtime::Session>(
+        window.model, runtime::SessionOptions{.optimization = runtime::Optimization::basic, .arena = false});
   }
   void close() { session_.reset(); }
 
