@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // A search as a process of its own, whose messages this one reads.
-class Child {
+class KilledSearch {
  public:
-  explicit Child(const std::vector<std::string>& arguments) {
+  explicit KilledSearch(const std::vector<std::string>& arguments) {
     int ends[2];
     if (pipe(ends) != 0) throw Error("no pipe", Blame::world);
     std::vector<char*> words{const_cast<char*>("quasar")};
@@ -35,12 +35,12 @@ class Child {
     close(ends[1]);
     messages_ = fdopen(ends[0], "r");
   }
-  ~Child() {
+  ~KilledSearch() {
     if (pid_ > 0) end(SIGKILL);
     fclose(messages_);
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  KilledSearch(const KilledSearch&) = delete;
+  KilledSearch& operator=(const KilledSearch&) = delete;
 
   // Waits for the ends of so many trials; false: it ended before.
   bool hear_trials(size_t count) {
@@ -126,7 +126,7 @@ TEST_F(Kill, TwentyInARowLoseNothingAndTheEndIsThatOfAnUnbrokenSearch) {
   SCOPED_TRACE("seed " + std::to_string(getpid()));
   std::map<int64_t, std::string> known;
   for (int i = 0; i < 20; ++i) {
-    Child child(arguments(broken));
+    KilledSearch child(arguments(broken));
     // Some die before their first trial, most among their trials.
     if (rng.below(4) > 0) child.hear_trials(1 + rng.below(5));
     std::this_thread::sleep_for(std::chrono::microseconds(rng.below(20000)));
@@ -161,7 +161,7 @@ TEST_F(Kill, ASecondSearchOfTheSameStudyIsToldWhoHasIt) {
     all.insert(all.end(), {"--set", "study_storage_db=" + database, "--set", "n_trials=100000", "--set", "search_algo=Random"});
     return all;
   };
-  Child child(with_database(first));
+  KilledSearch child(with_database(first));
   ASSERT_TRUE(child.hear_trials(1));
   kill(child.pid(), SIGSTOP);  // so that it is still there
   const std::string holder = "process " + std::to_string(child.pid());

@@ -97,8 +97,10 @@ std::vector<Trial> read_heads(soci::session& sql, const Which& which, int64_t& o
        soci::into(end, has_end), soci::into(objectives));
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t number = out[i].number;
-    if (number < 0 || (i > 0 && number == out[i - 1].number))
-      throw Error("trial number " + std::to_string(number) + (number < 0 ? " is negative" : " is there twice"));
+    const auto wrong = [&](const char* how) { throw Error("trial number " + std::to_string(number) + how); };
+    if (number < 0) wrong(" is negative");
+    if (number > std::numeric_limits<int32_t>::max()) wrong(" is larger than any that Optuna's schema holds");
+    if (i > 0 && number == out[i - 1].number) wrong(" is there twice");
   }
   return out;
 }

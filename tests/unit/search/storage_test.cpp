@@ -103,6 +103,7 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
            {"UPDATE trials SET datetime_start = '99999999-01-01 00:00:00'", "is no time"},
            {"UPDATE trials SET state = 'LOST'", "unknown trial state LOST"},
            {"UPDATE trials SET number = -1", "trial number -1 is negative"},
+           {"UPDATE trials SET number = 9223372036854775807", "trial number 9223372036854775807 is larger than any"},
            {"UPDATE trial_values SET value = NULL", "a value without number"},
            {"DELETE FROM trial_values", "trial 0 is complete, but has 0 of 1 value: the study is damaged"},
            {"INSERT INTO study_directions (direction, study_id, objective) VALUES ('MINIMIZE', 1, 1)", "has 1 of 2 values"},

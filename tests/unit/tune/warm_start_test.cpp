@@ -41,6 +41,7 @@ search::Trial complete(double bytes, std::map<std::string, double> metrics) {
   search::Trial trial;
   trial.state = search::State::complete;
   trial.values = {bytes};
+  trial.point.set("trial", static_cast<int64_t>(bytes));
   trial.user_attributes["metrics"] = metrics;
   trial.system_attributes[search::constraints_attribute] = std::vector<double>{-1.0};
   return trial;
@@ -56,7 +57,8 @@ TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   EXPECT_EQ(judged[0].violation(), 1.0);
   EXPECT_EQ(judged[1].violation(), 0.0);
   const auto first = best_points(judged, search::Direction::minimize);
-  EXPECT_EQ(first.size(), 2U);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].values().front().second, 2) << "what keeps them comes before what costs less";
   job.goals.constraints.clear();
   EXPECT_EQ(judged_anew({complete(1, {{"L2", 4.0}})}, job, {})[0].violation(), 0.0);
 }
