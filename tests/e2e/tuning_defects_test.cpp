@@ -12,7 +12,9 @@
 #include <set>
 
 #include "e2e/program.hpp"
+#include "quasar/graph/load.hpp"
 #include "quasar/search/storage.hpp"
+#include "unit/quant/sample_models.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -212,6 +214,26 @@ TEST_F(TuningDefect, N22_WhatNeedNotBeGivenUpIsTakenBack) {
     const bool needed = one["quantized_gives"].is_null() || one["quantized_gives"].get<double>() > 0.0008;
     EXPECT_TRUE(needed) << one << ": meets the goal in 8 bits as well";
   }
+}
+
+// An Add whose pairs its neighbours need anyway: in float it gives what it gives quantized.
+TEST_F(TuningDefect, N23_FallbackThatChangesKernelsOnlyIsNoTrial) {
+  graph::save(quant::sums(), folder.path() / "sums.onnx");
+  const fs::path config = folder.path() / "sums.yaml";
+  write_file(config,
+             "model_input: sums.onnx\ncalib_data_reader: {reader: random, count: 8}\nsearch_metric: L2\nstrategy: basic\n"
+             "op_name_dict: {'.*': {activation: {algorithm: [minmax]}, weight: {granularity: [per_channel]}}}\n" +
+                 criterion_text("0"));
+  const Ran ran = run("search " + config.string() + " --output-dir " + out.string());
+  ASSERT_EQ(ran.code, 2) << ran.err;
+  std::set<std::string> alone;
+  for (const auto& step : steps("fallback of single operators")) {
+    const Json excluded = trials().at(step["trial"].get<size_t>()).user_attributes["config"]["exclude"];
+    alone.insert(excluded.at(0).get<std::string>());
+  }
+  EXPECT_TRUE(alone.contains("Conv_1")) << Json(alone);
+  EXPECT_TRUE(alone.contains("Add_1")) << Json(alone);
+  EXPECT_FALSE(alone.contains("Add_0")) << Json(alone);
 }
 
 // Largest error first, and a bisection: far fewer full evaluations than one for each operator and step.

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "quasar/quant/scheme.hpp"
+#include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {

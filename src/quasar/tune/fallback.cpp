@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace quasar::tune {
 namespace {
@@ -159,11 +160,13 @@ std::vector<std::string> fallback_types(const TuningSpace& space) {
 
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups, const std::string& type) {
   std::vector<TuneConfig> together;
+  std::string computed = tuner.computed(config);
   for (const auto& group : groups) {
     config = with_float(std::move(config), tuner.space(), group, type);
     const bool something = std::ranges::any_of(tuner.space().nodes, [&](const auto& node) { return is_quantized(node, config); });
     if (!something) break;
-    if (tuner.why_impossible(config).empty()) together.push_back(config);
+    if (!tuner.why_impossible(config).empty()) continue;
+    if (std::string next = tuner.computed(config); next != std::exchange(computed, next)) together.push_back(config);
     if (together.size() < tuner.at_once()) continue;
     tuner.evaluate(together);
     together.clear();

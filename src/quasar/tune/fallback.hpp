@@ -45,7 +45,7 @@ std::vector<std::string> fallback_types(const TuningSpace& space);
 // Neighbours in pairs, and pairs of these, until there are at most `most` groups (at least 1).
 std::vector<std::vector<std::string>> at_most(std::vector<std::vector<std::string>> groups, size_t most);
 
-// Adds one group of nodes after another, a trial each, as long as something stays quantized.
+// Adds one group of nodes after another, a trial each, as long as something stays quantized; none where only kernels change.
 void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<std::string>>& groups,
                 const std::string& type = in_float);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "quasar/base/names.hpp"
+#include "quasar/quant/computed.hpp"
 #include "quasar/tune/instrumented.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/tuner.hpp"
@@ -57,6 +58,16 @@ ToggledModel Tuner::toggled(const TuneConfig& config) const {
 
 quant::Plan Tuner::plan_for(const TuneConfig& config) const {
   return rounded_plan(*bench_.lab, config_of(config));
+}
+
+std::string Tuner::computed(const TuneConfig& config) const {
+  const quant::Config words = config_of(config);
+  const quant::Plan plan = plan_of(*bench_.lab, words);
+  const bool kernels_count =
+      by_objective_ || std::ranges::any_of(bench_.job.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
+  // Codes that are optimized depend on more than the plan.
+  if (kernels_count || plan.rounding.method != "nearest") return quant::hash_of(plan);
+  return quant::hash_of_computed(bench_.lab->variants.graph_of(words)->model, plan);
 }
 
 std::string Tuner::why_impossible(const TuneConfig& config) const {

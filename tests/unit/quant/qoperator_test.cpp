@@ -32,12 +32,6 @@ Pair both(const graph::Model& model, const Config& config, const Samples& sample
   return out;
 }
 
-std::map<std::string, int> operators(const graph::Model& model) {
-  std::map<std::string, int> out;
-  for (const auto& node : model.nodes) out[node.op_type]++;
-  return out;
-}
-
 // The largest difference between the QOperator model and the float simulation of the QDQ model, in steps of the output's grid
 // (in units of its largest value / 127 where the output has no grid).
 double steps(const Pair& pair, const Samples& samples, bool simulated = true) {

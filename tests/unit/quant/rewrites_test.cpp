@@ -14,12 +14,6 @@ Transformed rewritten(const std::string& name, const graph::Model& model) {
   return transforms::table().make(name, Json::object())->rewrite(model, {});
 }
 
-std::map<std::string, int> operators(const graph::Model& model) {
-  std::map<std::string, int> out;
-  for (const auto& node : model.nodes) out[node.op_type]++;
-  return out;
-}
-
 graph::Model mean_over(const Ints& axes, bool keeps, const Shape& shape = {2, 3, 4, 5}) {
   Builder b;
   return b.finish({b.node("ReduceMean", {b.input("x", shape)}, {{"axes", axes}, {"keepdims", int64_t{keeps}}})});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <random>
 
 #include "quasar/graph/model.hpp"
@@ -126,6 +127,21 @@ inline graph::Model recurrent(uint32_t seed = 5) {
   const auto states = b.node("LSTM", {before, b.weights({1, 12, 5}), b.weights({1, 12, 3})}, {{"hidden_size", int64_t{3}}});
   const auto flat = b.node("Reshape", {states, b.constant(Tensor::of<int64_t>({2}, {4, 3}))});
   return b.finish({b.node("Gemm", {flat, b.weights({3, 7}), b.weights({1, 7})})});
+}
+
+// An Add between operators that need all of its pairs, and a second one whose result the graph gives.
+inline graph::Model sums() {
+  Builder b;
+  const auto stem = b.node("Relu", {b.conv(b.input("x", {1, 3, 10, 10}), 3, 8, 3)});
+  const auto sum = b.node("Add", {b.conv(stem, 8, 8, 3), stem});
+  return b.finish({b.node("Add", {b.conv(sum, 8, 8, 3), sum})});
+}
+
+// How often each operator stands in the model.
+inline std::map<std::string, int> operators(const graph::Model& model) {
+  std::map<std::string, int> out;
+  for (const auto& node : model.nodes) out[node.op_type]++;
+  return out;
 }
 
 }  // namespace quasar::quant

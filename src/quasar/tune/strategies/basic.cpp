@@ -110,16 +110,21 @@ class Basic final : public TuningStrategy {
         rest.erase(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
       }
       std::vector<TuneConfig> singles;
-      std::vector<std::string> possible;  // of the chosen ones: without them something is quantized still
+      std::vector<std::string> possible;  // of the chosen ones: without them something is quantized still, and another result
+      std::map<std::string, double> lost;
+      const std::string computed = tuner_.computed(best_);
       for (const auto& node : chosen) {
         TuneConfig without = with_float(best_, tuner_.space(), {node}, type);
         if (!can_be_tried(without)) continue;
+        if (tuner_.computed(without) == computed) {
+          lost[node] = tuner_.loss(*trial_);
+          continue;
+        }
         singles.push_back(std::move(without));
         possible.push_back(node);
       }
       const auto trials = tuner_.evaluate(singles);
       std::vector<std::pair<std::string, double>> gains;
-      std::map<std::string, double> lost;
       for (size_t i = 0; i < trials.size(); i++) lost[possible[i]] = tuner_.loss(trials[i]);
       for (const auto& node : chosen) gains.emplace_back(node, lost.contains(node) ? -lost.at(node) : -HUGE_VAL);
       tuner_.tell(words("accumulated fallback"));
