@@ -73,8 +73,14 @@ std::filesystem::path kept_file(const Job& job, int64_t trial);
 // What the trials of a resumed study have made, so that an equal model is not scored again.
 void recall_models(const Laboratory& lab, std::span<const search::Trial> trials);
 
-// The best trial of a resumed study, scored again: what the racer compares with, and what becomes best.onnx if nothing better
-// comes.
+// A finished trial's scores as the study has them, without intervals and values per sample; nullopt: one that candidates must be
+// scored on is not there.
+std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial);
+// The same where they are a user's evaluator's alone: it says no more when it is asked again, and may take its time.
+std::optional<eval::Scores> said_before(const Job& job, const search::Trial& trial);
+
+// The best trial of a resumed study, scored again unless a user's evaluator did: what the racer compares with, and what becomes
+// best.onnx if nothing better comes.
 void recall_best(const Laboratory& lab, const search::Trial& trial);
 
 // Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be

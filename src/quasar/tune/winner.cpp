@@ -39,6 +39,21 @@ void or_warn(const Closing& closing, const std::string& what, const Work& work) 
   }
 }
 
+// What is built in knows intervals besides, which are not worth waiting for once the search is to end.
+eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const graph::Model& model, const Closing& closing) {
+  if (auto known = lab.book.find(trial.number)) return *std::move(known);
+  if (auto said = said_before(lab.job, trial)) return *std::move(said);
+  const auto score = [&] { return lab.evaluator.score(model, cores(), lab.devices.first()); };
+  auto recorded = recorded_scores(lab.job, trial);
+  if (!recorded) return score();
+  try {
+    const CancelScope scope(closing.stop);
+    return score();
+  } catch (const Cancelled&) {
+    return *std::move(recorded);
+  }
+}
+
 // The winner's scores with values per sample; an earlier process may have scored it.
 eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
   if (auto scores = lab.book.by_sample(winner.trial.number)) return *std::move(scores);
@@ -96,8 +111,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   const fs::path path = lab.job.output_dir / "best.onnx";
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
-  const auto known = lab.book.find(trial.number);
-  winner.metrics = known ? *known : lab.evaluator.score(model, cores(), lab.devices.first());
+  winner.metrics = scores_of(lab, trial, model, closing);
   winner.latency = latency_of(lab, model, closing.stop);
   const auto graph = lab.variants.graph_of(winner.config);
   const eval::Scores scores = by_sample(lab, winner, model, closing);
