@@ -160,6 +160,19 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(search({"--resume", "--set", "output_dir=" + file("elsewhere").string()}), "in use by process");
 }
 
+// A worker needs two connections.
+TEST_F(Workers, AServerWithoutRoomIsNamed) {
+  ASSERT_TRUE(server->run("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 1; GRANT quasar_test TO few"));
+  Child leader(search({"--set", "n_trials=100000"}), file("leader"));
+  ASSERT_TRUE(wait_for_trials(2)) << leader.output();
+  const std::string url = "postgresql://few:few@127.0.0.1:" + std::to_string(server->port()) + "/postgres";
+  Child one(worker(url, {"--set", "n_trials=100000", "--wait", "1"}), file("one"));
+  EXPECT_EQ(one.wait(), 1);
+  for (const char* said : {"too many connections for role", "every worker needs two connections"})
+    EXPECT_NE(one.output().find(said), std::string::npos) << one.output();
+  EXPECT_EQ(one.output().find("start `quasar search`"), std::string::npos) << one.output();
+}
+
 TEST_F(Workers, OnAnotherHost) {
   // A host of its own: a network namespace with a cable (veth) to this one.
   if (geteuid() != 0 || std::system("ip -V > /dev/null 2>&1") != 0) GTEST_SKIP() << "network namespaces need root and ip";

@@ -130,6 +130,8 @@ std::string hint_of(const std::string& why) {
   if (says(why, "password")) return "; give the password in the address, in PGPASSWORD or in ~/.pgpass";
   if (says(why, "too many clients") || says(why, "connection slots"))
     return "; every worker needs two connections: raise max_connections";
+  if (says(why, "too many connections for"))
+    return "; every worker needs two connections: raise the limit (ALTER ROLE or DATABASE … CONNECTION LIMIT)";
   if (says(why, "has no equivalent in encoding"))
     return "; the database must have the encoding UTF8 (createdb --encoding UTF8 --template template0 NAME)";
   if (says(why, "No space left")) return "; make room on the server, and continue with --resume";

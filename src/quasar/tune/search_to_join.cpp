@@ -55,6 +55,7 @@ struct SearchToJoin::Look {
   std::optional<Found> found;
   std::optional<std::string> ended;  // some earlier run, with its reason
   std::string missing;               // what is waited for, in words
+  std::string trouble;               // why it could not be seen whether a search may be joined; "": it could
 };
 
 SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string launch)
@@ -72,14 +73,15 @@ Job SearchToJoin::guess() const {
 }
 
 // In a turn, so that no leader is just taking over from one that died (Study::hold()).
-bool SearchToJoin::may_be_joined(const search::StudyRecord& study) const {
+bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& trouble) const {
   if (Said(study).state != "running" || !study.user_attributes.contains(job_attribute)) return false;
   try {
     const auto turn = storage_.sharing()->turn(study.id);
     return storage_.sharing()->is_held(study.id) &&
            storage_.sharing()->attribute(study.id, search::search_attribute) == study.user_attributes[search::search_attribute];
-  } catch (const search::ConnectionLost&) {
-    return false;  // looked at again
+  } catch (const search::ConnectionLost& lost) {  // looked at again
+    trouble = lost.what();
+    return false;
   }
 }
 
@@ -87,18 +89,19 @@ SearchToJoin::Look SearchToJoin::look() const {
   const std::string place = "the study '" + asked_.study_name + "' in " + without_password(asked_.storage);
   const auto studies = storage_.studies();
   const auto all = candidates(studies, asked_);
-  Look out{.found = {}, .ended = {}, .missing = "`quasar search` to begin " + place};
+  Look out{.found = {}, .ended = {}, .missing = "`quasar search` to begin " + place, .trouble = {}};
   for (const auto* study : all) {
     const Said said(*study);
     if (!launch_.empty() && said.launch != launch_) continue;
-    if (may_be_joined(*study)) {
+    if (may_be_joined(*study, out.trouble)) {
       out.found = {in_study(asked_, *study), std::nullopt};
       return out;
     }
     const bool came_and_went = said.state == "ended" && !over_.contains(said.run);
     if (came_and_went && !out.found) out.found = {in_study(asked_, *study), said.reason};
   }
-  if (all.empty() || out.found || !launch_.empty()) return out;
+  if (!out.trouble.empty()) out.missing = "an answer of the storage: " + out.trouble;
+  if (all.empty() || out.found || !launch_.empty() || !out.trouble.empty()) return out;
   const Said said(*all.front());
   const std::string again = "`quasar search --resume` to continue " + place;
   if (said.state == "ended") {
@@ -145,6 +148,8 @@ SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
     const Look now = look();
     if (now.found) return *now.found;
     if (watch.seconds() >= patience && now.ended) return {guess(), now.ended};
+    if (watch.seconds() >= patience && !now.trouble.empty())
+      throw Error("no search could be joined in " + Json(patience).dump() + " s: " + now.trouble, Blame::world);
     if (watch.seconds() >= patience)
       throw Error("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
                   "; start `quasar search` with the same storage, or wait longer (--wait)");

@@ -43,7 +43,7 @@ class SearchToJoin {
   struct Look;
   Look look() const;
   void expect_launch();
-  bool may_be_joined(const search::StudyRecord& study) const;
+  bool may_be_joined(const search::StudyRecord& study, std::string& trouble) const;
 
   Job asked_;
   search::Storage& storage_;

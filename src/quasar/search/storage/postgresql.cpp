@@ -258,8 +258,9 @@ class Postgresql final : public Relational, public Sharing {
         beside_.close();
         beside_open_ = false;
         if (broken && attempt == 0) continue;
-        if (broken) throw ConnectionLost("study database " + where() + ": " + plain(error));
-        throw Error("study database " + where() + ": " + plain(error), Blame::world);
+        const std::string why = plain(error);
+        if (broken) throw ConnectionLost("study database " + where() + ": " + why + hint_of(why));
+        throw Error("study database " + where() + ": " + why, Blame::world);
       }
     }
   }
