@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -185,8 +186,9 @@ struct Evaluator::Impl {
     for (size_t i = 0; i < count && samples->label(i); ++i) surroundings.labels.push_back(*samples->label(i));
     if (surroundings.labels.size() < count) surroundings.labels.clear();
     surroundings.reference = [this, model, threads]() -> const Outputs& {
-      std::call_once(reference_once, [&] { reference_outputs = run_all(runtime::Session(model), threads); });
-      return reference_outputs;
+      const std::lock_guard lock(reference_lock);
+      if (!reference_outputs) reference_outputs = run_all(runtime::Session(model), threads);
+      return *reference_outputs;
     };
     try {
       add_own(reference, Subject(model, surroundings, surroundings.reference_file, surroundings.reference));
@@ -297,8 +299,8 @@ struct Evaluator::Impl {
   Scores reference;
   std::shared_ptr<const CustomEvaluator> custom;
   Surroundings surroundings;  // that the custom evaluator sees
-  std::once_flag reference_once;
-  Outputs reference_outputs;  // for a custom evaluator that looks at them
+  std::mutex reference_lock;
+  std::optional<Outputs> reference_outputs;  // for a custom evaluator that looks at them
 };
 
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)

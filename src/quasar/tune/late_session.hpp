@@ -16,13 +16,16 @@ class LateSession {
   explicit LateSession(graph::Model model) : model_(std::move(model)) {}
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const {
-    std::call_once(once_, [&] { open(inputs); });
+    open(inputs);
     return session_->run(inputs);
   }
 
  private:
   // Sizes stay open: other samples may have others. Pairs stay as they are: what is between them computes in float.
+  // No std::call_once: under the thread sanitizer it waits for ever after a call that threw.
   void open(const std::vector<Tensor>& inputs) const {
+    const std::lock_guard lock(opening_);
+    if (session_ != nullptr) return;
     for (size_t i = 0; i < inputs.size(); i++) {
       model_.inputs[i].type = inputs[i].type();
       model_.inputs[i].shape = Shape(inputs[i].shape().size(), -1);
@@ -32,7 +35,7 @@ class LateSession {
   }
 
   mutable graph::Model model_;
-  mutable std::once_flag once_;
+  mutable std::mutex opening_;
   mutable std::unique_ptr<runtime::Session> session_;
 };
 

@@ -73,7 +73,7 @@ std::string RepairNotes::shortfall() const {
   if (accurate_) {
     out << joined(missed_costs(job, measures_of(job.goals, *accurate_), reference), " and ")
         << " is not kept: that is the least found with the accuracy criterion met, by " << float_nodes(accurate_->point).size()
-        << " operators in float" << (units_.size() > 1 ? not_tried : "");
+        << " operators in float" << (units_.size() > 2 ? not_tried : "");
     return out.str();
   }
   const Measures measures = most_ ? measures_of(job.goals, most_->second) : Measures();
@@ -87,7 +87,7 @@ std::string RepairNotes::shortfall() const {
   out << (failed ? "and the trial with " : "nor with ") << most_->first << " of " << units_.size() << " operators in "
       << rungs_.back().name << (failed ? " failed" : "");
   if (!measures.empty()) out << " (" << reached(*job.criterion, measures, measures_of(reference)) << ")";
-  if (units_.size() > 1) out << not_tried;
+  if (units_.size() > 2) out << not_tried;  // of two, each has been left alone
   return out.str();
 }
 

@@ -79,7 +79,7 @@ class Tuner {
   // A model with this configuration in which operators can be switched; samples to run it on.
   ToggledModel toggled(const TuneConfig& config) const;
   quant::Plan plan_for(const TuneConfig& config) const;  // with its rounding
-  // Equal for two configurations that differ in kernels only (quant/computed.hpp), or in nothing; where costs decide or are
+  // Equal for two configurations that differ in kernels only (quant/same_values.hpp), or in nothing; where costs decide or are
   // bounded, kernels count. Throws Error where why_impossible() speaks against one.
   std::string computed(const TuneConfig& config) const;
   // Why a trial of this configuration would fail before anything is built; "": nothing speaks against it.

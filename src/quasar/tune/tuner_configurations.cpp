@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "quasar/base/names.hpp"
-#include "quasar/quant/computed.hpp"
+#include "quasar/quant/same_values.hpp"
 #include "quasar/tune/instrumented.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/tuner.hpp"
@@ -67,7 +67,7 @@ std::string Tuner::computed(const TuneConfig& config) const {
       by_objective_ || std::ranges::any_of(bench_.job.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
   // Codes that are optimized depend on more than the plan.
   if (kernels_count || plan.rounding.method != "nearest") return quant::hash_of(plan);
-  return quant::hash_of_computed(bench_.lab->variants.graph_of(words)->model, plan);
+  return quant::hash_of_values(bench_.lab->variants.graph_of(words)->model, plan);
 }
 
 std::string Tuner::why_impossible(const TuneConfig& config) const {

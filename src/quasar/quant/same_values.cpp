@@ -1,4 +1,4 @@
-#include "quasar/quant/computed.hpp"
+#include "quasar/quant/same_values.hpp"
 
 #include "quasar/base/hash.hpp"
 
@@ -12,7 +12,7 @@ bool is_bare(const NodePlan& plan) {
 
 }  // namespace
 
-std::string hash_of_computed(const graph::Model& model, const Plan& plan) {
+std::string hash_of_values(const graph::Model& model, const Plan& plan) {
   Json words = to_json(plan);
   for (const auto& [name, node] : plan.nodes) {
     if (is_bare(node)) words["nodes"].erase(name);

@@ -1,4 +1,4 @@
-#include "quasar/quant/computed.hpp"
+#include "quasar/quant/same_values.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,14 +26,14 @@ std::set<std::string> without_effect(const graph::Model& model) {
     const Plan other = resolve(model, seen, config, *target);
     if (!plan.nodes.contains(node.name) || other.nodes.contains(node.name)) continue;
     EXPECT_NE(hash_of(plan), hash_of(other));
-    if (hash_of_computed(model, plan) != hash_of_computed(model, other)) continue;
+    if (hash_of_values(model, plan) != hash_of_values(model, other)) continue;
     out.insert(node.name);
     EXPECT_EQ(simulated(model, plan, samples[0]), simulated(model, other, samples[0])) << node.name;
   }
   return out;
 }
 
-TEST(Computed, WhatIsTheSameInFloatArithmeticIsFound) {
+TEST(SameValues, WhatIsTheSameInFloatArithmeticIsFound) {
   EXPECT_EQ(without_effect(sums()), std::set<std::string>{"Add_0"});
   for (const auto& model : {separable(), residual(), branches(), attention()}) {
     for (const auto& node : without_effect(model)) {
