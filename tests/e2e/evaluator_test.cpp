@@ -87,6 +87,18 @@ TEST_F(OwnEvaluator, TheWinnerIsNotScoredAgain) {
   EXPECT_EQ(result()["warnings"].dump().find("optimistic"), std::string::npos) << "the program has its own samples";
 }
 
+TEST_F(OwnEvaluator, NorIsItWhereBuiltInMetricsStandBesideIt) {
+  script("score.sh", "echo x >> calls; echo '{\"a\": 0.'$(wc -l < calls)', \"samples\": 7}'");
+  const std::string evaluator = "search_evaluator: {command: [./score.sh, '{model}'], metrics: [a]}\nsearch_metric: [L2, a]\n";
+  ASSERT_EQ(search(evaluator).code, 0);
+  const std::string calls = read_file(folder.path() / "calls");
+  const Json first = result();
+  const Ran again = search(evaluator, "--resume");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(read_file(folder.path() / "calls"), calls + "x\n") << "the float model alone";
+  EXPECT_EQ(result()["best"]["metrics"], first["best"]["metrics"]);
+}
+
 TEST_F(OwnEvaluator, AFailureIsAFailedTrialThatKeepsItsStandardError) {
   script("score.sh",
          "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) > count\n"

@@ -237,9 +237,13 @@ struct Evaluator::Impl {
   }
 
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
-                              const runtime::Device& device, std::span<const size_t> wanted) const {
+                              const runtime::Device& device, std::span<const size_t> wanted, const Scores& said) const {
     auto scores = metrics.empty() ? Scores() : compared(candidate, threads, referee, device, wanted);
     if (!scores || !custom) return scores;
+    if (!said.empty()) {
+      scores->insert(said.begin(), said.end());
+      return scores;
+    }
     const auto run = [&] { return run_all(runtime::Session(candidate, {.device = device}), threads); };
     add_own(*scores, Subject(candidate, surroundings, {}, run));
     return scores;
@@ -320,13 +324,13 @@ const Scores& Evaluator::reference() const {
   return impl_->reference;
 }
 
-Scores Evaluator::score(const graph::Model& candidate, size_t threads, const runtime::Device& device) const {
-  return *impl_->score(candidate, threads, {}, device, {});
+Scores Evaluator::score(const graph::Model& candidate, size_t threads, const runtime::Device& device, const Scores& said) const {
+  return *impl_->score(candidate, threads, {}, device, {}, said);
 }
 
 std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t threads, const Referee& referee,
-                                      const runtime::Device& device, std::span<const size_t> order) const {
-  return impl_->score(candidate, threads, referee, device, order);
+                                      const runtime::Device& device, std::span<const size_t> order, const Scores& said) const {
+  return impl_->score(candidate, threads, referee, device, order, said);
 }
 
 }  // namespace quasar::eval

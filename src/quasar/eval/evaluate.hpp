@@ -65,13 +65,16 @@ class Evaluator {
   size_t samples() const;
   // The float model's own scores (top1 …; distances are 0), without intervals for the trivial ones.
   const Scores& reference() const;
-  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it.
-  Scores score(const graph::Model& candidate, size_t threads = 1, const runtime::Device& device = {}) const;
+  // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it. `said`: what the
+  // custom evaluator gives for this model, where it is known; it is not asked then.
+  Scores score(const graph::Model& candidate, size_t threads = 1, const runtime::Device& device = {},
+               const Scores& said = {}) const;
 
   // The same in blocks of growing size; nullopt when the referee has seen enough before the end. The scores are those of score(),
   // bit by bit. `order`: of all samples; empty: a permutation that is the same for every candidate.
   std::optional<Scores> race(const graph::Model& candidate, size_t threads, const Referee& referee,
-                             const runtime::Device& device = {}, std::span<const size_t> order = {}) const;
+                             const runtime::Device& device = {}, std::span<const size_t> order = {},
+                             const Scores& said = {}) const;
 
  private:
   struct Impl;

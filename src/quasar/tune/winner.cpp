@@ -42,8 +42,9 @@ void or_warn(const Closing& closing, const std::string& what, const Work& work) 
 // What is built in knows intervals besides, which are not worth waiting for once the search is to end.
 eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const graph::Model& model, const Closing& closing) {
   if (auto known = lab.book.find(trial.number)) return *std::move(known);
-  if (auto said = said_before(lab.job, trial)) return *std::move(said);
-  const auto score = [&] { return lab.evaluator.score(model, cores(), lab.devices.first()); };
+  const eval::Scores said = said_before(lab.job, trial);
+  if (all_there(lab.job, said)) return said;
+  const auto score = [&] { return lab.evaluator.score(model, cores(), lab.devices.first(), said); };
   auto recorded = recorded_scores(lab.job, trial);
   if (!recorded) return score();
   try {
@@ -62,7 +63,7 @@ eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph:
   if (is_own(lab.job.goals, lab.job.metrics.front())) return out;  // a user's evaluator says one number
   if (closing.stop.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
   or_warn(closing, "which samples the winner gets wrong",
-          [&] { out = lab.evaluator.score(model, cores(), lab.devices.first()); });
+          [&] { out = lab.evaluator.score(model, cores(), lab.devices.first(), said_before(lab.job, winner.trial)); });
   return out;
 }
 
