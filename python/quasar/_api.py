@@ -246,7 +246,8 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     space:     what may vary, hierarchical or in Auto Search v1's form; a list: several; a text: a preset.
     metric:    a name or a list: the first is the objective, the others are reported.
     evaluator: your own score: a function of the model's path, of an inference callable, or of (float outputs, quantized outputs,
-               labels), see quasar.kind_of and quasar.scoring; or a mapping such as {"command": [...]}. Called from n_jobs threads.
+               labels), see quasar.kind_of and quasar.scoring; or a mapping such as {"command": [...]}. Called from n_jobs threads, one
+               of them the caller's.
     sampler, strategy: a name, or an object of a class derived from quasar.Sampler, quasar.Strategy or quasar.TuningStrategy.
     stop:      {"time_limit": 60, ...}, an object of a class derived from quasar.StopCondition, or a list of these.
     config:    a configuration file, or its words as a dictionary; the other arguments win over it.
@@ -254,7 +255,8 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     keys:      any other key of a configuration: n_trials, n_jobs, output_dir, seed, constraints, accuracy_criterion …
 
     Raises QuasarError for what is wrong in the arguments. A failing trial is recorded in the study, with its traceback. Ctrl-C ends
-    the search within seconds; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
+    the search within seconds, functions and strategies of yours too, which run in the thread that called search() as long as it has
+    nothing else to do; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
     yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
     base = os.getcwd()

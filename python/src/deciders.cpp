@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "guests.hpp"
+#include "quasar/base/cancellation.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/sequence.hpp"
 #include "quasar/search/stop.hpp"
@@ -16,14 +17,22 @@ class Sampler final : public search::Sampler {
   explicit Sampler(Held object) : object_(std::move(object)), trials_(py::cast(std::make_shared<TrialList>())) {}
 
   std::optional<search::Point> next(const search::History& history, Rng& rng) override {
-    const py::gil_scoped_acquire lock;
-    const py::list trials = trials_.get().cast<std::shared_ptr<TrialList>>()->of(history.trials);
-    const py::object found = object_.get().attr("_next")(py::cast(history.space), trials, rng.next() >> 1);
-    if (found.is_none()) return std::nullopt;
-    return history.space.encode(to_json(found));
+    std::optional<search::Point> next;
+    in_python(attendance_, [&] {
+      const py::list trials = trials_.get().cast<std::shared_ptr<TrialList>>()->of(history.trials);
+      try {
+        const py::object found = object_.get().attr("_next")(py::cast(history.space), trials, rng.next() >> 1);
+        if (!found.is_none()) next = history.space.encode(to_json(found));
+      } catch (py::error_already_set& error) {
+        throw_if_interruption(attendance_, error);
+        throw;
+      }
+    });
+    return next;
   }
 
  private:
+  const std::shared_ptr<Attendance> attendance_ = Attendance::current();
   Held object_;
   Held trials_;
 };
@@ -33,7 +42,21 @@ class StopCondition final : public search::StopCondition {
   explicit StopCondition(Held object) : object_(std::move(object)) {}
 
   std::optional<std::string> met(const search::Progress& progress) const override {
-    const py::gil_scoped_acquire lock;
+    std::optional<std::string> reason;
+    in_python(attendance_, [&] {
+      try {
+        const py::object answer = object_.get().attr("_met")(facts_of(progress));
+        if (!answer.is_none()) reason = answer.cast<std::string>();
+      } catch (py::error_already_set& error) {
+        if (!attendance_ || !attendance_->interrupted_by(error)) throw;
+        reason = "interrupted";
+      }
+    });
+    return reason;
+  }
+
+ private:
+  static py::dict facts_of(const search::Progress& progress) {
     py::dict facts;
     facts["running"] = progress.counts.running;
     facts["complete"] = progress.counts.complete;
@@ -45,12 +68,10 @@ class StopCondition final : public search::StopCondition {
     facts["candidates"] = progress.candidates;
     facts["best_candidate"] = progress.best_candidate;
     facts["since_best"] = progress.since_best;
-    const py::object answer = object_.get().attr("_met")(facts);
-    if (answer.is_none()) return std::nullopt;
-    return answer.cast<std::string>();
+    return facts;
   }
 
- private:
+  const std::shared_ptr<Attendance> attendance_ = Attendance::current();
   Held object_;
 };
 
@@ -77,7 +98,7 @@ class Bench {
     for (const auto& words : configurations) points.push_back(space().encode(to_json(words)));
     std::vector<search::Trial> trials;
     try {
-      trials = bench_.unlocked([&](const tune::Workbench&) {
+      trials = bench_.unlocked([this, points](const tune::Workbench&) {
         in_a_trial_ = true;
         return sequence_.evaluate(points);
       });
@@ -123,8 +144,9 @@ class Strategy final : public tune::Strategy {
   }
 
   tune::Finding run(const tune::Workbench& bench) const override {
-    const py::gil_scoped_acquire lock;
-    tune::Finding finding = found(Loan<Bench>(bench, name_));
+    tune::Finding finding;
+    const Loan<Bench> hands(bench, name_);
+    in_python(attendance_, [&] { finding = found(hands); });
     if (finding.winner) bench.study.at(*finding.winner);  // there must be one of that number
     finding.story = {{"strategy", name_}};
     return finding;
@@ -139,18 +161,21 @@ class Strategy final : public tune::Strategy {
       static_cast<search::RunResult&>(finding) = hands->result();
       if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
     } catch (py::error_already_set& error) {  // Python has kept the exception itself
+      throw_if_left(attendance_);
       const bool own = error.matches(PyExc_Exception);
       if (own && !hands->keeps_what_was_found()) throw;
       static_cast<search::RunResult&>(finding) = hands->result();
       if (own) {
         tune::tell_exception(finding, name_, described(error).first, hands->result());
       } else if (!error.matches(search_over())) {
+        if (attendance_) attendance_->interrupted_by(error);
         static_cast<search::RunResult&>(finding) = interrupted_by(error, hands->result());
       }
     }
     return finding;
   }
 
+  const std::shared_ptr<Attendance> attendance_ = Attendance::current();
   std::string name_;
   Held object_;
 };
@@ -163,16 +188,23 @@ class Loss final : public tune::Loss {
   bool takes_any_size() const override { return true; }  // the function sees both
 
   double of(const Tensor& output, const Tensor& reference, std::optional<int64_t> label) const override {
-    const py::gil_scoped_acquire lock;
-    const py::object target = label ? py::object(py::int_(*label)) : py::object(to_numpy(reference));
-    try {
-      return function_.get()(to_numpy(output), target).cast<double>();
-    } catch (py::error_already_set& error) {
-      throw Error(described(error).first);
-    }
+    double value = 0;
+    const auto ask = [&] {
+      throw_if_cancelled();
+      const py::object target = label ? py::object(py::int_(*label)) : py::object(to_numpy(reference));
+      try {
+        value = function_.get()(to_numpy(output), target).cast<double>();
+      } catch (py::error_already_set& error) {
+        throw_if_interruption(attendance_, error);
+        throw Error(described(error).first);
+      }
+    };
+    in_python(attendance_, ask, Attendance::Busy::afterwards);  // one at a time in any case: they are short, or hold the lock
+    return value;
   }
 
  private:
+  const std::shared_ptr<Attendance> attendance_ = Attendance::current();
   Held function_;
 };
 

@@ -73,24 +73,27 @@ class Evaluator final : public eval::CustomEvaluator {
 
   eval::Values score(const eval::Subject& subject) const override {
     eval::Values values;
-    {
-      const py::gil_scoped_acquire lock;
+    throw_if_cancelled();
+    in_python(attendance_, [&] {
       try {
         const py::object asked = py::cast(Asked(subject));
         values = function_.get()(asked, metrics().front().name).cast<eval::Values>();
       } catch (py::error_already_set& error) {
+        throw_if_interruption(attendance_, error);
+        throw_if_cancelled();  // what runs the model for the function, say
         auto [message, traceback] = described(error);
         throw eval::EvaluatorFailed(message, "traceback", traceback);
       } catch (const py::cast_error&) {
         throw eval::EvaluatorFailed("the evaluator's result is no mapping of names to numbers");
       }
-    }
+    });
     throw_if_cancelled();
     check_values(*this, values);
     return values;
   }
 
  private:
+  const std::shared_ptr<Attendance> attendance_ = Attendance::current();
   Held function_;
   bool looks_;
 };
@@ -170,6 +173,15 @@ py::list TrialList::of(std::span<const search::Trial> trials) {
 
 py::object search_over() {
   return py::module_::import("quasar._core").attr("SearchOver");
+}
+
+void throw_if_interruption(const std::shared_ptr<Attendance>& attendance, py::error_already_set& raised) {
+  if (attendance && !raised.matches(search_over()) && attendance->interrupted_by(raised))
+    throw Cancelled(described(raised).first);
+}
+
+void throw_if_left(const std::shared_ptr<Attendance>& attendance) {
+  if (attendance && attendance->is_left()) throw Cancelled("the search was left to itself");
 }
 
 search::RunResult interrupted_by(py::error_already_set& raised, search::RunResult so_far) {

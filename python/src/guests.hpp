@@ -2,10 +2,13 @@
 // to its table under a name for as long as the guest lives.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <thread>
 
+#include "attendance.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/search/trial.hpp"
@@ -59,21 +62,26 @@ class Lent {
   }
   T* operator->() const { return &**this; }
 
-  // Work without the interpreter's lock, one call at a time.
+  // What `work` gives, without the interpreter's lock, one call at a time. The work must own what it needs besides the thing
+  // (Attendance::away).
   template <class F>
-  auto unlocked(const F& work) {
-    T& thing = **this;
-    if (busy_)
+  auto unlocked(F work) {
+    using Result = decltype(work(**this));
+    if (busy_->exchange(true))
       throw Error("the " + name_ +
                   " is at work for another call already; what may run side by side is one call of evaluate_all()");
-    const Busy busy(busy_);
-    const py::gil_scoped_release release;
-    return work(thing);
+    auto busy = std::make_shared<Busy>(busy_);
+    const auto result = std::make_shared<std::optional<Result>>();
+    Attendance::away([&thing = **this, result, busy = std::move(busy), work = std::move(work)]() mutable {
+      const auto end = std::move(busy);
+      *result = work(thing);
+    });
+    return *std::move(*result);
   }
 
   // When the call of another thread that is on its way has ended.
   void end() {
-    while (busy_) {
+    while (*busy_) {
       const py::gil_scoped_release release;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -81,26 +89,31 @@ class Lent {
   }
 
  private:
+  using Flag = std::shared_ptr<std::atomic<bool>>;
   struct Busy {
-    explicit Busy(bool& flag) : flag_(flag) { flag_ = true; }
-    ~Busy() { flag_ = false; }
+    explicit Busy(Flag flag) : flag_(std::move(flag)) {}
+    ~Busy() { *flag_ = false; }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
-    bool& flag_;
+    Flag flag_;
   };
 
   T* thing_;
   std::string name_;
-  bool busy_ = false;
+  Flag busy_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-// Hands that Python may keep, with a Lent in them, which ends with the loan.
+// Hands that Python may keep, with a Lent in them, which ends with the loan; made and ended without the interpreter's lock.
 template <class Hands>
 class Loan {
  public:
   template <class... Arguments>
   explicit Loan(Arguments&&... arguments) : hands_(std::make_shared<Hands>(std::forward<Arguments>(arguments)...)) {}
-  ~Loan() { hands_->end(); }
+  ~Loan() {
+    const py::gil_scoped_acquire lock;
+    hands_->end();
+    hands_.reset();
+  }
   Loan(const Loan&) = delete;
   Loan& operator=(const Loan&) = delete;
   Hands* operator->() const { return hands_.get(); }
@@ -113,7 +126,13 @@ class Loan {
 // Raised in Python where a search ends within a strategy. No Exception there: what a strategy catches for itself lets it pass.
 py::object search_over();
 
-// The end of a search whose strategy raised KeyboardInterrupt, SystemExit or the like, which Python has kept.
+// Throws Cancelled for KeyboardInterrupt, SystemExit and the like, which stop the search and are raised when it has ended.
+void throw_if_interruption(const std::shared_ptr<Attendance>& attendance, py::error_already_set& raised);
+
+// Throws Cancelled in what was left to itself: it must not be looked at any more.
+void throw_if_left(const std::shared_ptr<Attendance>& attendance);
+
+// The end of a search whose strategy raised such a thing, which Python has kept.
 search::RunResult interrupted_by(py::error_already_set& raised, search::RunResult so_far);
 
 void bind_guests(py::module_& module);    // samples in memory, evaluators

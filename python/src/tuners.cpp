@@ -45,7 +45,8 @@ class Hands {
     for (const auto& words : configurations) configs.push_back(config_of(to_json(words)));
     std::vector<search::Trial> trials;
     try {
-      trials = tuner_.unlocked([&](tune::Tuner& tuner) { return explore ? tuner.explore(configs) : tuner.evaluate(configs); });
+      trials = tuner_.unlocked(
+          [configs, explore](tune::Tuner& tuner) { return explore ? tuner.explore(configs) : tuner.evaluate(configs); });
     } catch (const tune::Tuner::Over&) {
       end("the accuracy criterion is met");
     } catch (const search::SequenceOver& over) {
@@ -102,15 +103,18 @@ class TuningStrategy final : public tune::TuningStrategy {
   TuningStrategy(std::string name, Held object) : name_(std::move(name)), object_(std::move(object)) {}
 
   void traverse(tune::Tuner& tuner) const override {
-    const py::gil_scoped_acquire lock;
     const Loan<Hands> hands(tuner);
-    try {
-      object_.get().attr("_traverse")(hands.hands());
-    } catch (py::error_already_set& error) {  // Python has kept the exception itself
-      hands->rethrow();
-      if (error.matches(PyExc_Exception)) throw Error(described(error).first);
-      throw search::SequenceOver{interrupted_by(error, tuner.finished(""))};
-    }
+    in_python(attendance_, [&] {
+      try {
+        object_.get().attr("_traverse")(hands.hands());
+      } catch (py::error_already_set& error) {  // Python has kept the exception itself
+        throw_if_left(attendance_);
+        hands->rethrow();
+        if (error.matches(PyExc_Exception)) throw Error(described(error).first);
+        if (attendance_) attendance_->interrupted_by(error);
+        throw search::SequenceOver{interrupted_by(error, tuner.finished(""))};
+      }
+    });
     hands->rethrow();
   }
 
@@ -118,6 +122,7 @@ class TuningStrategy final : public tune::TuningStrategy {
   std::string name() const override { return name_; }
 
  private:
+  const std::shared_ptr<Attendance> attendance_ = Attendance::current();
   std::string name_;
   Held object_;
 };

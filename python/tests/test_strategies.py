@@ -183,6 +183,8 @@ class Tuning(Case):
 
         with self.assertRaises(KeyboardInterrupt):
             self.tune("hawq_v2", output_dir="loss", tuning_criterion={"max_trials": 3, "strategy_kwargs": {"hawq_v2_loss": loss}})
+        result = json.loads(Path("loss/result.json").read_text())
+        self.assertEqual((result["status"], result["warnings"]), ("interrupted", []))
 
     def test_an_exception_that_was_raised_is_not_raised_again(self):
         class AtOnce(quasar.Strategy):

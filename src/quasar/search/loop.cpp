@@ -82,6 +82,9 @@ double Loop::seconds() const {
 void Loop::work() {
   try {
     while (auto job = ask()) tell(attempt(*job));
+  } catch (const Cancelled&) {  // a sampler or a condition, in its thoughts
+    if (!stop_.token().stop_requested()) fail(std::current_exception());
+    changed_.notify_all();
   } catch (...) {
     fail(std::current_exception());
   }

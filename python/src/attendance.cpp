@@ -1,0 +1,227 @@
+#include "attendance.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/error.hpp"
+
+namespace quasar::python {
+namespace {
+
+thread_local std::shared_ptr<Attendance> here_now;
+
+std::atomic<int> left_alone = 0;
+
+}  // namespace
+
+const std::shared_ptr<Attendance>& Attendance::current() {
+  return here_now;
+}
+
+Attendance::Scope::Scope(std::shared_ptr<Attendance> here) : before_(std::exchange(here_now, std::move(here))) {}
+
+Attendance::Scope::~Scope() {
+  here_now = std::move(before_);
+}
+
+void Attendance::attend(const std::shared_ptr<Attendance>& here, std::function<void()> work) {
+  {
+    const py::gil_scoped_release release;
+    std::thread worker([here, work = std::move(work)]() mutable {
+      {
+        const Scope scope(here);
+        try {
+          work();
+        } catch (...) {
+          here->thrown_ = std::current_exception();
+        }
+        work = nullptr;
+      }
+      const std::lock_guard lock(here->mutex_);
+      here->ended_ = true;
+      here->changed_.notify_all();
+      if (here->left_) --left_alone;
+    });
+    here->serve_until([&] { return here->ended_; });
+    if (here->left_) {
+      worker.detach();
+    } else {
+      worker.join();
+    }
+  }
+  if (here->interruption_) std::rethrow_exception(std::exchange(here->interruption_, nullptr));
+  if (here->thrown_) std::rethrow_exception(std::exchange(here->thrown_, nullptr));
+}
+
+void Attendance::call(const std::function<void()>& python, Busy busy) {
+  if (std::this_thread::get_id() == home_) {
+    const py::gil_scoped_acquire lock;
+    python();
+    return;
+  }
+  Call call{.python = python, .cancellation = current_cancellation()};
+  if (!offer(call, busy)) {
+    alone(python);
+  } else if (call.failure) {
+    std::rethrow_exception(call.failure);
+  }
+}
+
+// -> whether the attending thread has done it
+bool Attendance::offer(Call& call, Busy busy) {
+  std::unique_lock lock(mutex_);
+  if (left_) throw Cancelled("the search was left to itself");
+  if (busy == Busy::side_by_side && (!waits_ || !offered_.empty())) return false;
+  offered_.push_back(&call);
+  changed_.notify_all();
+  for (;;) {
+    changed_.wait(lock,
+                  [&] { return call.done || call.work || (left_ && std::ranges::find(offered_, &call) != offered_.end()); });
+    if (call.work) {
+      std::function<void()> work = std::exchange(call.work, nullptr);
+      lock.unlock();
+      try {
+        work();
+      } catch (...) {
+        call.work_failure = std::current_exception();
+      }
+      work = nullptr;
+      lock.lock();
+      call.worked = true;
+      changed_.notify_all();
+    } else if (call.done) {
+      return true;
+    } else {
+      std::erase(offered_, &call);
+      throw Cancelled("the search was left to itself");
+    }
+  }
+}
+
+void Attendance::alone(const std::function<void()>& python) {
+  const py::gil_scoped_acquire lock;
+  struct Known {
+    std::multiset<unsigned long>& all;
+    const std::multiset<unsigned long>::iterator place = all.insert(PyThread_get_thread_ident());
+    ~Known() {
+      PyThreadState_SetAsyncExc(*place, nullptr);
+      all.erase(place);
+    }
+  };
+  const Known known{alone_};
+  python();
+}
+
+void Attendance::away(std::function<void()> work) {
+  const std::shared_ptr<Attendance> here = current();
+  Call* const call = here && here->home_ == std::this_thread::get_id() ? here->served_ : nullptr;
+  const py::gil_scoped_release release;
+  if (call == nullptr) {
+    work();
+    return;
+  }
+  {
+    const std::lock_guard lock(here->mutex_);
+    call->work = std::move(work);
+    call->worked = false;
+    here->changed_.notify_all();
+  }
+  here->serve_until([&] { return call->worked; });
+  if (here->left_) {
+    const py::gil_scoped_acquire back;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw py::error_already_set();
+  }
+  if (call->work_failure) std::rethrow_exception(std::exchange(call->work_failure, nullptr));
+}
+
+// Without the interpreter's lock. `ended` is asked under the mutex.
+template <class Ended>
+void Attendance::serve_until(const Ended& ended) {
+  using namespace std::chrono_literals;
+  std::unique_lock lock(mutex_);
+  while (!left_) {
+    if (!offered_.empty()) {
+      serve(lock);
+    } else if (ended()) {
+      return;
+    } else {
+      waits_ = true;
+      changed_.wait_for(lock, 50ms);
+      if (offered_.empty()) {
+        lock.unlock();
+        heed_signals();
+        lock.lock();
+      }
+      waits_ = false;
+    }
+  }
+}
+
+void Attendance::serve(std::unique_lock<std::mutex>& lock) {
+  Call& call = *offered_.front();
+  offered_.pop_front();
+  waits_ = false;
+  lock.unlock();
+  {
+    const py::gil_scoped_acquire back;
+    const CancelScope scope(call.cancellation);
+    Call* const outer = std::exchange(served_, &call);
+    try {
+      call.python();
+    } catch (...) {
+      call.failure = std::current_exception();
+    }
+    served_ = outer;
+  }
+  lock.lock();
+  call.done = true;
+  changed_.notify_all();
+}
+
+void Attendance::heed_signals() {
+  const py::gil_scoped_acquire back;
+  if (PyErr_CheckSignals() == 0) return;
+  py::error_already_set raised;
+  if (!interruption_) {
+    interrupt(raised);
+    return;
+  }
+  const py::gil_scoped_release release;
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  left_ = true;
+  ++left_alone;
+  changed_.notify_all();
+}
+
+bool Attendance::interrupted_by(py::error_already_set& raised) {
+  if (raised.matches(PyExc_Exception)) return false;
+  interrupt(raised);
+  return true;
+}
+
+void Attendance::interrupt(py::error_already_set& raised) {
+  if (!interruption_) interruption_ = std::make_exception_ptr(raised);
+  for (const unsigned long thread : alone_) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+  const py::gil_scoped_release release;
+  stop_.request_stop();
+}
+
+void in_python(const std::shared_ptr<Attendance>& attendance, const std::function<void()>& python, Attendance::Busy busy) {
+  if (attendance) {
+    attendance->call(python, busy);
+  } else {
+    const py::gil_scoped_acquire lock;
+    python();
+  }
+}
+
+bool a_search_is_left() {
+  return left_alone > 0;
+}
+
+}  // namespace quasar::python

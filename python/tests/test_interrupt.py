@@ -1,0 +1,225 @@
+"""Ctrl-C while a function or a class of the program's own is at work."""
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import quasar
+from digits import Case
+
+PROGRAM = f"""
+import os, sys, threading, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import quasar
+from digits import MODEL, SPACE, arrays
+
+def search(**keys):
+    return quasar.search(MODEL, arrays("calibration", 20)[0], arrays("evaluation", 40), **{{"output_dir": "out", "pruner": "none", **keys}})
+
+def grid(**keys):
+    return search(space=SPACE, sampler="Grid", **keys)
+
+def tune(strategy, **keys):
+    return search(strategy=strategy, **{{"metric": "L2", "accuracy_criterion": {{"criterion": "absolute", "tolerable_loss": 1e-9}}, **keys}})
+
+def sleep():
+    os.write(1, b"there\\n")
+    time.sleep(60)
+
+def spin():
+    os.write(1, b"there\\n")
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pass
+
+try:
+{{}}
+except KeyboardInterrupt:
+    print("raised", flush=True)
+print("after", flush=True)
+"""
+
+STRATEGIES = """
+class Next(quasar.TuningStrategy):
+    def next(self, tuner, history):
+        if history:
+            sleep()
+        return {}
+
+class Way(quasar.TuningStrategy):
+    def traverse(self, tuner):
+        tuner.evaluate({})
+        spin()
+
+class Run(quasar.Strategy):
+    def run(self, bench):
+        bench.evaluate(bench.default())
+        sleep()
+"""
+
+DECIDERS = """
+class Asked(quasar.Sampler):
+    def ask(self, space, trials, rng):
+        if trials:
+            sleep()
+        return space[0]
+
+class Stop(quasar.StopCondition):
+    def met(self, progress):
+        if progress["finished"]:
+            sleep()
+
+def heard(event):
+    if event["kind"] == "finished":
+        sleep()
+
+calls = []
+def score(path):
+    calls.append(path)
+    if len(calls) > 2:
+        sleep()
+    return -len(calls)
+
+def score_too(path):
+    calls.append(path)
+    if len(calls) > 2:
+        (sleep if threading.current_thread() is threading.main_thread() else spin)()
+    return 1.0
+
+class Loss:
+    def __call__(self, output, target, criterion):
+        sleep()
+"""
+
+
+class Interrupt(Case):
+    def start(self, lines):
+        text = PROGRAM.replace("{}", textwrap.indent(lines, "    "), 1)
+        process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline().strip(), "there", process.poll() is not None and process.stderr.read())
+        return process
+
+    def interrupted(self, lines):
+        process = self.start(lines)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - start, 10, lines)
+        self.assertTrue(out.endswith("raised\nafter\n"), out + err)
+        self.assertEqual(process.returncode, 0, err)
+        result = json.loads(Path("out/result.json").read_text())
+        self.assertEqual(result["status"], "interrupted")
+        self.assertTrue(Path("out/best.onnx").exists())
+        return result
+
+    def test_in_next(self):
+        result = self.interrupted(STRATEGIES + "tune(Next())")
+        self.assertRegex(result["reason"], "^interrupted")
+        self.assertEqual(result["trials"]["complete"], 1)
+
+    def test_in_traverse_that_computes(self):
+        self.interrupted(STRATEGIES + "tune(Way())")
+
+    def test_in_run(self):
+        self.interrupted(STRATEGIES + "grid(strategy=Run())")
+
+    def test_in_a_sampler(self):
+        result = self.interrupted(DECIDERS + "search(space=SPACE, sampler=Asked())")
+        self.assertEqual(result["reason"], "interrupted")
+
+    def test_in_a_stop_condition(self):
+        self.interrupted(DECIDERS + "grid(stop=Stop())")
+
+    def test_in_on_trial(self):
+        self.interrupted(DECIDERS + "grid(on_trial=heard)")
+
+    def test_in_an_evaluator(self):
+        result = self.interrupted(DECIDERS + "grid(evaluator=score)")
+        self.assertEqual(result["trials"]["failed"], 0, "what was interrupted waits")
+
+    def test_in_evaluators_side_by_side(self):
+        self.interrupted(DECIDERS + "grid(evaluator=score_too, n_jobs=2)")
+
+    def test_in_a_loss(self):
+        result = self.interrupted(DECIDERS + "tune('hawq_v2', tuning_criterion={'strategy_kwargs': {'hawq_v2_loss': Loss()}})")
+        self.assertEqual(result["warnings"], [])
+
+    def test_an_evaluator_under_a_strategy(self):
+        class_of_its_own = STRATEGIES.replace("        spin()", "        tuner.explore({tuner.operators[0].name: 'float32'})")
+        self.interrupted(class_of_its_own + DECIDERS + "tune(Way(), metric=None, evaluator=score)")
+
+    def test_a_second_one_ends_at_once(self):
+        lines = """
+def stuck(path):
+    calls.append(path)
+    if len(calls) > 2:
+        for word in (b"there\\n", b"first\\n"):
+            try:
+                os.write(1, word)
+                time.sleep(60)
+            except KeyboardInterrupt:
+                pass
+        raise KeyboardInterrupt
+    return 1.0
+calls = []
+grid(evaluator=stuck)
+"""
+        process = self.start(lines)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.stdout.readline().strip(), "first", "Python's own way: what catches it goes on")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(out, "raised\nafter\n", err)
+
+    def test_a_second_one_leaves_what_cannot_be_interrupted(self):
+        lines = """
+def stuck(path):
+    calls.append(path)
+    if len(calls) > 2:
+        os.write(1, b"there\\n")
+        threading.Event().wait(60) if threading.current_thread() is threading.main_thread() else time.sleep(60)
+    return 1.0
+calls = []
+grid(evaluator=stuck, n_jobs=3)
+"""
+        process = self.start(lines)
+        self.assertEqual(process.stdout.readline().strip(), "there")
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertTrue(out.endswith("raised\nafter\n"), out + err)
+        self.assertEqual(process.returncode, 130, err)
+
+    def test_searches_of_other_threads(self):
+        found, where = [], []
+
+        def score(path):
+            where.append(threading.current_thread().name)
+            return float(len(where))
+
+        threads = [threading.Thread(target=lambda i=i: found.append(self.search(evaluator=score, output_dir=f"out{i}")), name=f"mine{i}") for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([one.status for one in found], ["ok", "ok"])
+        self.assertEqual(set(where), {"mine0", "mine1"}, "a function runs in the thread that called search()")
+
+    def test_a_search_within_an_evaluator(self):
+        def score(path):
+            if not Path("inner").exists():
+                self.search(evaluator=lambda path: 1.0, output_dir="inner")
+            return 1.0
+
+        self.assertEqual(self.search(evaluator=score, n_jobs=2).status, "ok")
+        self.assertEqual(quasar.Study("inner").best_trial.value, 1.0)
