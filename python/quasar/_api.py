@@ -157,6 +157,8 @@ class _Words:
             criterion = {**criterion, "strategy": self._named(criterion["strategy"])}
         kwargs = criterion.get("strategy_kwargs") if isinstance(criterion, Mapping) else None
         loss = kwargs.get("hawq_v2_loss") if isinstance(kwargs, Mapping) else None
+        if loss is not None and not isinstance(loss, str) and not callable(loss):
+            raise TypeError(f"hawq_v2_loss is {loss!r}, but must be a function of output, target and criterion, or the name of a loss")
         if isinstance(criterion, Mapping) and isinstance(kwargs, Mapping) and callable(loss):
             name = fresh_name(getattr(loss, "__name__", "loss"))
             caller_of_loss = LossCaller(loss)

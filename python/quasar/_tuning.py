@@ -37,8 +37,9 @@ class Tuner:
         self.settings: Dict[str, List[Any]] = tuner.settings()  #: what else may be chosen (recipes, SmoothAlpha, ...), with its choices
 
     def evaluate(self, config: TuneConfig) -> Trial:
-        """The finished trial of this configuration; one that was tried before costs nothing. Where the search is over (the goal is met
-        and timeout is 0, max_trials, Ctrl-C) it raises an exception that must pass through traverse(); it is a BaseException, which
+        """The finished trial of this configuration; one that was tried before costs nothing, nor does one that would leave everything in
+        float: it gives a failed trial of number -1, which no study has. Where the search is over (the goal is met and timeout is 0,
+        max_trials, Ctrl-C) it raises an exception that must pass through traverse(); it is a BaseException, which
         `except Exception` lets pass."""
         return self.evaluate_all([one_configuration(config)])[0]
 
@@ -52,6 +53,8 @@ class Tuner:
 
     def loss(self, trial: Trial) -> float:
         """What the trial loses, as the accuracy criterion counts it; infinite for one that failed."""
+        if not isinstance(trial, Trial):
+            raise TypeError(f"loss takes a trial, as evaluate() and explore() give it, not {trial!r}")
         return self._tuner.loss(trial.number)
 
     @property
@@ -72,6 +75,8 @@ class Tuner:
 
     def tell(self, step: str) -> None:
         """Names what follows, for result.json and the report."""
+        if not isinstance(step, str):
+            raise TypeError(f"tell takes a text, the name of what follows, not {step!r}")
         self._tuner.tell(step)
 
     def _evaluate(self, configs: Sequence[TuneConfig], explore: bool) -> List[Trial]:
@@ -111,7 +116,11 @@ atexit.register(_registered.clear)  # while the interpreter can still let go of 
 def register_strategy(name: str, strategy: Union[Strategy, Type[Strategy]]) -> None:
     """Makes a strategy known by name for as long as the program runs: to search(strategy=name), and to configuration files
     (`strategy: name`, `tuning_criterion: {strategy: name}`). A name of one's own may be given anew. Raises QuasarError for a name that
-    is taken."""
+    is taken, or has neither a letter nor a digit."""
+    if not isinstance(name, str):
+        raise TypeError(f"register_strategy takes a name and then the strategy, but the name is {name!r}")
+    if not name.strip(" -_."):  # these do not count in names
+        raise _core.QuasarError(f"register_strategy: the name {name!r} must have a letter or a digit")
     made = strategy() if isinstance(strategy, type) else strategy
     if not isinstance(made, Strategy):
         raise TypeError(f"register_strategy takes a class derived from quasar.Strategy, or an object of one, not {strategy!r}")

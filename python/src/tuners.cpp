@@ -1,6 +1,8 @@
 // Strategies that tune operators, as Python objects: the library's Tuner in their hands.
 #include <pybind11/stl.h>
 
+#include <limits>
+
 #include "guests.hpp"
 #include "quasar/base/cancellation.hpp"
 #include "quasar/tune/precision.hpp"
@@ -59,7 +61,10 @@ class Hands {
     return out;
   }
 
-  double loss(int64_t trial) const { return tuner_->loss(tuner_->bench().study.at(trial)); }
+  double loss(int64_t trial) const {
+    if (trial < 0) return std::numeric_limits<double>::infinity();  // what was not tried
+    return tuner_->loss(tuner_->bench().study.at(trial));
+  }
   py::object best() const { return tuner_->best() ? py::object(to_python(*tuner_->best())) : py::object(py::none()); }
   bool met() const { return tuner_->met(); }
   size_t left() const { return tuner_->left(); }
@@ -76,13 +81,14 @@ class Hands {
     tune::TuneConfig config;
     const std::string prefix = tune::precision_of("");
     for (const auto& [key, choice] : words.items()) {
-      if (key.starts_with(prefix)) {
-        config.nodes[key.substr(prefix.size())] = choice;
-      } else if (tuner_->bench().space.find(key) == nullptr) {
-        config.nodes[key] = choice;
-      } else {
+      const bool as_trials_have_it = key.starts_with(prefix);
+      if (!as_trials_have_it && tuner_->bench().space.find(key) != nullptr) {
         config.settings[key] = choice;
+        continue;
       }
+      const std::string name = as_trials_have_it ? key.substr(prefix.size()) : key;
+      if (!config.nodes.emplace(name, choice).second)
+        throw Error("the strategy's configuration names one operator twice: '" + name + "' and '" + prefix + name + "'");
     }
     return config;
   }

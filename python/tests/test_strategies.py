@@ -5,6 +5,8 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy
+
 import quasar
 from digits import Case
 
@@ -13,8 +15,8 @@ class Tuning(Case):
     goal = {"search_metric": "L2", "accuracy_criterion": {"criterion": "absolute", "tolerable_loss": 0.0009}}
 
     def tune(self, strategy, **keys):
-        return self.search(config=self.goal, calib=self.calibration, strategy=strategy, space=None, pruner="none",
-                           **{"tuning_criterion": {"max_trials": 30}, **keys})
+        return self.search(config=self.goal, strategy=strategy, space=None, pruner="none",
+                           **{"calib": self.calibration, "tuning_criterion": {"max_trials": 30}, **keys})
 
     def test_one_configuration_after_another_by_name(self):
         class LastFirst(quasar.TuningStrategy):
@@ -45,6 +47,11 @@ class Tuning(Case):
         self.assertEqual(subprocess.run([sys.executable, "-c", program]).returncode, 0, "the program ends with a strategy that is known")
         with self.assertRaisesRegex(TypeError, "quasar.Strategy"):
             quasar.register_strategy("number", 7)
+        with self.assertRaisesRegex(TypeError, "takes a name and then the strategy, but the name is 5"):
+            quasar.register_strategy(5, LastFirst)
+        for name in ("", " "):
+            with self.assertRaisesRegex(quasar.QuasarError, "must have a letter or a digit"):
+                quasar.register_strategy(name, LastFirst)
 
     def test_the_whole_way_and_its_mistakes(self):
         class Way(quasar.TuningStrategy):
@@ -220,9 +227,54 @@ class Tuning(Case):
                         tuner.evaluate(wrong)
                     except TypeError as error:
                         self.errors.append(str(error))
-                tuner.evaluate({})
+                trial = tuner.evaluate({})
+                for wrong in (lambda: tuner.tell(5), lambda: tuner.loss(None), lambda: tuner.loss(trial.number),
+                              lambda: tuner.evaluate({"stem/conv": "float32", "node stem/conv": "float32"})):
+                    try:
+                        wrong()
+                    except (TypeError, quasar.QuasarError) as error:
+                        self.errors.append(str(error))
 
         way = Wrong()
         self.assertEqual(len(self.tune(way).trials), 1)
-        self.assertEqual(len(way.errors), 3)
+        self.assertEqual(len(way.errors), 7)
         self.assertIn("is None, but must be a mapping", way.errors[0])
+        self.assertEqual(way.errors[3], "tell takes a text, the name of what follows, not 5")
+        self.assertEqual(way.errors[4], "loss takes a trial, as evaluate() and explore() give it, not None")
+        self.assertEqual(way.errors[6], "the strategy's configuration names one operator twice: 'stem/conv' and 'node stem/conv'")
+        for wrong in (7, ["mse"]):
+            with self.assertRaisesRegex(TypeError, "must be a function of output, target and criterion, or the name of a loss"):
+                self.tune("hawq_v2", tuning_criterion={"strategy_kwargs": {"hawq_v2_loss": wrong}})
+
+    def test_what_quantizes_nothing_is_no_trial(self):
+        class All(quasar.TuningStrategy):
+            def next(self, tuner, history):
+                self.left, self.losses = tuner.left, [tuner.loss(trial) for trial in history]
+                if len(history) < 4:
+                    return {} if len(history) == 2 else {one.name: "float32" for one in tuner.operators}
+                self.history = history
+
+        way = All()
+        found = self.tune(way)
+        self.assertEqual([trial.number for trial in way.history], [-1, -1, 0, -1])
+        self.assertEqual([trial.state for trial in way.history], ["failed", "failed", "complete", "failed"])
+        self.assertIn("nothing in this model is quantized", way.history[0].error)
+        self.assertEqual((way.left, way.losses[0], len(found.trials)), (29, float("inf"), 1))
+
+    def test_what_a_loss_is_called_with(self):
+        for calibration in (self.calibration, self.calibration[0]):
+            seen = []
+
+            def loss(output, target, criterion):
+                seen.append((output, target, criterion(output, target)))
+                return seen[-1][2]
+
+            self.tune("hawq_v2", calib=calibration, tuning_criterion={"max_trials": 1, "strategy_kwargs": {"hawq_v2_loss": loss}}, output_dir=f"loss{len(calibration)}")
+            output, target, usual = seen[0]
+            self.assertEqual((output.shape, str(output.dtype)), ((1, 10), "float32"))
+            if len(calibration) == 2:
+                self.assertEqual((type(target), target), (int, int(self.calibration[1][0])))
+                self.assertAlmostEqual(usual, -float(numpy.log(output[0, target])), places=5)
+            else:
+                self.assertEqual((target.shape, str(target.dtype)), ((1, 10), "float32"))
+                self.assertAlmostEqual(usual, float(((output - target) ** 2).mean()))

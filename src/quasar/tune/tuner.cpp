@@ -13,6 +13,15 @@
 namespace quasar::tune {
 namespace {
 
+// What stands for a trial that was not worth it.
+search::Trial untried(search::Point point, const std::string& why) {
+  search::Trial trial;
+  trial.state = search::State::failed;
+  trial.point = std::move(point);
+  trial.user_attributes[search::attribute::error] = why;
+  return trial;
+}
+
 std::vector<std::string> names_of(const TuningSpace& space) {
   std::vector<std::string> names;
   for (const auto& node : space.nodes) names.push_back(node.name);
@@ -35,16 +44,12 @@ search::Trial Tuner::evaluate(const TuneConfig& config) {
 }
 
 std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) {
-  if (configs.empty()) return tried({});  // a strategy that asks for nothing ends some time, too
+  if (configs.empty()) return tried({}, false);  // a strategy that asks for nothing ends some time, too
   std::vector<search::Trial> trials;
   while (trials.size() < configs.size()) {
-    std::vector<search::Point> points;
-    for (const auto& config : configs.subspan(trials.size(), std::min(at_once(), configs.size() - trials.size())))
-      points.push_back(point_of(config));
     const bool to_success = bench_.job.tuning.timeout == 0;
-    std::span<const search::Point> counting = points;
-    if (to_success) counting = in_trials(points, [&] { return trials_.to_first_success(points); });
-    std::ranges::move(tried(counting), std::back_inserter(trials));
+    const auto batch = configs.subspan(trials.size(), std::min(at_once(), configs.size() - trials.size()));
+    std::ranges::move(tried(batch, to_success), std::back_inserter(trials));
     if (met_ && to_success) throw Over{};
   }
   steps_to_come_.clear();
@@ -60,15 +65,39 @@ search::Trial Tuner::explore(const TuneConfig& config) {
 }
 
 std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
-  std::vector<search::Point> points;
-  for (const auto& config : configs) points.push_back(point_of(config));
-  return tried(points);
+  return tried(configs, false);
 }
 
-std::vector<search::Trial> Tuner::tried(std::span<const search::Point> points) {
-  std::vector<search::Trial> trials = in_trials(points, [&] { return trials_.evaluate(points); });
-  for (const auto& trial : trials) note(trial);
-  return trials;
+// What quantizes nothing is known beforehand, and no trial. The default configuration is tried all the same: a search that has
+// nothing else tells by it what is wrong.
+std::vector<search::Trial> Tuner::tried(std::span<const TuneConfig> configs, bool to_success) {
+  std::vector<search::Trial> out;
+  std::vector<search::Point> points;
+  for (const auto& config : configs) {
+    search::Point point = point_of(config);
+    const bool is_default = config.nodes.empty() && config.settings.empty();
+    if (std::string why = is_default ? "" : tune::why_impossible(*bench_.lab, point); !why.empty()) {
+      out.push_back(untried(std::move(point), why));
+    } else {
+      out.emplace_back();
+      points.push_back(std::move(point));
+    }
+  }
+  std::span<const search::Point> counting = points;
+  if (to_success) counting = in_trials(points, [&] { return trials_.to_first_success(points); });
+  const std::vector<search::Trial> finished = in_trials(counting, [&] { return trials_.evaluate(counting); });
+  auto next = finished.begin();
+  for (auto trial = out.begin(); trial != out.end(); ++trial) {
+    begin_step();
+    if (trial->finished()) continue;  // untried
+    if (next == finished.end()) {
+      out.erase(trial, out.end());
+      break;
+    }
+    *trial = *next++;
+    note(*trial);
+  }
+  return out;
 }
 
 // Of a step that was cut off. Where timeout is 0, what comes after the first success counts for nothing.
@@ -76,17 +105,20 @@ void Tuner::note_finished(std::span<const search::Point> points) {
   for (const auto& point : points) {
     const search::Trial* const trial = trials_.find(point);
     if (trial == nullptr) continue;
+    begin_step();
     note(*trial);
     if (met_ && bench_.job.tuning.timeout == 0) return;
   }
 }
 
+void Tuner::begin_step() {
+  if (steps_to_come_.empty()) return;
+  step_ = steps_to_come_.front();
+  steps_to_come_.erase(steps_to_come_.begin());
+}
+
 void Tuner::note(const search::Trial& trial) {
   if (!best_ || better(trial, *best_)) best_ = trial;
-  if (!steps_to_come_.empty()) {
-    step_ = steps_to_come_.front();
-    steps_to_come_.erase(steps_to_come_.begin());
-  }
   const double lost = loss(trial);
   part_of_.try_emplace(trial.number, part_);
   if (passed_.insert(trial.number).second) {

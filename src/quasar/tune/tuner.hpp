@@ -33,8 +33,9 @@ class Tuner {
   const Workbench& bench() const { return bench_; }
 
   // The finished trial of this configuration. Throws Over when the goal is met and timeout is 0, when trials or time are used
-  // up, or when the user stops the search. A repeated configuration costs nothing. Throws Error for an operator, an option or a
-  // setting that the space does not have.
+  // up, or when the user stops the search. A repeated configuration costs nothing, nor does one that quantizes nothing: what
+  // comes back for it is no trial of the study, but one that failed, with the error and a number below 0. Throws Error for an
+  // operator, an option or a setting that the space does not have.
   search::Trial evaluate(const TuneConfig& config);
   // Configurations that do not depend on each other, n_jobs at a time, and shared out among workers. Where timeout is 0, the
   // first success in their order ends it, as if they were tried one by one; what was running besides it then counts for nothing.
@@ -98,7 +99,7 @@ class Tuner {
   search::Point point_of(const TuneConfig& config) const;
   void check(const std::string& parameter, const Json& choice) const;
   quant::Config config_of(const TuneConfig& config) const;
-  std::vector<search::Trial> tried(std::span<const search::Point> points);
+  std::vector<search::Trial> tried(std::span<const TuneConfig> configs, bool to_success);
   // What `work` returns, which runs trials of these points.
   template <class Work>
   auto in_trials(std::span<const search::Point> points, Work work) {
@@ -112,6 +113,7 @@ class Tuner {
       throw;
     }
   }
+  void begin_step();  // of those that tell() has named
   void note(const search::Trial& trial);
   void note_finished(std::span<const search::Point> points);
   bool preferred(const search::Trial& a, const search::Trial& b) const;

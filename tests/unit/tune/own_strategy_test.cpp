@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -56,6 +57,33 @@ TEST_F(OwnStrategy, NamesThatDoNotExistAreErrors) {
       << error_of({.nodes = {{"stem/conv", "float33"}}});
   EXPECT_NE(error_of({.nodes = {}, .settings = {{"Foo", 1}}}).find("no setting 'Foo'"), std::string::npos);
   EXPECT_TRUE(trials.study.trials().empty()) << "and nothing is tried in their place";
+}
+
+TEST_F(OwnStrategy, WhatQuantizesNothingIsNoTrial) {
+  TuneConfig all;
+  std::vector<search::Trial> given;
+  const Finding finding = run([&](Tuner& tuner) {
+    for (const auto& node : tuner.space().nodes) all.nodes[node.name] = in_float;
+    const size_t left = tuner.left();
+    const std::vector<TuneConfig> three{TuneConfig{}, all, TuneConfig{.nodes = {{"classifier", in_float}}}};
+    tuner.tell({"first", "second", "third"});
+    given = tuner.explore(three);
+    EXPECT_EQ(tuner.left(), left - 2);
+    EXPECT_TRUE(std::isinf(tuner.loss(given[1])));
+    EXPECT_EQ(tuner.best()->number, 1);
+    while (true) tuner.evaluate(all);
+  });
+  ASSERT_EQ(given.size(), 3U);
+  EXPECT_EQ(given[1].number, -1);
+  EXPECT_EQ(given[1].state, search::State::failed);
+  EXPECT_EQ(given[2].number, 1);
+  EXPECT_NE(given[1].user_attributes[search::attribute::error].get<std::string>().find("nothing in this model is quantized"),
+            std::string::npos);
+  EXPECT_EQ(trials.study.trials().size(), 2U);
+  EXPECT_EQ(finding.counts.failed, 0U);
+  EXPECT_NE(finding.reason.find("nothing new"), std::string::npos) << finding.reason;
+  ASSERT_EQ(finding.story["steps"].size(), 2U);
+  EXPECT_EQ(finding.story["steps"][1]["step"], "third");
 }
 
 TEST_F(OwnStrategy, AnExceptionKeepsWhatWasFound) {
