@@ -83,11 +83,11 @@ Json evaluator_words(const Job& job) {
   return out;
 }
 
-bool is_hash(const std::string& key) {
+}  // namespace
+
+bool is_fingerprint(const std::string& key) {
   return key == model_attribute || key.ends_with("samples");
 }
-
-}  // namespace
 
 std::string fingerprint(const std::filesystem::path& model) {
   const std::string own = hash_of_file(model);
@@ -130,7 +130,7 @@ void check_comparable(const Job& job, const std::string& study, const Json& know
     if (key == labelling && (known.at(key).is_null() || value.is_null())) continue;  // labels may be added
     const bool several = key == "metric" && (known.at(key).is_object() || value.is_object());
     const std::string what = several ? "set of objectives and constraints" : key;
-    const std::string both = is_hash(key) ? "" : " (" + known.at(key).dump() + ", now " + value.dump() + ")";
+    const std::string both = is_fingerprint(key) ? "" : " (" + known.at(key).dump() + ", now " + value.dump() + ")";
     throw Error(
         "the study '" + study + "' in " + without_password(storage_url(job)) + " was made with another " + what + both +
         ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");

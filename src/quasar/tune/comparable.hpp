@@ -19,6 +19,7 @@ inline constexpr const char* model_attribute = "model";
 inline constexpr const char* calibration_attribute = "set of calibration samples";
 // The accuracy criterion where it is a constraint: not compared, as it is among the choices (continuation.hpp).
 inline constexpr const char* criterion_attribute = "criterion";
+bool is_fingerprint(const std::string& key);  // of those of goal_of(): what stands there says nothing to a reader
 std::string fingerprint(const std::filesystem::path& model);
 std::string fingerprint(const data::Dataset& samples);
 

@@ -47,8 +47,9 @@ bool is_local(const std::string& key) {
 }
 
 Error other_value(const std::string& key, const Json& there, const Json& here) {
-  return Error("this worker's configuration has " + key + ": " + here.dump() + ", but the search that it joins has " +
-               there.dump() + "; give it the same configuration and --set as `quasar search`");
+  const std::string mine = here.is_null() ? "no " + key : key + ": " + here.dump();
+  return Error("this worker's configuration has " + mine + ", but the search that it joins has " +
+               (there.is_null() ? "none" : there.dump()) + "; give it the same configuration and --set as `quasar search`");
 }
 
 // Throws Error for a heartbeat that the worker asks for and its leader has not: one of them would take the other for dead. A
@@ -169,12 +170,14 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
 search::Study join_study(const Job& job, search::Storage& storage, const Source& source) {
   search::Study study(storage,
                       {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .pulse = job.pulse});
+  check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
   const Json goal = goal_of(job, source.samples);
-  for (const auto& [key, value] : goal.items()) {
-    if (!is_same(study.user_attributes().value(key, Json()), value))
-      throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker");
+  for (const auto& [key, here] : goal.items()) {
+    const Json there = study.user_attributes().value(key, Json());
+    if (is_same(there, here)) continue;
+    throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker" +
+                (is_fingerprint(key) ? "" : " (" + there.dump() + ", here " + here.dump() + ")"));
   }
-  check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));
   check_same_pulse(study.pulse(), job);
   reconsider_trials(study, job, source.evaluator);
   return study;
