@@ -67,6 +67,11 @@ TEST_F(ContinuedStrategies, EarlierTrialsThatTeachNothingAreSaid) {
   place = "second";
   const Ran alone = search("mse", goal("0.05") + earlier);
   EXPECT_NE((alone.out + alone.err).find("warm_start has no effect: strategy mse"), std::string::npos) << alone.out << alone.err;
+  EXPECT_EQ(alone.code, 0);
+  place = "fourth";
+  const Ran other =
+      search("mse", goal("0.05") + "constraints: [{metric: cos, min: 0.1}]\nobjectives: [{metric: bytes}]\n" + earlier);
+  EXPECT_EQ(other.code, 0) << other.err << "what has no effect is not read";
   place = "third";
   const Ran taught = search("tpe", goal("0.05") + earlier);
   EXPECT_EQ((taught.out + taught.err).find("warm_start has no effect"), std::string::npos);

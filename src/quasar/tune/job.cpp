@@ -141,9 +141,11 @@ Job parse_job(const Json& given, const fs::path& base) {
   warn_of_optimism(job, keys);
   read_search_keys(job, keys);
   apply_tuning_keys(job, keys);
-  if (!job.warm_start.empty() && !strategy->learns_from_earlier())
+  if (!job.warm_start.empty() && !strategy->learns_from_earlier()) {
     job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +
                            " decides step by step what it tries, whatever was tried before");
+    job.warm_start.clear();  // and is not looked at
+  }
   job.words = without_secrets(job.words);
   read_places(job, keys);
   return job;
