@@ -48,6 +48,7 @@ size_t common_letters(std::string a, std::string b) {
 // `most`: what is not too far.
 Farness farness(const std::string& wanted, const std::string& offered, size_t most) {
   size_t distance = edit_distance(wanted, offered);
+  if (wanted.size() <= 3 && distance > 1) distance = most + 1;  // foo is not meant to be O1
   if (wanted.size() >= 3 && offered.find(wanted) != std::string::npos)
     distance = std::min<size_t>(distance, offered.starts_with(wanted) ? 1 : 2);
   if (wanted.size() >= 3 && wanted.find(offered) != std::string::npos) distance = std::min(distance, most);

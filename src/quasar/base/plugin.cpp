@@ -4,13 +4,14 @@
 #include <cmath>
 #include <map>
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/known_names.hpp"
 
 namespace quasar {
 namespace {
 
 [[noreturn]] void reject(const std::string& owner, const OptionSpec& spec, const Json& value, const std::string& allowed) {
-  throw Error(owner + ": option '" + spec.name + "' is " + value.dump() + ", but must be " + allowed);
+  throw Error(owner + ": option '" + spec.name + "' is " + as_written(value) + ", but must be " + allowed);
 }
 
 std::string bounds(const OptionSpec& spec) {

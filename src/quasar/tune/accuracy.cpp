@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/eval/share.hpp"
 
@@ -27,10 +28,10 @@ const std::vector<OptionSpec>& keys_of_criterion() {
 const char* const metrics_key = "accuracy_criterion.metrics";
 
 AccuracyCriterion::Part part_of(const Json& name, const Json& weight, const std::vector<eval::OwnMetric>& own) {
-  const std::string metric = metric_named(name, metrics_key, own);
+  const std::string metric = metric_named(name, metrics_key, own, Listed::metrics);
   if (is_cost(metric)) throw Error(std::string(metrics_key) + ": " + metric + " is no metric; bound it in 'constraints'");
   if (!weight.is_number() || !(weight.get<double>() > 0))
-    throw Error(std::string(metrics_key) + ": the weight of " + metric + " is " + weight.dump() +
+    throw Error(std::string(metrics_key) + ": the weight of " + metric + " is " + as_written(weight) +
                 ", but must be a number above 0");
   return {metric, direction_of(metric, own), weight.get<double>()};
 }
@@ -178,7 +179,7 @@ std::string empty_goal(const AccuracyCriterion& criterion, const Measures& basel
            "loss in the metric's unit";
   }
   if (allows_everything(criterion, baseline))
-    return "accuracy_criterion.tolerable_loss is " + Json(criterion.tolerable_loss).dump() +
+    return "accuracy_criterion.tolerable_loss is " + as_written(criterion.tolerable_loss) +
            ": all of the float model's accuracy may be lost, so that every model meets the goal (1 % is 0.01)";
   return "";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/eval/metric.hpp"
@@ -47,8 +48,8 @@ Constraint constraint_of(const Json& words, const Own& own) {
       const std::vector<std::string> known{"metric", "max_drop", "max", "min"};
       throw Error("constraints: unknown key '" + name + "'; known: " + joined(known) + did_you_mean(name, known));
     }
-    if (!value.is_number())
-      throw Error("constraints: " + name + " of " + metric + " is " + value.dump() + ", but must be a number");
+    if (!value.is_number() || std::isnan(value.get<double>()))
+      throw Error("constraints: " + name + " of " + metric + " is " + as_written(value) + ", but must be a number");
     if (out) throw Error("constraints: " + words.dump() + " has two bounds; write one entry for each");
     out = Constraint{metric, bound->second, value.get<double>()};
   }
@@ -80,7 +81,7 @@ bool is_own(const Goals& goals, const std::string& metric) {
   return std::ranges::any_of(goals.own, [&](const auto& own) { return own.name == metric; });
 }
 
-std::string metric_named(const Json& word, const std::string& key, const Own& own) {
+std::string metric_named(const Json& word, const std::string& key, const Own& own, Listed listed) {
   if (word.is_object()) return eval::metric_text(word, key);
   if (!word.is_string()) throw Error(key + ": " + word.dump() + " is not the name of a metric");
   const std::string name = word.get<std::string>();
@@ -91,7 +92,7 @@ std::string metric_named(const Json& word, const std::string& key, const Own& ow
   }
   for (const std::string& cost : costs) {
     if (normalized(cost) == normalized(name)) return cost;
-    names.push_back(cost);
+    if (listed == Listed::costs_too) names.push_back(cost);
   }
   if (eval::is_metric(name)) return eval::metric_text(name, key);
   throw Error(key + ": unknown metric '" + name + "'; known: " + joined(names) + did_you_mean(name, names));

@@ -45,8 +45,11 @@ bool is_cost(const std::string& metric);
 // One that the user's evaluator gives.
 bool is_own(const Goals& goals, const std::string& metric);
 
-// A metric's canonical name, whosever it is, and its direction. Throws Error, which begins with `key`, for an unknown one.
-std::string metric_named(const Json& word, const std::string& key, const std::vector<eval::OwnMetric>& own);
+// A metric's canonical name, whosever it is, and its direction. Throws Error, which begins with `key` and lists what there is,
+// for an unknown one.
+enum class Listed { costs_too, metrics };
+std::string metric_named(const Json& word, const std::string& key, const std::vector<eval::OwnMetric>& own,
+                         Listed listed = Listed::costs_too);
 search::Direction direction_of(const std::string& metric, const std::vector<eval::OwnMetric>& own);
 
 // Reads both keys. `metrics`: those of search_metric, the first of which is the objective when `objectives` is null. Throws Error

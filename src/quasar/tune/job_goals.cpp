@@ -50,7 +50,7 @@ std::vector<std::string> metric_names(const Options& keys, const std::vector<eva
     list = std::move(first);
   }
   std::vector<std::string> names;
-  for (const auto& name : list) names.push_back(metric_named(name, "search_metric", own));
+  for (const auto& name : list) names.push_back(metric_named(name, "search_metric", own, Listed::metrics));
   if (names.empty()) throw Error("search_metric is an empty list, but must name at least one metric");
   for (const auto& name : names) {
     if (is_cost(name)) throw Error("search_metric: " + name + " is no metric; write it in 'objectives' or 'constraints'");

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/blame.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
@@ -33,6 +35,11 @@ TEST(Names, NearestFindsTypingMistakes) {
   EXPECT_EQ(nearest("ntrial", known), "n_trials");
   EXPECT_EQ(nearest("serach_space", known), "search_space");
   EXPECT_EQ(nearest("zzzzzzzz", known), "");
+}
+
+TEST(Json, NumbersThatItDoesNotHaveAreWrittenAsInYaml) {
+  EXPECT_EQ(as_written(Json{{"a", NAN}, {"b", {INFINITY, -INFINITY, 0.5, nullptr, "x"}}, {"c", Json::object()}}),
+            R"({"a":.nan,"b":[.inf,-.inf,0.5,null,"x"],"c":{}})");
 }
 
 TEST(Json, CanonicalTextDoesNotDependOnTheOrderOfKeys) {

@@ -140,6 +140,8 @@ TEST(Names, WhatIsNothingLikeItHasNoNearest) {
   EXPECT_EQ(nearest("", samplers), "");
   EXPECT_EQ(nearest("bayesian", samplers), "");
   EXPECT_EQ(nearest("zzzzzzzz", keys), "");
+  EXPECT_EQ(nearest("foo", {"O0", "O1", "F1"}), "") << "of three letters two are most of it";
+  EXPECT_EQ(nearest("fo1", {"O1", "F1"}), "F1");
 }
 
 // Of names that are equally far the one that begins alike, then the one as long.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -118,6 +119,25 @@ TEST(Accuracy, UnknownKeysNameTheNearest) {
   }
   EXPECT_THROW(parsed({{"tolerable_loss", -1}}, "top1"), Error);
   EXPECT_THROW(parsed({{"criterion", "both"}}, "top1"), Error);
+}
+
+std::string said_of(const Json& words) {
+  return test::error_of([&] { parsed(words, "top1"); });
+}
+
+TEST(Accuracy, NumbersThatAreNoneStandAsTheyWereWritten) {
+  EXPECT_NE(said_of({{"tolerable_loss", NAN}}).find("'tolerable_loss' is .nan, but must be a number"), std::string::npos)
+      << said_of({{"tolerable_loss", NAN}});
+  const std::string all = empty_goal(parsed({{"tolerable_loss", INFINITY}}, "top1"), {{"top1", 0.9}});
+  EXPECT_NE(all.find("tolerable_loss is .inf: all of"), std::string::npos) << all;
+}
+
+TEST(Accuracy, OnlyMetricsAreListedWhereACostIsNone) {
+  const std::string said = said_of({{"metrics", {"foo"}}});
+  EXPECT_NE(said.find("unknown metric 'foo'; known: "), std::string::npos) << said;
+  EXPECT_EQ(said.find("latency"), std::string::npos) << said;
+  EXPECT_EQ(said.find("did you mean"), std::string::npos) << said;
+  EXPECT_NE(said_of({{"metrics", {"latency"}}}).find("latency is no metric; bound it in 'constraints'"), std::string::npos);
 }
 
 // Losses and gains are shares of each metric's own baseline, and outweigh each other by weight, whatever their directions.

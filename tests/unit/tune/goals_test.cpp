@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "unit/error_of.hpp"
+
 namespace quasar::tune {
 namespace {
 
@@ -25,6 +29,12 @@ TEST(Goals, ABoundOfZeroHasNoShares) {
   reference["L2"].value = 0;
   EXPECT_EQ(excesses(goals, {{"L2", 0.25}}, reference), (std::vector<double>{0.25, -0.5}));
   EXPECT_EQ(excesses(goals, {{"L2", 1.5}}, reference), (std::vector<double>{1.5, 2}));
+}
+
+TEST(Goals, ABoundIsANumber) {
+  const Json bound{{{"metric", "cos"}, {"min", NAN}}};
+  const std::string said = test::error_of([&] { parse_goals(nullptr, bound, {"L2"}); });
+  EXPECT_EQ(said, "constraints: min of cos is .nan, but must be a number");
 }
 
 }  // namespace
