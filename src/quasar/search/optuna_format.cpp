@@ -107,14 +107,21 @@ double number_of(const Distribution& distribution, const Json& value) {
 }
 
 Json value_of(const Distribution& distribution, double number) {
-  const auto fail = [&] { throw Error(std::to_string(number) + " is no value of the parameter " + text_of(distribution)); };
+  const auto fail = [&] { throw Error(shown(number) + " is no value of the parameter " + text_of(distribution)); };
+  const bool whole = std::floor(number) == number;
   if (const auto* list = std::get_if<Categorical>(&distribution)) {
-    if (!(number >= 0 && number < static_cast<double>(list->choices.size()))) fail();
+    if (!whole || !(number >= 0 && number < static_cast<double>(list->choices.size()))) fail();
     return list->choices[static_cast<size_t>(number)];
   }
   if (std::holds_alternative<Real>(distribution)) return number;
-  if (!(std::abs(number) < 9e15)) fail();
+  if (!whole || !(std::abs(number) < 9e15)) fail();
   return static_cast<int64_t>(std::llround(number));
+}
+
+std::string shown(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  return Json(number).dump();
 }
 
 const char* text_of(State state) {
@@ -132,7 +139,9 @@ const char* text_of(Direction direction) {
 }
 
 Direction direction_of(const std::string& text) {
-  return text == "MAXIMIZE" ? Direction::maximize : Direction::minimize;
+  if (text == "MAXIMIZE") return Direction::maximize;
+  if (text == "MINIMIZE" || text == "NOT_SET") return Direction::minimize;
+  throw Error("unknown direction " + text);
 }
 
 std::string text_of(Time time) {

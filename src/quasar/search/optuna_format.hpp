@@ -27,6 +27,9 @@ Distribution distribution_of(const std::string& text);
 double number_of(const Distribution& distribution, const Json& value);
 Json value_of(const Distribution& distribution, double number);
 
+// For messages: "0.5", "inf", "nan".
+std::string shown(double number);
+
 const char* text_of(State state);  // "RUNNING" …
 State state_of(const std::string& text);
 const char* text_of(Direction direction);  // "MINIMIZE", "MAXIMIZE"

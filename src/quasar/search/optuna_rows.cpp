@@ -1,24 +1,15 @@
 #include "quasar/search/optuna_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 
 #include "quasar/search/optuna_format.hpp"
+#include "quasar/search/optuna_numbers.hpp"
 #include "quasar/search/placeholders.hpp"
 
 namespace quasar::search::optuna {
 namespace {
-
-// Numbers that SQL cannot hold have a type beside them, and need not stand there themselves.
-double number_of(double value, soci::indicator there, const std::string& type) {
-  if (type == "NAN") return std::numeric_limits<double>::quiet_NaN();
-  if (type == "INF_POS") return std::numeric_limits<double>::infinity();
-  if (type == "INF_NEG") return -std::numeric_limits<double>::infinity();
-  if (type != "FINITE" || there != soci::i_ok) throw Error("a trial has a value without number, of type '" + type + "'");
-  return value;
-}
 
 // What Quasar notes of studies and trials is always of one kind; an attribute of another kind is some other program's, and left
 // out.
@@ -29,13 +20,17 @@ bool is_foreign(const std::string& key, const Json& value) {
   return key == "metrics" && !value.is_object();
 }
 
+template <class Into>
+void bind_into(soci::statement& statement, const Into& into) {
+  statement.exchange(into);
+}
+
 // Runs the query with these numbers bound in their order, and calls visit() after each row has gone into the variables.
 template <class Visit, class... Into>
-void each(soci::session& sql, const std::string& query, const std::vector<int64_t>& bound, const Visit& visit,
-          const Into&... into) {
+void each(soci::session& sql, const std::string& query, const std::vector<int64_t>& bound, const Visit& visit, Into&&... into) {
   soci::statement statement(sql);
   for (const int64_t& number : bound) statement.exchange(soci::use(number));
-  (statement.exchange(into), ...);
+  (bind_into(statement, into), ...);
   statement.alloc();
   statement.prepare(query, soci::details::st_one_time_query);
   statement.define_and_bind();
@@ -60,6 +55,16 @@ Which only(int64_t study, const std::vector<int64_t>& ids) {
   return out;
 }
 
+// What is wrong with these rows is said to be this study's.
+template <class Work>
+auto of_study(const std::string& name, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error("study '" + name + "': " + error.what());
+  }
+}
+
 void read_details(soci::session& sql, StudyRecord& study) {
   std::string key;
   std::string text;
@@ -74,33 +79,48 @@ void read_details(soci::session& sql, StudyRecord& study) {
        {study.id}, visit, soci::into(key), soci::into(text));
 }
 
+// Work on a trial; what is wrong with its rows is said to be this trial's.
+template <class Work>
+void of_trial(Trial& trial, const Work& work) {
+  try {
+    work(trial);
+  } catch (const Error& error) {
+    throw Error("trial " + std::to_string(trial.number) + ": " + error.what());
+  }
+}
+
 // What a trial itself says. `objectives`: how many its study has.
 std::vector<Trial> read_heads(soci::session& sql, const Which& which, int64_t& objectives) {
   std::vector<Trial> out;
   Trial trial;
+  Cell<int64_t> number;
   std::string state;
   std::string begin;
   std::string end;
   soci::indicator has_begin = soci::i_ok;
   soci::indicator has_end = soci::i_ok;
   const auto visit = [&] {
-    trial.state = state_of(state);
-    trial.start = has_begin == soci::i_ok ? std::optional(time_of(begin)) : std::nullopt;
-    trial.complete = has_end == soci::i_ok ? std::optional(time_of(end)) : std::nullopt;
+    trial.number = whole_in(number, "a trial's number");
+    of_trial(trial, [&](Trial& one) {
+      one.state = state_of(state);
+      one.start = has_begin == soci::i_ok ? std::optional(time_of(begin)) : std::nullopt;
+      one.complete = has_end == soci::i_ok ? std::optional(time_of(end)) : std::nullopt;
+    });
     out.push_back(trial);
   };
   each(sql,
-       "SELECT trial_id, number, state, datetime_start, datetime_complete, (SELECT COUNT(*) FROM study_directions d WHERE "
-       "d.study_id = t.study_id) FROM trials t WHERE " +
+       "SELECT trial_id, " + whole_column("number") +
+           ", state, datetime_start, datetime_complete, (SELECT COUNT(*) FROM study_directions d WHERE "
+           "d.study_id = t.study_id) FROM trials t WHERE " +
            which.condition + " ORDER BY number",
-       which.bound, visit, soci::into(trial.id), soci::into(trial.number), soci::into(state), soci::into(begin, has_begin),
+       which.bound, visit, soci::into(trial.id), number, soci::into(state), soci::into(begin, has_begin),
        soci::into(end, has_end), soci::into(objectives));
   for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t number = out[i].number;
-    const auto wrong = [&](const char* how) { throw Error("trial number " + std::to_string(number) + how); };
-    if (number < 0) wrong(" is negative");
-    if (number > std::numeric_limits<int32_t>::max()) wrong(" is larger than any that Optuna's schema holds");
-    if (i > 0 && number == out[i - 1].number) wrong(" is there twice");
+    const int64_t one = out[i].number;
+    const auto wrong = [&](const char* how) { throw Error("trial number " + std::to_string(one) + how); };
+    if (one < 0) wrong(" is negative");
+    if (one > std::numeric_limits<int32_t>::max()) wrong(" is larger than any that Optuna's schema holds");
+    if (i > 0 && one == out[i - 1].number) wrong(" is there twice");
   }
   return out;
 }
@@ -110,52 +130,73 @@ void read_parameters(soci::session& sql, const Which& which, const TrialOf& tria
   int64_t id = 0;
   std::string name;
   std::string text;
-  double number = 0;
+  Cell<double> number;
   std::map<std::string, DistributionPtr> known;  // trials share them
   const auto visit = [&] {
-    DistributionPtr& distribution = known[text];
-    if (!distribution) distribution = std::make_shared<Distribution>(distribution_of(text));
-    const auto whole = name.size() >= longest_name ? long_name_in(text) : std::nullopt;
-    trial_of(id).point.set(whole.value_or(name), value_of(*distribution, number));
-    trial_of(id).distributions.push_back(distribution);
+    of_trial(trial_of(id), [&](Trial& trial) {
+      DistributionPtr& distribution = known[text];
+      if (!distribution) distribution = std::make_shared<Distribution>(distribution_of(text));
+      const auto whole = name.size() >= longest_name ? long_name_in(text) : std::nullopt;
+      trial.point.set(whole.value_or(name), value_of(*distribution, real_in(number, "the value of '" + name + "'")));
+      trial.distributions.push_back(distribution);
+    });
   };
   each(sql,
-       "SELECT p.trial_id, param_name, param_value, distribution_json FROM trial_params p JOIN trials t "
-       "ON t.trial_id = p.trial_id WHERE " +
+       "SELECT p.trial_id, param_name, " + real_column("param_value") +
+           ", distribution_json FROM trial_params p JOIN trials t "
+           "ON t.trial_id = p.trial_id WHERE " +
            which.condition + " ORDER BY param_id",
-       which.bound, visit, soci::into(id), soci::into(name), soci::into(number), soci::into(text));
+       which.bound, visit, soci::into(id), soci::into(name), number, soci::into(text));
 }
 
 template <class TrialOf>
 void read_values(soci::session& sql, const Which& which, const TrialOf& trial_of) {
   int64_t id = 0;
-  int64_t step = 0;
-  double value = 0;
-  soci::indicator finite = soci::i_ok;
+  Cell<int64_t> place;
+  Cell<double> value;
   std::string type;
-  each(
-      sql,
-      "SELECT v.trial_id, value, value_type FROM trial_values v JOIN trials t ON t.trial_id = v.trial_id WHERE " +
-          which.condition + " ORDER BY v.trial_id, objective",
-      which.bound, [&] { trial_of(id).values.push_back(number_of(value, finite, type)); }, soci::into(id),
-      soci::into(value, finite), soci::into(type));
-  each(
-      sql,
-      "SELECT v.trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values v "
-      "JOIN trials t ON t.trial_id = v.trial_id WHERE " +
-          which.condition,
-      which.bound, [&] { trial_of(id).intermediate[step] = number_of(value, finite, type); }, soci::into(id), soci::into(step),
-      soci::into(value, finite), soci::into(type));
+  const auto objective = [&](Trial& trial) {
+    const int64_t next = static_cast<int64_t>(trial.values.size());
+    const int64_t given = whole_in(place, "the number of an objective");
+    if (given != next)
+      throw Error("it has a value of objective " + std::to_string(given) + ", but none of " + std::to_string(next));
+    trial.values.push_back(typed_in(value, type, "its value"));
+  };
+  const auto intermediate = [&](Trial& trial) {
+    const int64_t step = whole_in(place, "the step of an intermediate value");
+    trial.intermediate[step] = typed_in(value, type, "its intermediate value at step " + std::to_string(step));
+  };
+  const auto read = [&](const std::string& table, const std::string& columns, const std::string& order, const auto& work) {
+    each(
+        sql,
+        "SELECT v.trial_id, " + columns + " FROM " + table + " v JOIN trials t ON t.trial_id = v.trial_id WHERE " +
+            which.condition + order,
+        which.bound, [&] { of_trial(trial_of(id), work); }, soci::into(id), place, value, soci::into(type));
+  };
+  read("trial_values", whole_column("objective") + ", " + real_column("value") + ", value_type",
+       " ORDER BY v.trial_id, objective", objective);
+  read("trial_intermediate_values", whole_column("step") + ", " + real_column("intermediate_value") + ", intermediate_value_type",
+       "", intermediate);
 }
 
-template <class AttributesOf>
-void read_attributes(soci::session& sql, const Which& which, const std::string& kind, const AttributesOf& attributes_of) {
+// Optuna's constraints: one number each, or null where its function failed.
+void expect_constraints(const Json& value) {
+  const bool good =
+      value.is_null() || (value.is_array() && std::ranges::all_of(value, [](const Json& one) { return one.is_number(); }));
+  if (!good) throw Error("its constraints are " + value.dump() + ", but must be a list of numbers: the study is damaged");
+}
+
+template <class TrialOf>
+void read_attributes(soci::session& sql, const Which& which, const std::string& kind, const TrialOf& trial_of) {
   int64_t id = 0;
   std::string key;
   std::string text;
   const auto visit = [&] {
-    Json value = parse_json(text, "attribute '" + key + "'");
-    if (!is_foreign(key, value)) attributes_of(id)[key] = std::move(value);
+    of_trial(trial_of(id), [&](Trial& trial) {
+      Json value = parse_json(text, "attribute '" + key + "'");
+      if (kind == "system" && key == constraints_attribute) expect_constraints(value);
+      if (!is_foreign(key, value)) (kind == "user" ? trial.user_attributes : trial.system_attributes)[key] = std::move(value);
+    });
   };
   each(sql,
        "SELECT a.trial_id, \"key\", value_json FROM trial_" + kind +
@@ -188,9 +229,16 @@ std::vector<Trial> read(soci::session& sql, const Which& which) {
   read_parameters(sql, which, trial_of);
   read_values(sql, which, trial_of);
   expect_values(out, objectives);
-  read_attributes(sql, which, "user", [&](int64_t id) -> Json& { return trial_of(id).user_attributes; });
-  read_attributes(sql, which, "system", [&](int64_t id) -> Json& { return trial_of(id).system_attributes; });
+  read_attributes(sql, which, "user", trial_of);
+  read_attributes(sql, which, "system", trial_of);
   return out;
+}
+
+// The same; what is wrong is said to be this study's.
+std::vector<Trial> read(soci::session& sql, int64_t study, const Which& which) {
+  std::string name;
+  sql << "SELECT study_name FROM studies WHERE study_id = :s", soci::use(study), soci::into(name);
+  return of_study(name, [&] { return read(sql, which); });
 }
 
 }  // namespace
@@ -201,19 +249,19 @@ std::vector<StudyRecord> read_studies(soci::session& sql) {
   each(
       sql, "SELECT study_id, study_name FROM studies ORDER BY study_id", {}, [&] { out.push_back(record); },
       soci::into(record.id), soci::into(record.name));
-  for (StudyRecord& study : out) read_details(sql, study);
+  for (StudyRecord& study : out) of_study(study.name, [&] { read_details(sql, study); });
   return out;
 }
 
 std::vector<Trial> read_trials(soci::session& sql, int64_t study) {
-  return read(sql, all_of(study));
+  return read(sql, study, all_of(study));
 }
 
 std::vector<Trial> read_trials(soci::session& sql, int64_t study, const std::vector<int64_t>& ids) {
   std::vector<Trial> out;
   for (size_t i = 0; i < ids.size(); i += most_rows) {
     const auto begin = ids.begin() + static_cast<ptrdiff_t>(i);
-    auto some = read(sql, only(study, {begin, begin + static_cast<ptrdiff_t>(std::min(most_rows, ids.size() - i))}));
+    auto some = read(sql, study, only(study, {begin, begin + static_cast<ptrdiff_t>(std::min(most_rows, ids.size() - i))}));
     std::ranges::move(some, std::back_inserter(out));
   }
   std::ranges::sort(out, {}, &Trial::number);

@@ -1,10 +1,12 @@
 #include "quasar/tune/past_study.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/search/optuna_format.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/search_parts.hpp"
@@ -123,7 +125,21 @@ PastStudy past_study(const Place& place, const std::string& name, const std::str
     if (wanted.empty() && !candidate.empty() && has(candidate)) wanted = candidate;
   }
   const Found found = chosen(place.storage.empty() ? place.path : place.storage, wanted, wanted.empty() ? newest : all);
-  return {found.record, opened(found.database)->trials(found.record.id), without_password(found.database)};
+  PastStudy out{found.record, opened(found.database)->trials(found.record.id), without_password(found.database)};
+  expect_finite(out.trials, "the study '" + out.record.name + "' in " + out.where);
+  return out;
+}
+
+void expect_finite(std::span<const search::Trial> trials, const std::string& study) {
+  for (const auto& trial : trials) {
+    if (trial.state != search::State::complete) continue;
+    for (const double value : trial.values) {
+      if (std::isfinite(value)) continue;
+      throw Error(study + ": trial " + std::to_string(trial.number) + " is complete with the value " +
+                  search::optuna::shown(value) +
+                  ", which no search stores and nothing can be compared with; begin a new search in another output_dir");
+    }
+  }
 }
 
 fs::path PastTrial::model() const {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct Place {
 // only one that no other succeeds (continuation.hpp). Nothing is made or changed. Throws Error, which names what there is, when
 // there is no such study, and for a folder whose study is on a server that only its result.json names (expect_consent).
 PastStudy past_study(const Place& place, const std::string& name, const std::string& preferred = "");
+
+// Throws Error for a complete trial with an infinite value. Optuna's users may store one; no search does, and whatever is
+// compared with it says nothing.
+void expect_finite(std::span<const search::Trial> trials, const std::string& study);
 
 // A user attribute of a study: {reader, split, folder} of its calibration samples; split: null without one; relative paths start
 // from the folder.

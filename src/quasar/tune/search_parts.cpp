@@ -145,6 +145,7 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
     check_comparable(job, study.name, study.user_attributes, goal_of(job, samples));
     if (study.name != job.study_name) continue;
     out = storage->trials(study.id);
+    expect_finite(out, "the study '" + study.name + "' in " + without_password(storage_url(job)));
     std::erase_if(out, [](const auto& trial) { return !trial.finished(); });
   }
   return out;
@@ -161,6 +162,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .resume = job.load_if_exists,
                                 .launch = launch,
                                 .pulse = job.pulse});
+  expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
   bind(study, job, goal);
   study.announce("running");
   reconsider_trials(study, job, source.evaluator);
@@ -171,6 +173,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
   search::Study study(storage,
                       {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .pulse = job.pulse});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
+  expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
   const Json goal = goal_of(job, source.samples);
   for (const auto& [key, here] : goal.items()) {
     const Json there = study.user_attributes().value(key, Json());

@@ -62,6 +62,37 @@ TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
   EXPECT_NE(busy.find(" on "), std::string::npos) << busy;
 }
 
+// PostgreSQL's numbers may be none at all.
+TEST(Postgresql, NumbersThatMakeNoSense) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto storage = open_storage(server->url());
+  const auto study = storage->create("s", {Direction::minimize});
+  Trial trial;
+  trial.point.set("a", 0.5);
+  trial.distributions = {std::make_shared<Distribution>(Real{0, 1})};
+  storage->start(study.id, trial);
+  trial.state = State::complete;
+  trial.values = {1};
+  trial.intermediate = {{0, 1}};
+  storage->finish(study.id, trial);
+  EXPECT_EQ(storage->trials(study.id).front().values, std::vector<double>{1});
+  for (const auto& [change, message] : std::vector<std::pair<std::string, std::string>>{
+           {"trial_values SET value = 'NaN'", "study 's': trial 0: its value is nan, but must be finite"},
+           {"trial_values SET value = 'Infinity'", "study 's': trial 0: its value is inf, but must be finite"},
+           {"trial_values SET value = NULL", "study 's': trial 0: its value is missing"},
+           {"trial_params SET param_value = 'NaN'", "study 's': trial 0: the value of 'a' is nan"},
+           {"trial_intermediate_values SET intermediate_value = '-Infinity'", "its intermediate value at step 0 is -inf"}}) {
+    const std::string assignment = change.substr(change.find("SET "));
+    const std::string column = assignment.substr(4, assignment.find(" =") - 4);
+    ASSERT_TRUE(server->run("UPDATE " + change));
+    const std::string said = error_of([&] { storage->trials(study.id); });
+    EXPECT_NE(said.find(message), std::string::npos) << said;
+    ASSERT_TRUE(server->run("UPDATE " + change.substr(0, change.find(' ')) + " SET " + column + " = 0.5"));
+  }
+  EXPECT_EQ(error_of([&] { storage->trials(study.id); }), "no error");
+}
+
 // It is said at once that a server is gone, and that it is back; a database that is gone is not waited for.
 TEST(Postgresql, AnOutageIsTold) {
   const auto server = servers::Postgresql::start();

@@ -88,9 +88,14 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     storage->start(study.id, trial);
     trial.state = State::complete;
     trial.values = {1};
+    trial.intermediate = {{3, 0.5}};
     storage->finish(study.id, trial);
     soci::session(soci::sqlite3, "dbname=" + path) << change;
-    return error_of([&] { open_storage(path)->trials(study.id); });
+    return error_of([&] {
+      const auto damaged = open_storage(path);
+      damaged->studies();
+      damaged->trials(study.id);
+    });
   };
   const auto with = [](const char* distribution) {
     return std::string("UPDATE trial_params SET distribution_json = '") + distribution + "'";
@@ -104,7 +109,29 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
            {"UPDATE trials SET state = 'LOST'", "unknown trial state LOST"},
            {"UPDATE trials SET number = -1", "trial number -1 is negative"},
            {"UPDATE trials SET number = 9223372036854775807", "trial number 9223372036854775807 is larger than any"},
-           {"UPDATE trial_values SET value = NULL", "a value without number"},
+           {"UPDATE trial_values SET value = NULL", "study 's': trial 0: its value is missing"},
+           {"UPDATE trial_values SET value = 9e999", "study 's': trial 0: its value is inf, but must be finite"},
+           {"UPDATE trial_values SET value = -9e999", "study 's': trial 0: its value is -inf, but must be finite"},
+           {"UPDATE trial_values SET value = 'abc'", "study 's': trial 0: its value is 'abc', which is no number"},
+           {"UPDATE trial_values SET value = x'31'", "study 's': trial 0: its value is '1', which is no number"},
+           {"UPDATE trial_values SET value_type = 'MUCH'", "study 's': trial 0: its value is of the unknown type 'MUCH'"},
+           {"UPDATE trial_values SET objective = 1", "trial 0: it has a value of objective 1, but none of 0"},
+           {"UPDATE trial_values SET objective = 'abc'", "the number of an objective is 'abc', which is no whole number"},
+           {"UPDATE trial_intermediate_values SET intermediate_value = 'abc'", "its intermediate value at step 3 is 'abc'"},
+           {"UPDATE trial_intermediate_values SET intermediate_value = 9e999", "its intermediate value at step 3 is inf"},
+           {"UPDATE trial_intermediate_values SET step = 1.5", "the step of an intermediate value is '1.5'"},
+           {"UPDATE trial_params SET param_value = 'abc'", "study 's': trial 0: the value of 'a' is 'abc', which is no number"},
+           {"UPDATE trial_params SET param_value = 9e999", "the value of 'a' is inf"},
+           {"UPDATE trial_params SET param_value = 0.5", "0.5 is no value of the parameter"},
+           {"UPDATE trials SET number = 'abc'", "a trial's number is 'abc', which is no whole number"},
+           {"UPDATE trials SET number = NULL", "a trial's number is missing"},
+           {"UPDATE study_directions SET direction = 'UP'", "study 's': unknown direction UP"},
+           {"INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (1, 'constraints', '[NaN]')",
+            "study 's': trial 0: attribute 'constraints': not valid JSON"},
+           {"INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (1, 'constraints', '[\"a\"]')",
+            "trial 0: its constraints are [\"a\"], but must be a list of numbers"},
+           {"INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (1, 'metrics', '{\"L2\": 9e999}')",
+            "study 's': trial 0: attribute 'metrics': not valid JSON"},
            {"DELETE FROM trial_values", "trial 0 is complete, but has 0 of 1 value: the study is damaged"},
            {"INSERT INTO study_directions (direction, study_id, objective) VALUES ('MINIMIZE', 1, 1)", "has 1 of 2 values"},
            {"UPDATE trial_user_attributes SET value_json = '{'", "attribute 'plan_hash': not valid JSON"},

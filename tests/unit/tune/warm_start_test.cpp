@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "quasar/base/file.hpp"
 #include "quasar/tune/past_study.hpp"
 #include "unit/error_of.hpp"
@@ -92,6 +94,22 @@ TEST(PastStudies, WhatNoSearchWritesIntoResultsIsNamed) {
   EXPECT_EQ(said(R"({"best": {"layers": [5]}})"), place + ": best.layers must be a list of objects: the file is damaged");
   EXPECT_EQ(said(R"({"study": null})"), place + ": study must be a text: the file is damaged");
   EXPECT_EQ(said(R"({"best": null, "study_name": "mine"})"), "no error");
+}
+
+// Optuna's users may store one.
+TEST(PastStudies, InfiniteValuesAreErrors) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "study.db").string();
+  const auto storage = search::open_storage(file);
+  const auto study = storage->create("mine", {search::Direction::minimize});
+  search::Trial trial = complete(-INFINITY, {});
+  trial.point = {};
+  trial.state = search::State::running;
+  storage->start(study.id, trial);
+  trial.state = search::State::complete;
+  storage->finish(study.id, trial);
+  const std::string said = test::error_of([&] { past_study(file, ""); });
+  EXPECT_NE(said.find("the study 'mine' in " + file + ": trial 0 is complete with the value -inf"), std::string::npos) << said;
 }
 
 TEST(PastStudies, NothingIsMadeOrChanged) {
