@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -64,10 +65,10 @@ class Postgresql {
 
   // SIGINT: connections are cut, the data is safe. SIGQUIT: as a crash.
   void stop(int signal) {
-    if (pid_ <= 0) return;
-    kill(pid_, signal);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    const pid_t server = pid_.exchange(-1);
+    if (server <= 0) return;
+    kill(server, signal);
+    waitpid(server, nullptr, 0);
   }
 
   // false: it does not answer within 20 s.
@@ -172,7 +173,7 @@ class Postgresql {
   gid_t group_;
   std::string host_;
   int port_;
-  pid_t pid_ = -1;
+  std::atomic<pid_t> pid_ = -1;  // one thread stops what another has begun
 };
 
 }  // namespace quasar::servers

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "quasar/base/percent.hpp"
+
 namespace quasar {
 namespace {
 
@@ -31,17 +33,6 @@ void hide_in_address(std::string& text) {
     const size_t last = text.substr(0, word).rfind('@');
     text.replace(colon + 1, (last == std::string::npos || last < first ? first : last) - colon - 1, hidden);
   }
-}
-
-std::string decoded(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); i++) {
-    const bool code = text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
-                      std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0;
-    out += code ? static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)) : text[i];
-    if (code) i += 2;
-  }
-  return out;
 }
 
 // "…?password=secret", "dbname=x password=secret", the name percent-encoded or not

@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <stdexcept>
@@ -56,6 +57,8 @@ int run(int argc, char** argv) {
     return fail("out of memory");
   } catch (const std::length_error&) {
     return fail("out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail("'" + error.path1().string() + "' cannot be used: " + error.code().message());
   } catch (const std::exception& error) {
     return fail(error.what());
   }

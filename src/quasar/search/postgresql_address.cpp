@@ -2,11 +2,11 @@
 
 #include <libpq-fe.h>
 
-#include <cctype>
 #include <map>
 #include <memory>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/percent.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/base/secrets.hpp"
 
@@ -31,22 +31,6 @@ std::map<std::string, std::string> parsed(const std::string& url) {
   return out;
 }
 
-// With every character but letters and digits as %XX: SOCI takes what it connects to apart at white space, and puts it together
-// with single spaces, whatever is quoted.
-std::string encoded(const std::string& value) {
-  constexpr const char* digits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 && byte < 128) {
-      out += c;
-    } else {
-      out += {'%', digits[byte / 16], digits[byte % 16]};
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 PostgresqlAddress postgresql_address(const std::string& url) {
@@ -63,6 +47,7 @@ PostgresqlAddress postgresql_address(const std::string& url) {
                                                                      {"tcp_user_timeout", "40000"}}) {
     options.emplace(key, value);
   }
+  // Encoded: SOCI takes what it connects to apart at white space, and puts it together with single spaces, whatever is quoted.
   for (const auto& [key, value] : options)
     out.connection += (out.connection.empty() ? "postgresql://?" : "&") + key + "=" + encoded(value);
   return out;

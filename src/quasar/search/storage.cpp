@@ -36,8 +36,14 @@ std::string dead_process(int64_t deaths) {
 
 bool storage_exists(const std::string& url) {
   if (url == "memory") return false;
-  if (url.starts_with(sqlite_scheme)) return std::filesystem::exists(url.substr(sqlite_scheme.size()));
-  return url.find("://") != std::string::npos || std::filesystem::exists(url);
+  const bool file = url.starts_with(sqlite_scheme);
+  if (!file && url.find("://") != std::string::npos) return true;
+  const std::string path = file ? url.substr(sqlite_scheme.size()) : url;
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  if (status.type() == std::filesystem::file_type::none)
+    throw Error("the study database '" + path + "' cannot be opened: " + code.message(), Blame::world);
+  return std::filesystem::exists(status);
 }
 
 namespace {

@@ -1,10 +1,12 @@
 #include "quasar/search/storage.hpp"
 
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
 #include <filesystem>
+#include <iostream>
 #include <thread>
 
 #include "quasar/base/error.hpp"
@@ -141,6 +143,62 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     EXPECT_NE(found.find(path), std::string::npos) << change << ": " << found;
   }
   EXPECT_EQ(after("UPDATE trial_user_attributes SET value_json = '5'"), "no error");
+}
+
+// Reads as somebody who may not write, in a process of its own, and ends with what was found, or the error.
+[[noreturn]] void read_only(const std::string& path) {
+  constexpr uid_t nobody = 65534;
+  if (geteuid() == 0 && (setgroups(0, nullptr) != 0 || setgid(nobody) != 0 || setuid(nobody) != 0)) _exit(2);
+  const std::string said = error_of([&] {
+    const auto storage = open_to_read(path);
+    std::cerr << storage->trials(storage->studies().at(0).id).size() << " trials; ";
+    open_storage(path);
+  });
+  std::cerr << said;
+  _exit(0);
+}
+
+TEST(Sqlite, IsReadByThoseWhoMayNotWrite) {
+  using std::filesystem::perms;
+  const TemporaryFolder outer;
+  const auto folder = outer.path() / "study %41 ? #";
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(outer.path(), perms::owner_all | perms::others_exec);
+  const std::string path = (folder / "study.db").string();
+  {
+    const auto storage = open_storage(path);
+    Trial trial;
+    storage->start(storage->create("s", {Direction::minimize}).id, trial);
+  }
+  const auto allow = [&](bool to_write) {
+    const auto all = perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec;
+    std::filesystem::permissions(folder, to_write ? all | perms::owner_write : all);
+  };
+  allow(false);
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder), {}); };
+  const auto before = files();
+  EXPECT_EXIT(read_only(path), testing::ExitedWithCode(0), "^1 trials; study database .*, may not be written to$");
+  EXPECT_EQ(files(), before);
+  // The newest trials are in a log that a writer has left behind.
+  allow(true);
+  write_file(path + "-wal", std::string(4152, 'x'));
+  allow(false);
+  EXPECT_EXIT(read_only(path), testing::ExitedWithCode(0), "^the newest trials of the study database .* are in .*-wal");
+  allow(true);
+}
+
+TEST(Sqlite, WhatIsMissingIsSaidInWords) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  for (const char* change : {"DROP TABLE trials", "ALTER TABLE trials RENAME COLUMN state TO condition"}) {
+    const auto study = open_storage(path)->create("s", {Direction::minimize});
+    soci::session(soci::sqlite3, "dbname=" + path) << change;
+    const std::string said = error_of([&] { open_to_read(path)->trials(study.id); });
+    EXPECT_NE(said.find("study database " + path + " is damaged, or was made by another version of Optuna"), std::string::npos)
+        << said;
+    EXPECT_EQ(said.find("SELECT"), std::string::npos) << said;
+    std::filesystem::remove(path);
+  }
 }
 
 TEST(Sqlite, RowsThatContradictEachOtherAreDamage) {

@@ -4,11 +4,14 @@
 // Write-ahead logging with synchronous = normal: a transaction survives the death of the process at any moment; the loss of power
 // may take the last ones back, but never damages the file.
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
 #include "quasar/base/file_lock.hpp"
+#include "quasar/base/percent.hpp"
 #include "quasar/search/optuna_schema.hpp"
 #include "quasar/search/relational.hpp"
 
@@ -33,19 +36,18 @@ class Sqlite final : public Relational {
   std::string where() const override { return path_; }
 
   void recover(const soci::soci_error& error) override {
-    const std::string why = error.what();
-    if (why.find("not a database") != std::string::npos || why.find("malformed") != std::string::npos)
-      throw Error(path_ + " is damaged, or no study database: move it away with the results beside it, and search again");
-    if (why.find("UNIQUE constraint failed") != std::string::npos)
-      throw Error("study database " + path_ + " is damaged, its rows contradict each other (" + plain(why) +
-                  "): move it away with the results beside it, and search again");
-    const std::string hint = why.find("locked") != std::string::npos
-                                 ? "; another program is writing to it: try again when it has ended"
-                             : why.find("full") != std::string::npos || has_no_room() ? "; make room, and continue with --resume"
-                             : why.find("readonly") != std::string::npos ? "; it, or its folder, may not be written to"
-                                                                         : "";
-    const bool hidden = why.find("disk I/O error") != std::string::npos && has_no_room();
-    throw Error("study database " + path_ + ": " + plain(why) + (hidden ? " (the disk is full)" : "") + hint, Blame::world);
+    const std::string why = plain(error.what());
+    const auto says = [&](const char* words) { return why.find(words) != std::string::npos; };
+    const std::string way_out = ": move it away with the results beside it, and search again";
+    if (says("not a database") || says("malformed")) throw Error(path_ + " is damaged, or no study database" + way_out);
+    if (says("UNIQUE constraint failed"))
+      throw Error("study database " + path_ + " is damaged, its rows contradict each other (" + why + ")" + way_out);
+    if (says("no such table") || says("no such column") || says("has no column named"))
+      throw Error("study database " + path_ + " is damaged, or was made by another version of Optuna (" + why + ")" + way_out);
+    if (says("Null value"))
+      throw Error("study database " + path_ + " is damaged, a row of it lacks what must be there" + way_out);
+    const bool hidden = says("disk I/O error") && has_no_room();
+    throw Error("study database " + path_ + ": " + why + (hidden ? " (the disk is full)" : "") + hint_of(why), Blame::world);
   }
 
  private:
@@ -53,7 +55,21 @@ class Sqlite final : public Relational {
   static std::string plain(const std::string& why) {
     const size_t name = why.find("::"), begin = name == std::string::npos ? name : why.find(": ", name);
     const std::string words = begin == std::string::npos ? why : why.substr(begin + 2);
-    return words.substr(0, words.find(" while executing"));
+    return words.substr(0, std::min(words.find(" while executing"), words.find(" while preparing")));
+  }
+
+  std::string hint_of(const std::string& why) const {
+    const auto says = [&](const char* words) { return why.find(words) != std::string::npos; };
+    const auto may = [](const std::filesystem::path& place, int what) { return ::access(place.c_str(), what) == 0; };
+    if (says("locked")) return "; another program is writing to it: try again when it has ended";
+    if (says("full") || has_no_room()) return "; make room, and continue with --resume";
+    if (says("readonly")) return "; it, or its folder, may not be written to";
+    if (!says("unable to open")) return "";
+    const auto folder = std::filesystem::absolute(path_).parent_path();
+    if (!may(folder, F_OK)) return "; there is no folder '" + folder.string() + "'";
+    if (may(path_, F_OK) && !may(path_, R_OK)) return "; it may not be read";
+    if ((may(path_, F_OK) && !may(path_, W_OK)) || !may(folder, W_OK)) return "; it, or its folder, may not be written to";
+    return "";
   }
 
   // SQLite's shared memory and journal fail without saying why.
@@ -85,8 +101,45 @@ class Sqlite final : public Relational {
     }
   }
 
+  void connect(const std::string& file) {
+    sql_.open(soci::sqlite3, "dbname=\"" + file + "\" timeout=" + std::to_string(timeout_));
+  }
+
+  // Without a writer's log the file is the whole study, and nothing need be made beside it.
+  void expect_whole() const {
+    for (const char* end : {"-wal", "-journal"}) {
+      std::error_code code;
+      const auto size = std::filesystem::file_size(path_ + end, code);
+      if (code || size == 0) continue;
+      throw Error("the newest trials of the study database " + path_ + " are in " + path_ + end +
+                      ", and cannot be read where nothing may be written beside them: copy the folder to where you may write, or "
+                      "let whoever may write there run `quasar report` once",
+                  Blame::world);
+    }
+  }
+
+  // SQLite makes files beside a database that it reads; where it may not, the file is read as one that nobody changes.
+  void connect_to_read() {
+    int tables = 0;
+    try {
+      connect(path_);
+      sql_ << "SELECT COUNT(*) FROM sqlite_master", soci::into(tables);
+    } catch (const soci::soci_error& error) {
+      const std::string why = error.what();
+      const bool refused = why.find("unable to open") != std::string::npos || why.find("readonly") != std::string::npos;
+      if (!refused || ::access(path_.c_str(), R_OK) != 0) throw;
+      expect_whole();
+      sql_.close();
+      connect("file:" + encoded(std::filesystem::absolute(path_).string()) + "?immutable=1");
+    }
+  }
+
   void open(bool to_read) {
-    sql_.open(soci::sqlite3, "dbname=\"" + path_ + "\" timeout=" + std::to_string(timeout_));
+    if (to_read) {
+      connect_to_read();
+    } else {
+      connect(path_);
+    }
     int tables = 0;
     int versions = 0;
     sql_ << "SELECT COUNT(*), COALESCE(SUM(name IN ('version_info', 'studies')), 0) FROM sqlite_master WHERE type = 'table'",
