@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -13,11 +14,21 @@
 namespace quasar::search {
 namespace {
 
+// libpq ends a password at the first '@' or '/', and takes the rest of it for a host, a port or a database, which messages show.
+bool is_ambiguous(const std::string& url) {
+  const size_t begin = url.find("://") + 3;
+  const size_t slash = std::min(url.find('/', begin), url.size()), query = std::min(url.find('?', slash), url.size());
+  const std::string login = url.substr(begin, slash - begin), rest = url.substr(slash, query - slash);
+  const size_t at = login.find('@');
+  const bool has_password = login.find(':') < at;  // or a port, where there is no user
+  return std::ranges::count(login, '@') > 1 || (has_password && rest.find('@') != std::string::npos);
+}
+
 std::map<std::string, std::string> parsed(const std::string& url) {
   char* why = nullptr;
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), &why), &PQconninfoFree);
   const std::unique_ptr<char, decltype(&PQfreemem)> message(why, &PQfreemem);
-  if (!options) {
+  if (!options || is_ambiguous(url)) {
     // libpq's message may quote what it did not understand, the password too.
     throw Error(
         "the study storage '" + without_password(url) +

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "quasar/base/secrets.hpp"
+#include "quasar/search/misspelt.hpp"
 
 namespace quasar::search {
 namespace {
@@ -36,6 +37,7 @@ std::string dead_process(int64_t deaths) {
 
 bool storage_exists(const std::string& url) {
   if (url == "memory") return false;
+  refuse_misspelt("the study storage", url);
   const bool file = url.starts_with(sqlite_scheme);
   if (!file && url.find("://") != std::string::npos) return true;
   const std::string path = file ? url.substr(sqlite_scheme.size()) : url;
@@ -49,6 +51,7 @@ bool storage_exists(const std::string& url) {
 namespace {
 
 std::unique_ptr<Storage> opened(const std::string& url, bool to_read) {
+  refuse_misspelt("the study storage", url);
   if (url == "memory") return storage::table().make("memory");
   const size_t scheme = url.find("://");
   if (scheme == std::string::npos) return storage::table().make("sqlite", {{"path", url}, {"to_read", to_read}});

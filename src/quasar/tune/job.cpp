@@ -2,6 +2,7 @@
 
 #include "quasar/base/machine_memory.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/search/misspelt.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/preset.hpp"
@@ -81,6 +82,7 @@ void read_search_keys(Job& job, const Options& keys) {
   if (!keys.json("warm_start").is_string())
     throw Error("warm_start is " + keys.json("warm_start").dump() + ", but must be a path");
   job.warm_start = keys.json("warm_start").get<std::string>();
+  search::refuse_misspelt("warm_start", job.warm_start);
 }
 
 void read_places(Job& job, const Options& keys) {

@@ -5,6 +5,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/rounding_config.hpp"
+#include "quasar/search/misspelt.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/preset.hpp"
@@ -263,6 +264,7 @@ Json with_paths_from(const std::string& path, const Json& value, const fs::path&
   static const std::vector<std::string> files{"model_input", "output_dir", "temp_dir", "statistics_dir", "warm_start"};
   static const std::vector<std::string> readers{"calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"};
   const std::string key = path.substr(0, path.find('.'));
+  if (key == "warm_start" && value.is_string()) search::refuse_misspelt(key, value.get<std::string>());
   if (std::ranges::find(files, key) != files.end()) return rooted(value, folder);
   if (std::ranges::find(readers, key) == readers.end()) {
     return key == "study_storage_db" && value.is_string() ? Json(sqlite_from(folder, value.get<std::string>())) : value;

@@ -6,6 +6,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/search/misspelt.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
@@ -41,6 +42,7 @@ std::vector<std::string> files_in(const std::string& folder) {
 }
 
 std::vector<std::string> databases(const Place& place) {
+  search::refuse_misspelt("the study's place", place.path);
   if (place.path.find("://") != std::string::npos) return {place.path};
   if (!fs::exists(place.path)) throw Error("there is no '" + place.path + "'");
   if (!fs::is_directory(place.path)) return {place.path};

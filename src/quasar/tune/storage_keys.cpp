@@ -1,4 +1,5 @@
 // The keys of a configuration that say where a study is kept, and how processes share it.
+#include "quasar/search/misspelt.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/job_parts.hpp"
@@ -50,6 +51,7 @@ void read_storage_keys(Job& job, const Options& keys) {
     throw Error("study_name has " + std::to_string(length) + " characters, but may have " + std::to_string(search::longest_name) +
                 " at most");
   search::optuna::expect_storable("study_name", job.study_name);
+  search::refuse_misspelt("study_storage_db", keys.text("study_storage_db"));
   job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
   job.load_if_exists = keys.flag("load_study_if_exists");
   job.pulse = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};

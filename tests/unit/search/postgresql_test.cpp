@@ -28,8 +28,31 @@ TEST(Postgresql, AddressesAsUsersWriteThem) {
   const std::string wrong = error_of([] { postgresql_address("postgresql://me:hush@host/db?nonsense=1"); });
   EXPECT_NE(wrong.find("postgresql://me:***@host"), std::string::npos) << wrong;
   EXPECT_EQ(wrong.find("hush"), std::string::npos) << wrong;
+  for (const char* url : {"postgresql://me:zw@heim@host/db", "postgresql://me:zw/heim@host/db",
+                          "postgresql://me:zw@he/im@host/db", "postgresql://me:12/zw@heim@host:5/db"}) {
+    const std::string said = error_of([&] { open_storage(url); });
+    EXPECT_NE(said.find("postgresql://me:***@host"), std::string::npos) << said;
+    EXPECT_NE(said.find("%40"), std::string::npos) << said;
+    EXPECT_EQ(said.find("zw"), std::string::npos) << said;
+    EXPECT_EQ(said.find("im@"), std::string::npos) << said;
+  }
+  EXPECT_EQ(postgresql_address("postgresql://me@host:5432/d@b").shown, "postgresql://host:5432/d@b");
   EXPECT_TRUE(is_shared_storage("postgresql+psycopg2://me@host/db"));
   EXPECT_FALSE(is_shared_storage("sqlite:///postgresql.db"));
+}
+
+TEST(Postgresql, MisspeltAddressesAreNoFiles) {
+  for (const char* place : {"postgresql:/me:geheim@host/db", "postgresql//me:geheim@host/db", "postgres:me:geheim@host/db",
+                            " PostgreSQL:\\\\me:geheim@host/db", "postgresql+psycopg2:/me:geheim@host/db",
+                            "host=127.0.0.1 password=geheim user=me", "password = 'geheim' host=h"}) {
+    const std::string said = error_of([&] { open_storage(place); });
+    EXPECT_NE(said.find("postgresql://user@host:port/database"), std::string::npos) << said;
+    EXPECT_EQ(said.find("geheim"), std::string::npos) << said;
+    EXPECT_EQ(error_of([&] { open_to_read(place); }), said);
+    EXPECT_FALSE(std::filesystem::exists(place));
+  }
+  for (const char* file : {"postgres.db", "postgresql/study.db", "runs/user=3/study.db", "hosts.db"})
+    EXPECT_EQ(error_of([&] { storage_exists(file); }), "no error") << file;
 }
 
 TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {

@@ -1,0 +1,24 @@
+#include "quasar/search/misspelt.hpp"
+
+#include <regex>
+
+#include "quasar/base/error.hpp"
+
+namespace quasar::search {
+
+void refuse_misspelt(const std::string& what, const std::string& place) {
+  if (place.find("://") != std::string::npos) return;  // whoever opens it says what is wrong with it
+  static const std::regex scheme("^\\s*postgres[a-z0-9+]*(:|/.*@)", std::regex::icase);
+  static const std::regex words("^\\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\\s*=",
+                                std::regex::icase);
+  const std::string beginning = place.substr(0, 1000);  // std::regex calls itself for every character
+  const bool is_words = std::regex_search(beginning, words);
+  if (!is_words && !std::regex_search(beginning, scheme)) return;
+  const size_t end = place.find_first_of(is_words ? "=" : ":/");
+  throw Error(
+      what + " is '" + place.substr(0, end + 1) +
+      "…', which is no address of a server; write postgresql://user@host:port/database, with the password in PGPASSWORD or "
+      "~/.pgpass, or as user:password@ (characters such as @ : / in it as %40 %3A %2F)");
+}
+
+}  // namespace quasar::search
