@@ -41,7 +41,14 @@ bool is_broken(soci::session& sql) {
 
 std::string plain(const soci::soci_error& error) {
   std::string why = without_password(error.what());
-  why.resize(std::min(why.size(), why.find(" while executing \"")));             // the statement, with all that was bound to it
+  for (const char* statement : {" while executing \"", " while preparing \""})  // with all that was bound to it
+    why.resize(std::min(why.size(), why.find(statement)));
+  // The place in the statement stands on two lines, between the error and its details.
+  if (const size_t line = why.find("\nLINE "); line != std::string::npos) {
+    size_t end = why.find('\n', line + 1);
+    if (end != std::string::npos) end = why.find('\n', end + 1);
+    why.erase(line, end == std::string::npos ? end : end - line);
+  }
   for (const std::string frame : {"Cannot execute query. ", "Fatal error. "}) {  // SOCI's
     if (why.starts_with(frame)) why.erase(0, frame.size());
   }
@@ -72,6 +79,22 @@ constexpr const char* what_is_kept = "What was finished is kept: continue with -
 
 bool says(const std::string& why, const char* words) {
   return why.find(words) != std::string::npos;
+}
+
+// What is wrong with the tables; "": nothing that these words tell of.
+std::string damage_in(const std::string& why) {
+  if (says(why, "duplicate key value")) return "its rows contradict each other";
+  if (says(why, "does not exist") && (says(why, "relation ") || says(why, "column ")))
+    return "its tables are not those that Optuna's schema has";
+  return says(why, "Null value") ? "a row lacks what must be there" : "";
+}
+
+// Whom the server denies something; "": nobody.
+std::string rights_of(soci::session& sql, const std::string& why) {
+  if (!says(why, "permission denied")) return "";
+  const char* user = PQuser(static_cast<soci::postgresql_session_backend*>(sql.get_backend())->conn_);
+  return std::string("; the user '") + user + "' needs the right to read and write there (GRANT), or name another user in the " +
+         "address";
 }
 
 // The server answers, and will not answer otherwise however long one waits.
@@ -124,6 +147,9 @@ void refuse_encoding(soci::session& sql, const PostgresqlAddress& address) {
 
 std::string hint_of(const std::string& why) {
   const bool missing = says(why, "does not exist");
+  if (says(why, "read-only transaction"))
+    return "; nothing can be written there: name the server that takes writes, not its standby, and see that "
+           "default_transaction_read_only is off";
   if (missing && says(why, "role "))
     return "; create the user first (createuser), or name another one: postgresql://user@host/database";
   if (missing && says(why, "database ")) return "; create it first (createdb), Quasar makes its tables";
@@ -138,7 +164,16 @@ std::string hint_of(const std::string& why) {
   return "";
 }
 
-void refuse(const soci::soci_error& error, const PostgresqlAddress& address) {
+void refuse_statement(const soci::soci_error& error, soci::session& sql, const std::string& where) {
+  const std::string why = plain(error), damage = damage_in(why);
+  if (damage.empty()) throw Error(where + ": " + why + rights_of(sql, why) + hint_of(why), Blame::world);
+  throw Error(where + " is damaged, " + damage + " (" + why + "): restore it from a backup, or search anew in another database " +
+                  "(study_storage_db) or, where rows are wrong, under another study_name",
+              Blame::world);
+}
+
+void refuse(const soci::soci_error& error, const PostgresqlAddress& address, soci::session& sql) {
+  if (!is_broken(sql)) refuse_statement(error, sql, "study database " + address.shown);
   const std::string why = plain(error);
   throw Error("cannot open the study database " + address.shown + ": " + why + hint_of(why), Blame::world);
 }

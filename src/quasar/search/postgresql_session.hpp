@@ -33,7 +33,11 @@ void refuse_encoding(soci::session& sql, const PostgresqlAddress& address);
 // What mends an error of these words: "; create it first …"; "": nothing that is known.
 std::string hint_of(const std::string& why);
 
-// Throws Error for a connection that was refused, with what mends it.
-[[noreturn]] void refuse(const soci::soci_error& error, const PostgresqlAddress& address);
+// Throws Error for a statement that failed on a connection that stands: what is damaged, or whom the server refuses what, and
+// what mends it. `where` begins the message.
+[[noreturn]] void refuse_statement(const soci::soci_error& error, soci::session& sql, const std::string& where);
+
+// Throws Error for a connection that was refused, or whose first words failed, with what mends it.
+[[noreturn]] void refuse(const soci::soci_error& error, const PostgresqlAddress& address, soci::session& sql);
 
 }  // namespace quasar::search

@@ -116,6 +116,50 @@ TEST(Postgresql, NumbersThatMakeNoSense) {
   EXPECT_EQ(error_of([&] { storage->trials(study.id); }), "no error");
 }
 
+// In words for people: whom or what it is about, and nothing of the statement.
+TEST(Postgresql, WhatTheServerRefusesIsSaidInWords) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto storage = open_storage(server->url());
+  Study study(*storage, {.name = "s"});
+  const Space space = Space::parse({{"a", {1, 2, 3}}});
+  Trial trial = study.start(space, space.at(0));
+  trial.state = State::complete;
+  trial.values = {1};
+  study.finish(trial);
+  const auto said = [&](const std::vector<std::string>& changes, const std::function<void()>& work) {
+    for (const auto& change : changes) EXPECT_TRUE(server->run(change)) << change;
+    const std::string message = error_of(work);
+    for (const char* statement : {"LINE 1", "SELECT", "UPDATE", "VALUES"})
+      EXPECT_EQ(message.find(statement), std::string::npos) << message;
+    return message;
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const std::string twice = said({"UPDATE trials SET state = 'RUNNING'"}, [&] { storage->finish(study.id(), trial); });
+  has(twice, "the study 's' in the study database " + postgresql_address(server->url()).shown + " is damaged, its rows");
+  has(twice, "(trial_id, objective)=(" + std::to_string(trial.id) + ", 0) already exists");
+  has(said({"ALTER TABLE trial_params RENAME TO gone"}, [&] { storage->trials(study.id()); }), "its tables are not those");
+  has(said({"ALTER TABLE gone RENAME TO trial_params", "ALTER TABLE trials RENAME COLUMN state TO gone"},
+           [&] { storage->trials(study.id()); }),
+      "(ERROR:  column \"state\" does not exist)");
+
+  ASSERT_TRUE(server->run("ALTER TABLE trials RENAME COLUMN gone TO state"));
+  ASSERT_TRUE(server->run("CREATE USER guest PASSWORD 'guess'"));
+  std::string guest = server->url();
+  guest.replace(guest.find(servers::Postgresql::user), std::string(servers::Postgresql::user).size(), "guest");
+  guest.replace(guest.find(servers::Postgresql::encoded), std::string(servers::Postgresql::encoded).size(), "guess");
+  const std::string denied = said({}, [&] { open_storage(guest); });
+  has(denied, "permission denied");
+  has(denied, "the user 'guest' needs the right");
+  EXPECT_EQ(denied.find("guess"), std::string::npos) << denied;
+  const std::string only =
+      said({"ALTER USER " + std::string(servers::Postgresql::user) + " SET default_transaction_read_only = on"},
+           [&] { open_storage(server->url())->create("t", {Direction::minimize}); });
+  has(only, "nothing can be written there");
+}
+
 // It is said at once that a server is gone, and that it is back; a database that is gone is not waited for.
 TEST(Postgresql, AnOutageIsTold) {
   const auto server = servers::Postgresql::start();

@@ -31,7 +31,7 @@ class Postgresql final : public Relational, public Sharing {
       if (!options.flag("to_read")) fill();
       check_version(address_.shown);
     } catch (const soci::soci_error& error) {
-      refuse(error, address_);
+      refuse(error, address_, sql_);
     }
   }
 
@@ -145,7 +145,10 @@ class Postgresql final : public Relational, public Sharing {
 
   // A lost connection is waited for, unless a turn was lost with it.
   void recover(const soci::soci_error& error) override {
-    if (!is_broken(sql_)) throw Error("study database " + where() + ": " + plain(error) + hint_of(plain(error)), Blame::world);
+    const std::string database = "study database " + where();
+    const bool one = held_.size() == 1;  // the study that this process leads
+    if (!is_broken(sql_))
+      refuse_statement(error, sql_, one ? "the study '" + held_.begin()->second + "' in the " + database : database);
     if (in_turn_) throw ConnectionLost("the connection to " + where() + " was lost");
     reconnect(sql_, address_, {patience_, plain(error), log_});
     for (const auto& [study, name] : held_) take_hold(study, name);
@@ -243,6 +246,12 @@ class Postgresql final : public Relational, public Sharing {
     }
   }
 
+  struct Closed {
+    soci::session& sql;
+    bool was_open;
+    ~Closed() { sql.close(); }
+  };
+
   // Work on the connection that waits for nobody.
   template <class Work>
   auto beside(const Work& work) -> decltype(work(std::declval<soci::session&>())) {
@@ -253,14 +262,12 @@ class Postgresql final : public Relational, public Sharing {
         beside_open_ = true;
         return work(beside_);
       } catch (const soci::soci_error& error) {
-        const bool broken = !beside_open_ || is_broken(beside_);
-        beside_open_ = beside_open_ && !broken;
-        beside_.close();
-        beside_open_ = false;
+        const Closed afterwards{beside_, std::exchange(beside_open_, false)};
+        const bool broken = !afterwards.was_open || is_broken(beside_);
         if (broken && attempt == 0) continue;
         const std::string why = plain(error);
         if (broken) throw ConnectionLost("study database " + where() + ": " + why + hint_of(why));
-        throw Error("study database " + where() + ": " + why, Blame::world);
+        refuse_statement(error, beside_, "study database " + where());
       }
     }
   }
