@@ -130,6 +130,8 @@ Shape Conversion::fit(const Shape& laid_out, const Shape& stored, const std::str
 
 void Conversion::check_type(DataType type, const std::string& where) const {
   const DataType wanted = input_.type;
+  const bool texts = type == DataType::string && wanted != DataType::string;
+  if (texts) fail(where, "expected type " + std::string(name_of(wanted)) + ", found texts, which cannot be converted");
   const bool computed = !mean_.empty();
   if (type == wanted || computed || any_value_ || is_floating(wanted) || !is_floating(type)) return;
   fail(where, "expected type " + std::string(name_of(wanted)) + ", found " + std::string(name_of(type)) +

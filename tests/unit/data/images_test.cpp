@@ -1,5 +1,6 @@
 // The images reader and what it is made of, against PIL and NumPy (pictures/expected.npz, from make_pictures.py).
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -236,6 +237,27 @@ TEST_F(ImagesReader, DamagedFilesAreNamed) {
   bomb.replace(16, 8, std::string("\x00\x01\x86\xa0\x00\x01\x86\xa0", 8));
   write_file(folder.path() / "b.png", bomb);
   EXPECT_NE(error_of([&] { open_with({})->at(1); }), "no error");
+}
+
+// Left out, they would make other scores.
+TEST_F(ImagesReader, PicturesThatAreNoFilesAreErrors) {
+  const fs::path place = folder.path() / "b.png";
+  const auto said = [&] {
+    const std::string message = error_of([&] { open_with({}); });
+    fs::remove(place);
+    return message;
+  };
+  fs::create_symlink("nowhere.png", place);
+  EXPECT_EQ(said(), "cannot read '" + place.string() + "': No such file or directory");
+  fs::create_symlink("b.png", place);
+  EXPECT_EQ(said(), "cannot read '" + place.string() + "': Too many levels of symbolic links");
+  fs::create_symlink("/dev/zero", place);
+  EXPECT_EQ(said(), "'" + place.string() + "' is not a file");
+  ASSERT_EQ(mkfifo(place.c_str(), 0600), 0);
+  EXPECT_EQ(said(), "'" + place.string() + "' is not a file");
+  fs::create_directory(folder.path() / "c.png");
+  fs::create_symlink("a.png", place);
+  EXPECT_EQ(open_with({})->size(), 2U);
 }
 
 TEST_F(ImagesReader, CocoFilesAreChecked) {

@@ -75,10 +75,13 @@ TEST_F(NpyFolder, BadFoldersAreNamed) {
   put("odd/a/1.npy", good);
   put("odd/b/0.npy", good);
   put("lone/a/0.npy", good);
+  put("loop/0.npy", good);
+  fs::create_symlink("1.npy", folder.path() / "loop/1.npy");
   fs::create_directories(folder.path() / "empty");
   const auto labels = [](const std::string& file) { return Json{{"reader", "npy"}, {"path", "labels"}, {"labels", file}}; };
   const std::vector<std::tuple<Json, std::vector<graph::Value>, std::vector<std::string>>> table = {
       {"short", one, {"short/1.npy", "is cut short"}},
+      {"loop", one, {"loop/1.npy", "Too many levels of symbolic links"}},
       {"shape", one, {"shape/0.npy", "input 'v'", "expected shape [?,2], found [3]"}},
       {"text", one, {"text/0.npy", "is not a NumPy array"}},
       {"empty", one, {"empty", "neither .npy files", "test_data_set_*"}},

@@ -60,6 +60,8 @@ TEST_F(Pb, BadFoldersAreNamed) {
   std::string wrong = good;
   wrong[3] = 7;  // says 7 values, holds 2
   put("size/test_data_set_0/input_0.pb", wrong);
+  put("texts/test_data_set_0/input_0.pb", std::string("\x08\x01\x08\x02\x10\x08\x32\x01\x61\x32\x01\x62", 12));
+  put("sequence/test_data_set_0/input_0.pb", good + std::string("\x1a\x02\x08\x01", 4));
   fs::create_directories(folder.path() / "empty");
   const std::vector<std::pair<std::string, std::vector<std::string>>> table = {
       {"cut", {"cut/test_data_set_0/input_0.pb", "is not an ONNX tensor"}},
@@ -69,6 +71,8 @@ TEST_F(Pb, BadFoldersAreNamed) {
       {"more", {"more/test_data_set_0' holds input_1.pb", "the model's inputs are: v"}},
       {"less", {"less/test_data_set_0' lacks input_0.pb"}},
       {"size", {"size/test_data_set_0/input_0.pb"}},
+      {"texts", {"texts/test_data_set_0/input_0.pb", "input 'v'", "found texts"}},
+      {"sequence", {"sequence/test_data_set_0/input_0.pb", "is a sequence"}},
       {"empty", {"empty", "holds no test_data_set_*"}},
       {"none", {"none' is not there"}},
   };

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <mutex>
 
+#include "quasar/data/bytes.hpp"
 #include "quasar/data/coco.hpp"
 #include "quasar/data/framing.hpp"
 #include "quasar/data/image.hpp"
@@ -114,10 +115,15 @@ class ImagesDataset : public Labelled, public Truths, public Pictures {
   mutable Kept kept_;
 };
 
+// Throws Error for what is called a picture, but is no file: a pipe, a device, a link that leads nowhere.
 bool is_picture(const fs::directory_entry& entry) {
   std::string extension = entry.path().extension().string();
   std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return (extension == ".jpg" || extension == ".jpeg" || extension == ".png") && entry.is_regular_file();
+  std::error_code ignored;
+  if (extension != ".jpg" && extension != ".jpeg" && extension != ".png") return false;
+  if (entry.is_directory(ignored)) return false;
+  if (!entry.is_regular_file(ignored)) file_bytes(entry.path());  // says what is wrong with it
+  return true;
 }
 
 std::vector<std::string> pictures_in(const fs::path& folder) {
@@ -135,7 +141,8 @@ Files find_files(const fs::path& folder) {
   if (!out.names.empty()) return out;
   std::vector<std::string> classes;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory()) classes.push_back(entry.path().filename().string());
+    std::error_code ignored;
+    if (entry.is_directory(ignored)) classes.push_back(entry.path().filename().string());
   }
   std::ranges::sort(classes);
   int64_t label = 0;

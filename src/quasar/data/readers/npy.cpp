@@ -52,7 +52,8 @@ class NpyDataset : public Labelled {
 std::vector<std::string> files_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".npy" && !entry.is_directory()) names.push_back(entry.path().filename().string());
+    std::error_code ignored;
+    if (entry.path().extension() == ".npy" && !entry.is_directory(ignored)) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -32,6 +32,7 @@ Stored read_tensor(const fs::path& path) {
   if (!proto->ParseFromString(read_file(path)) || proto->data_type() == 0) {
     throw Error(where + ": is not an ONNX tensor (onnx.TensorProto), or is cut short");
   }
+  if (proto->has_segment()) throw Error(where + ": is a sequence (onnx.SequenceProto) or part of a tensor, not an ONNX tensor");
   try {
     graph::ExternalFiles none{fs::path()};
     return {proto->name(), where, graph::tensor_of(proto, none)};
