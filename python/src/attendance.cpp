@@ -30,6 +30,7 @@ Attendance::Scope::~Scope() {
 void Attendance::attend(const std::shared_ptr<Attendance>& here, std::function<void()> work) {
   {
     const py::gil_scoped_release release;
+    here->waits_ = true;  // nobody else is there yet
     std::thread worker([here, work = std::move(work)]() mutable {
       {
         const Scope scope(here);
@@ -127,6 +128,7 @@ void Attendance::away(std::function<void()> work) {
     const std::lock_guard lock(here->mutex_);
     call->work = std::move(work);
     call->worked = false;
+    here->waits_ = true;  // from now on: the work may be quick to ask for Python
     here->changed_.notify_all();
   }
   here->serve_until([&] { return call->worked; });
@@ -147,18 +149,14 @@ void Attendance::serve_until(const Ended& ended) {
     if (!offered_.empty()) {
       serve(lock);
     } else if (ended()) {
-      return;
-    } else {
-      waits_ = true;
-      changed_.wait_for(lock, 50ms);
-      if (offered_.empty()) {
-        lock.unlock();
-        heed_signals();
-        lock.lock();
-      }
-      waits_ = false;
+      break;
+    } else if (changed_.wait_for(lock, 50ms); offered_.empty()) {
+      lock.unlock();
+      heed_signals();
+      lock.lock();
     }
   }
+  waits_ = false;
 }
 
 void Attendance::serve(std::unique_lock<std::mutex>& lock) {
@@ -179,6 +177,7 @@ void Attendance::serve(std::unique_lock<std::mutex>& lock) {
   }
   lock.lock();
   call.done = true;
+  waits_ = true;
   changed_.notify_all();
 }
 
