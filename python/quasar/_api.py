@@ -324,8 +324,6 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
     """
     gathering = Gathering()
     with model_file(model) as path, tempfile.TemporaryDirectory(prefix="quasar-") as folder:
-        if output is not None and Path(output).exists() and os.path.samefile(output, path):
-            raise _core.QuasarError(f"output {os.fspath(output)} is the float model itself; choose another file")
         file = str(Path(folder, "model.onnx")) if output is None else os.fspath(output)
         facts = _core.quantize(path, file, plain(scheme, "scheme"), gathering.words(calib, "calib"), target, plain(ranges, "ranges"))
         return Quantized(Path(file).read_bytes(), facts)

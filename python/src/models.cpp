@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "quasar/base/in_and_out.hpp"
+#include "quasar/base/outlet.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/graph/files_of.hpp"
@@ -16,6 +18,7 @@
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/tune/examine.hpp"
+#include "quasar/tune/inputs.hpp"
 #include "quasar/tune/inspect.hpp"
 #include "quasar/tune/preset.hpp"
 #include "quasar/tune/quantize.hpp"
@@ -84,8 +87,15 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
                                       .target = target,
                                       .ranges = to_json(ranges)};
   const Json facts = unlocked([&] {
+    InAndOut files;
+    tune::reads_model(files, options.model);
+    tune::reads_samples(files, options.calibration, "", "the calibration data");
+    files.writes(output, "output");
+    files.writes(output + ".data", "output");
+    files.check();
+    if (is_outlet(output)) throw Error("output '" + output + "' is no file");
     const tune::Quantized result = tune::quantize(options);
-    graph::save(result.model, output, tune::external(result.config));
+    tune::write_model(result, output);
     Json nodes = Json::array(), skipped = Json::object();
     for (const auto& [name, planned] : result.plan.nodes) nodes.push_back(name);
     for (const auto& [name, why] : result.plan.skipped) skipped[name] = why;

@@ -30,6 +30,9 @@ class Models(Case):
         self.assertIn("image", done.ranges["tensors"])
         done.save("again.onnx")
         self.assertEqual(Path("again.onnx").read_bytes(), done.model)
+        with self.assertRaisesRegex(quasar.QuasarError, "copy.npz.*would be replaced"):
+            Path("copy.npz").write_bytes(Path(DIGITS, "calibration.npz").read_bytes())
+            quasar.quantize(MODEL, "copy.npz", calib="copy.npz")
         for wrong in [lambda: quasar.quantize(MODEL, scheme="A8W9"), lambda: quasar.quantize(MODEL, scheme="A8W8"),
                       lambda: quasar.quantize("int8.onnx", "int8.onnx", calib=self.calibration[0])]:
             self.assertRaises(quasar.QuasarError, wrong)

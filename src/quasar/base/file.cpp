@@ -72,7 +72,21 @@ void write_file(const fs::path& path, std::string_view bytes) {
   });
 }
 
+namespace {
+
+// A rename would put a file in their place: as root of /dev/null, too. A link is replaced, not what it leads to.
+void expect_replaceable(const fs::path& path) {
+  std::error_code ignored;
+  const auto type = fs::symlink_status(path, ignored).type();
+  const bool is_device = type == fs::file_type::character || type == fs::file_type::block;
+  if (is_device || type == fs::file_type::fifo || type == fs::file_type::socket)
+    throw Error("cannot write '" + path.string() + "': it is a " + (is_device ? "device" : "pipe") + ", not a file");
+}
+
+}  // namespace
+
 void write_file(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
+  expect_replaceable(path);
   const fs::path temporary = path.string() + ".part" + std::to_string(::getpid());
   try {
     fill(temporary);

@@ -10,6 +10,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/outlet.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/tune/job.hpp"
@@ -74,15 +75,29 @@ void apply_settings(Json& words, const std::vector<std::string>& settings) {
   }
 }
 
+namespace {
+
 void check_writable(const std::string& option, const std::string& path) {
-  if (path.empty()) return;
   const auto fail = [&](int code) { throw Error(option + ": cannot write '" + path + "': " + std::strerror(code)); };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
+  if (const std::string why = unfit_for_output(path); !why.empty()) throw Error(option + ": cannot write '" + path + "': " + why);
+  if (is_outlet(path)) return;
   const auto folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::exists(folder, ignored)) fail(ENOENT);
   if (!std::filesystem::is_directory(folder, ignored)) fail(ENOTDIR);
   if (::access(folder.c_str(), W_OK | X_OK) != 0) fail(errno);
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<Output>& outputs, InAndOut files) {
+  for (const auto& [option, path] : outputs) {
+    if (path.empty()) continue;
+    check_writable(option, path);
+    files.writes(path, option);
+  }
+  files.check();
 }
 
 }  // namespace quasar::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/in_and_out.hpp"
 #include "quasar/base/json.hpp"
 
 namespace quasar::cli {
@@ -14,8 +15,14 @@ Json data_argument(const std::string& text);
 // Every --set KEY=VALUE into `words`; the value is YAML ("[true, false]", "0.5", "Percentile").
 void apply_settings(Json& words, const std::vector<std::string>& settings);
 
-// Throws Error when no file can be written there: said before the work that would be lost. "": nothing is to be written.
-void check_writable(const std::string& option, const std::string& path);
+// An option that names what is to be written; path "": nothing.
+struct Output {
+  std::string option, path;
+};
+
+// Throws Error when one of them cannot be written, or would replace what the command reads or another one: said before the work
+// that would be lost. `files`: what it reads.
+void check_outputs(const std::vector<Output>& outputs, InAndOut files = {});
 
 extern const char* const data_help;
 

@@ -21,6 +21,7 @@ class JobArguments {
   // The job that they say; `amend` puts in what else the command line says, before --set is applied. Throws Error.
   tune::Job read(const std::function<void(Json&)>& amend) const;
 
+  const std::string& configuration() const { return config_; }  // its file; "": none
   bool has_output_dir() const { return !output_dir_.empty(); }
 
  private:

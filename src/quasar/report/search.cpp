@@ -7,6 +7,7 @@
 #include "quasar/report/pages.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/report/results.hpp"
 #include "quasar/tune/continuation.hpp"
 
 namespace quasar::report {
@@ -40,11 +41,11 @@ void refuse_to_forget(const tune::Job& job) {
 
 }  // namespace
 
-void refuse_to_overwrite(const tune::Job& job) {
+void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration) {
   std::error_code code;
   if (fs::status(job.output_dir / "result.json", code).type() == fs::file_type::none)
     throw Error("output_dir '" + job.output_dir.string() + "' cannot be used: " + code.message());
-  static_cast<void>(tune::storage_url(job));  // says what is wrong with it before the work begins
+  check_results(job, configuration);
   if (job.load_if_exists) return refuse_to_forget(job);
   for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
     if (!fs::exists(job.output_dir / name)) continue;

@@ -10,8 +10,9 @@ struct Searched {
   Json result;  // as in result.json
 };
 
-// Throws Error when output_dir holds an earlier search that the job does not continue.
-void refuse_to_overwrite(const tune::Job& job);
+// Throws Error when output_dir holds an earlier search that the job does not continue, or when results would replace what the
+// search reads. `configuration`: the job's file, where it has one.
+void refuse_to_overwrite(const tune::Job& job, const std::filesystem::path& configuration = {});
 
 // Makes output_dir and runs the search; report.html is rewritten meanwhile. In the end result.json and the reports stand beside
 // what tune::search() writes. Throws Error.

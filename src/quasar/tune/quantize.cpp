@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "quasar/base/outlet.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/check.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -198,6 +199,14 @@ Quantized quantize(const QuantizeOptions& given) {
   Quantized done = quantize_as_said(options);
   done.plan.notes.insert(done.plan.notes.begin(), plain.notes.begin(), plain.notes.end());
   return done;
+}
+
+void write_model(const Quantized& result, const std::filesystem::path& file) {
+  if (!is_outlet(file)) return graph::save(result.model, file, external(result.config));
+  if (external(result.config) == graph::ExternalData::always)
+    throw Error("cannot write '" + file.string() +
+                "': it is no file, beside which external data could stand (use_external_data_format)");
+  write_output(file, graph::to_bytes(result.model));
 }
 
 }  // namespace quasar::tune

@@ -33,4 +33,8 @@ struct Quantized {
 
 Quantized quantize(const QuantizeOptions& options);
 
+// As the user named the file: a device or a pipe is written into, unless the configuration has external data
+// (use_external_data_format) or the model is too large to do without. Throws Error.
+void write_model(const Quantized& result, const std::filesystem::path& file);
+
 }  // namespace quasar::tune

@@ -1,7 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "quasar/base/file.hpp"
+#include "quasar/base/outlet.hpp"
+#include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/shell.hpp"
 
@@ -26,11 +27,12 @@ class Completion final : public Command {
     for (const auto& [name, form] : forms) {
       names.emplace_back(name);
       if (normalized(name) != normalized(shell_)) continue;
+      check_outputs({{"-o", output_}});
       const std::string text = form(*program_);
       if (output_.empty()) {
         std::cout << text;
       } else {
-        write_file(output_, text);
+        write_output(output_, text);
       }
       return exit_done;
     }

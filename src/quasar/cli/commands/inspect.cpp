@@ -5,8 +5,8 @@
 #include <iostream>
 #include <map>
 
-#include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/outlet.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
@@ -14,6 +14,7 @@
 #include "quasar/report/inspection.hpp"
 #include "quasar/report/writer.hpp"
 #include "quasar/tune/examine.hpp"
+#include "quasar/tune/inputs.hpp"
 #include "quasar/tune/job.hpp"
 
 namespace quasar::cli::commands {
@@ -52,7 +53,7 @@ class Inspect final : public Command {
   }
 
   int run() override {
-    check_writable("--html", page_);
+    check_outputs({{"--html", page_}}, inputs());
     Json words = configuration();
     if (words.is_object() && words.contains("target")) {  // best_config.yaml names the search's
       if (!words["target"].is_string()) throw Error("target is " + words["target"].dump() + ", but must be a name");
@@ -67,7 +68,7 @@ class Inspect final : public Command {
           tune::examine({.model = model_, .data = data_argument(calibration_), .target = target_, .words = words});
     if (!page_.empty()) {
       const Json contents = report::inspection_of(facts);
-      write_file(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));
+      write_output(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));
     }
     if (json_) {
       std::cout << facts.dump(2) << "\n";
@@ -80,6 +81,14 @@ class Inspect final : public Command {
   }
 
  private:
+  InAndOut inputs() const {
+    InAndOut files;
+    tune::reads_model(files, model_);
+    files.reads(config_, "the configuration");
+    if (!calibration_.empty()) tune::reads_samples(files, data_argument(calibration_), "", "the calibration data");
+    return files;
+  }
+
   // null: none is given.
   Json configuration() const {
     Json words = config_.empty() ? Json() : tune::read_words(config_);

@@ -7,13 +7,13 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/outlet.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/graph/load.hpp"
 #include "quasar/quant/given_ranges.hpp"
+#include "quasar/tune/inputs.hpp"
 #include "quasar/tune/job.hpp"
 #include "quasar/tune/past_study.hpp"
-#include "quasar/tune/trial.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -52,12 +52,7 @@ class Quantize final : public Command {
     const auto trial = past_trial();
     if (model_.empty() && !trial) throw Error("model is required: the path of the float ONNX model");
     if (model_.empty()) model_ = trial->model().string();
-    std::error_code code;
-    if (std::filesystem::equivalent(model_, output_, code))
-      throw Error("-o " + output_ + " is the float model itself; choose another file");
-    check_writable("-o", output_);
-    check_writable("--export-ranges", exported_);
-    check_writable("--export-errors", errors_);
+    check_outputs({{"-o", output_}, {"--export-ranges", exported_}, {"--export-errors", errors_}}, inputs(trial));
     Json words = trial ? trial->words : configuration();
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;
@@ -70,9 +65,9 @@ class Quantize final : public Command {
                                                    .trial = trial});
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : quant::ranges_json(result.plan, result.config).dump(2) + "\n";
-    graph::save(result.model, output_, tune::external(result.config));
-    if (!exported_.empty()) write_file(exported_, ranges);
-    if (!errors_.empty()) write_file(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
+    tune::write_model(result, output_);
+    if (!exported_.empty()) write_output(exported_, ranges);
+    if (!errors_.empty()) write_output(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
     tell_skipped(result.plan.skipped);
@@ -86,6 +81,21 @@ class Quantize final : public Command {
   }
 
  private:
+  InAndOut inputs(const std::optional<tune::PastTrial>& trial) const {
+    InAndOut files;
+    tune::reads_model(files, model_);
+    files.reads(config_, "the configuration");
+    files.reads(ranges_, "the ranges that --ranges gives");
+    tune::reads_study(files, study_);
+    if (!calibration_.empty()) {
+      tune::reads_samples(files, data_argument(calibration_), "", "the calibration data");
+    } else if (trial) {
+      tune::reads_samples_of(files, *trial);
+    }
+    files.writes(output_ + ".data", "-o");  // with external data
+    return files;
+  }
+
   // One line for each reason.
   static void tell_skipped(const std::map<std::string, std::string>& skipped) {
     constexpr size_t most = 4;

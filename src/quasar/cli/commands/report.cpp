@@ -2,10 +2,12 @@
 #include <filesystem>
 #include <iostream>
 
-#include "quasar/base/file.hpp"
+#include "quasar/base/outlet.hpp"
+#include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/writer.hpp"
+#include "quasar/tune/inputs.hpp"
 #include "quasar/tune/written_result.hpp"
 
 namespace quasar::cli::commands {
@@ -28,22 +30,29 @@ class Report final : public Command {
 
   int run() override {
     const auto writer = report::writers::table().make(format_);
+    const fs::path file = destination();
+    if (!output_.empty() && file != "-") check_outputs({{"-o", file.string()}}, inputs());
     std::vector<Json> searches{report::open_contents(folder_, storage_)};
     if (!other_.empty()) searches.push_back(report::open_contents(other_, storage_));
     const auto names = names_of();
     for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
     const std::string text = tune::with_result_of(folder_, [&] { return writer->write(searches); });
-    const fs::path file = destination();
     if (file == "-") {
       std::cout << text;
     } else {
-      write_file(file, text);
-      std::cout << file.string() << "\n";
+      write_output(file, text);
+      if (!is_outlet(file)) std::cout << file.string() << "\n";
     }
     return exit_done;
   }
 
  private:
+  InAndOut inputs() const {
+    InAndOut files;
+    for (const auto& place : {folder_, other_, storage_}) tune::reads_study(files, place);
+    return files;
+  }
+
   // What tells the folders apart: their last parts, or all of them where those are the same.
   std::vector<std::string> names_of() const {
     const auto last = [](const std::string& folder) {

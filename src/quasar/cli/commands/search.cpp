@@ -44,7 +44,7 @@ class Search final : public Command {
       return run_shift(job, {.quiet = true, .launch = launch()});
     }
     if (dry_run_) {
-      report::refuse_to_overwrite(job);
+      report::refuse_to_overwrite(job, arguments_.configuration());
       std::cout << tune::dry_run(job).dump(2) << "\n";
       return exit_done;
     }
@@ -60,7 +60,7 @@ class Search final : public Command {
 
  private:
   int search_anew(const tune::Job& job) {
-    report::refuse_to_overwrite(job);
+    report::refuse_to_overwrite(job, arguments_.configuration());
     if (fs::exists(job.output_dir)) return search(job);
     try {
       return search(job);

@@ -1,0 +1,85 @@
+#include "quasar/base/in_and_out.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/outlet.hpp"
+
+namespace quasar {
+namespace fs = std::filesystem;
+namespace {
+
+// Without links on the way to it; it may be one itself, and need not exist.
+fs::path placed(const fs::path& path) {
+  std::error_code code;
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  const fs::path folder = fs::weakly_canonical(whole.parent_path(), code);
+  return code ? whole : folder / whole.filename();
+}
+
+// Without links at all, as far as it exists.
+fs::path resolved(const fs::path& path) {
+  std::error_code code;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path), code);
+  return code ? placed(path) : whole;
+}
+
+bool is_same_file(const fs::path& one, const fs::path& other) {
+  std::error_code code;
+  return placed(one) == placed(other) || fs::equivalent(one, other, code);
+}
+
+bool is_below(const fs::path& folder, const fs::path& file) {
+  const fs::path root = resolved(folder / "");
+  const auto below = [&](const fs::path& path) {
+    const fs::path way = path.lexically_relative(root.has_filename() ? root : root.parent_path());
+    return !way.empty() && way != "." && *way.begin() != "..";
+  };
+  return below(placed(file)) || below(resolved(file));
+}
+
+}  // namespace
+
+void InAndOut::reads(const fs::path& file, const std::string& as) {
+  if (!file.empty()) inputs_.push_back({file, as});
+}
+
+void InAndOut::reads_in(const fs::path& folder, const std::string& as, Which which) {
+  if (!folder.empty()) input_folders_.push_back({folder, as, std::move(which)});
+}
+
+void InAndOut::writes(const fs::path& file, const std::string& option) {
+  if (!file.empty() && !is_outlet(file)) outputs_.push_back({file, option});
+}
+
+void InAndOut::writes_in(const fs::path& folder, const std::string& option, Which which) {
+  if (!folder.empty()) output_folders_.push_back({folder, option, std::move(which)});
+}
+
+void InAndOut::check(const std::string& way_out) const {
+  const auto refuse = [&](const std::string& option, const fs::path& file, const std::string& input) {
+    throw Error(option + ": '" + file.string() + "' is " + input + ", which would be replaced; " + way_out);
+  };
+  for (const auto& [output, option] : outputs_) {
+    for (const auto& [input, as] : inputs_) {
+      if (is_same_file(output, input)) refuse(option, output, as);
+    }
+    for (const auto& [folder, as, which] : input_folders_) {
+      if (fs::exists(output) && is_below(folder, output) && which(output)) refuse(option, output, as);
+    }
+  }
+  for (const auto& [folder, option, which] : output_folders_) {
+    for (const auto& [input, as] : inputs_) {
+      if (is_below(folder, input) && which(input)) refuse(option, input, as);
+    }
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (!is_same_file(outputs_[i].path, outputs_[k].path)) continue;
+      throw Error(outputs_[i].role + ": '" + outputs_[i].path.string() + "' is what " + outputs_[k].role + " writes too; " +
+                  way_out);
+    }
+  }
+}
+
+}  // namespace quasar

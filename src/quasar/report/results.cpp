@@ -1,0 +1,52 @@
+#include "quasar/report/results.hpp"
+
+#include <regex>
+
+#include "quasar/base/error.hpp"
+#include "quasar/tune/inputs.hpp"
+
+namespace quasar::report {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<const char*> names_of_results(const tune::Job& job) {
+  std::vector names{"best.onnx",   "best.onnx.data", "best_params.json", "best_config.yaml",
+                    "result.json", "report.html",    "auto_search.log"};
+  if (job.plot_results) {
+    for (const char* name : {"opt_history.html", "opt_history.svg", "param_importance.html", "param_importance.svg"})
+      names.push_back(name);
+  }
+  return names;
+}
+
+// A link is replaced, whatever it leads to.
+void expect_room(const fs::path& file) {
+  std::error_code ignored;
+  const auto type = fs::symlink_status(file, ignored).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::none || type == fs::file_type::regular ||
+      type == fs::file_type::symlink)
+    return;
+  const char* what = type == fs::file_type::directory ? "a folder" : type == fs::file_type::fifo ? "a pipe" : "no file";
+  throw Error("cannot write '" + file.string() + "': it is " + what + "; choose another output_dir");
+}
+
+bool is_a_kept_model(const fs::path& file) {
+  static const std::regex name("(.*_)?trial_[0-9]+[.]onnx([.]data)?");
+  return std::regex_match(file.filename().string(), name);
+}
+
+}  // namespace
+
+void check_results(const tune::Job& job, const fs::path& configuration) {
+  InAndOut files;
+  files.reads(configuration, "the configuration");
+  tune::reads_of(files, job);
+  for (const char* name : names_of_results(job)) {
+    expect_room(job.output_dir / name);
+    files.writes(job.output_dir / name, "output_dir");
+  }
+  if (job.keep_models != "best") files.writes_in(job.output_dir, "keep_models", is_a_kept_model);
+  files.check("choose another output_dir, or move it away");
+}
+
+}  // namespace quasar::report

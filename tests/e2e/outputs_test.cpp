@@ -1,0 +1,168 @@
+// What commands write: never in the place of what they read, into devices and pipes, and an error where it cannot be written.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <fstream>
+#include <thread>
+
+#include "e2e/search_job.hpp"
+
+namespace quasar::e2e {
+namespace {
+
+struct Outputs : testing::Test {
+  Outputs() {
+    fs::copy_file(digits("digits.onnx"), model);
+    fs::copy_file(digits("calibration.npz"), samples);
+  }
+
+  std::string quantize(const std::string& more) const {
+    return "quantize " + model.string() + " --calib " + samples.string() + " --scheme A8W8 " + more;
+  }
+  std::string in(const char* name) const { return (folder.path() / name).string(); }
+
+  // Nothing changed, and the message names what would have.
+  void refuses(const std::string& arguments, const std::string& option, const fs::path& kept) const {
+    const std::string before = fs::exists(kept) ? read_file(kept) : "";
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 1) << arguments << ": " << ran.out;
+    EXPECT_NE(ran.err.find(option + ": '" + kept.string() + "' is "), std::string::npos) << arguments << ": " << ran.err;
+    EXPECT_EQ(fs::exists(kept) ? read_file(kept) : "", before) << arguments;
+  }
+
+  TemporaryFolder folder;
+  fs::path model = folder.path() / "m.onnx", samples = folder.path() / "c.npz";
+};
+
+TEST_F(Outputs, NeverReplaceWhatTheCommandReads) {
+  const std::string q = " -o " + in("q.onnx");
+  refuses("inspect " + model.string() + " --html " + model.string(), "--html", model);
+  refuses(quantize("-o " + model.string()), "-o", model);
+  refuses(quantize("--export-ranges " + model.string() + q), "--export-ranges", model);
+  refuses(quantize("--export-errors " + model.string() + q), "--export-errors", model);
+  refuses(quantize("-o " + samples.string()), "-o", samples);
+  const fs::path config = in("c.yaml"), link = in("link.onnx"), reader = in("reader.yaml"), ranges = in("r.json");
+  write_file(config, "activation: UInt8Spec\nweight: Int8Spec\n");
+  refuses("quantize " + model.string() + " --calib " + samples.string() + " --config " + config.string() + q +
+              " --export-ranges " + config.string(),
+          "--export-ranges", config);
+  write_file(ranges, "{}");
+  refuses(quantize("--ranges " + ranges.string() + " --export-ranges " + ranges.string() + q), "--export-ranges", ranges);
+  write_file(reader, "{reader: npz, path: c.npz, labels: label}");
+  const std::string described = "quantize " + model.string() + " --scheme A8W8 --calib " + reader.string();
+  refuses(described + " -o " + samples.string(), "-o", samples);
+  refuses(described + " -o " + reader.string(), "-o", reader);
+  fs::create_symlink(model, link);
+  refuses(quantize("-o " + link.string()), "-o", link);
+  EXPECT_FALSE(fs::exists(in("q.onnx")));
+}
+
+TEST_F(Outputs, NeverReplaceEachOther) {
+  refuses(quantize("-o " + in("z.onnx") + " --export-ranges " + in("z.onnx")), "--export-ranges", in("z.onnx"));
+  refuses(quantize("-o " + in("z.onnx") + " --export-ranges " + in("r") + " --export-errors " + in("r")), "--export-errors",
+          in("r"));
+  fs::create_directory_symlink(folder.path(), in("again"));
+  refuses(quantize("-o " + in("z.onnx") + " --export-ranges " + in("again/z.onnx")), "--export-ranges", in("again/z.onnx"));
+  EXPECT_FALSE(fs::exists(in("z.onnx")));
+}
+
+TEST_F(Outputs, NeverReplaceASampleOfAFolder) {
+  const fs::path pictures = in("pictures");
+  fs::create_directories(pictures / "class");
+  write_file(pictures / "class" / "a.png", "a picture");
+  write_file(pictures / "q.onnx", "of an earlier run");
+  const std::string command = "quantize " + model.string() + " --scheme A8W8 --calib " + pictures.string();
+  refuses(command + " -o " + (pictures / "class" / "a.png").string(), "-o", pictures / "class" / "a.png");
+  const Ran ran = run(command + " -o " + (pictures / "q.onnx").string());  // no sample
+  EXPECT_EQ(ran.err.find("would be replaced"), std::string::npos) << ran.err;
+}
+
+struct SearchOutputs : Search {};
+
+// One search, of whose folder reports are made.
+TEST_F(SearchOutputs, NeverReplaceWhatIsRead) {
+  fs::create_directories(out);
+  const auto refused = [&](const std::string& text, const std::string& arguments, const std::string& file) {
+    const Ran ran = run("search " + arguments + " --output-dir " + out.string());
+    EXPECT_EQ(ran.code, 1) << ran.out;
+    EXPECT_NE(ran.err.find("output_dir: '" + (out / file).string() + "' is "), std::string::npos) << ran.err;
+    EXPECT_EQ(read_file(out / file), text);
+  };
+  const std::string own = words(small_space, "n_trials: 2\n");
+  write_file(out / "best_config.yaml", own);
+  refused(own, (out / "best_config.yaml").string(), "best_config.yaml");
+  fs::remove(out / "best_config.yaml");
+  write_file(config, own);
+  fs::copy_file(digits("digits.onnx"), out / "best.onnx.data");  // a name that --resume does not take for an earlier search's
+  refused(read_file(digits("digits.onnx")), config.string() + " --model " + (out / "best.onnx.data").string(), "best.onnx.data");
+  fs::remove(out / "best.onnx.data");
+
+  ASSERT_EQ(search(own, "--quiet").code, 0);
+  for (const char* file : {"auto_search.db", "result.json", "best.onnx"}) {
+    const std::string before = read_file(out / file);
+    const Ran ran = run("report " + out.string() + " --format csv -o " + (out / file).string());
+    EXPECT_EQ(ran.code, 1) << file;
+    EXPECT_NE(ran.err.find("-o: '" + (out / file).string() + "' is of the search"), std::string::npos) << ran.err;
+    EXPECT_EQ(read_file(out / file), before) << file;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const Ran ran = run("report " + out.string() + " --format csv -o " + (out / "trials.csv").string());
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+}
+
+TEST_F(Outputs, GoIntoPipes) {
+  const std::string pipe = in("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& arguments :
+       {std::string("completion bash -o ") + pipe, quantize("-o " + pipe),
+        quantize("-o " + in("q.onnx") + " --export-ranges " + pipe), "inspect " + model.string() + " --html " + pipe}) {
+    std::string got;
+    std::jthread reader([&] {
+      std::ifstream in(pipe, std::ios::binary);
+      got.assign(std::istreambuf_iterator<char>(in), {});
+    });
+    const Ran ran = run(arguments, "timeout 60");
+    if (ran.code != 0) fs::remove(pipe);
+    EXPECT_EQ(ran.code, 0) << arguments << ": " << ran.err;
+    reader.join();
+    EXPECT_GT(got.size(), 10U) << arguments;
+    EXPECT_TRUE(fs::is_fifo(pipe)) << arguments;
+  }
+  EXPECT_EQ(
+      run("quantize " + model.string() + " --scheme DYNAMIC --set use_external_data_format=true -o " + pipe, "timeout 60").code,
+      1);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(Outputs, GoIntoStandardOutput) {
+  const Ran ran = run("completion bash -o /dev/stdout");
+  EXPECT_EQ(ran.out, run("completion bash").out);
+  EXPECT_TRUE(fs::is_symlink("/dev/stdout"));
+  const Ran quantized = run(quantize("-o " + in("q.onnx") + " --export-ranges /dev/stdout"));
+  EXPECT_EQ(quantized.code, 0) << quantized.err;
+  EXPECT_EQ(quantized.out.find('{'), 0U);
+  EXPECT_NE(quantized.out.find("quantizable nodes are quantized"), std::string::npos);
+}
+
+TEST_F(Outputs, ReplaceNoDevice) {
+  const std::string null = in("null"), block = in("block");
+  if (mknod(null.c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) GTEST_SKIP() << "only root makes devices";
+  for (const std::string& arguments :
+       {quantize("-o " + null), quantize("-o " + in("q.onnx") + " --export-ranges " + null + " --export-errors " + null)}) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(fs::is_character_file(null)) << arguments;
+  }
+  EXPECT_THROW(write_file(null, "text"), Error);
+  EXPECT_TRUE(fs::is_character_file(null));
+  if (mknod(block.c_str(), S_IFBLK | 0600, makedev(7, 250)) != 0) return;
+  const Ran ran = run(quantize("-o " + block));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("it is a block device"), std::string::npos) << ran.err;
+  EXPECT_TRUE(fs::is_block_file(block));
+}
+
+}  // namespace
+}  // namespace quasar::e2e
