@@ -164,5 +164,87 @@ TEST_F(Outputs, ReplaceNoDevice) {
   EXPECT_TRUE(fs::is_block_file(block));
 }
 
+// A command with its own redirections, in a shell. -> its exit code, and standard error.
+Ran run_in_shell(const std::string& command) {
+  const TemporaryFolder folder;
+  const fs::path script = folder.path() / "script", err = folder.path() / "err";
+  write_file(script, "set -o pipefail\nprogram=" QUASAR_PROGRAM "\nerrors=" + err.string() +
+                         "\n: > $errors\nquasar() { $program \"$@\" 2> $errors; }\n" + command + "\n");
+  const int status = std::system(("bash " + script.string() + " < /dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, "", read_file(err)};
+}
+
+TEST_F(Outputs, ToAFullDiskAreAnError) {
+  for (const std::string& command : {std::string("list metrics"), std::string("completion bash"), std::string("--help"),
+                                     "inspect " + model.string() + " --json", std::string("completion bash -o /dev/stdout")}) {
+    const Ran ran = run_in_shell("quasar " + command + " > /dev/full");
+    EXPECT_EQ(ran.code, 1) << command;
+    EXPECT_NE(ran.err.find("No space left on device"), std::string::npos) << command << ": " << ran.err;
+  }
+  const Ran closed = run_in_shell("quasar list metrics >&-");
+  EXPECT_EQ(closed.code, 1);
+  EXPECT_NE(closed.err.find("cannot write to standard output"), std::string::npos) << closed.err;
+  EXPECT_EQ(run_in_shell("quasar completion bash -o " + in("bash") + " >&-").code, 0);
+}
+
+TEST_F(Outputs, NobodyReadsAreQuiet) {
+  const Ran ran = run_in_shell("quasar list keys --json | true");
+  EXPECT_TRUE(ran.code == 141 || ran.code == 0) << ran.code;  // as 0 where all of it was written before the reader went
+  EXPECT_EQ(ran.err, "");
+  const Ran late = run_in_shell("mkfifo " + in("pipe") + "\n(exec < " + in("pipe") + ") &\nexec 5> " + in("pipe") +
+                                "\nwait\nquasar list keys >&5");
+  EXPECT_EQ(late.code, 141);
+  EXPECT_EQ(late.err, "");
+}
+
+TEST_F(Outputs, BeyondTheSizeThatIsAllowedAreAnError) {
+  const Ran ran = run_in_shell("ulimit -f 8\nquasar " + quantize("-o " + in("q.onnx")));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("File too large"), std::string::npos) << ran.err;
+  EXPECT_FALSE(fs::exists(in("q.onnx")));
+}
+
+TEST_F(SearchOutputs, GoOnWithoutAReader) {
+  write_file(config, words(small_space, "n_trials: 3\n"));
+  const Ran ran = run_in_shell("mkfifo " + (folder.path() / "pipe").string() + "\n(exec < " + (folder.path() / "pipe").string() +
+                               ") &\nexec 5> " + (folder.path() / "pipe").string() + "\nwait\nquasar search " + config.string() +
+                               " --output-dir " + out.string() + " >&5");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("cannot write to standard output: Broken pipe; its results are kept"), std::string::npos) << ran.err;
+  EXPECT_EQ(result()["status"], "ok");
+}
+
+struct EndOfTheTerminal : SearchOutputs {
+  // A search whose process hears that the terminal is gone, twice, after its first trial; `shell` goes before.
+  Ran hung_up(const std::string& more, const std::string& shell = "") {
+    write_file(config,
+               words(small_space, more + "search_evaluator: {command: [sh, -c, \"sleep 0.4; echo 1\", sh, \"{model}\"]}\n"));
+    return run_in_shell(shell + "$program search " + config.string() + " --output-dir " + out.string() +
+                        " > /dev/null 2> $errors & search=$!\nfor i in {1..200}; do [ -e " + (out / "report.html").string() +
+                        " ] && break; sleep 0.05; done\nkill -HUP $search; kill -HUP $search; wait $search\n");
+  }
+};
+
+TEST_F(EndOfTheTerminal, ResultsAreWritten) {
+  const Ran ran = hung_up("");
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  ASSERT_TRUE(fs::exists(out / "result.json")) << ran.err;
+  EXPECT_EQ(result()["status"], "interrupted");
+  EXPECT_LT(result()["trials"]["complete"], 8);
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
+TEST_F(EndOfTheTerminal, IsIgnoredUnderNohup) {
+  const Ran ran = hung_up("n_trials: 2\n", "trap '' HUP\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+// Whose stack alone is larger than all the memory that is allowed.
+TEST_F(Outputs, AThreadThatCannotBeStartedIsSaid) {
+  const Ran ran = run_in_shell("ulimit -s 8000000\nulimit -v 6000000\nquasar " + quantize("-o " + in("q.onnx")));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("ulimit -v"), std::string::npos) << ran.err;
+}
+
 }  // namespace
 }  // namespace quasar::e2e

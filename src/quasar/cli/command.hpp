@@ -14,6 +14,9 @@ class Command {
   virtual ~Command() = default;
   virtual void define(CLI::App& app) = 0;  // its arguments, and an example
   virtual int run() = 0;                   // -> exit code; throws Error for what the user can mend
+
+  // Whether its results are files, so that it does not end when nobody reads what it prints.
+  virtual bool results_are_files() const { return false; }
 };
 
 // Exit codes of the contract.
@@ -21,6 +24,7 @@ constexpr int exit_done = 0;
 constexpr int exit_input = 1;          // the user's input is wrong
 constexpr int exit_goal_missed = 2;    // finished, but the goal was not met
 constexpr int exit_interrupted = 130;  // results so far were written
+constexpr int exit_unread = 141;       // whoever read standard output has gone (`| head`), as other programs say it
 
 }  // namespace quasar::cli
 

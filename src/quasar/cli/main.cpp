@@ -2,15 +2,19 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "quasar/base/printable.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/cli/printable_output.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/cli/standard_output.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::cli {
@@ -32,7 +36,40 @@ int fail(const std::string& what) {
   return exit_input;
 }
 
-int run(int argc, char** argv) {
+// What ended, and whether its results are files.
+struct Ended {
+  int code;
+  bool files = false;
+};
+
+// A thread that cannot be started says no more than that.
+std::string in_words(const std::system_error& error) {
+  if (error.code() != std::errc::resource_unavailable_try_again) return error.what();
+  return std::string("cannot start another thread (") + std::strerror(EAGAIN) +
+         "): the memory or the number of processes that is allowed is used up (ulimit -v, ulimit -u)";
+}
+
+Ended run_command(Command& command) {
+  const auto ended = [&](int code) { return Ended{code, command.results_are_files()}; };
+  try {
+    return ended(command.run());
+  } catch (const Cancelled& stopped) {
+    fail(stopped.what());
+    return ended(exit_interrupted);
+  } catch (const std::bad_alloc&) {
+    return ended(fail("out of memory"));
+  } catch (const std::length_error&) {
+    return ended(fail("out of memory"));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return ended(fail("'" + error.path1().string() + "' cannot be used: " + error.code().message()));
+  } catch (const std::system_error& error) {
+    return ended(fail(in_words(error)));
+  } catch (const std::exception& error) {
+    return ended(fail(error.what()));
+  }
+}
+
+Ended run(int argc, char** argv) {
   CLI::App app{"Quasar searches for the best way to quantize an ONNX model.", "quasar"};
   app.set_version_flag("--version", std::string("quasar ") + version() + ", ONNX Runtime " + runtime::version());
   app.require_subcommand(1);
@@ -44,25 +81,23 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error, argc, argv);
+    return {report_parse_error(app, error, argc, argv)};
   }
-  try {
-    for (const auto& [parsed, command] : commands) {
-      if (parsed->parsed()) return command->run();
-    }
-  } catch (const Cancelled& stopped) {
-    fail(stopped.what());
-    return exit_interrupted;
-  } catch (const std::bad_alloc&) {
-    return fail("out of memory");
-  } catch (const std::length_error&) {
-    return fail("out of memory");
-  } catch (const std::filesystem::filesystem_error& error) {
-    return fail("'" + error.path1().string() + "' cannot be used: " + error.code().message());
-  } catch (const std::exception& error) {
-    return fail(error.what());
+  for (const auto& [parsed, command] : commands) {
+    if (parsed->parsed()) return run_command(*command);
   }
-  return exit_input;
+  return {exit_input};
+}
+
+// The exit code, once all that was printed has arrived or not.
+int exit_code(const Ended& ended, StandardOutput& output) {
+  const int failure = output.finish();
+  if (failure == 0) return ended.code;
+  const bool unread = failure == EPIPE && !ended.files;  // as after `| head`: nobody wants to hear of it
+  if (!unread)
+    fail(std::string("cannot write to standard output: ") + std::strerror(failure) +
+         (ended.files ? "; its results are kept all the same" : ""));
+  return ended.code != exit_done ? ended.code : unread ? exit_unread : exit_input;
 }
 
 // Values of layers are allocated and freed thousands of times: memory that glibc would give back to the system every time, to be
@@ -79,7 +114,9 @@ void keep_freed_memory() {
 }  // namespace quasar::cli
 
 int main(int argc, char** argv) {
+  quasar::cli::take_closed_descriptors();
+  quasar::cli::ignore_signals_of_writing();
   quasar::cli::keep_freed_memory();
-  const quasar::cli::PrintableOutput output;
-  return quasar::cli::run(argc, argv);
+  quasar::cli::StandardOutput output;
+  return exit_code(quasar::cli::run(argc, argv), output);
 }

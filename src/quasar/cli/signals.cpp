@@ -23,16 +23,25 @@ void catch_signals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   source();
   std::thread([signals] {
-    for (int count = 0;; ++count) {
+    for (int count = 0;;) {
       int number = 0;
       sigwait(&signals, &number);
-      if (count > 0) _exit(130);
+      if (number != SIGHUP && count++ > 0) _exit(130);  // shell and kernel may both tell of a terminal's end
       source().request_stop();
     }
   }).detach();
+}
+
+// Programs that are started get the usual handling (base/process.cpp).
+void ignore_signals_of_writing() {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 std::stop_token stop_requested() {

@@ -1,11 +1,14 @@
-// Ctrl-C asks the search to stop and keep its results; a second one ends the program at once.
+// Ctrl-C, or the end of the terminal, asks the search to stop and keep its results; a second Ctrl-C ends the program at once.
 #pragma once
 
 #include <stop_token>
 
 namespace quasar::cli {
 
-void catch_signals();              // SIGINT and SIGTERM
+void catch_signals();              // SIGINT, SIGTERM, and SIGHUP unless it is ignored (nohup)
 std::stop_token stop_requested();  // set by the first signal
+
+// A reader who has gone and a file beyond the size that is allowed (ulimit -f) are errors of writing, and do not end the program.
+void ignore_signals_of_writing();
 
 }  // namespace quasar::cli

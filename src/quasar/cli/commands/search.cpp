@@ -34,6 +34,8 @@ class Search final : public Command {
     app.footer("Example: quasar search --model model.onnx --calib calib.npz --eval eval.npz --preset cpu_int8_search");
   }
 
+  bool results_are_files() const override { return !dry_run_; }
+
   int run() override {
     const tune::Job job = arguments_.read([&](Json& words) {
       if (resume_) words["load_study_if_exists"] = true;

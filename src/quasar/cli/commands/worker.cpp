@@ -19,6 +19,8 @@ class Worker final : public Command {
     app.footer("Example: quasar worker --storage postgresql://me@server/quasar --study NAME search.yaml");
   }
 
+  bool results_are_files() const override { return true; }
+
   int run() override {
     if (!(patience_ >= 0 && patience_ < 1e9))
       throw Error("--wait is " + in_digits(patience_, 3) + ", but must be a number of seconds from 0 to 1e9");

@@ -1,0 +1,27 @@
+// What the program prints on a terminal cannot steer it, whatever a model or a data file calls its parts; and what cannot be
+// printed at all, to a full disk or a reader who has gone, is known in the end.
+#pragma once
+
+#include <memory>
+
+namespace quasar::cli {
+
+// While it lives, std::cout passes through printable() where it leads to a terminal; files and pipes get what is written.
+class StandardOutput {
+ public:
+  StandardOutput();
+  ~StandardOutput();
+
+  // Writes out what waits. -> why something that was printed did not arrive, as an errno; 0: all did.
+  int finish();
+
+ private:
+  class Buffer;
+  std::unique_ptr<Buffer> buffer_;
+};
+
+// Where standard input, output or error are closed, files that are opened later would take their numbers, and get what is
+// printed. These numbers are taken now; what is printed to a closed standard output is an error.
+void take_closed_descriptors();
+
+}  // namespace quasar::cli
