@@ -239,6 +239,24 @@ TEST_F(EndOfTheTerminal, IsIgnoredUnderNohup) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
+// An evaluator removes it in the first trial.
+TEST_F(SearchOutputs, SayThatTheStudyIsGone) {
+  const std::string study = (out / "auto_search.db").string();
+  for (const bool folder_too : {false, true}) {
+    fs::remove_all(out);
+    const std::string gone = "[ ! -e " + study + " ] || rm -rf " + (folder_too ? out.string() : study + "*") + "; echo 1";
+    const Ran ran =
+        search(words(small_space, "n_trials: 6\nsearch_evaluator: {command: [sh, -c, \"" + gone + "\", sh, \"{model}\"]}\n"));
+    EXPECT_EQ(ran.code, 1) << ran.out;
+    const std::string what = folder_too ? "output_dir '" + out.string() + "' was removed or renamed"
+                                        : "the study's file " + study + " was removed or renamed";
+    EXPECT_NE(ran.err.find(what), std::string::npos) << ran.err;
+    if (folder_too) continue;
+    EXPECT_LT(result()["trials"]["complete"], 6);
+    EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  }
+}
+
 // Whose stack alone is larger than all the memory that is allowed.
 TEST_F(Outputs, AThreadThatCannotBeStartedIsSaid) {
   const Ran ran = run_in_shell("ulimit -s 8000000\nulimit -v 6000000\nquasar " + quantize("-o " + in("q.onnx")));

@@ -120,6 +120,9 @@ class Storage {
   // Of a shared storage: whoever holds a study leads its search.
   virtual std::unique_ptr<Hold> hold(const StudyRecord& study) = 0;
 
+  // Why nobody will find what is written from now on, in words that name the store; "": it is where it was.
+  virtual std::string lost() { return ""; }
+
   // Who hears, from then on, that the store is gone and waited for, and that it is back.
   virtual void tell_to(Log /*log*/) {}
 

@@ -15,6 +15,7 @@
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/story.hpp"
+#include "quasar/tune/study_guard.hpp"
 #include "quasar/tune/winner.hpp"
 
 namespace quasar::tune {
@@ -131,8 +132,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const Laboratory lab{
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
       quiet, devices,       racer.get(),     rejection.get()};
-  const Finding result = run_strategy(lab, setting, study, monitor, begin);
-  const std::string reason = in_the_users_words(job, result.reason);
+  StudyGuard guard(*storage, job, monitor);
+  const Finding result = run_strategy(lab, setting, study, guard.monitor(), begin);
+  guard.expect_folder();
+  const std::string reason = guard.has_stopped() ? storage->lost() : in_the_users_words(job, result.reason);
   study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
   for (const auto& warning : result.warnings) warn(summary, monitor.log, warning);
   tell_story(monitor.log, result.story);
@@ -153,6 +156,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   summary.reason = reason;
   summary.story = result.story;
   summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
+  summary.lost = guard.lost();
+  if (summary.lost.empty()) return;
+  tell(monitor.log, Level::error, summary.lost);
+  summary.warnings.push_back(summary.lost);
 }
 
 }  // namespace

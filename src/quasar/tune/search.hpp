@@ -48,6 +48,7 @@ struct Winner : Measured {
 struct Summary {
   Status status = Status::ok;
   std::string reason;  // why the search ended, in words
+  std::string lost;    // what became of the study while the search ran, so that its trials are not found again; "": nothing
   Measured baseline;
   std::optional<Winner> best;
   std::vector<search::Trial> trials;

@@ -103,7 +103,7 @@ class Search final : public Command {
     console.close_progress();
     console.note(report::result_table(job, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
     show(job, summary);
-    return exit_code(summary.status);
+    return summary.lost.empty() ? exit_code(summary.status) : exit_input;
   }
 
   static void show(const tune::Job& job, const tune::Summary& summary) {

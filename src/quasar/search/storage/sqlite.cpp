@@ -4,11 +4,15 @@
 // Write-ahead logging with synchronous = normal: a transaction survives the death of the process at any moment; the loss of power
 // may take the last ones back, but never damages the file.
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/percent.hpp"
@@ -25,6 +29,15 @@ class Sqlite final : public Relational {
     if (path_.find('"') != std::string::npos) throw Error("the path of a study database must not contain quotes: " + path_);
     timeout_ = options.integer("timeout");
     guarded([&] { open(options.flag("to_read")); });
+    mine_ = identity();
+  }
+
+  // SQLite goes on with the file that it has open, whatever has become of its name.
+  std::string lost() override {
+    const auto there = identity();
+    if (!there || !mine_ || *there == *mine_) return "";
+    return "the study's file " + path_ + (there->second == 0 ? " was removed or renamed" : " was replaced by another one") +
+           " while it was in use";
   }
 
   std::unique_ptr<Hold> hold(const StudyRecord& study) override {
@@ -77,6 +90,13 @@ class Sqlite final : public Relational {
     std::error_code code;
     const auto space = std::filesystem::space(std::filesystem::absolute(path_).parent_path(), code);
     return !code && space.available < 64 << 10;
+  }
+
+  // Of the file that has the study's name: device and number, {0, 0} where there is none; nullopt: who knows.
+  std::optional<std::pair<dev_t, ino_t>> identity() const {
+    struct stat info {};
+    if (::stat(path_.c_str(), &info) == 0) return std::pair(info.st_dev, info.st_ino);
+    return errno == ENOENT || errno == ENOTDIR ? std::optional(std::pair<dev_t, ino_t>()) : std::nullopt;
   }
 
   struct Held final : Hold {
@@ -172,6 +192,7 @@ class Sqlite final : public Relational {
 
   std::string path_;
   int64_t timeout_ = 10;
+  std::optional<std::pair<dev_t, ino_t>> mine_;
 };
 
 }  // namespace

@@ -1,0 +1,36 @@
+// Looks whether a search's study, and its folder, are still where they were.
+#pragma once
+
+#include <string>
+
+#include "quasar/base/deadline.hpp"
+#include "quasar/search/storage.hpp"
+#include "quasar/tune/search.hpp"
+
+namespace quasar::tune {
+
+class StudyGuard {
+ public:
+  // All of them outlive it.
+  StudyGuard(search::Storage& storage, const Job& job, const Monitor& monitor);
+
+  // The monitor for the search's trials: looks after each of them, and stops the search when the study is gone.
+  Monitor monitor();
+
+  // Throws Error when nothing can be written, as the output folder is gone.
+  void expect_folder() const;
+
+  // What became of the study and what that means; "": it is there.
+  std::string lost() const;
+
+  bool has_stopped() const { return stopped_; }
+
+ private:
+  search::Storage& storage_;
+  const Job& job_;
+  const Monitor& outer_;
+  Deadline ending_;
+  bool stopped_ = false;
+};
+
+}  // namespace quasar::tune
