@@ -109,11 +109,18 @@ TEST_F(Search, ResumingWithoutTheStudyOfTheFolderIsRefused) {
   }
 }
 
-TEST_F(Search, ResumingWhatIsNotThereBeginsAndSaysSo) {
-  ASSERT_EQ(search(words(small_space, "n_trials: 1\nstudy_name: first\n")).code, 0);
-  const Ran ran = search(words(small_space, "n_trials: 1\nstudy_name: frist\n"), "--resume");
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.err.find("there is no study 'frist' to resume (there are 'first')"), std::string::npos) << ran.err;
+TEST_F(Search, ResumingWhatIsNotThereIsRefused) {
+  ASSERT_EQ(search(words(small_space, "n_trials: 1\nstudy_name: other\n")).code, 0);
+  const std::string both = words(small_space, "n_trials: 1\nstudy_name: first\nload_study_if_exists: true\n");
+  const Ran begun = search(both);
+  ASSERT_EQ(begun.code, 0) << begun.err;
+  EXPECT_NE(begun.err.find("there is no study 'first' to resume (there are 'other'): a new one begins"), std::string::npos);
+  for (const char* more : {"--resume", "--resume --dry-run"}) {
+    const Ran ran = search(words(small_space, "n_trials: 1\nstudy_name: frist\n"), more);
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find("there is no study 'frist' to resume in "), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("; there are 'first', 'other'. "), std::string::npos) << ran.err;
+  }
 }
 
 TEST_F(Search, PathsOfTheCommandLineStartInTheWorkingDirectory) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "quasar/base/names.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/space.hpp"
 #include "quasar/tune/comparable.hpp"
@@ -149,6 +150,22 @@ Json choices_of(const Job& job) {
   // Each trial has recorded by how much it exceeds it, and the sampler has gone by that.
   if (criterion_is_constraint(job)) out[criterion_choice] = to_json(*job.criterion);
   return out;
+}
+
+void expect_study(const Job& job) {
+  constexpr size_t most = 10;
+  const auto storage = search::open_to_read(storage_url(job));
+  if (storage == nullptr) return;
+  std::vector<std::string> names;
+  for (const auto& study : storage->studies()) names.push_back(study.name);
+  if (names.empty() || std::ranges::find(names, job.study_name) != names.end()) return;
+  const std::string near = nearest(job.study_name, names);
+  std::ranges::stable_partition(names, [&](const std::string& name) { return name == near; });
+  const std::string more = names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "";
+  names.resize(std::min(names.size(), most));
+  throw Error("there is no study '" + job.study_name + "' to resume in " + without_password(storage_url(job)) + "; there are '" +
+              joined(names, "', '") + "'" + more +
+              ". To begin one there that is continued when it exists, write load_study_if_exists: true in place of --resume");
 }
 
 Job continued(Job job) {

@@ -28,6 +28,10 @@ const search::StudyRecord* with_choices(std::span<const search::StudyRecord> stu
 // jobs whose studies hold the same parameters with the same meaning, however their files are ordered.
 Json choices_of(const Job& job);
 
+// For whoever says that there is a study to be continued: throws Error, which names those that there are, when the storage holds
+// others only. Where it holds none at all, there is nothing to be mistaken for.
+void expect_study(const Job& job);
+
 // The job with the study that it continues, one of its chain with the same choices, or else a successor of the newest, with a
 // warning that says what changed. The same job unless it is to continue a study. Nothing is written. Throws Error for a storage
 // that cannot be read.

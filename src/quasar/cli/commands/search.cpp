@@ -15,6 +15,7 @@
 #include "quasar/report/search.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/continuation.hpp"
 #include "quasar/tune/launch_lead.hpp"
 
 namespace quasar::cli::commands {
@@ -46,6 +47,7 @@ class Search final : public Command {
       return run_shift(job, {.quiet = true, .launch = launch()});
     }
     if (dry_run_) {
+      if (resume_) tune::expect_study(job);
       report::refuse_to_overwrite(job, arguments_.configuration());
       std::cout << tune::dry_run(job).dump(2) << "\n";
       return exit_done;
@@ -62,6 +64,7 @@ class Search final : public Command {
 
  private:
   int search_anew(const tune::Job& job) {
+    if (resume_) tune::expect_study(job);
     report::refuse_to_overwrite(job, arguments_.configuration());
     if (fs::exists(job.output_dir)) return search(job);
     try {
