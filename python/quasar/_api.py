@@ -215,12 +215,14 @@ def _gathered(words: Mapping[str, Any]) -> _Words:
     return gathered
 
 
-def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None) -> SearchResult:
+def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None,
+         file: str = "") -> SearchResult:
+    """`file`: of the configuration, which no result may replace."""
     log = _Log()
     with model_file(model) as path, contextlib.closing(log):
         words.words["model_input"] = path
         try:
-            found = SearchResult(_core.search(words.words, base, log, on_trial, log.open))
+            found = SearchResult(_core.search(words.words, base, file, log, on_trial, log.open))
         except _core.QuasarError:
             failure = words.failure()
             if failure is not None:
@@ -261,9 +263,10 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     nothing else to do; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
     yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
-    base = os.getcwd()
+    base, file = os.getcwd(), ""
     words: Dict[str, Any] = {}
     if isinstance(config, (str, os.PathLike)):
+        file = os.fspath(config)
         base = str(Path(config).absolute().parent)
         words = _core.read_words(os.fspath(config))
         if "model_input" in words and model is None:
@@ -290,7 +293,7 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     gathered.sampler(sampler)
     gathered.strategy(strategy)
     gathered.stop(stop)
-    return _run(gathered, model, base, on_trial)
+    return _run(gathered, model, base, on_trial, file)
 
 
 class Quantized:

@@ -86,13 +86,13 @@ struct Search {
   std::optional<report::Searched> searched = {};
 };
 
-// -> {result, table, output_dir}
-py::dict search(const py::object& words, const std::string& base, const py::object& log, const py::object& event,
-                const py::object& ready) {
+// `file`: of the configuration; "": none. -> {result, table, output_dir}
+py::dict search(const py::object& words, const std::string& base, const std::string& file, const py::object& log,
+                const py::object& event, const py::object& ready) {
   const auto attendance = std::make_shared<Attendance>();
   const Attendance::Scope scope(attendance);
   const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Ear(log, event, attendance)});
-  report::refuse_to_overwrite(own->job);
+  report::refuse_to_overwrite(own->job, file);
   ready(own->job.output_dir.string());
   Attendance::attend(attendance, [own, stop = attendance->stop()] {
     own->searched = report::search(own->job, {.log = own->ear.log(), .listener = own->ear.listener(), .stop = stop});

@@ -321,6 +321,14 @@ class Running(Case):
         self.assertEqual(found.status, "ok")
         self.assertGreater(found.metrics["top1"], 0.98)
 
+    def test_a_configuration_is_not_replaced_by_results(self):
+        config = Path("out", "best_config.yaml")
+        config.parent.mkdir()
+        config.write_text("n_trials: 1\n")
+        with self.assertRaisesRegex(quasar.QuasarError, "is the configuration, which would be replaced"):
+            self.search(config=config)
+        self.assertEqual(config.read_text(), "n_trials: 1\n")
+
     def test_dry_run(self):
         facts = quasar.dry_run(MODEL, self.calibration[0], self.evaluation[0], SPACE, sampler="Grid")
         self.assertEqual(facts["trials"], 4)

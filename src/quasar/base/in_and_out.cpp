@@ -65,7 +65,8 @@ void InAndOut::check(const std::string& way_out) const {
       if (is_same_file(output, input)) refuse(option, output, as);
     }
     for (const auto& [folder, as, which] : input_folders_) {
-      if (fs::exists(output) && is_below(folder, output) && which(output)) refuse(option, output, as);
+      std::error_code ignored;
+      if (fs::exists(output, ignored) && is_below(folder, output) && which(output)) refuse(option, output, as);
     }
   }
   for (const auto& [folder, option, which] : output_folders_) {
@@ -75,7 +76,7 @@ void InAndOut::check(const std::string& way_out) const {
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
-      if (!is_same_file(outputs_[i].path, outputs_[k].path)) continue;
+      if (placed(outputs_[i].path) != placed(outputs_[k].path)) continue;  // of two links to one file, each is replaced
       throw Error(outputs_[i].role + ": '" + outputs_[i].path.string() + "' is what " + outputs_[k].role + " writes too; " +
                   way_out);
     }

@@ -261,6 +261,10 @@ TEST(Postgresql, GoneAndBack) {
     }
     while (!over) std::this_thread::sleep_for(1ms);  // the server ends with the thread that started it
   });
+  const struct Ending {  // also where something is thrown
+    std::atomic<bool>& over;
+    ~Ending() { over = true; }
+  } ending{over};
   in_processes(place, "study", 3, [&](size_t, Study& study) {
     const auto result = run({.n_jobs = 2}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
       if (const auto other = job.claim("plan " + std::to_string(static_cast<int>(value_of(job)) / 2)))
@@ -272,7 +276,6 @@ TEST(Postgresql, GoneAndBack) {
     EXPECT_EQ(result.counts.finished(), 150u);
     EXPECT_EQ(result.counts.failed, 0u);
   });
-  over = true;
 }
 
 }  // namespace
