@@ -36,6 +36,23 @@ TEST_F(HardConditions, AModelThatCannotBeKeptIsNoResult) {
   }
 }
 
+// Of a trial whose process died too often there is nothing else that tells.
+TEST_F(HardConditions, ATrialThatKilledItsProcessIsInTheLog) {
+  const std::string job = words(small_space, "n_trials: 2\nmax_retry: 0\n");
+  ASSERT_EQ(search(job).code, 0);
+  {
+    const auto storage = search::open_storage((out / "auto_search.db").string());
+    search::Trial dead = trials().at(0);
+    dead.state = search::State::running;
+    storage->start(storage->studies().at(0).id, dead);
+  }
+  const Ran ran = search(job, "--resume");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const std::string line = "trial 2 has failed: the process that ran it died (max_retry)";
+  EXPECT_NE(ran.err.find("warning: " + line), std::string::npos) << ran.err;
+  EXPECT_NE(read_file(out / "auto_search.log").find(line), std::string::npos);
+}
+
 // Memory that is too little for many trials at a time makes some of them fail, and neither the threads that run them nor the
 // study.
 TEST_F(HardConditions, AMemoryLimitEndsTrialsAndNeverTheSearch) {

@@ -33,8 +33,6 @@ class Relational : public Storage {
   virtual void started(int64_t /*trial*/) {}
   // Returns when the work may be tried again; otherwise throws Error in words for people.
   virtual void recover(const soci::soci_error& error) = 0;
-  // The database, for messages; without a password.
-  virtual std::string where() const = 0;
 
   // Rolls back unless committed. Within a turn it is the turn's.
   class Transaction {

@@ -123,6 +123,9 @@ class Storage {
   // Why nobody will find what is written from now on, in words that name the store; "": it is where it was.
   virtual std::string lost() { return ""; }
 
+  // The database, for messages; without a password.
+  virtual std::string where() const { return "memory"; }
+
   // Who hears, from then on, that the store is gone and waited for, and that it is back.
   virtual void tell_to(Log /*log*/) {}
 

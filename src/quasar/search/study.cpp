@@ -233,7 +233,8 @@ void Study::compare(size_t position) {
 size_t Study::position(int64_t number) const {
   const auto found =
       std::lower_bound(trials_.begin(), trials_.end(), number, [](const Trial& trial, int64_t n) { return trial.number < n; });
-  if (found == trials_.end() || found->number != number) throw Error("the study has no trial " + std::to_string(number));
+  if (found == trials_.end() || found->number != number)
+    throw Error("the study '" + record_.name + "' in " + storage_.where() + " has no trial " + std::to_string(number));
   return static_cast<size_t>(found - trials_.begin());
 }
 

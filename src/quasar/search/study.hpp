@@ -105,6 +105,9 @@ class Study {
   // study that another process has ended meanwhile stays as that left it.
   const Trial& finish(Trial trial);
 
+  // Trials that have failed as this study was opened, because their processes died too often (max_retry).
+  const std::vector<int64_t>& buried() const { return buried_; }
+
   // A running trial ended from outside: it waits as it was when it began. And runs again from now on, under its number.
   const Trial& release(int64_t number);
   const Trial& resume(int64_t number);
@@ -142,6 +145,7 @@ class Study {
   std::unordered_map<uint64_t, std::vector<int64_t>> by_point_;  // numbers, by the hash of the point
   std::set<int64_t> unfinished_;                                 // numbers
   std::set<int64_t> mine_;
+  std::vector<int64_t> buried_;
   int64_t begun_id_ = -1;  // of the trial that was started last
   std::optional<size_t> best_;
 };

@@ -93,6 +93,7 @@ void Study::bury_or_release(int64_t number) {
   failed.state = State::failed;
   failed.user_attributes[attribute::error] = dead_process(deaths);
   finish(std::move(failed));
+  buried_.push_back(number);
 }
 
 void Study::announce(const std::string& state, const std::string& reason) {

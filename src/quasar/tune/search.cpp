@@ -123,6 +123,10 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const auto storage = search::open_storage(storage_url(job));
   storage->tell_to(monitor.log);
   search::Study study = lead_study(job, *storage, {evaluator, setting.samples}, monitor.launch);
+  for (const int64_t number : study.buried())
+    tell(monitor.log, Level::warning,
+         "trial " + std::to_string(number) +
+             " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);

@@ -66,6 +66,17 @@ TEST(Report, FormulasAreTextInCsv) {
   EXPECT_NE(text.find(",-4.0"), std::string::npos) << "numbers stay numbers";
 }
 
+// Somebody prints the table.
+TEST(Report, NothingInCsvSteersATerminal) {
+  auto trials = grid_trials();
+  trials[0].user_attributes["metrics"] = {{"\x1b[31mred", 1.0}};
+  trials[1].user_attributes["error"] = "gone\x1b]0;title\x07\r\nand more";
+  const std::string text = writers::table().make("csv")->write({contents_of(small_result(), trials, Json::object())});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find(",\\x1b[31mred,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"gone\\x1b]0;title\\x07\\x0d\nand more\""), std::string::npos) << text;
+}
+
 TEST(Report, PageNeedsNoNetworkAndNamesTheLicence) {
   const std::string page = writers::table().make("html")->write({contents_of(small_result(), grid_trials(), Json::object())});
   EXPECT_EQ(page.find("src=\"http"), std::string::npos);

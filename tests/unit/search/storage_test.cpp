@@ -314,6 +314,8 @@ TEST(Study, TrialsThatKillTheirProcessFailInTheEnd) {
     EXPECT_EQ(trial.user_attributes.value(attribute::error, ""), "the process that ran it died, 3 times in a row (max_retry)");
   }
   EXPECT_TRUE(study.waiting(space, "").empty());
+  EXPECT_EQ(study.buried(), std::vector<int64_t>{0});
+  EXPECT_EQ(error_of([&] { study.at(5); }), "the study 'AutoSearch' in " + path + " has no trial 5");
 }
 
 TEST(Study, LongNamesComeBack) {

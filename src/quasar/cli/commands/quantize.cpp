@@ -8,6 +8,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/outlet.hpp"
+#include "quasar/base/printable.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -73,10 +74,10 @@ class Quantize final : public Command {
     tell_skipped(result.plan.skipped);
     if (!result.rounding.layers.empty())
       std::cout << "  " << tune::summary_of(result.plan.rounding.method, result.rounding) << "\n";
-    for (const auto& layer : result.rounding.kept) std::cout << "  keeps nearest codes: " << layer << "\n";
+    for (const auto& layer : result.rounding.kept) std::cout << "  keeps nearest codes: " << printable_message(layer) << "\n";
     if (!errors_.empty() && result.rounding.layers.empty())
       std::cout << "  note: --export-errors " << errors_ << " holds nothing: " << why_no_errors(result) << "\n";
-    for (const auto& note : result.plan.notes) std::cout << "  note: " << note << "\n";
+    for (const auto& note : result.plan.notes) std::cout << "  note: " << printable_message(note) << "\n";
     return exit_done;
   }
 
@@ -106,8 +107,8 @@ class Quantize final : public Command {
       const size_t more = names.size() > most ? names.size() - most : 0;
       names.resize(names.size() - more);
       all = all && more == 0;
-      std::cout << "  " << joined(names) << (more > 0 ? " and " + std::to_string(more) + " more" : "")
-                << (names.size() > 1 ? " stay" : " stays") << " in float: " << why << "\n";
+      std::cout << "  " << printable_message(joined(names)) << (more > 0 ? " and " + std::to_string(more) + " more" : "")
+                << (names.size() > 1 ? " stay" : " stays") << " in float: " << printable_message(why) << "\n";
     }
     if (!all) std::cout << "  (`quasar inspect` lists them all)\n";
   }

@@ -1,19 +1,20 @@
 #include <set>
 #include <string_view>
 
+#include "quasar/base/printable.hpp"
 #include "quasar/report/writer.hpp"
 
 namespace quasar::report::writers {
 namespace {
 
-// A field as RFC 4180 writes it. A text that a spreadsheet would take for a formula gets an apostrophe before it, which
-// spreadsheets do not show.
+// A field as RFC 4180 writes it, without what would steer a terminal. A text that a spreadsheet would take for a formula gets an
+// apostrophe before it, which spreadsheets do not show.
 std::string field(const Json& value) {
   if (value.is_null()) return "";
-  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (value.is_string() && !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
+  std::string text = printable(value.is_string() ? value.get<std::string>() : value.dump());
+  if (value.is_string() && !text.empty() && std::string_view("=+-@\t").find(text.front()) != std::string_view::npos)
     text.insert(0, "'");
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";

@@ -132,9 +132,10 @@ class Postgresql final : public Relational, public Sharing {
     });
   }
 
+  std::string where() const override { return address_.shown; }
+
  protected:
   const char* begin_reading() const override { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"; }
-  std::string where() const override { return address_.shown; }
 
   void lock_study(int64_t study) override {
     int64_t locked = 0;

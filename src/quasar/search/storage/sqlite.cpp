@@ -44,9 +44,10 @@ class Sqlite final : public Relational {
     return std::make_unique<Held>(path_ + "-lock", "the study '" + study.name + "' in " + path_, study.id);
   }
 
+  std::string where() const override { return path_; }
+
  protected:
   const char* begin_writing() const override { return "BEGIN IMMEDIATE"; }
-  std::string where() const override { return path_; }
 
   void recover(const soci::soci_error& error) override {
     const std::string why = plain(error.what());
