@@ -58,7 +58,8 @@ void end(Trial& trial) {
   trial.intermediate = {{0, std::nan("")}, {1, infinity}, {7, 0.1}, {1000000, -infinity}};
   trial.user_attributes["stage"] = "overwritten";
   trial.user_attributes["text"] = "ä \"quoted\" 'single'\n; DROP TABLE trials; --" + std::string(100000, 'x');
-  trial.user_attributes["metrics"] = {{"L2", {{"value", 0.1}}}, {"list", {1, nullptr, true}}};
+  trial.user_attributes["metrics"] = {{"L2", 0.1}};
+  trial.user_attributes["facts"] = {{"L2", {{"value", 0.1}}}, {"list", {1, nullptr, true}}};
   trial.system_attributes["constraints"] = {-0.5, 0.25};
   trial.complete = *trial.start + std::chrono::microseconds(1234567);
 }

@@ -212,8 +212,8 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   const search::Trial* first = default_trial(summary);
   for (const auto& metric : job.metrics) {
     const auto first_value = [&] {
-      const bool scored = first != nullptr && first->user_attributes["metrics"].contains(metric);
-      return scored ? shown(first->user_attributes["metrics"][metric].get<double>()) : "-";
+      const Json metrics = first == nullptr ? Json::object() : first->user_attributes.value("metrics", Json::object());
+      return metrics.contains(metric) ? shown(metrics[metric].get<double>()) : "-";
     };
     const auto reference = summary.baseline.metrics.find(metric);
     const bool known = reference != summary.baseline.metrics.end();

@@ -17,7 +17,8 @@ bool is_foreign(const std::string& key, const Json& value) {
   if (key == attribute::candidate) return !value.is_boolean();
   if (key == attribute::duplicate_of) return !value.is_number_integer();
   if (key == attribute::plan_hash || key == attribute::stage || key == "predecessor") return !value.is_string();
-  return key == "metrics" && !value.is_object();
+  const auto is_number = [](const Json& one) { return one.is_number(); };
+  return key == "metrics" && !(value.is_object() && std::ranges::all_of(value, is_number));
 }
 
 template <class Into>
@@ -179,10 +180,10 @@ void read_values(soci::session& sql, const Which& which, const TrialOf& trial_of
        "", intermediate);
 }
 
-// Optuna's constraints: one number each, or null where its function failed.
+// One number per constraint, or null where it was infinite; null in their place where Optuna's function failed.
 void expect_constraints(const Json& value) {
-  const bool good =
-      value.is_null() || (value.is_array() && std::ranges::all_of(value, [](const Json& one) { return one.is_number(); }));
+  const auto is_number = [](const Json& one) { return one.is_number() || one.is_null(); };
+  const bool good = value.is_null() || (value.is_array() && std::ranges::all_of(value, is_number));
   if (!good) throw Error("its constraints are " + value.dump() + ", but must be a list of numbers: the study is damaged");
 }
 

@@ -143,6 +143,14 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     EXPECT_NE(found.find(path), std::string::npos) << change << ": " << found;
   }
   EXPECT_EQ(after("UPDATE trial_user_attributes SET value_json = '5'"), "no error");
+  const auto metrics_of = [&](const std::string& text) {
+    EXPECT_EQ(after("UPDATE trial_user_attributes SET \"key\" = 'metrics', value_json = '" + text + "'"), "no error");
+    const auto storage = open_storage(path);
+    return storage->trials(storage->studies().at(0).id).at(0).user_attributes.value("metrics", Json());
+  };
+  EXPECT_EQ(metrics_of(R"({"L2": 0.5})"), (Json{{"L2", 0.5}}));
+  for (const char* foreign : {R"({"L2": "abc"})", R"({"L2": null})", R"({"L2": [1]})", "[]"})
+    EXPECT_TRUE(metrics_of(foreign).is_null()) << foreign;
 }
 
 // Reads as somebody who may not write, in a process of its own, and ends with what was found, or the error.
