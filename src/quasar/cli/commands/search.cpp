@@ -47,8 +47,8 @@ class Search final : public Command {
       return run_shift(job, {.quiet = true, .launch = launch()});
     }
     if (dry_run_) {
-      if (resume_) tune::expect_study(job);
       report::refuse_to_overwrite(job, arguments_.configuration());
+      if (resume_) tune::expect_study(job);
       std::cout << tune::dry_run(job).dump(2) << "\n";
       return exit_done;
     }
@@ -64,8 +64,8 @@ class Search final : public Command {
 
  private:
   int search_anew(const tune::Job& job) {
-    if (resume_) tune::expect_study(job);
     report::refuse_to_overwrite(job, arguments_.configuration());
+    if (resume_) tune::expect_study(job);
     if (fs::exists(job.output_dir)) return search(job);
     try {
       return search(job);
