@@ -89,6 +89,15 @@ Ended run(int argc, char** argv) {
   return {exit_input};
 }
 
+// The commands' definitions take memory, too.
+Ended guarded(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return {fail("out of memory")};
+  }
+}
+
 // The exit code, once all that was printed has arrived or not.
 int exit_code(const Ended& ended, StandardOutput& output) {
   const int failure = output.finish();
@@ -118,5 +127,5 @@ int main(int argc, char** argv) {
   quasar::cli::ignore_signals_of_writing();
   quasar::cli::keep_freed_memory();
   quasar::cli::StandardOutput output;
-  return exit_code(quasar::cli::run(argc, argv), output);
+  return exit_code(quasar::cli::guarded(argc, argv), output);
 }
