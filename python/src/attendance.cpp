@@ -104,6 +104,7 @@ bool Attendance::offer(Call& call, Busy busy) {
 
 void Attendance::alone(const std::function<void()>& python) {
   const py::gil_scoped_acquire lock;
+  if (interruption_) throw Cancelled("the search was interrupted");
   struct Known {
     std::multiset<unsigned long>& all;
     const std::multiset<unsigned long>::iterator place = all.insert(PyThread_get_thread_ident());
@@ -204,8 +205,11 @@ bool Attendance::interrupted_by(py::error_already_set& raised) {
 }
 
 void Attendance::interrupt(py::error_already_set& raised) {
-  if (!interruption_) interruption_ = std::make_exception_ptr(raised);
-  for (const unsigned long thread : alone_) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+  if (interruption_) return;  // others know, and may be at work on what was raised there
+  interruption_ = std::make_exception_ptr(raised);
+  for (const unsigned long thread : alone_) {
+    if (thread != PyThread_get_thread_ident()) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+  }
   const py::gil_scoped_release release;
   stop_.request_stop();
 }

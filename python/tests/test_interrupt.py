@@ -144,7 +144,12 @@ class Interrupt(Case):
         self.assertEqual(result["trials"]["failed"], 0, "what was interrupted waits")
 
     def test_in_evaluators_side_by_side(self):
-        self.interrupted(DECIDERS + "grid(evaluator=score_too, n_jobs=2)")
+        result = self.interrupted(DECIDERS + "grid(evaluator=score_too, n_jobs=2)")
+        self.assertEqual(result["trials"]["failed"], 0, "what was interrupted waits")
+
+    def test_in_several_evaluators_side_by_side(self):
+        result = self.interrupted(DECIDERS + "grid(evaluator=score_too, n_jobs=4)")
+        self.assertEqual(result["trials"]["failed"], 0)
 
     def test_in_a_loss(self):
         result = self.interrupted(DECIDERS + "tune('hawq_v2', tuning_criterion={'strategy_kwargs': {'hawq_v2_loss': Loss()}})")

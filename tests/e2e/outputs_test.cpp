@@ -140,10 +140,23 @@ TEST_F(Outputs, GoIntoStandardOutput) {
   const Ran ran = run("completion bash -o /dev/stdout");
   EXPECT_EQ(ran.out, run("completion bash").out);
   EXPECT_TRUE(fs::is_symlink("/dev/stdout"));
+  const std::string ranges = in("ranges.json");
+  ASSERT_EQ(run(quantize("-o " + in("q.onnx") + " --export-ranges " + ranges)).code, 0);
   const Ran quantized = run(quantize("-o " + in("q.onnx") + " --export-ranges /dev/stdout"));
   EXPECT_EQ(quantized.code, 0) << quantized.err;
-  EXPECT_EQ(quantized.out.find('{'), 0U);
-  EXPECT_NE(quantized.out.find("quantizable nodes are quantized"), std::string::npos);
+  EXPECT_EQ(Json::parse(quantized.out), read_json(ranges)) << "what else is said must not stand in the file";
+  EXPECT_NE(quantized.err.find("quantizable nodes are quantized"), std::string::npos);
+  EXPECT_TRUE(run(quantize("-o /dev/stdout")).out == read_file(in("q.onnx"))) << "the model and nothing else";
+}
+
+TEST_F(Outputs, ReportsDoNotFollowALink) {
+  ASSERT_EQ(run("search " + digits("search.yaml") + " --quiet --set n_trials=1 --output-dir " + in("out")).code, 0);
+  fs::remove(in("out/report.html"));
+  ASSERT_EQ(mkfifo(in("pipe").c_str(), 0600), 0);
+  fs::create_symlink(in("pipe"), in("out/report.html"));
+  const Ran ran = run("report " + in("out"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(fs::symlink_status(in("out/report.html")).type(), fs::file_type::regular);
 }
 
 TEST_F(Outputs, ReplaceNoDevice) {

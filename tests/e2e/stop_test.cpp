@@ -164,6 +164,31 @@ TEST_F(Stop, AmongEnqueuedTrials) {
   expect_fits(summary);
 }
 
+// timeout(1) signals the process and then its group, so that it is told twice; only what a user does afterwards ends it at once.
+TEST_F(Stop, ASignalThatComesTwiceAtOnceIsOne) {
+  write_file(folder.path() / "search.json", words({nullptr, "adaround"}).dump());
+  const std::string config = (folder.path() / "search.json").string();
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)!freopen("/dev/null", "w", stdout);
+    (void)!freopen("/dev/null", "w", stderr);
+    execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--set", "n_trials=500", nullptr);
+    _exit(127);
+  }
+  const auto log = [&] { return fs::exists(out / "auto_search.log") ? read_file(out / "auto_search.log") : std::string(); };
+  while (log().find("trial 0") == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 2; i++) {
+    kill(child, SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  ASSERT_TRUE(fs::exists(out / "result.json"));
+  EXPECT_EQ(read_json(out / "result.json")["status"], "interrupted");
+}
+
 // As a user presses Ctrl-C: at any moment of the program's life.
 TEST_F(Stop, BySignalAtAnyMoment) {
   write_file(folder.path() / "search.json", words({nullptr, "adaround"}).dump());

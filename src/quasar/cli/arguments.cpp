@@ -1,11 +1,13 @@
 #include "quasar/cli/arguments.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <map>
 
 #include "quasar/base/error.hpp"
@@ -77,12 +79,22 @@ void apply_settings(Json& words, const std::vector<std::string>& settings) {
 
 namespace {
 
+bool is_standard_output(const std::string& path) {
+  struct stat there {
+  }, here{};
+  return ::stat(path.c_str(), &there) == 0 && ::fstat(STDOUT_FILENO, &here) == 0 && there.st_dev == here.st_dev &&
+         there.st_ino == here.st_ino;
+}
+
 void check_writable(const std::string& option, const std::string& path) {
   const auto fail = [&](int code) { throw Error(option + ": cannot write '" + path + "': " + std::strerror(code)); };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
   if (const std::string why = unfit_for_output(path); !why.empty()) throw Error(option + ": cannot write '" + path + "': " + why);
-  if (is_outlet(path)) return;
+  if (is_outlet(path)) {
+    if (is_standard_output(path)) std::cout.rdbuf(std::cerr.rdbuf());  // what else is said must not stand in the file
+    return;
+  }
   const auto folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::exists(folder, ignored)) fail(ENOENT);
   if (!std::filesystem::is_directory(folder, ignored)) fail(ENOTDIR);

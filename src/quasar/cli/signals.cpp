@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <optional>
 #include <thread>
 
 namespace quasar::cli {
@@ -29,10 +31,14 @@ void catch_signals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   source();
   std::thread([signals] {
-    for (int count = 0;;) {
+    std::optional<std::chrono::steady_clock::time_point> first;
+    for (;;) {
       int number = 0;
       sigwait(&signals, &number);
-      if (number != SIGHUP && count++ > 0) _exit(130);  // shell and kernel may both tell of a terminal's end
+      // Shell and kernel may both tell of a terminal's end, and timeout(1) tells the process first, then its group.
+      const auto now = std::chrono::steady_clock::now();
+      if (number != SIGHUP && first && now > *first + std::chrono::milliseconds(250)) _exit(130);
+      if (number != SIGHUP && !first) first = now;
       source().request_stop();
     }
   }).detach();

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "quasar/base/file.hpp"
 #include "quasar/base/outlet.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
@@ -40,7 +41,7 @@ class Report final : public Command {
     if (file == "-") {
       std::cout << text;
     } else {
-      write_output(file, text);
+      output_.empty() ? write_file(file, text) : write_output(file, text);  // a link among results leads nowhere
       if (!is_outlet(file)) std::cout << file.string() << "\n";
     }
     return exit_done;
