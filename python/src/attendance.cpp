@@ -15,6 +15,11 @@ thread_local std::shared_ptr<Attendance> here_now;
 
 std::atomic<int> left_alone = 0;
 
+std::mutex presence;  // guards `present`
+std::condition_variable gone;
+std::set<std::shared_ptr<Attendance>> present;
+bool closed = false;  // guarded, too
+
 }  // namespace
 
 const std::shared_ptr<Attendance>& Attendance::current() {
@@ -25,6 +30,26 @@ Attendance::Scope::Scope(std::shared_ptr<Attendance> here) : before_(std::exchan
 
 Attendance::Scope::~Scope() {
   here_now = std::move(before_);
+}
+
+Attendance::Present::Present(std::shared_ptr<Attendance> here) : here_(std::move(here)) {
+  const std::lock_guard lock(presence);
+  if (closed) throw Error("the program ends: no search can begin");
+  present.insert(here_);
+}
+
+Attendance::Present::~Present() {
+  const std::lock_guard lock(presence);
+  present.erase(here_);
+  gone.notify_all();
+}
+
+bool Attendance::end_all(std::chrono::seconds most) {
+  const py::gil_scoped_release release;
+  std::unique_lock lock(presence);
+  closed = true;
+  for (const auto& here : present) here->request_stop();
+  return gone.wait_for(lock, most, [] { return present.empty(); });
 }
 
 void Attendance::attend(const std::shared_ptr<Attendance>& here, std::function<void()> work) {

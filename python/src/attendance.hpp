@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -38,6 +39,20 @@ class Attendance {
    private:
     std::shared_ptr<Attendance> before_;
   };
+
+  // For as long as a search is at work, in whichever thread. Throws Error after end_all().
+  class Present {
+   public:
+    explicit Present(std::shared_ptr<Attendance> here);
+    ~Present();
+    Present(const Present&) = delete;
+    Present& operator=(const Present&) = delete;
+
+   private:
+    std::shared_ptr<Attendance> here_;
+  };
+  // Stops all that are at work, and waits for them without the interpreter's lock; false: not all have ended in time.
+  static bool end_all(std::chrono::seconds most);
 
   std::stop_token stop() const { return stop_.get_token(); }
   void request_stop() { stop_.request_stop(); }

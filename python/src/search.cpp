@@ -91,6 +91,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
                 const py::object& event, const py::object& ready) {
   const auto attendance = std::make_shared<Attendance>();
   const Attendance::Scope scope(attendance);
+  const Attendance::Present present(attendance);
   const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Ear(log, event, attendance)});
   report::refuse_to_overwrite(own->job, file);
   ready(own->job.output_dir.string());
@@ -109,9 +110,11 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   return out;
 }
 
-// When the program ends: a second Ctrl-C ended the waiting for a search, whose threads must not outlive the interpreter.
+// When the program ends: searches of threads that end with it write what they found; one that a second Ctrl-C left to itself, or
+// that takes too long, must not outlive the interpreter.
 void leave_with_a_search() {
-  if (!a_search_is_left()) return;
+  const bool ended = Attendance::end_all(std::chrono::seconds(30));
+  if (ended && !a_search_is_left()) return;
   for (const char* stream : {"stdout", "stderr"}) {
     try {
       py::module_::import("sys").attr(stream).attr("flush")();

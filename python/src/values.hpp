@@ -32,6 +32,7 @@ class Held {
  public:
   explicit Held(py::object object)
       : object_(new py::object(std::move(object)), [](py::object* last) {
+          if (Py_IsInitialized() == 0) return;  // at the program's end, when no object can be let go of any more
           const py::gil_scoped_acquire lock;
           delete last;
         }) {}

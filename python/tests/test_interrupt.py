@@ -220,6 +220,28 @@ grid(evaluator=stuck, n_jobs=3)
         self.assertEqual([one.status for one in found], ["ok", "ok"])
         self.assertEqual(set(where), {"mine0", "mine1"}, "a function runs in the thread that called search()")
 
+    def test_the_end_of_the_program_ends_a_daemons_search(self):
+        lines = DECIDERS + """
+def slow(path):
+    if not calls:
+        os.write(1, b"there\\n")
+    calls.append(path)
+    time.sleep(0.05)
+    return 1.0
+
+def searches():
+    for i in range(100):
+        grid(evaluator=slow, output_dir=f"out{i}")
+
+threading.Thread(target=searches, daemon=True).start()
+while len(calls) < 3:  # the float model and a trial have been scored
+    time.sleep(0.01)
+"""
+        process = self.start(lines)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((out, process.returncode), ("after\n", 0), err)
+        self.assertTrue(Path("out0/result.json").exists())
+
     def test_a_search_within_an_evaluator(self):
         def score(path):
             if not Path("inner").exists():
