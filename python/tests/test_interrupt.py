@@ -14,8 +14,11 @@ from digits import Case
 PROGRAM = f"""
 import os, sys, threading, time
 sys.path.insert(0, {str(Path(__file__).parent)!r})
+import signal
 import quasar
 from digits import MODEL, SPACE, arrays
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 
 def search(**keys):
     return quasar.search(MODEL, arrays("calibration", 20)[0], arrays("evaluation", 40), **{{"output_dir": "out", "pruner": "none", **keys}})

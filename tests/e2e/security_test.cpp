@@ -265,6 +265,21 @@ TEST_F(Security, PicturesDoNotFollowALink) {
   EXPECT_FALSE(fs::is_symlink(out / "worst_samples"));
 }
 
+// Files that are not whole yet have names that anybody can guess.
+TEST_F(Security, UnfinishedFilesFollowNoLink) {
+  const std::string victim = (folder.path() / "victim").string(), page = (folder.path() / "page").string();
+  write_file(victim, "precious");
+  fs::create_symlink(victim, page + ".part" + std::to_string(getpid()));
+  write_file(page, "page");
+  EXPECT_EQ(read_file(victim), "precious");
+  EXPECT_EQ(read_file(page), "page");
+  fs::create_directories(out);
+  ASSERT_EQ(mkfifo((out / "report.html.part").c_str(), 0600), 0);
+  const Ran ran = search(digits("digits.onnx"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(fs::is_regular_file(out / "report.html"));
+}
+
 // Whoever opened one would wait for ever.
 TEST_F(Security, PipesAreRefused) {
   const fs::path pipe = folder.path() / "pipe.npz", folder_of = folder.path() / "samples";

@@ -19,4 +19,5 @@ left_out(${every} unit_base.MemoryCap.WhatIsTooMuchFailsAndCanBeHadAfterwards "s
 left_out(${every} unit_base.MemoryCap.IsLiftedForAMoment "as above")
 left_out(${every} unit_base.MemoryCap.HoldsWhileOneWhoIsFreeOfItWaits "as above")
 left_out(${every} e2e.HardConditions.AMemoryLimitEndsTrialsAndNeverTheSearch "as above")
+left_out(${every} e2e.Outputs.AThreadThatCannotBeStartedIsSaid "as above")
 left_out(${every} e2e.HardModels.ShapesBeyondTheMachineInside "as above: here ONNX Runtime asks for more than any memory holds")

@@ -88,6 +88,8 @@ void expect_replaceable(const fs::path& path) {
 void write_file(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
   expect_replaceable(path);
   const fs::path temporary = path.string() + ".part" + std::to_string(::getpid());
+  std::error_code nothing_there;
+  fs::remove(temporary, nothing_there);  // a link would be followed
   try {
     fill(temporary);
     flush_to_disk(temporary);

@@ -29,6 +29,20 @@ bool is_same_file(const fs::path& one, const fs::path& other) {
   return placed(one) == placed(other) || fs::equivalent(one, other, code);
 }
 
+bool is_in(const fs::path& folder, const fs::path& file) {
+  const fs::path root = resolved(folder);
+  return placed(file).parent_path() == root || resolved(file).parent_path() == root;
+}
+
+// A file of this folder, which both take for theirs; empty: there is none.
+fs::path of_both(const fs::path& folder, const InAndOut::Which& one, const InAndOut::Which& other) {
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(folder, code)) {
+    if (one(entry.path()) && other(entry.path())) return entry.path();
+  }
+  return {};
+}
+
 bool is_below(const fs::path& folder, const fs::path& file) {
   const fs::path root = resolved(folder / "");
   const auto below = [&](const fs::path& path) {
@@ -71,7 +85,11 @@ void InAndOut::check(const std::string& way_out) const {
   }
   for (const auto& [folder, option, which] : output_folders_) {
     for (const auto& [input, as] : inputs_) {
-      if (is_below(folder, input) && which(input)) refuse(option, input, as);
+      if (is_in(folder, input) && which(input)) refuse(option, input, as);
+    }
+    for (const auto& [from, as, wanted] : input_folders_) {
+      if (!is_same_file(folder, from)) continue;
+      if (const fs::path file = of_both(folder, which, wanted); !file.empty()) refuse(option, file, as);
     }
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {

@@ -19,6 +19,7 @@ class InAndOut {
 
   // `option`: that names it, "--html". What is written into instead of being replaced (is_outlet) is nothing.
   void writes(const std::filesystem::path& file, const std::string& option);
+  // Not in folders below it.
   void writes_in(const std::filesystem::path& folder, const std::string& option, Which which);
 
   // Throws Error, which names the option, the file and what it would replace. Links and other names of a file count as that file.

@@ -14,6 +14,8 @@ namespace {
 void replace_page(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::path beside = file;
   beside += ".part";
+  std::error_code nothing_there;
+  std::filesystem::remove(beside, nothing_there);  // a link would be followed, a pipe waited for
   std::ofstream out(beside, std::ios::binary);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   out.close();

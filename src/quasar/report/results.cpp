@@ -35,6 +35,11 @@ bool is_a_kept_model(const fs::path& file) {
   return std::regex_match(file.filename().string(), name);
 }
 
+bool is_a_kept_picture(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return name.starts_with("sample_") && name.ends_with(".jpg");
+}
+
 }  // namespace
 
 void check_results(const tune::Job& job, const fs::path& configuration) {
@@ -45,6 +50,7 @@ void check_results(const tune::Job& job, const fs::path& configuration) {
     expect_room(job.output_dir / name);
     files.writes(job.output_dir / name, "output_dir");
   }
+  files.writes_in(job.output_dir / "worst_samples", "output_dir", is_a_kept_picture);
   if (job.keep_models != "best") files.writes_in(job.output_dir, "keep_models", is_a_kept_model);
   files.check("choose another output_dir, or move it away");
 }

@@ -8,8 +8,8 @@ namespace quasar::search {
 
 void refuse_misspelt(const std::string& what, const std::string& place) {
   if (place.find("://") != std::string::npos) return;  // whoever opens it says what is wrong with it
-  static const std::regex scheme("^\\s*postgres[a-z0-9+]*(:|/.*@)", std::regex::icase);
-  static const std::regex words("^\\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\\s*=",
+  static const std::regex scheme("^\\s*postgres[a-z0-9+]*(:|/.*@)|:[^/@]*@[^/]", std::regex::icase);
+  static const std::regex words("^\\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\\s*=|\\bpassword\\s*=",
                                 std::regex::icase);
   const std::string beginning = place.substr(0, 1000);  // std::regex calls itself for every character
   const bool is_words = std::regex_search(beginning, words);

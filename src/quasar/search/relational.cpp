@@ -143,6 +143,10 @@ void Relational::check_version(const std::string& url) {
   int version = 0;
   sql_ << "SELECT COALESCE(MAX(schema_version), 0) FROM version_info", soci::into(version);
   if (version == optuna::schema_version) return;
+  if (version == 0) throw Error(where() + " is damaged: it does not say of which version it is");
+  if (version > optuna::schema_version)
+    throw Error(where() + " has version " + std::to_string(version) + " of Optuna's schema, which is newer than Quasar's " +
+                std::to_string(optuna::schema_version) + "; choose another database");
   throw Error(where() + " has version " + std::to_string(version) + " of Optuna's schema, but Quasar needs version " +
               std::to_string(optuna::schema_version) + "; run 'optuna storage upgrade --storage " + url +
               "' or choose another database");

@@ -69,6 +69,8 @@ void reads_study(InAndOut& files, const std::string& place) {
     files.reads_in(place, "of the search", is_of_a_search);
   } else {
     reads_database(files, place);
+    const fs::path folder = fs::absolute(place).parent_path();
+    if (fs::exists(folder / "result.json", ignored)) files.reads_in(folder, "of the search", is_of_a_search);
   }
 }
 

@@ -59,6 +59,14 @@ TEST_F(InAndOutTest, AFolderThatIsWrittenTo) {
   files.reads(folder / "in", "the model");
   files.writes_in(folder, "keep_models", [](const fs::path& file) { return file.filename() == "in"; });
   EXPECT_NE(test::error_of([&] { files.check(); }), "no error");
+  InAndOut below;
+  below.reads(folder / "sub" / "in", "the model");
+  below.writes_in(folder, "keep_models", [](const fs::path&) { return true; });
+  EXPECT_EQ(test::error_of([&] { below.check(); }), "no error") << "nothing is written to folders below";
+  InAndOut both;
+  both.reads_in(folder, "the samples", [](const fs::path& file) { return file.filename() == "in"; });
+  both.writes_in(folder / ".", "output_dir", [](const fs::path&) { return true; });
+  EXPECT_NE(test::error_of([&] { both.check(); }).find("is the samples, which would be replaced"), std::string::npos);
 }
 
 }  // namespace

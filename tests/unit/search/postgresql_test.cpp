@@ -42,16 +42,18 @@ TEST(Postgresql, AddressesAsUsersWriteThem) {
 }
 
 TEST(Postgresql, MisspeltAddressesAreNoFiles) {
-  for (const char* place : {"postgresql:/me:geheim@host/db", "postgresql//me:geheim@host/db", "postgres:me:geheim@host/db",
-                            " PostgreSQL:\\\\me:geheim@host/db", "postgresql+psycopg2:/me:geheim@host/db",
-                            "host=127.0.0.1 password=geheim user=me", "password = 'geheim' host=h"}) {
+  for (const char* place :
+       {"postgresql:/me:geheim@host/db", "postgresql//me:geheim@host/db", "postgres:me:geheim@host/db",
+        " PostgreSQL:\\\\me:geheim@host/db", "postgresql+psycopg2:/me:geheim@host/db", "host=127.0.0.1 password=geheim user=me",
+        "password = 'geheim' host=h", "postgre:/me:geheim@h/q", "postgres //me:geheim@h/q", "postgresql;//me:geheim@h/q",
+        "me:geheim@127.0.0.1:5432/q", "//me:geheim@h/q", "application_name=x password=geheim host=h"}) {
     const std::string said = error_of([&] { open_storage(place); });
     EXPECT_NE(said.find("postgresql://user@host:port/database"), std::string::npos) << said;
     EXPECT_EQ(said.find("geheim"), std::string::npos) << said;
     EXPECT_EQ(error_of([&] { open_to_read(place); }), said);
     EXPECT_FALSE(std::filesystem::exists(place));
   }
-  for (const char* file : {"postgres.db", "postgresql/study.db", "runs/user=3/study.db", "hosts.db"})
+  for (const char* file : {"postgres.db", "postgresql/study.db", "runs/user=3/study.db", "hosts.db", "runs:3/me@home/study.db"})
     EXPECT_EQ(error_of([&] { storage_exists(file); }), "no error") << file;
 }
 
