@@ -44,7 +44,7 @@ TEST_F(Workers, OfALaunchWhoseLeaderFailsEndWithIt) {
   std::vector<std::unique_ptr<Child>> all;
   for (const int rank : {1, 0, 2}) all.push_back(launched("one", rank, search(), file(std::to_string(rank))));
   for (const auto& child : all) EXPECT_EQ(child->wait(), 1) << child->output();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // of 600 that they would wait
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60 * patience));  // of 600 that they would wait
   EXPECT_NE(all[1]->output().find("holds an earlier search"), std::string::npos) << all[1]->output();
   for (const int other : {0, 2})
     EXPECT_NE(all[other]->output().find("the first process of this launch has ended"), std::string::npos) << all[other]->output();
@@ -56,9 +56,9 @@ TEST_F(Workers, StartedByMpirun) {
   const auto started = [&](int count, const std::string& more) {
     std::string words;
     for (const auto& word : search()) words += "'" + word + "' ";
-    const std::string command =
-        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 120 mpirun --oversubscribe -np " +
-        std::to_string(count) + " " + QUASAR_PROGRAM + " " + words + more + " > " + file("mpirun").string() + " 2>&1 < /dev/null";
+    const std::string command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout " +
+                                std::to_string(120 * patience) + " mpirun --oversubscribe -np " + std::to_string(count) + " " +
+                                QUASAR_PROGRAM + " " + words + more + " > " + file("mpirun").string() + " 2>&1 < /dev/null";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };

@@ -13,6 +13,9 @@
 
 namespace quasar::e2e {
 
+// How many times as long as usual this build may take: limits in seconds are multiplied by it.
+inline constexpr int patience = QUASAR_PATIENCE;
+
 struct Ran {
   int code = -1;
   std::string out, err;

@@ -322,7 +322,7 @@ TEST_F(Search, CtrlCKeepsTheResults) {
   const auto finished_one = [&] {
     return fs::exists(folder.path() / "err") && read_file(folder.path() / "err").find("trial 0: ") != std::string::npos;
   };
-  for (int i = 0; i < 500 && !finished_one(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 12000 * patience && !finished_one(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);

@@ -114,7 +114,7 @@ TEST_F(TuningDefect, N11_LowerIsBetterIsMinimized) {
   for (const auto& [metric, sign] : {std::pair{"L2", 1}, std::pair{"cos", -1}}) {
     fs::remove_all(out);
     search("bayesian", criterion_text(sign == 1 ? "0.1" : "0.9") +
-                           "tuning_criterion: {max_trials: 12, timeout: 100}\nsearch_metric: " + metric + "\n");
+                           "tuning_criterion: {max_trials: 12, timeout: 600}\nsearch_metric: " + metric + "\n");
     double best = HUGE_VAL;
     for (const auto& trial : trials()) best = std::min(best, sign * trial.values.at(0));
     EXPECT_DOUBLE_EQ(sign * result()["best"]["metrics"][metric]["value"].get<double>(), best) << metric;
@@ -125,7 +125,7 @@ TEST_F(TuningDefect, N11_LowerIsBetterIsMinimized) {
 TEST_F(TuningDefect, N12_AnAbsoluteToleranceIsOneForEveryStrategy) {
   for (const char* strategy : {"tpe", "random", "basic", "repair"}) {
     fs::remove_all(out);
-    search(strategy, criterion_text("0.0017") + "tuning_criterion: {max_trials: 6, timeout: 100}\n");
+    search(strategy, criterion_text("0.0017") + "tuning_criterion: {max_trials: 6, timeout: 600}\n");
     for (const auto& trial : trials()) {
       if (trial.state != search::State::complete) continue;
       EXPECT_EQ(trial.is_candidate(), trial.values.at(0) <= 0.0017) << strategy;
@@ -173,7 +173,7 @@ TEST_F(TuningDefect, N16_OneFailureDoesNotEndTheSearch) {
                          "search_evaluator: {command: [sh, " +
                              script.string() + ", '{model}'" +
                              "], metrics: {mine: maximize}}\n"
-                             "tuning_criterion: {max_trials: 8, timeout: 60}\n");
+                             "tuning_criterion: {max_trials: 8, timeout: 600}\n");
   const Json counts = result()["trials"];
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_GT(counts["failed"], 0);

@@ -99,13 +99,16 @@ TEST_F(Workers, StatisticsAreObservedOnce) {
 
 // The limit is the leader's, and counts from its own beginning: this worker has waited longer than that.
 TEST_F(Workers, TheTimeLimitIsTheLeaders) {
-  const std::vector<std::string> limits{"--set", "n_trials=100000", "--set", "search_stop_condition.time_limit=8"};
+  const int limit = 8 * patience;
+  const std::vector<std::string> limits{"--set", "n_trials=100000", "--set",
+                                        "search_stop_condition.time_limit=" + std::to_string(limit)};
   Child early(worker("", limits), file("early"));
-  std::this_thread::sleep_for(std::chrono::seconds(9));
+  std::this_thread::sleep_for(std::chrono::seconds(limit + 1));
   Child leader(search(limits), file("leader"));
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   EXPECT_EQ(early.wait(), 0) << early.output();
-  EXPECT_NE(early.output().find("; the search has ended: time_limit of 8.0 s reached"), std::string::npos) << early.output();
+  const std::string reason = "; the search has ended: time_limit of " + std::to_string(limit) + ".0 s reached";
+  EXPECT_NE(early.output().find(reason), std::string::npos) << early.output();
 }
 
 TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
@@ -121,18 +124,18 @@ TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
 TEST_F(Workers, EndWithTheSearchWhateverTheyPrepare) {
   const std::string hung = file("hung").string();
   const std::string evaluator =
-      "search_evaluator={command: '[ -z \"$HANG\" ] || { touch " + hung + "; sleep 120; }; : {model}; echo 0.5', timeout: 200}";
+      "search_evaluator={command: '[ -z \"$HANG\" ] || { touch " + hung + "; sleep 600; }; : {model}; echo 0.5', timeout: 700}";
   const std::vector<std::string> more{"--set", "n_trials=100000", "--set", evaluator};
   Child leader(search(more), file("leader"));
   ASSERT_TRUE(wait_for_trials(2)) << leader.output();
   Child one(worker("", more), file("one"), [] { return setenv("HANG", "1", 1) == 0; });
-  for (int i = 0; i < 300 && !fs::exists(hung); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int i = 0; i < 300 * patience && !fs::exists(hung); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_TRUE(fs::exists(hung)) << one.output();
   const auto begin = std::chrono::steady_clock::now();
   leader.signal(SIGINT);
   EXPECT_EQ(leader.wait(), 130) << leader.output();
   EXPECT_EQ(one.wait(), 0) << one.output();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60 * patience));
   EXPECT_NE(one.output().find("; the search has ended: it was interrupted"), std::string::npos) << one.output();
 }
 

@@ -99,9 +99,9 @@ search_space:
     const auto studies = storage->studies();
     return studies.empty() ? std::vector<search::Trial>() : storage->trials(studies.front().id);
   }
-  // Waits until that many trials are finished; false: 60 s have passed.
+  // Waits until that many trials are finished; false: a minute, under sanitizers some, have passed.
   bool wait_for_trials(size_t count) const {
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 600 * patience; ++i) {
       if (static_cast<size_t>(std::ranges::count_if(trials(), [](const auto& t) { return t.finished(); })) >= count) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
