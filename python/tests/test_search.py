@@ -373,7 +373,8 @@ class Running(Case):
 
     def test_ctrl_c(self):
         script = f"""
-import quasar, sys, time
+import quasar, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from digits import *
 def slow(path):

@@ -183,7 +183,8 @@ Ran run_in_shell(const std::string& command) {
   const fs::path script = folder.path() / "script", err = folder.path() / "err";
   write_file(script, "set -o pipefail\nprogram=" QUASAR_PROGRAM "\nerrors=" + err.string() +
                          "\n: > $errors\nquasar() { $program \"$@\" 2> $errors; }\n" + command + "\n");
-  const int status = std::system(("bash " + script.string() + " < /dev/null").c_str());
+  // What is ignored here, under nohup or in a script, no shell can change below.
+  const int status = std::system(("env --default-signal=HUP,INT,TERM bash " + script.string() + " < /dev/null").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, "", read_file(err)};
 }
 
@@ -227,19 +228,23 @@ TEST_F(SearchOutputs, GoOnWithoutAReader) {
   EXPECT_EQ(result()["status"], "ok");
 }
 
-struct EndOfTheTerminal : SearchOutputs {
-  // A search whose process hears that the terminal is gone, twice, after its first trial; `shell` goes before.
-  Ran hung_up(const std::string& more, const std::string& shell = "") {
+struct SearchInAScript : SearchOutputs {
+  // A search in the background of a script that gets these signals after its first trial; `shell` goes before.
+  Ran told(const std::vector<std::string>& signals, const std::string& more, const std::string& shell = "") {
     write_file(config,
                words(small_space, more + "search_evaluator: {command: [sh, -c, \"sleep 0.4; echo 1\", sh, \"{model}\"]}\n"));
+    std::string kills;
+    for (const auto& signal : signals) kills += "kill -" + signal + " $search || gone=1\n";
     return run_in_shell(shell + "$program search " + config.string() + " --output-dir " + out.string() +
-                        " > /dev/null 2> $errors & search=$!\nfor i in {1..200}; do [ -e " + (out / "report.html").string() +
-                        " ] && break; sleep 0.05; done\nkill -HUP $search; kill -HUP $search; wait $search\n");
+                        " > /dev/null 2> $errors & search=$!\nuntil grep -q '^trial 0: ' $errors || ! kill -0 $search; do sleep "
+                        "0.02; done\n" +
+                        kills + "wait $search && exit $gone\n");
   }
 };
+using EndOfTheTerminal = SearchInAScript;
 
 TEST_F(EndOfTheTerminal, ResultsAreWritten) {
-  const Ran ran = hung_up("");
+  const Ran ran = told({"HUP", "HUP"}, "");  // by the shell, and by the kernel
   EXPECT_EQ(ran.code, 130) << ran.err;
   ASSERT_TRUE(fs::exists(out / "result.json")) << ran.err;
   EXPECT_EQ(result()["status"], "interrupted");
@@ -248,8 +253,15 @@ TEST_F(EndOfTheTerminal, ResultsAreWritten) {
 }
 
 TEST_F(EndOfTheTerminal, IsIgnoredUnderNohup) {
-  const Ran ran = hung_up("n_trials: 2\n", "trap '' HUP\n");
+  const Ran ran = told({"HUP", "HUP"}, "n_trials: 2\n", "trap '' HUP\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+// Shells without job control have SIGINT ignored by what they start with `&`.
+TEST_F(SearchInAScript, GoesOnWhateverIsIgnoredThere) {
+  const Ran ran = told({"INT", "TERM", "INT"}, "n_trials: 2\n", "trap '' TERM\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(result()["status"], "ok");
 }
 
 // An evaluator removes it in the first trial.

@@ -1,6 +1,7 @@
 // Runs the program as a user does.
 #pragma once
 
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -15,6 +16,12 @@ namespace quasar::e2e {
 
 // How many times as long as usual this build may take: limits in seconds are multiplied by it.
 inline constexpr int patience = QUASAR_PATIENCE;
+
+// In a process that is about to become the program: in the background of a script Ctrl-C is ignored, and stays so for all that is
+// started there.
+inline void hear_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+}
 
 struct Ran {
   int code = -1;

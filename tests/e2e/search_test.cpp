@@ -313,6 +313,7 @@ TEST_F(Search, CtrlCKeepsTheResults) {
   write_file(config, words(small_space));
   const pid_t child = fork();
   if (child == 0) {
+    hear_signals();
     (void)!freopen((folder.path() / "err").c_str(), "w", stderr);
     (void)!freopen("/dev/null", "w", stdout);
     execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--output-dir", out.c_str(), nullptr);

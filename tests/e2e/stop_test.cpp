@@ -170,6 +170,7 @@ TEST_F(Stop, ASignalThatComesTwiceAtOnceIsOne) {
   const std::string config = (folder.path() / "search.json").string();
   const pid_t child = fork();
   if (child == 0) {
+    hear_signals();
     (void)!freopen("/dev/null", "w", stdout);
     (void)!freopen("/dev/null", "w", stderr);
     execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--set", "n_trials=500", nullptr);
@@ -197,6 +198,7 @@ TEST_F(Stop, BySignalAtAnyMoment) {
     const std::string config = (folder.path() / "search.json").string();
     const pid_t child = fork();
     if (child == 0) {
+      hear_signals();
       (void)!freopen("/dev/null", "w", stdout);
       (void)!freopen("/dev/null", "w", stderr);
       execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), nullptr);

@@ -29,6 +29,7 @@ class Child {
     words.push_back(nullptr);
     pid_ = fork();
     if (pid_ != 0) return;
+    hear_signals();
     (void)!freopen(output_.c_str(), "w", stdout);
     dup2(STDOUT_FILENO, STDERR_FILENO);
     if (before && !before()) _exit(125);

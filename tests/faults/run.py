@@ -10,6 +10,7 @@ Exit code: 0 all held, 1 something did not, 77 nothing could be tried.
 
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -28,6 +29,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--table")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a script it is ignored, also by what is started here
     rows, bad, tried = [], 0, 0
     bench = Bench(os.path.abspath(options.quasar), os.path.abspath(options.source))
     try:

@@ -16,20 +16,24 @@ std::stop_source& source() {
   return instance;
 }
 
+bool is_ignored(int number) {
+  struct sigaction known {};
+  return sigaction(number, nullptr, &known) == 0 && known.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 // The signals are blocked in every thread and taken by one that waits for them, so that no handler runs in the middle of
-// anything.
+// anything. One that is ignored is not among them: once blocked, it would come all the same.
 void catch_signals() {
+  source();
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  struct sigaction hangup {};
-  sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(number)) sigaddset(&signals, number);
+  }
+  if (sigisemptyset(&signals) != 0) return;
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  source();
   std::thread([signals] {
     std::optional<std::chrono::steady_clock::time_point> first;
     for (;;) {

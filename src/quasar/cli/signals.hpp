@@ -5,7 +5,8 @@
 
 namespace quasar::cli {
 
-void catch_signals();              // SIGINT, SIGTERM, and SIGHUP unless it is ignored (nohup)
+// SIGINT, SIGTERM and SIGHUP, each unless whoever started the program has it ignored: nohup, `&` in a script, trap ''.
+void catch_signals();
 std::stop_token stop_requested();  // set by the first signal
 
 // A reader who has gone and a file beyond the size that is allowed (ulimit -f) are errors of writing, and do not end the program.
