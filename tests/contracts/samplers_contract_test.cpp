@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "contracts/search_spaces.hpp"
@@ -205,6 +206,37 @@ TEST(SamplerContract, SeveralObjectivesAreServedOrRefused) {
       EXPECT_TRUE(study.trials().empty());
     }
   }
+}
+
+// Optuna stores Infinity, and null where its function failed.
+TEST(SamplerContract, ConstraintsMayBeInfiniteOrUnknown) {
+  const Direction directions[] = {Direction::minimize};
+  const Cost cost;
+  const double largest = std::numeric_limits<double>::max();
+  const Json kinds[] = {Json::array({nullptr}), nullptr,           Json::array({-largest}),
+                        Json::array({largest}), Json::array({-1}), Json::array({1})};
+  const Space space = mixed_space();
+  for (const auto& name : samplers::table().names()) {
+    if (!takes(name, space)) continue;
+    SCOPED_TRACE(name);
+    const auto sampler = samplers::table().make(name);
+    std::vector<Trial> trials;
+    for (size_t i = 0; i < 40; ++i) {
+      Rng rng(i);
+      Trial trial;
+      trial.number = static_cast<int64_t>(i);
+      trial.point = *sampler->next({space, trials, directions, cost, 5}, rng);
+      trial.state = State::complete;
+      trial.values = {static_cast<double>(space.decode(trial.point).dump().size() * 37 % 101)};
+      trial.system_attributes[constraints_attribute] = kinds[i % std::size(kinds)];
+      trials.push_back(std::move(trial));
+    }
+    EXPECT_EQ(trials[3].violation(), largest);
+    EXPECT_EQ(trials[0].violation(), 0);
+  }
+  Trial trial;
+  trial.set_constraints({std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0.5});
+  EXPECT_EQ(trial.constraints(), (std::vector<double>{largest, -largest, 0.5}));
 }
 
 TEST(SamplerContract, TheSeedsSpellingsAreKnown) {

@@ -25,3 +25,8 @@ print(result['trials']['requested'], result['best']['metrics']['L2']['value'])")
 # Which trials are pruned depends on the other thread; importances are compared on a study that is the same every time.
 "$quasar" search "$source/examples/digits/search.yaml" --set pruner=none --set n_jobs=1 --output-dir "$folder/whole" --quiet > /dev/null
 "$venv/bin/python" "$source/tests/peers/importance.py" "$folder/whole/report.html" "$folder/whole/auto_search.db" AutoSearch
+# NaN and Infinity, which Python's JSON knows.
+"$venv/bin/python" "$source/tests/peers/optuna_attributes.py" "$folder/whole/auto_search.db" AutoSearch store
+"$quasar" search "$source/examples/digits/search.yaml" --set pruner=none --set n_jobs=1 --output-dir "$folder/whole" --resume --set n_trials=24 --quiet > /dev/null
+"$quasar" report "$folder/whole" > /dev/null
+"$venv/bin/python" "$source/tests/peers/optuna_attributes.py" "$folder/whole/auto_search.db" AutoSearch check

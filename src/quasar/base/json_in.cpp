@@ -1,6 +1,7 @@
 #include "quasar/base/json_in.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace quasar {
 
@@ -21,6 +22,29 @@ size_t json_levels(const std::string& text) {
     }
   }
   return deepest;
+}
+
+std::string json_of_python(const std::string& text) {
+  if (text.find("NaN") == std::string::npos && text.find("Infinity") == std::string::npos) return text;
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto stands_here = [&](std::string_view word) { return !quoted && text.compare(i, word.size(), word) == 0; };
+    const auto replace = [&](std::string_view word, const char* by) {
+      out += by;
+      i += word.size() - 1;
+    };
+    if (stands_here("NaN")) {
+      replace("NaN", "null");
+    } else if (stands_here("Infinity")) {
+      replace("Infinity", "1.7976931348623157e308");  // after a sign, the lowest
+    } else {
+      if (text[i] == '"') quoted = !quoted;
+      if (quoted && text[i] == '\\' && i + 1 < text.size()) out += text[i++];
+      out += text[i];
+    }
+  }
+  return out;
 }
 
 std::optional<Json> json_in(const std::string& text) {

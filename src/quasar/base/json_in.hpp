@@ -15,6 +15,10 @@ inline constexpr size_t most_json_levels = 100;
 // How deep lists and mappings stand within each other; right for valid JSON, enough for any other text.
 size_t json_levels(const std::string& text);
 
+// What Python's json module writes, as JSON, which knows neither NaN nor Infinity: null for the one, the largest double for the
+// other, outside of texts. Unchanged where there are none.
+std::string json_of_python(const std::string& text);
+
 // The text's value; nullopt: it is not JSON.
 std::optional<Json> json_in(const std::string& text);
 

@@ -29,7 +29,7 @@ const Trial& tell(Study& study, Trial trial, std::vector<double> values, std::ve
   if (std::ranges::any_of(values, [](double v) { return std::isnan(v); })) throw Error("a value is not a number (NaN)");
   trial.state = values.empty() ? State::failed : State::complete;
   trial.values = std::move(values);
-  if (!constraints.empty()) trial.system_attributes[constraints_attribute] = constraints;
+  if (!constraints.empty()) trial.set_constraints(std::move(constraints));
   return study.finish(std::move(trial));
 }
 

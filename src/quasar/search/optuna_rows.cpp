@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 
+#include "quasar/base/json_in.hpp"
+#include "quasar/base/printable.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/optuna_numbers.hpp"
 #include "quasar/search/placeholders.hpp"
@@ -19,6 +22,15 @@ bool is_foreign(const std::string& key, const Json& value) {
   if (key == attribute::plan_hash || key == attribute::stage || key == "predecessor") return !value.is_string();
   const auto is_number = [](const Json& one) { return one.is_number(); };
   return key == "metrics" && !(value.is_object() && std::ranges::all_of(value, is_number));
+}
+
+// nullopt: NaN or Infinity is in it. Quasar stores neither, so that it is some other program's, and left out as well: what was
+// read could not be written again as it is.
+std::optional<Json> attribute_in(const std::string& key, const std::string& text) {
+  const std::string known = json_of_python(text);
+  Json value = parse_json(known, "attribute '" + key + "'");
+  if (known != text || is_foreign(key, value)) return std::nullopt;
+  return value;
 }
 
 template <class Into>
@@ -70,8 +82,7 @@ void read_details(soci::session& sql, StudyRecord& study) {
   std::string key;
   std::string text;
   const auto visit = [&] {
-    Json value = parse_json(text, "attribute '" + key + "'");
-    if (!is_foreign(key, value)) study.user_attributes[key] = std::move(value);
+    if (auto value = attribute_in(key, text)) study.user_attributes[key] = std::move(*value);
   };
   each(
       sql, "SELECT direction FROM study_directions WHERE study_id = :s ORDER BY objective", {study.id},
@@ -180,11 +191,14 @@ void read_values(soci::session& sql, const Which& which, const TrialOf& trial_of
        "", intermediate);
 }
 
-// One number per constraint, or null where it was infinite; null in their place where Optuna's function failed.
-void expect_constraints(const Json& value) {
+// One number per constraint, or null where it was infinite; null in their place where Optuna's function failed. Optuna stores no
+// NaN.
+Json constraints_in(const std::string& text) {
+  Json value = parse_json(json_of_python(text), std::string("attribute '") + constraints_attribute + "'");
   const auto is_number = [](const Json& one) { return one.is_number() || one.is_null(); };
   const bool good = value.is_null() || (value.is_array() && std::ranges::all_of(value, is_number));
-  if (!good) throw Error("its constraints are " + value.dump() + ", but must be a list of numbers: the study is damaged");
+  if (good && text.find("NaN") == std::string::npos) return value;
+  throw Error("its constraints are " + printable_name(text) + ", but must be a list of numbers: the study is damaged");
 }
 
 template <class TrialOf>
@@ -194,9 +208,12 @@ void read_attributes(soci::session& sql, const Which& which, const std::string& 
   std::string text;
   const auto visit = [&] {
     of_trial(trial_of(id), [&](Trial& trial) {
-      Json value = parse_json(text, "attribute '" + key + "'");
-      if (kind == "system" && key == constraints_attribute) expect_constraints(value);
-      if (!is_foreign(key, value)) (kind == "user" ? trial.user_attributes : trial.system_attributes)[key] = std::move(value);
+      Json& attributes = kind == "user" ? trial.user_attributes : trial.system_attributes;
+      if (kind == "system" && key == constraints_attribute) {
+        attributes[key] = constraints_in(text);
+      } else if (auto value = attribute_in(key, text)) {
+        attributes[key] = std::move(*value);
+      }
     });
   };
   each(sql,
@@ -281,7 +298,7 @@ News read_news(soci::session& sql, int64_t study, int64_t after, const std::map<
     if (before == known.end() || before->second != state_of(state)) {
       changed.push_back(id);
     } else if (claimed == soci::i_ok && state_of(state) == State::running) {
-      news.plan_hashes[id] = parse_json(hash, "study database").get<std::string>();
+      if (const auto own = attribute_in(attribute::plan_hash, hash)) news.plan_hashes[id] = own->get<std::string>();
     }
   };
   std::string condition = "t.study_id = :s AND (t.trial_id > :a";

@@ -85,7 +85,7 @@ Trial Loop::finished(const MyJob& job, const Outcome& outcome) const {
   }
   out.values = outcome.values;
   out.state = outcome.pruned ? State::pruned : State::complete;
-  if (!outcome.constraints.empty()) out.system_attributes[constraints_attribute] = outcome.constraints;
+  if (!outcome.constraints.empty()) out.set_constraints(outcome.constraints);
   if (outcome.candidate) out.user_attributes[attribute::candidate] = true;
   return out;
 }

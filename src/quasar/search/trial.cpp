@@ -1,6 +1,7 @@
 #include "quasar/search/trial.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace quasar::search {
 
@@ -10,11 +11,23 @@ std::optional<double> Trial::seconds() const {
 }
 
 double Trial::violation() const {
-  const auto constraints = system_attributes.find(constraints_attribute);
-  if (constraints == system_attributes.end() || !constraints->is_array()) return 0;
   double sum = 0;
-  for (const Json& c : *constraints) sum += c.is_number() ? std::max(0.0, c.get<double>()) : 0.0;
+  for (const double c : constraints()) sum += std::max(0.0, c);
   return sum;
+}
+
+std::vector<double> Trial::constraints() const {
+  const auto found = system_attributes.find(constraints_attribute);
+  std::vector<double> out;
+  if (found == system_attributes.end() || !found->is_array()) return out;
+  for (const Json& c : *found) out.push_back(c.is_number() ? c.get<double>() : 0.0);
+  return out;
+}
+
+void Trial::set_constraints(std::vector<double> all) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  for (double& c : all) c = std::clamp(c, -largest, largest);
+  system_attributes[constraints_attribute] = std::move(all);
 }
 
 void count(Counts& counts, const Trial& trial) {

@@ -45,8 +45,11 @@ struct Trial {
   bool is_prior() const { return number < 0; }  // of an earlier study: samplers learn from it, its point is tried again
   bool is_candidate() const { return user_attributes.value(attribute::candidate, false); }
   bool is_duplicate() const { return user_attributes.contains(attribute::duplicate_of); }
-  std::optional<double> seconds() const;  // from start to complete
-  double violation() const;               // sum of the constraints that are above 0; 0: feasible, or without constraints
+  std::optional<double> seconds() const;    // from start to complete
+  double violation() const;                 // sum of the constraints that are above 0; 0: feasible, or without constraints
+  std::vector<double> constraints() const;  // 0 where one is not known
+  // Infinite ones as the largest numbers, since JSON knows none.
+  void set_constraints(std::vector<double> all);
 };
 
 // Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Waiting trials are in

@@ -104,8 +104,8 @@ std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const 
     if (trial.state != search::State::complete) return false;
     const Measures measures = measures_of(job.goals, trial);
     if (!can_be_judged(job, measures)) return true;
-    const auto constraints = constraints_of(job, measures, reference);
-    if (!constraints.empty()) trial.system_attributes[search::constraints_attribute] = constraints;
+    auto constraints = constraints_of(job, measures, reference);
+    if (!constraints.empty()) trial.set_constraints(std::move(constraints));
     return false;
   });
   return trials;

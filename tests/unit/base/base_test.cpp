@@ -64,6 +64,13 @@ TEST(Json, WhatCannotBeReadIsSaid) {
   for (const auto& text : {nested(101), std::string("[1"), std::string("1e999"), std::string()}) EXPECT_FALSE(json_in(text));
 }
 
+TEST(JsonOfPython, HasNumbersThatJsonDoesNotKnow) {
+  for (const char* text : {"", "{}", R"({"NaN": "-Infinity", "\"NaN": ["\\", null]})", "\"NaN"})
+    EXPECT_EQ(json_of_python(text), text);
+  EXPECT_EQ(json_in(json_of_python(R"({"a\\": NaN, "b": [1.5, Infinity, -Infinity, "\"NaN"]})")),
+            Json({{"a\\", nullptr}, {"b", {1.5, 1.7976931348623157e308, -1.7976931348623157e308, "\"NaN"}}}));
+}
+
 TEST(Utf8, IsToldFromOtherBytes) {
   for (const char* text : {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x99\x82", "\xf4\x8f\xbf\xbf"})
     EXPECT_TRUE(is_utf8(text)) << text;

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <thread>
 
 #include "quasar/base/error.hpp"
@@ -129,7 +130,7 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
            {"UPDATE trials SET number = NULL", "a trial's number is missing"},
            {"UPDATE study_directions SET direction = 'UP'", "study 's': unknown direction UP"},
            {"INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (1, 'constraints', '[NaN]')",
-            "study 's': trial 0: attribute 'constraints': not valid JSON"},
+            "study 's': trial 0: its constraints are [NaN], but must be a list of numbers"},
            {"INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (1, 'constraints', '[\"a\"]')",
             "trial 0: its constraints are [\"a\"], but must be a list of numbers"},
            {"INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (1, 'metrics', '{\"L2\": 9e999}')",
@@ -151,6 +152,52 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
   EXPECT_EQ(metrics_of(R"({"L2": 0.5})"), (Json{{"L2", 0.5}}));
   for (const char* foreign : {R"({"L2": "abc"})", R"({"L2": null})", R"({"L2": [1]})", "[]"})
     EXPECT_TRUE(metrics_of(foreign).is_null()) << foreign;
+}
+
+// Python's json module writes them and Optuna reads them. What is not Quasar's stays as it is.
+TEST(Sqlite, NumbersThatJsonDoesNotKnowAreOthers) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  const int64_t study = open_storage(path)->create("s", {Direction::minimize}).id;
+  Trial trial;
+  open_storage(path)->start(study, trial);
+  soci::session sql(soci::sqlite3, "dbname=" + path);
+  const auto insert = [&](const std::string& owner, const std::string& key, const std::string& text) {
+    sql << "INSERT INTO " << owner << "_attributes (" << owner.substr(0, 5) << "_id, \"key\", value_json) VALUES (1, '" << key
+        << "', '" << text << "')";
+  };
+  insert("study_user", "odd", R"({"x": NaN, "y": [-Infinity, "NaN"]})");
+  insert("trial_user", "odd", "NaN");
+  insert("trial_user", "metrics", R"({"L2": Infinity})");
+  insert("trial_user", "fine", R"("NaN")");
+  insert("trial_system", "completed_rung_0", "NaN");
+  insert("trial_system", "constraints", "[Infinity, -Infinity, -1.5]");
+  const auto others = [&] {
+    std::string all;
+    for (const std::string owner : {"study_user", "trial_user", "trial_system"}) {
+      std::string text;
+      sql << "SELECT COALESCE(GROUP_CONCAT(\"key\" || value_json), '') FROM " << owner
+          << "_attributes WHERE \"key\" != 'constraints'",
+          soci::into(text);
+      all += text + "\n";
+    }
+    return all;
+  };
+  const std::string before = others();
+
+  const auto storage = open_storage(path);
+  EXPECT_EQ(storage->studies().at(0).user_attributes, Json::object());
+  Trial read = storage->trials(study).at(0);
+  EXPECT_EQ(read.user_attributes, (Json{{"fine", "NaN"}}));
+  constexpr double largest = std::numeric_limits<double>::max();
+  EXPECT_EQ(read.system_attributes, (Json{{constraints_attribute, {largest, -largest, -1.5}}}));
+  EXPECT_EQ(read.violation(), largest);
+  storage->release(study, read);
+  storage->resume(study, read);
+  read.state = State::complete;
+  read.values = {1};
+  storage->finish(study, read);
+  EXPECT_EQ(others(), before);
 }
 
 // Reads as somebody who may not write, in a process of its own, and ends with what was found, or the error.

@@ -58,9 +58,12 @@ class Gp final : public Sampler {
     return space.size() ? space.at(taken_.draw_free(*space.size(), rng)) : space.sample(rng);
   }
 
+  // With squares that can be summed, whatever another program stored.
   static std::vector<double> constraints_of(const Trial& trial) {
-    const auto found = trial.system_attributes.find(constraints_attribute);
-    return found == trial.system_attributes.end() ? std::vector<double>() : found->get<std::vector<double>>();
+    constexpr double most = 1e100;
+    std::vector<double> out = trial.constraints();
+    for (double& c : out) c = std::clamp(c, -most, most);
+    return out;
   }
 
   // The trials that the model sees of the first `count`.
