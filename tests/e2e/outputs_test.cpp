@@ -99,13 +99,24 @@ TEST_F(SearchOutputs, NeverReplaceWhatIsRead) {
   fs::remove(out / "best.onnx.data");
 
   ASSERT_EQ(search(own, "--quiet").code, 0);
-  for (const char* file : {"auto_search.db", "result.json", "best.onnx"}) {
+  const std::string folder_of = out.string(), study = (out / "auto_search.db").string();
+  const auto kept = [&](const std::string& arguments, const std::string& option, const char* file, const std::string& as) {
     const std::string before = read_file(out / file);
-    const Ran ran = run("report " + out.string() + " --format csv -o " + (out / file).string());
-    EXPECT_EQ(ran.code, 1) << file;
-    EXPECT_NE(ran.err.find("-o: '" + (out / file).string() + "' is of the search"), std::string::npos) << ran.err;
-    EXPECT_EQ(read_file(out / file), before) << file;
+    const Ran ran = run(arguments + " " + option + " " + (out / file).string());
+    EXPECT_EQ(ran.code, 1) << arguments << ": " << ran.out;
+    EXPECT_NE(ran.err.find(option + ": '" + (out / file).string() + "' is " + as), std::string::npos) << ran.err;
+    EXPECT_EQ(read_file(out / file), before) << arguments;
+  };
+  const std::string q = " -o " + (folder.path() / "q.onnx").string();
+  for (const char* file : {"auto_search.db", "result.json", "best.onnx"}) {
+    kept("report " + folder_of + " --format csv", "-o", file, "of the search");
+    kept("quantize --trial 0 --from-study " + folder_of, "-o", file, "of the search");
   }
+  kept("quantize --trial 0 --from-study " + study, "-o", "auto_search.db", "the study");
+  kept("quantize --trial 0 --from-study " + study, "-o", "best.onnx", "of the search");
+  kept("quantize --trial 0 --from-study " + study + q, "--export-ranges", "best_params.json", "of the search");
+  kept("quantize --trial 0 --from-study " + folder_of + q, "--export-errors", "best_config.yaml", "of the search");
+  EXPECT_FALSE(fs::exists(folder.path() / "q.onnx"));
   for (int i = 0; i < 2; ++i) {
     const Ran ran = run("report " + out.string() + " --format csv -o " + (out / "trials.csv").string());
     EXPECT_EQ(ran.code, 0) << ran.err;

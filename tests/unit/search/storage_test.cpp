@@ -66,14 +66,29 @@ TEST(Sqlite, FilesThatAreNotStudies) {
   }
   EXPECT_EQ(error_of([&] { open_storage(path("other.db")); }), path("other.db") + " is an SQLite file, but not a study database");
   EXPECT_NE(error_of([&] { open_storage(path("missing/study.db")); }).find(path("missing/study.db")), std::string::npos);
-  open_storage(path("old.db"));
-  {
-    soci::session old(soci::sqlite3, "dbname=" + path("old.db"));
-    old << "UPDATE version_info SET schema_version = 11";
-  }
-  EXPECT_NE(error_of([&] { open_storage(path("old.db")); }).find("has version 11 of Optuna's schema"), std::string::npos);
   EXPECT_NE(error_of([&] { open_storage("mysql://host/db"); }).find("not supported"), std::string::npos);
   EXPECT_NE(error_of([&] { storage::table().make("sqlite"); }).find("'path' is missing"), std::string::npos);
+}
+
+TEST(Sqlite, OfAnotherVersionOfTheSchema) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "study.db").string();
+  open_storage(path);
+  const auto after = [&](const std::string& change) {
+    soci::session(soci::sqlite3, "dbname=" + path) << change;
+    const std::string said = error_of([&] { open_storage(path); });
+    EXPECT_EQ(error_of([&] { open_to_read(path); }), said);
+    return said;
+  };
+  EXPECT_EQ(
+      after("UPDATE version_info SET schema_version = 11"),
+      path + " has version 11 of Optuna's schema, but Quasar needs version 12; run 'optuna storage upgrade --storage sqlite:///" +
+          path + "' or choose another database");
+  EXPECT_EQ(after("UPDATE version_info SET schema_version = 13"),
+            path + " has version 13 of Optuna's schema, which is newer than Quasar's 12; choose another database");
+  const std::string none = path + " is damaged: it does not say of which version it is";
+  EXPECT_EQ(after("UPDATE version_info SET schema_version = 0"), none);
+  EXPECT_EQ(after("DELETE FROM version_info"), none);
 }
 
 // Files of others: each is refused by name, or what is not Quasar's in it is passed over.
