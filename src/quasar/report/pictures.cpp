@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/tune/flips.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
@@ -47,7 +48,7 @@ Json pictures_of(const Json& result, const fs::path& output_dir) {
     if (!entry.is_object() || !entry.contains("sample")) continue;
     const fs::path named = entry.value("picture", std::string());
     if (named.empty()) continue;
-    const std::string bytes = small_jpeg(output_dir / "worst_samples" / named.filename());
+    const std::string bytes = small_jpeg(output_dir / tune::worst_samples / named.filename());
     const size_t length = (bytes.size() + 2) / 3 * 4;
     if (bytes.empty() || total + length > most) continue;
     total += length;

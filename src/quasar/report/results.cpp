@@ -3,6 +3,7 @@
 #include <regex>
 
 #include "quasar/base/error.hpp"
+#include "quasar/tune/flips.hpp"
 #include "quasar/tune/inputs.hpp"
 
 namespace quasar::report {
@@ -35,11 +36,6 @@ bool is_a_kept_model(const fs::path& file) {
   return std::regex_match(file.filename().string(), name);
 }
 
-bool is_a_kept_picture(const fs::path& file) {
-  const std::string name = file.filename().string();
-  return name.starts_with("sample_") && name.ends_with(".jpg");
-}
-
 }  // namespace
 
 void check_results(const tune::Job& job, const fs::path& configuration) {
@@ -50,7 +46,7 @@ void check_results(const tune::Job& job, const fs::path& configuration) {
     expect_room(job.output_dir / name);
     files.writes(job.output_dir / name, "output_dir");
   }
-  files.writes_in(job.output_dir / "worst_samples", "output_dir", is_a_kept_picture);
+  files.writes_in(job.output_dir / tune::worst_samples, "output_dir", tune::is_picture_of_sample);
   if (job.keep_models != "best") files.writes_in(job.output_dir, "keep_models", is_a_kept_model);
   files.check("choose another output_dir, or move it away");
 }

@@ -89,19 +89,27 @@ Json names_json(const data::Dataset& samples, const Json& flips) {
   return out;
 }
 
-constexpr const char* picture_folder = "worst_samples";
+constexpr const char *picture_begin = "sample_", *picture_end = ".jpg";
 
 // Pictures of an earlier search in the same folder. A link in its place is taken away, and what it leads to left alone.
 void remove_pictures(const std::filesystem::path& folder) {
   std::error_code code;
   if (std::filesystem::is_symlink(folder)) std::filesystem::remove(folder, code);
   for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("sample_") && name.ends_with(".jpg")) std::filesystem::remove(entry.path(), code);
+    if (is_picture_of_sample(entry.path())) std::filesystem::remove(entry.path(), code);
   }
 }
 
+std::string picture_of_sample(size_t sample) {
+  return picture_begin + std::to_string(sample) + picture_end;
+}
+
 }  // namespace
+
+bool is_picture_of_sample(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  return name.starts_with(picture_begin) && name.ends_with(picture_end);
+}
 
 Json flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
   const size_t count = best.per_sample.size();
@@ -132,7 +140,7 @@ Json flips_of(const data::Dataset& samples, const eval::Score& reference, const 
 
 void add_pictures(Json& flips, const data::Dataset& samples, const std::filesystem::path& output_dir) {
   constexpr size_t most_pixels = 128;
-  const std::filesystem::path folder = output_dir / picture_folder;
+  const std::filesystem::path folder = output_dir / worst_samples;
   remove_pictures(folder);
   if (!flips.is_object()) return;
   Json& worst = flips["worst"];
@@ -153,9 +161,9 @@ void add_pictures(Json& flips, const data::Dataset& samples, const std::filesyst
     }
     std::error_code code;
     std::filesystem::create_directories(folder, code);
-    const std::string name = "sample_" + std::to_string(sample) + ".jpg";
+    const std::string name = picture_of_sample(sample);
     write_file(folder / name, bytes);
-    entry["picture"] = std::string(picture_folder) + "/" + name;
+    entry["picture"] = std::string(worst_samples) + "/" + name;
     if (!file.empty()) entry["file"] = file;
   });
 }

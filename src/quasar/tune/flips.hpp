@@ -18,6 +18,10 @@ namespace quasar::tune {
 //   worst          the 20 samples whose prediction changed and whose value moved most; then those whose value moved most
 Json flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best);
 
+// The folder of pictures below a search's output folder; whether a file there is called as those are.
+inline constexpr const char* worst_samples = "worst_samples";
+bool is_picture_of_sample(const std::filesystem::path& file);
+
 // Writes the worst samples that can be seen (picture.hpp) as worst_samples/sample_N.jpg into the output folder, at most 128
 // pixels wide and high, in the place of those that are there, and adds `picture` (the file's name from there) and `file` (where
 // the sample was read from) to them. Throws Error when they cannot be written.

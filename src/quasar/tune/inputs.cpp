@@ -7,6 +7,7 @@
 #include "quasar/data/places.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/flips.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -17,7 +18,7 @@ bool is_of_a_search(const fs::path& file) {
   static constexpr std::array names{"result.json",      "best.onnx",        "best.onnx.data",
                                     "best_params.json", "best_config.yaml", "auto_search.log"};
   const std::string extension = file.extension().string();
-  return extension.starts_with(".db") || file.parent_path().filename() == "worst_samples" ||
+  return extension.starts_with(".db") || file.parent_path().filename() == worst_samples ||
          std::ranges::find(names, file.filename().string()) != names.end();
 }
 
