@@ -123,6 +123,35 @@ TEST_F(SearchOutputs, NeverReplaceWhatIsRead) {
   }
 }
 
+// Before its storage is asked: there is no server.
+TEST_F(SearchOutputs, OfAWorkerNeverReplaceWhatIsRead) {
+  fs::create_directories(out);
+  fs::create_directory_symlink(out, folder.path() / "again");
+  const fs::path model = out / "trial_1.onnx", log = out / "worker.log";
+  fs::copy_file(digits("digits.onnx"), model);
+  write_file(log, "echo 1");
+  const std::string by_log = "{command: [sh, " + log.string() + ", \"{model}\"]}";
+  const auto refused = [&](const std::string& arguments, const std::string& message) {
+    const std::string before = read_file(model) + read_file(log);
+    const Ran ran = run("worker --storage postgresql://me@127.0.0.1:1/q " + arguments);
+    EXPECT_EQ(ran.code, 1) << ran.out;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+    EXPECT_EQ(read_file(model) + read_file(log), before);
+  };
+  write_file(config, words(small_space, "keep_models: all\n"));
+  const std::string folders[]{out.string(), (folder.path() / "again").string()};
+  for (const std::string& to : folders) {
+    refused(config.string() + " --model " + model.string() + " --output-dir " + to,
+            "keep_models: '" + model.string() + "' is the float model, which would be replaced");
+    refused(config.string() + " --set search_evaluator='" + by_log + "' --output-dir " + to,
+            "output_dir: '" + to + "/worker.log' is of search_evaluator");
+  }
+  fs::remove(log);
+  const Ran keeps_none = run("worker --storage postgresql://me@127.0.0.1:1/q " + config.string() + " --model " + model.string() +
+                             " --set keep_models=best --output-dir " + out.string());
+  EXPECT_NE(keeps_none.err.find("cannot open the study database"), std::string::npos) << keeps_none.err;
+}
+
 TEST_F(Outputs, GoIntoPipes) {
   const std::string pipe = in("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

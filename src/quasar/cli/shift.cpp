@@ -12,6 +12,7 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
 #include "quasar/cli/signals.hpp"
+#include "quasar/report/results.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/worker.hpp"
 
@@ -24,7 +25,7 @@ int run_shift(tune::Job job, const ShiftOptions& options) {
   std::optional<TemporaryFolder> scratch;
   if (options.keeps_files) {
     fs::create_directories(job.output_dir);
-    console.log_to(job.output_dir / "worker.log");
+    console.log_to(job.output_dir / report::log_of_shift);
   } else {
     scratch.emplace();
     if (job.keep_models != "best")

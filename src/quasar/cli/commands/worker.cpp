@@ -4,6 +4,7 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/shift.hpp"
+#include "quasar/report/results.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -28,6 +29,7 @@ class Worker final : public Command {
       if (!storage_.empty()) words["study_storage_db"] = storage_;
       if (!study_.empty()) words["study_name"] = study_;
     });
+    if (arguments_.has_output_dir()) report::check_shift_results(job, arguments_.configuration());
     return run_shift(std::move(job), {.patience = patience_, .quiet = quiet_, .keeps_files = arguments_.has_output_dir()});
   }
 
