@@ -223,6 +223,33 @@ TEST_F(Search, ASearchThatCannotBeginLeavesNoFolder) {
   EXPECT_TRUE(fs::exists(out)) << "the user's own folder";
 }
 
+// Before the user's own program has scored the float model; what else is wrong is said first.
+TEST_F(Search, AStorageThatCannotBeHadIsSaidBeforeTheModelRuns) {
+  const fs::path mark = folder.path() / "mark", damaged = folder.path() / "damaged.db";
+  write_file(damaged, "no study");
+  const std::string scored = "search_evaluator: {command: [sh, -c, \"touch " + mark.string() + "; echo 1\", sh, \"{model}\"]}\n";
+  const std::vector<Mistake> mistakes{
+      {"postgresql://me:secret@127.0.0.1:1/q", "cannot open the study database postgresql://127.0.0.1:1/q"},
+      {"mysql://host/q", "is not supported"},
+      {"sqlite:///" + (folder.path() / "none" / "s.db").string(),
+       "there is no folder '" + (folder.path() / "none").string() + "'"},
+      {"sqlite:///" + damaged.string(), "is damaged, or no study database"},
+  };
+  for (const auto& [storage, message] : mistakes) {
+    const Ran ran = search(words(small_space, scored + "study_storage_db: " + storage + "\n"));
+    EXPECT_EQ(ran.code, 1) << storage;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.err.find("secret"), std::string::npos) << ran.err;
+    EXPECT_FALSE(fs::exists(mark)) << storage;
+    EXPECT_FALSE(fs::exists(out)) << storage;
+  }
+  const Ran other = search(words("  exclude: [no_such_node]\n", "study_storage_db: sqlite:///new.db\n"));
+  EXPECT_NE(other.err.find("no_such_node"), std::string::npos) << other.err;
+  EXPECT_FALSE(fs::exists(folder.path() / "new.db"));
+  const Ran dry = search(words(small_space, "study_storage_db: postgresql://127.0.0.1:1/q\n"), "--dry-run");
+  EXPECT_NE(dry.err.find("cannot open the study database"), std::string::npos) << dry.err;
+}
+
 TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
   const std::vector<Mistake> mistakes{
       {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n",

@@ -167,6 +167,22 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(search({"--resume", "--set", "output_dir=" + file("elsewhere").string()}), "in use by process");
 }
 
+// Before the user's own program has scored the float model.
+TEST_F(Workers, AnAddressOrStudyThatDoesNotFitIsSaidFirst) {
+  const std::string evaluator =
+      "search_evaluator={command: [sh, -c, 'touch " + file("mark").string() + "; echo 1', sh, '{model}']}";
+  const auto fails = [&](const std::string& url, const std::string& what) {
+    Child child(search({"--set", "storage=" + url, "--set", evaluator, "--set", "n_trials=1"}), file("error"));
+    EXPECT_EQ(child.wait(), 1);
+    EXPECT_NE(child.output().find(what), std::string::npos) << child.output();
+    EXPECT_FALSE(fs::exists(file("mark"))) << child.output();
+  };
+  fails(server->url("nowhere"), "create it first (createdb)");
+  fails(with(server->url(), servers::Postgresql::encoded, "guess"), "give the password in the address");
+  search::open_storage(server->url())->create("AutoSearch", {search::Direction::minimize});
+  fails(server->url(), "the study 'AutoSearch' exists already");
+}
+
 // A worker needs two connections.
 TEST_F(Workers, AServerWithoutRoomIsNamed) {
   ASSERT_TRUE(server->run("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 1; GRANT quasar_test TO few"));

@@ -1,6 +1,9 @@
 #include "quasar/search/storage.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "quasar/base/secrets.hpp"
@@ -15,6 +18,13 @@ constexpr std::string_view sqlite_scheme = "sqlite:///";
 bool is_postgresql(const std::string& url) {
   const std::string scheme = url.substr(0, url.find("://"));
   return scheme == "postgresql" || scheme == "postgres" || scheme.starts_with("postgresql+");
+}
+
+// nullopt: on a server, or nowhere.
+std::optional<std::string> file_of(const std::string& url) {
+  if (url == "memory") return std::nullopt;
+  if (url.starts_with(sqlite_scheme)) return url.substr(sqlite_scheme.size());
+  return url.find("://") == std::string::npos ? std::optional(url) : std::nullopt;
 }
 
 }  // namespace
@@ -38,14 +48,25 @@ std::string dead_process(int64_t deaths) {
 bool storage_exists(const std::string& url) {
   if (url == "memory") return false;
   refuse_misspelt("the study storage", url);
-  const bool file = url.starts_with(sqlite_scheme);
-  if (!file && url.find("://") != std::string::npos) return true;
-  const std::string path = file ? url.substr(sqlite_scheme.size()) : url;
+  const auto path = file_of(url);
+  if (!path) return true;
   std::error_code code;
-  const auto status = std::filesystem::status(path, code);
+  const auto status = std::filesystem::status(*path, code);
   if (status.type() == std::filesystem::file_type::none)
-    throw Error("the study database '" + path + "' cannot be opened: " + code.message(), Blame::world);
+    throw Error("the study database '" + *path + "' cannot be opened: " + code.message(), Blame::world);
   return std::filesystem::exists(status);
+}
+
+void expect_place(const std::string& url) {
+  const auto file = file_of(url);
+  if (!file || storage_exists(url)) return;
+  const auto folder = std::filesystem::absolute(*file).parent_path();
+  std::error_code ignored;
+  const bool there = std::filesystem::is_directory(folder, ignored);
+  if (there && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw Error("the study database '" + *file + "' cannot be made: " +
+                  (there ? "nothing may be written to the folder '" : "there is no folder '") + folder.string() + "'",
+              Blame::world);
 }
 
 namespace {

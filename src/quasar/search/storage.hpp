@@ -147,6 +147,10 @@ inline constexpr size_t longest_name = 512;
 // Whether several processes may work on one study in the storage of this URL at the same time.
 bool is_shared_storage(const std::string& url);
 
+// Throws Error when there is nothing in the storage of this URL or path, and nothing can be made there: its folder is missing, or
+// takes no files.
+void expect_place(const std::string& url);
+
 // Whether there is anything in the storage of this URL or path; of a server: true.
 bool storage_exists(const std::string& url);
 

@@ -24,6 +24,9 @@ struct StudyOptions {
   PulseOptions pulse = {};
 };
 
+// Throws Error, with the ways out, when there is a study of this name: one that is not to be continued.
+void refuse_existing(std::span<const StudyRecord> studies, const std::string& name);
+
 // A user attribute of a shared study: {state, reason, run, launch, pulse}, see Study::announce(). `run` is another text for every
 // run.
 inline constexpr const char* search_attribute = "search";

@@ -24,6 +24,13 @@ PulseOptions pulse_of(const Json& said, PulseOptions out) {
 
 }  // namespace
 
+void refuse_existing(std::span<const StudyRecord> studies, const std::string& name) {
+  if (std::ranges::find(studies, name, &StudyRecord::name) == studies.end()) return;
+  throw Error("the study '" + name +
+              "' exists already; continue it with --resume (load_study_if_exists: true), or choose another output_dir or "
+              "study_name");
+}
+
 Study::Study(Storage& storage, const StudyOptions& options)
     : storage_(storage),
       sharing_(storage.sharing()),
@@ -52,11 +59,7 @@ void Study::open(const StudyOptions& options) {
     record_ = storage_.create(options.name, options.directions);
     return;
   }
-  if (!options.resume && !worker_) {
-    throw Error("the study '" + options.name +
-                "' exists already; continue it with --resume (load_study_if_exists: true), or choose another "
-                "output_dir or study_name");
-  }
+  if (!options.resume && !worker_) refuse_existing(known, options.name);
   if (found->directions != options.directions) {
     throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
   }

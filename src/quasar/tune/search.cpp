@@ -105,6 +105,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   tell_spaces(job, setting, monitor.log);
   for (const auto& note : setting.spaces.notes) warn(summary, monitor.log, note);
   Variants variants = variants_of(job, setting, monitor.log);
+  auto storage = open_early(job);
   summary.prepare_s = phase.seconds();
 
   phase = {};
@@ -120,7 +121,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};
-  const auto storage = search::open_storage(storage_url(job));
+  if (!storage) storage = search::open_storage(storage_url(job));
   storage->tell_to(monitor.log);
   search::Study study = lead_study(job, *storage, {evaluator, setting.samples}, monitor.launch);
   for (const int64_t number : study.buried())

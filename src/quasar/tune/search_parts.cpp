@@ -137,8 +137,12 @@ eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
 }
 
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {
-  const auto storage = job.load_if_exists ? search::open_to_read(storage_url(job)) : nullptr;
+  const auto storage = search::open_to_read(storage_url(job));
   if (storage == nullptr) return {};
+  if (!job.load_if_exists) {
+    search::refuse_existing(storage->studies(), job.study_name);
+    return {};
+  }
   std::vector<search::Trial> out;
   for (const auto& study : storage->studies()) {
     if (study.name != job.study_name && study.name != job.predecessor) continue;
@@ -149,6 +153,15 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
     std::erase_if(out, [](const auto& trial) { return !trial.finished(); });
   }
   return out;
+}
+
+std::unique_ptr<search::Storage> open_early(const Job& job) {
+  const std::string url = storage_url(job);
+  search::expect_place(url);
+  if (!search::storage_exists(url)) return nullptr;
+  auto storage = search::open_storage(url);
+  if (!job.load_if_exists) search::refuse_existing(storage->studies(), job.study_name);
+  return storage;
 }
 
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source, const std::string& launch) {

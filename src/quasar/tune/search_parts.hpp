@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quasar/base/deadline.hpp"
+#include "quasar/search/storage.hpp"
 #include "quasar/tune/search.hpp"
 #include "quasar/tune/setting.hpp"
 
@@ -19,8 +20,12 @@ struct Source {
   const data::Splits& samples;
 };
 
-// The finished trials of the job's study, without touching it. Throws Error as lead_study() does.
+// The finished trials of the job's study, without touching it. Throws Error as open_early() and lead_study() do.
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples);
+
+// The storage of the job's study, opened while the work that would be lost has not begun. A file that is not there is made later:
+// nullptr. Throws Error for a storage that cannot be had, and for a study in it that the job does not continue.
+std::unique_ptr<search::Storage> open_early(const Job& job);
 
 // The job's study, made or continued, which workers may join from now on. Throws Error when it is about another model, metric,
 // target, or other samples.
