@@ -189,6 +189,26 @@ TEST_F(Outputs, GoIntoStandardOutput) {
   EXPECT_TRUE(run(quantize("-o /dev/stdout")).out == read_file(in("q.onnx"))) << "the model and nothing else";
 }
 
+// In a folder of its own, where a file of that name would be seen.
+TEST_F(Outputs, ADashIsStandardOutput) {
+  const std::string here = "cd " + folder.path().string() + " && ";
+  ASSERT_EQ(run(quantize("-o " + in("q.onnx") + " --export-ranges " + in("r.json"))).code, 0);
+  const Ran made = run(quantize("-o -"), here);
+  EXPECT_TRUE(made.out == read_file(in("q.onnx"))) << made.err;
+  EXPECT_NE(made.err.find("quantizable nodes are quantized"), std::string::npos);
+  EXPECT_EQ(run(quantize("-o " + in("q.onnx") + " --export-ranges -"), here).out, read_file(in("r.json")));
+  EXPECT_TRUE(run("inspect " + model.string() + " --html -", here).out.starts_with("<!doctype html>"));
+  EXPECT_EQ(run("completion bash -o -", here).out, run("completion bash").out);
+  const Ran two = run(quantize("-o - --export-ranges -"), here);
+  EXPECT_EQ(two.code, 1);
+  EXPECT_NE(two.err.find("--export-ranges: standard output is what -o writes to, too"), std::string::npos) << two.err;
+  EXPECT_EQ(two.out, "");
+  const Ran results = run("search " + digits("search.yaml") + " --output-dir -", here);
+  EXPECT_EQ(results.code, 1);
+  EXPECT_NE(results.err.find("--output-dir is '-'"), std::string::npos) << results.err;
+  EXPECT_FALSE(fs::exists(in("-")));
+}
+
 TEST_F(Outputs, ReportsDoNotFollowALink) {
   ASSERT_EQ(run("search " + digits("search.yaml") + " --quiet --set n_trials=1 --output-dir " + in("out")).code, 0);
   fs::remove(in("out/report.html"));

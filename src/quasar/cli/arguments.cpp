@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -77,6 +78,11 @@ void apply_settings(Json& words, const std::vector<std::string>& settings) {
   }
 }
 
+CLI::Option* add_output(CLI::App& app, const std::string& names, std::string& path, const std::string& help) {
+  const auto place = [](const std::string& typed) { return typed == "-" ? std::string("/dev/stdout") : typed; };
+  return app.add_option(names, path, help + "; '-' is standard output")->transform(place);
+}
+
 namespace {
 
 bool is_standard_output(const std::string& path) {
@@ -104,9 +110,15 @@ void check_writable(const std::string& option, const std::string& path) {
 }  // namespace
 
 void check_outputs(const std::vector<Output>& outputs, InAndOut files) {
+  std::string printed;  // the option whose file is standard output
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
     check_writable(option, path);
+    std::error_code ignored;
+    if (is_outlet(path) && is_standard_output(path) && !std::filesystem::is_character_file(path, ignored)) {
+      if (!printed.empty()) throw Error(option + ": standard output is what " + printed + " writes to, too; choose a file");
+      printed = option;
+    }
     files.writes(path, option);
   }
   files.check();

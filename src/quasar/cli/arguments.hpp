@@ -7,6 +7,11 @@
 #include "quasar/base/in_and_out.hpp"
 #include "quasar/base/json.hpp"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace quasar::cli {
 
 // DATA on the command line: "random" stays, a path becomes absolute (configurations resolve theirs against their own folder).
@@ -15,13 +20,16 @@ Json data_argument(const std::string& text);
 // Every --set KEY=VALUE into `words`; the value is YAML ("[true, false]", "0.5", "Percentile").
 void apply_settings(Json& words, const std::vector<std::string>& settings);
 
+// An option for a file to be written; "-" becomes /dev/stdout.
+CLI::Option* add_output(CLI::App& app, const std::string& names, std::string& path, const std::string& help);
+
 // An option that names what is to be written; path "": nothing.
 struct Output {
   std::string option, path;
 };
 
-// Throws Error when one of them cannot be written, or would replace what the command reads or another one: said before the work
-// that would be lost. `files`: what it reads.
+// Throws Error when one of them cannot be written, or would replace what the command reads or another one, or would stand among
+// another one on standard output: said before the work that would be lost. `files`: what it reads.
 void check_outputs(const std::vector<Output>& outputs, InAndOut files = {});
 
 extern const char* const data_help;

@@ -33,6 +33,7 @@ std::vector<std::string> choices_of_preset(std::vector<std::string> settings) {
 }  // namespace
 
 tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
+  if (output_dir_ == "-") throw Error("--output-dir is '-', but results are files in a folder; write ./- for one of that name");
   Json words = config_.empty() ? Json::object() : tune::read_words(config_);
   if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
   if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());

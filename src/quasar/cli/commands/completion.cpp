@@ -14,7 +14,7 @@ class Completion final : public Command {
   void define(CLI::App& app) override {
     program_ = app.get_parent();
     app.add_option("shell", shell_, "bash, zsh, fish, or man for the manual page")->required();
-    app.add_option("-o,--output", output_, "the file to write (default: standard output)");
+    add_output(app, "-o,--output", output_, "the file to write");
     app.footer(
         "`make install` puts all four where shells and man look.\n"
         "Example: quasar completion bash > ~/.local/share/bash-completion/completions/quasar");

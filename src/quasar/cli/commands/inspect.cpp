@@ -45,7 +45,7 @@ class Inspect final : public Command {
     app.add_option("--config", config_, "the same for a configuration in a file")->excludes(scheme);
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
     app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
-    app.add_option("--html", page_, "also write all of it to this file, as a page");
+    add_output(app, "--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
     app.footer(
         "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some.\n"

@@ -23,7 +23,7 @@ class Quantize final : public Command {
  public:
   void define(CLI::App& app) override {
     app.add_option("model", model_, "the float ONNX model; with --from-study that of the search, where it still is");
-    app.add_option("-o,--output", output_, "the quantized model")->required();
+    add_output(app, "-o,--output", output_, "the quantized model")->required();
     auto* how = app.add_option_group("how", "exactly one of");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
     how->add_option("--config", config_, "a file with a configuration, for example best_config.yaml");
@@ -39,9 +39,9 @@ class Quantize final : public Command {
                     "still are): ") +
             data_help);
     app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
-    app.add_option("--export-ranges", exported_, "where to write the ranges that were used, as JSON");
-    app.add_option("--export-errors", errors_,
-                   "where to write what optimized rounding did to each layer's output error, as JSON");
+    add_output(app, "--export-ranges", exported_, "where to write the ranges that were used, as JSON");
+    add_output(app, "--export-errors", errors_,
+               "where to write what optimized rounding did to each layer's output error, as JSON");
     app.add_option("--quant-format", format_,
                    "QDQ (pairs around operators, the default) or QOperator (operators on 8-bit codes)");
     app.add_option("--target", target_, "what the model must run on [that of the study or of best_config.yaml, else ort_cpu]");
