@@ -250,6 +250,16 @@ TEST_F(Search, AStorageThatCannotBeHadIsSaidBeforeTheModelRuns) {
   EXPECT_NE(dry.err.find("cannot open the study database"), std::string::npos) << dry.err;
 }
 
+// Colons and @ in the folders of a path are no password.
+TEST_F(Search, AFolderMayBeCalledByTimeAndHost) {
+  out = folder.path() / "run_12:30@host";
+  ASSERT_EQ(search(words(small_space, "n_trials: 1\n")).code, 0);
+  const Ran again = search(words(small_space, "n_trials: 2\n"), "--resume");
+  EXPECT_EQ(again.code, 0) << again.err;
+  const Ran report = run("report run_12:30@host --format csv", "cd " + folder.path().string() + " && ");
+  EXPECT_EQ(report.code, 0) << report.err;
+}
+
 TEST_F(Search, MistakesInTheSpaceAreFoundBeforeAnythingRuns) {
   const std::vector<Mistake> mistakes{
       {"  activation: [Int8Spec]\n  activatoin_params: {symmetric: [true], only_if: activation}\n",

@@ -55,6 +55,11 @@ TEST(Postgresql, MisspeltAddressesAreNoFiles) {
   }
   for (const char* file : {"postgres.db", "postgresql/study.db", "runs/user=3/study.db", "hosts.db", "runs:3/me@home/study.db"})
     EXPECT_EQ(error_of([&] { storage_exists(file); }), "no error") << file;
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run_12:30@host").string();
+  EXPECT_EQ(error_of([&] { storage_exists(run + "/study.db"); }), "no error") << "of a folder that is not there yet";
+  EXPECT_NE(error_of([&] { storage_exists("/me:geheim@h/q"); }), "no error") << "no folder of the root";
+  EXPECT_NE(error_of([&] { storage_exists("/me:geheim@h"); }), "no error");
 }
 
 TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
