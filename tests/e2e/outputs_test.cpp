@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "e2e/search_job.hpp"
+#include "quasar/base/error.hpp"
 
 namespace quasar::e2e {
 namespace {
