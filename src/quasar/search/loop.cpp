@@ -131,6 +131,10 @@ std::unique_ptr<Loop::MyJob> Loop::take_turn() {
     end_.reset();
     ++version_;
     return nullptr;
+  } catch (const TrialChanged&) {  // a process that was taken for dead ended the trial that this one would have taken over
+    if (!study_.is_shared()) throw;
+    ++version_;
+    return nullptr;
   }
   settle_others();
   if (!begun) return nullptr;

@@ -104,14 +104,20 @@ void Loop::tell(Trial trial) {
 
 void Loop::settle(Trial trial) {
   const bool interrupted = trial.state == State::waiting;
-  if (interrupted) claims_.give_up(trial.number);
+  const int64_t number = trial.number;
+  if (interrupted) claims_.give_up(number);
   if (pulse_) pulse_->end(trial.id);
-  const Trial original = interrupted ? study_.release(trial.number) : study_.finish(std::move(trial));
-  tracker_.finish(original);
+  // Others may have taken this process for dead: then the books know of it, and a trial that others have ended is in them.
+  const State before = study_.at(number).state;
+  const bool counted = study_.at(number).finished();
+  const Trial original = interrupted ? study_.release(number) : study_.finish(std::move(trial));
   ++version_;
   cut_ = cut_ || interrupted;
   changed_.notify_all();
-  if (interrupted || original.finished()) hear(Event::Kind::finished, original);
+  if (!counted) {
+    tracker_.see(before, original);
+    if (interrupted || original.finished()) hear(Event::Kind::finished, original);
+  }
   settle_duplicates(original);
 }
 

@@ -7,11 +7,6 @@ Tracker::Tracker(std::span<const Trial> trials, const std::string& stage, Direct
   for (const Trial& trial : trials) add(trial);
 }
 
-void Tracker::finish(const Trial& trial) {
-  --progress_.counts.running;
-  add(trial);
-}
-
 void Tracker::see(std::optional<State> before, const Trial& trial) {
   const bool mine = trial.user_attributes.value(attribute::stage, std::string()) == stage_;
   if (mine && before == State::running) --progress_.counts.running;

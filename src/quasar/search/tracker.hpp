@@ -16,8 +16,7 @@ class Tracker {
   Tracker(std::span<const Trial> trials, const std::string& stage, Direction direction);
 
   void start() { ++progress_.counts.running; }
-  void finish(const Trial& trial);
-  // Another process's trial, which was in state `before` until now; nullopt: it is new.
+  // A trial that was in state `before` until now, and was not finished; nullopt: it is new.
   void see(std::optional<State> before, const Trial& trial);
 
   const Counts& counts() const { return progress_.counts; }

@@ -155,6 +155,66 @@ void expect_late_results_count(Place& place) {
   }
 }
 
+// Of a trial that two processes run, because one was taken for dead, one result counts, once.
+void expect_late_results_count_once(Place& place) {
+  const Space space = space_of(9);
+  const std::string name = place.study();
+  const auto leader = place.open(), theirs = place.open();
+  Study led(*leader.storage, joining(name, false));
+  Study late(*theirs.storage, joining(name, true));
+  Trial trial;
+  const auto begin_and_die = [&] {
+    const auto turn = late.turn();
+    late.refresh();
+    trial = late.start(space, space.at(4));
+    turn->commit();
+  };
+  const auto bury = [&](int64_t id) { EXPECT_TRUE(leader->sharing()->bury(id, leader->sharing()->beats(led.id()).at(id), 5)); };
+  const auto come_back = [&] {
+    trial.state = State::complete;
+    trial.values = {5};
+    late.finish(trial);
+  };
+  begin_and_die();
+  bury(trial.id);
+  std::map<int64_t, int> heard;
+  const auto listen = [&](const Event& event) {
+    if (event.kind == Event::Kind::finished) ++heard[event.trial.number];
+  };
+  const auto result = run({.listener = listen}, led, space, *samplers::table().make("grid"), stop_conditions({{"n_trials", 4}}),
+                          [&](Job& job) -> Outcome {
+                            if (job.number() == 0) come_back();
+                            if (job.number() == 2) bury(led.at(2).id);  // this process is taken for dead, and goes on
+                            EXPECT_EQ(job.claim(std::to_string(job.number())), std::nullopt);
+                            return {.values = {value_of(job)}};
+                          });
+  EXPECT_EQ(result.counts.complete, 4u);
+  EXPECT_EQ(result.counts.running, 0u);
+  EXPECT_EQ(led.trials().size(), 4u);
+  EXPECT_TRUE(std::ranges::all_of(led.trials(), [](const Trial& one) { return one.state == State::complete; }));
+  EXPECT_EQ(heard, (std::map<int64_t, int>{{0, 1}, {1, 1}, {2, 1}, {3, 1}}));
+  EXPECT_EQ(led.at(0).values.front(), 5);
+
+  // He comes back in the moment in which another would take his trial over.
+  struct Moment final : StopCondition {
+    explicit Moment(std::function<void()> then) : then_(std::move(then)) {}
+    std::optional<std::string> met(const Progress& progress) const override {
+      if (then_) std::exchange(then_, nullptr)();
+      return progress.counts.finished() >= 6 ? std::optional<std::string>("six") : std::nullopt;
+    }
+    mutable std::function<void()> then_;
+  };
+  begin_and_die();
+  bury(trial.id);
+  StopConditions moment;
+  moment.push_back(std::make_unique<Moment>(come_back));
+  const auto more = run({}, led, space, *samplers::table().make("grid"), moment,
+                        [&](Job& job) -> Outcome { return {.values = {value_of(job)}}; });
+  EXPECT_EQ(more.counts.complete, 6u);
+  EXPECT_EQ(led.trials().size(), 6u);
+  EXPECT_EQ(led.at(4).values.front(), 5);
+}
+
 // A strategy that decides step by step has the same answer with any number of processes, and shares each step's work.
 void expect_sequences_agree(Place& place) {
   const Space space = Space::parse({{"a", {0, 1, 2, 3, 4, 5, 6, 7}}, {"b", {0, 1, 2, 3, 4, 5, 6, 7}}});
@@ -262,6 +322,7 @@ void expect_all(Place& place) {
   expect_no_plan_twice(place);
   expect_the_dead_are_found(place);
   expect_late_results_count(place);
+  expect_late_results_count_once(place);
   expect_sequences_agree(place);
   expect_the_end_reaches_workers(place);
 }
