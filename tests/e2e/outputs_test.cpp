@@ -343,6 +343,21 @@ TEST_F(SearchOutputs, SayThatTheStudyIsGone) {
   }
 }
 
+// The folder was moved away, and another search has begun, and ended, where it was.
+TEST_F(SearchOutputs, LeaveTheFolderToWhoeverHasItNow) {
+  const std::string folder = out.string(), theirs = folder + "/result.json";
+  const std::string moved = "[ ! -e " + folder + "/auto_search.db ] || [ -e " + theirs + " ] || { mv " + folder + " " + folder +
+                            "-old; mkdir " + folder + "; echo theirs > " + theirs + "; echo > " + folder +
+                            "/.quasar-lock; }; echo 1";
+  const Ran ran =
+      search(words(small_space, "n_trials: 6\nsearch_evaluator: {command: [sh, -c, \"" + moved + "\", sh, \"{model}\"]}\n"));
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_NE(ran.err.find("another search has taken its name"), std::string::npos) << ran.err;
+  EXPECT_EQ(read_file(theirs), "theirs\n");
+  for (const auto& file : fs::directory_iterator(out))
+    EXPECT_TRUE(file.path() == theirs || file.path().filename() == ".quasar-lock") << file.path();
+}
+
 // Whose stack alone is larger than all the memory that is allowed.
 TEST_F(Outputs, AThreadThatCannotBeStartedIsSaid) {
   const Ran ran = run_in_shell("ulimit -s 8000000\nulimit -v 6000000\nquasar " + quantize("-o " + in("q.onnx")));

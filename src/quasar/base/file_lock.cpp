@@ -1,6 +1,7 @@
 #include "quasar/base/file_lock.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,7 +61,7 @@ std::string read_record(int file, int64_t record) {
 }  // namespace
 
 FileLock::FileLock(const std::filesystem::path& file, int64_t record)
-    : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644)), record_(record) {
+    : name_(file), file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644)), record_(record) {
   if (file_ < 0 && errno == ELOOP)
     throw Error("'" + file.string() + "' is a symbolic link, which a lock does not follow: remove it");
   if (file_ < 0) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), Blame::world);
@@ -68,28 +69,42 @@ FileLock::FileLock(const std::filesystem::path& file, int64_t record)
 
 FileLock::FileLock(const std::filesystem::path& file, const std::string& what, const std::string& way_out, int64_t record)
     : FileLock(file, record) {
-  if (!take(file)) throw Error(what + " is in use by " + read_record(file_, record) + "; " + way_out);
+  if (!take()) throw Error(what + " is in use by " + read_record(file_, record) + "; " + way_out);
 }
 
 FileLock::FileLock(const std::filesystem::path& file, const std::function<void(const std::string& holder)>& busy, int64_t record)
     : FileLock(file, record) {
   // Asked again and again: a blocking wait could not be cancelled.
-  for (bool told = false; !take(file); told = true) {
+  for (bool told = false; !take(); told = true) {
     if (!told) busy(read_record(file_, record));
     throw_if_cancelled();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
-bool FileLock::take(const std::filesystem::path& file) {
+bool FileLock::take() {
   struct flock lock = lock_of(F_WRLCK, record_);
   if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) {
     held_ = true;
-    write_record(file_, record_, holder());
+    words_ = holder();
+    write_record(file_, record_, words_);
     return true;
   }
   if (errno == EAGAIN || errno == EACCES) return false;
-  throw Error("cannot lock '" + file.string() + "': " + std::strerror(errno), Blame::world);
+  throw Error("cannot lock '" + name_.string() + "': " + std::strerror(errno), Blame::world);
+}
+
+// Two signs, as there are file systems whose numbers of files change, and disks too full for the words.
+bool FileLock::has_another() const {
+  struct stat mine {
+  }, there{};
+  if (::fstat(file_, &mine) != 0 || ::stat(name_.c_str(), &there) != 0) return false;
+  if (mine.st_dev == there.st_dev && mine.st_ino == there.st_ino) return false;
+  const int other = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (other < 0) return true;
+  const std::string words = read_record(other, record_);
+  ::close(other);
+  return words != words_;
 }
 
 FileLock::~FileLock() {

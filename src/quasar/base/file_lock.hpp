@@ -22,12 +22,17 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
+  // Whether the name that the lock file had is now that of another lock file: the folder was moved away and another made.
+  bool has_another() const;
+
  private:
   FileLock(const std::filesystem::path& file, int64_t record);  // opened, and not held yet
-  bool take(const std::filesystem::path& file);                 // false: another has it
+  bool take();                                                  // false: another has it
 
+  std::filesystem::path name_;
   int file_ = -1;
   int64_t record_ = 0;
+  std::string words_;  // in the record
   bool held_ = false;
 };
 

@@ -5,13 +5,13 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
-#include "quasar/base/file_lock.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/story.hpp"
@@ -21,30 +21,6 @@
 namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
-
-// The output folder, for this search alone: two that write to one folder would take each other's files.
-class Folder {
- public:
-  explicit Folder(const fs::path& path)
-      : lock_(made(path) / ".quasar-lock", "output_dir '" + path.string() + "'",
-              "wait until that search has ended, or choose another output_dir") {
-    // What a search that was killed had begun to write: write_file() calls it FILE.part<process>.
-    for (const auto& file : fs::directory_iterator(path)) {
-      const std::string extension = file.path().extension().string();
-      const bool numbered = extension.starts_with(".part") && extension.find_first_not_of("0123456789", 5) == std::string::npos;
-      std::error_code ignored;
-      if (numbered && file.is_regular_file()) fs::remove(file.path(), ignored);
-    }
-  }
-
- private:
-  static const fs::path& made(const fs::path& path) {
-    fs::create_directories(path);
-    return path;
-  }
-
-  FileLock lock_;
-};
 
 // Throws Error when the float model's own values make the job's goal impossible.
 Measured measure_float(const Job& job, const Setting& setting, const eval::Evaluator& evaluator) {
@@ -99,7 +75,7 @@ void warn_of_missing_models(Summary& summary, const Job& job, const search::Stud
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
-  const Folder folder(job.output_dir);
+  const OutputFolder folder(job.output_dir);
   Stopwatch phase;
   const Setting setting = prepare(job);
   tell_spaces(job, setting, monitor.log);
@@ -137,7 +113,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const Laboratory lab{
       job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
       quiet, devices,       racer.get(),     rejection.get()};
-  StudyGuard guard(*storage, job, monitor);
+  StudyGuard guard(*storage, folder, job, monitor);
   const Finding result = run_strategy(lab, setting, study, guard.monitor(), begin);
   guard.expect_folder();
   const std::string reason = guard.has_stopped() ? storage->lost() : in_the_users_words(job, result.reason);

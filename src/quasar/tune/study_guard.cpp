@@ -3,18 +3,17 @@
 #include "quasar/base/error.hpp"
 
 namespace quasar::tune {
-namespace fs = std::filesystem;
 
-StudyGuard::StudyGuard(search::Storage& storage, const Job& job, const Monitor& monitor)
-    : storage_(storage), job_(job), outer_(monitor), ending_(monitor.stop) {}
+StudyGuard::StudyGuard(search::Storage& storage, const OutputFolder& folder, const Job& job, const Monitor& monitor)
+    : storage_(storage), folder_(folder), job_(job), outer_(monitor), ending_(monitor.stop) {}
 
 Monitor StudyGuard::monitor() {
   Monitor inner = outer_;
   inner.stop = ending_.token();
   inner.listener = [this](const search::Event& event) {
-    if (outer_.listener) outer_.listener(event);
-    std::error_code code;
-    if (storage_.lost().empty() && (fs::exists(job_.output_dir, code) || code)) return;
+    const bool has_folder = folder_.lost().empty();
+    if (outer_.listener && has_folder) outer_.listener(event);  // who hears writes the report there
+    if (has_folder && storage_.lost().empty()) return;
     stopped_ = true;
     ending_.stop();
   };
@@ -22,12 +21,7 @@ Monitor StudyGuard::monitor() {
 }
 
 void StudyGuard::expect_folder() const {
-  std::error_code code;
-  if (fs::exists(job_.output_dir, code) || code) return;
-  throw Error("output_dir '" + job_.output_dir.string() +
-                  "' was removed or renamed while the search ran, and nothing can be written there; if it was renamed, --resume "
-                  "goes on under its new name",
-              Blame::world);
+  if (const std::string why = folder_.lost(); !why.empty()) throw Error(why, Blame::world);
 }
 
 std::string StudyGuard::lost() const {

@@ -5,6 +5,7 @@
 
 #include "quasar/base/deadline.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/search.hpp"
 
 namespace quasar::tune {
@@ -12,12 +13,12 @@ namespace quasar::tune {
 class StudyGuard {
  public:
   // All of them outlive it.
-  StudyGuard(search::Storage& storage, const Job& job, const Monitor& monitor);
+  StudyGuard(search::Storage& storage, const OutputFolder& folder, const Job& job, const Monitor& monitor);
 
-  // The monitor for the search's trials: looks after each of them, and stops the search when the study is gone.
+  // The monitor for the search's trials: looks before and after each of them, and stops the search when study or folder is gone.
   Monitor monitor();
 
-  // Throws Error when nothing can be written, as the output folder is gone.
+  // Throws Error when nothing may be written, as the output folder is gone.
   void expect_folder() const;
 
   // What became of the study and what that means; "": it is there.
@@ -27,6 +28,7 @@ class StudyGuard {
 
  private:
   search::Storage& storage_;
+  const OutputFolder& folder_;
   const Job& job_;
   const Monitor& outer_;
   Deadline ending_;
