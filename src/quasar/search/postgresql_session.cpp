@@ -39,6 +39,14 @@ bool is_broken(soci::session& sql) {
   return backend == nullptr || backend->conn_ == nullptr || PQstatus(backend->conn_) != CONNECTION_OK;
 }
 
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+bool was_given_up(const soci::soci_error& error) {
+  const auto* mine = dynamic_cast<const soci::postgresql_soci_error*>(&error);
+  if (mine == nullptr) return false;
+  const std::string state = mine->sqlstate();
+  return state.starts_with("40") || state == "57014";  // transaction rollback, query canceled
+}
+
 std::string plain(const soci::soci_error& error) {
   std::string why = without_password(error.what());
   for (const char* statement : {" while executing \"", " while preparing \""})  // with all that was bound to it
@@ -67,6 +75,7 @@ void connect(soci::session& sql, const PostgresqlAddress& address) {
   // leader's connection holds its lock through the longest trial. (idle_session_timeout: since PostgreSQL 14.)
   sql << "SET default_transaction_isolation = 'read committed'";
   sql << "SET lock_timeout = 0";
+  sql << "SET statement_timeout = 0";
   std::string none;
   sql << "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'", soci::into(none);
   for (const char* option : {"tcp_keepalives_idle = 20", "tcp_keepalives_interval = 5", "tcp_keepalives_count = 4"})

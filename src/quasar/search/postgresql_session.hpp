@@ -14,6 +14,10 @@ void connect(soci::session& sql, const PostgresqlAddress& address);
 // The connection is gone, as opposed to a statement that failed.
 bool is_broken(soci::session& sql);
 
+// The server gave the work up though nothing is wrong with it: others were in its way (a deadlock, a conflict), or somebody
+// cancelled it. Done again, it succeeds.
+bool was_given_up(const soci::soci_error& error);
+
 struct Outage {
   double patience;  // seconds to wait for the server
   std::string why;  // the connection was lost

@@ -31,8 +31,8 @@ class Relational : public Storage {
   virtual void lock_study(int64_t /*study*/) {}
   // After a trial was started or resumed, in the same transaction.
   virtual void started(int64_t /*trial*/) {}
-  // Returns when the work may be tried again; otherwise throws Error in words for people.
-  virtual void recover(const soci::soci_error& error) = 0;
+  // Returns when the work, which has failed so many times, may be tried again; otherwise throws Error in words for people.
+  virtual void recover(const soci::soci_error& error, int failures) = 0;
 
   // Rolls back unless committed. Within a turn it is the turn's.
   class Transaction {
@@ -52,11 +52,11 @@ class Relational : public Storage {
   template <class Work>
   auto guarded(const Work& work) -> decltype(work()) {
     const std::scoped_lock lock(mutex_);
-    for (;;) {
+    for (int failures = 1;; ++failures) {
       try {
         return work();
       } catch (const soci::soci_error& error) {
-        recover(error);
+        recover(error, failures);
       } catch (const Json::exception& error) {
         throw Error("study database " + where() + ": " + error.what(), Blame::world);
       }
@@ -71,7 +71,11 @@ class Relational : public Storage {
       try {
         return work();
       } catch (const Error& error) {
-        throw Error("study database " + where() + ": " + error.what(), error.blame());
+        const std::string why = error.what();
+        const char* advice = why.ends_with("damaged")
+                                 ? ": restore it from a backup, or search anew under another study_name and in another output_dir"
+                                 : "";
+        throw Error("study database " + where() + ": " + why + advice, error.blame());
       }
     });
   }

@@ -213,6 +213,37 @@ TEST(Postgresql, AnOutageIsTold) {
   }
 }
 
+// A server that breaks a deadlock, or is told to cancel a statement, has rolled back what is done again.
+TEST(Postgresql, WhatTheServerGivesUpIsDoneAgain) {
+  Place place{.server = servers::Postgresql::start(), .memory = nullptr};
+  if (!place.server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto cancel_who_waits_for = [&](const std::string& name) {
+    std::jthread other([&, name] {
+      EXPECT_TRUE(place.server->run("DO $$ DECLARE waiting int := 0; BEGIN LOCK TABLE " + name +
+                                    " IN EXCLUSIVE MODE; WHILE waiting = 0 LOOP PERFORM pg_sleep(0.02); PERFORM "
+                                    "pg_stat_clear_snapshot(); SELECT count(pg_cancel_backend(pid)) INTO waiting FROM "
+                                    "pg_stat_activity WHERE wait_event_type = 'Lock'; END LOOP; END $$"));
+    });
+    const std::string held =
+        "SELECT 1 / count(*) FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = '" + name + "'::regclass";
+    for (int i = 0; i < 500 && !place.server->run(held); ++i) std::this_thread::sleep_for(10ms);
+    return other;
+  };
+  const Space space = space_of(5);
+  in_processes(place, "study", 1, [&](size_t, Study& study) {
+    std::vector<std::jthread> others;
+    const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+      if (job.number() == 1) others.push_back(cancel_who_waits_for("trial_user_attributes"));  // written in a turn
+      EXPECT_EQ(job.claim(std::to_string(job.number())), std::nullopt);
+      if (job.number() == 3) others.push_back(cancel_who_waits_for("trials"));  // written at the trial's end
+      return {.values = {value_of(job)}};
+    });
+    EXPECT_EQ(result.counts.complete, 5u);
+    EXPECT_EQ(study.trials().size(), 5u);
+    EXPECT_EQ(study.at(1).user_attributes[attribute::plan_hash], "1");
+  });
+}
+
 // Books are kept without the limit of trials, but a wait for a server is long.
 TEST(Postgresql, AMemoryLimitHoldsDuringAnOutage) {
   const auto server = servers::Postgresql::start();

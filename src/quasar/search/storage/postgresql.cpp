@@ -14,6 +14,7 @@ namespace {
 
 constexpr int lock_class = 0x51534152;  // of advisory locks: ours
 constexpr int schema_lock = 0;          // studies' numbers begin at 1
+constexpr int most_failures = 20;       // in a row, of work that the server gives up
 constexpr const char* is_our_lock =
     "l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
     "AND l.classid = CAST(CAST(:c AS bigint) AS oid) AND l.objid = CAST(CAST(:s AS bigint) AS oid)";
@@ -63,10 +64,7 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
-    return guarded([&] {
-      Transaction snapshot(*this, begin_reading());
-      return optuna::read_news(sql_, study, after, known);
-    });
+    return reading([&] { return optuna::read_news(sql_, study, after, known); });
   }
 
   void note(const Trial& trial, const std::string& key, const Json& value) override {
@@ -144,10 +142,14 @@ class Postgresql final : public Relational, public Sharing {
 
   void started(int64_t trial) override { sql_ << beats_once, soci::use(trial); }
 
-  // A lost connection is waited for, unless a turn was lost with it.
-  void recover(const soci::soci_error& error) override {
+  // A lost connection is waited for, and what was only given up is done again, unless a turn was lost with it.
+  void recover(const soci::soci_error& error, int failures) override {
     const std::string database = "study database " + where();
     const bool one = held_.size() == 1;  // the study that this process leads
+    if (!is_broken(sql_) && was_given_up(error) && failures < most_failures) {
+      if (in_turn_) throw ConnectionLost("the turn in the " + database + " was lost: " + plain(error));
+      return;
+    }
     if (!is_broken(sql_))
       refuse_statement(error, sql_, one ? "the study '" + held_.begin()->second + "' in the " + database : database);
     if (in_turn_) throw ConnectionLost("the connection to " + where() + " was lost");
@@ -265,7 +267,7 @@ class Postgresql final : public Relational, public Sharing {
       } catch (const soci::soci_error& error) {
         const Closed afterwards{beside_, std::exchange(beside_open_, false)};
         const bool broken = !afterwards.was_open || is_broken(beside_);
-        if (broken && attempt == 0) continue;
+        if (broken ? attempt == 0 : was_given_up(error) && attempt + 1 < most_failures) continue;
         const std::string why = plain(error);
         if (broken) throw ConnectionLost("study database " + where() + ": " + why + hint_of(why));
         refuse_statement(error, beside_, "study database " + where());

@@ -49,7 +49,7 @@ class Sqlite final : public Relational {
  protected:
   const char* begin_writing() const override { return "BEGIN IMMEDIATE"; }
 
-  void recover(const soci::soci_error& error) override {
+  void recover(const soci::soci_error& error, int /*failures*/) override {
     const std::string why = plain(error.what());
     const auto says = [&](const char* words) { return why.find(words) != std::string::npos; };
     const std::string way_out = ": move it away with the results beside it, and search again";
