@@ -111,13 +111,20 @@ TEST_F(Workers, TheTimeLimitIsTheLeaders) {
   EXPECT_NE(early.output().find(reason), std::string::npos) << early.output();
 }
 
+// They hear of it long before the next heartbeat, and what they finish meanwhile stands in the results.
 TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
-  Child leader(search({"--set", "n_trials=100000"}), file("leader")), one(worker("", {"--set", "n_trials=100000"}), file("one"));
+  const std::vector<std::string> slow{"--set", "n_trials=100000", "--set", "heartbeat_interval=60", "--set", "grace_period=300"};
+  Child leader(search(slow), file("leader")), one(worker("", slow), file("one"));
   ASSERT_TRUE(wait_for_trials(10)) << leader.output() << one.output();
+  for (int i = 0; i < 600 && one.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   leader.signal(SIGINT);
   EXPECT_EQ(leader.wait(), 130) << leader.output();
+  const size_t finished = static_cast<size_t>(std::ranges::count_if(trials(), [](const auto& t) { return t.finished(); }));
   EXPECT_EQ(one.wait(), 0) << one.output();
   for (const auto& trial : trials()) EXPECT_NE(trial.state, search::State::running) << trial.number;
+  EXPECT_EQ(static_cast<size_t>(std::ranges::count_if(trials(), [](const auto& t) { return t.finished(); })), finished);
+  EXPECT_EQ(read_json(out / "result.json")["trials"]["requested"], finished);
 }
 
 // Also one that has not joined it, because its evaluator hangs on the float model.

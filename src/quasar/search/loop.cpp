@@ -146,6 +146,10 @@ std::unique_ptr<Loop::MyJob> Loop::take_turn() {
 }
 
 std::optional<int64_t> Loop::decide() {
+  if (const auto ended = study_.hear().ended) {
+    end_told(*ended);
+    return std::nullopt;
+  }
   const Progress now = tracker_.progress(seconds());
   Progress settled = now;
   settled.counts.running = 0;
@@ -182,6 +186,10 @@ void Loop::end(RunResult::End how, const std::string& why) {
 
 void Loop::end_by_leader(const std::string& why) {
   const std::scoped_lock lock(mutex_);
+  end_told(why);
+}
+
+void Loop::end_told(const std::string& why) {
   end(RunResult::End::condition, "the search has ended: " + why);
   stop_.stop();
 }

@@ -62,6 +62,7 @@ class Loop {
   std::optional<int64_t> start();
   void end(RunResult::End how, const std::string& why);
   void end_by_leader(const std::string& why);
+  void end_told(const std::string& why);
   std::optional<int64_t> claim(const std::string& hash, int64_t number);
   // What other processes did, taken into the books; their listeners and duplicates come afterwards, outside of any turn.
   void refresh();

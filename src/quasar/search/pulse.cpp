@@ -1,10 +1,16 @@
 #include "quasar/search/pulse.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "quasar/base/memory_cap.hpp"
 
 namespace quasar::search {
+namespace {
+
+constexpr double longest_deafness = 1;  // seconds; the leader waits for its workers to hear that the search has ended
+
+}  // namespace
 
 Pulse::Pulse(const Study& study, std::function<void(const std::string&)> on_end)
     : study_(study),
@@ -25,21 +31,31 @@ void Pulse::end(int64_t id) {
 }
 
 void Pulse::live(const std::stop_token& stop) {
+  std::chrono::steady_clock::time_point next{};
   while (!stop.stop_requested()) {
     try {
       const Uncapped books;
-      beat();
-      look_for_the_dead();
-      const auto word = study_.hear();
-      options_ = word.pulse;
-      if (word.ended && !told_) on_end_(*word.ended);
-      told_ = told_ || word.ended;
+      if (std::chrono::steady_clock::now() >= next) {
+        beat();
+        look_for_the_dead();
+        next = std::chrono::steady_clock::now() +
+               std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(options_.interval));
+      }
+      listen();
     } catch (const std::exception&) {  // the storage is gone: trials go on, and whoever needs it waits for it
       seen_.clear();                   // nobody could beat meanwhile
     }
     std::unique_lock lock(guard_);
-    wake_.wait_for(lock, stop, std::chrono::duration<double>(options_.interval), [] { return false; });
+    wake_.wait_for(lock, stop, std::chrono::duration<double>(std::min(options_.interval, longest_deafness)),
+                   [] { return false; });
   }
+}
+
+void Pulse::listen() {
+  const auto word = study_.hear();
+  options_ = word.pulse;
+  if (word.ended && !told_) on_end_(*word.ended);
+  told_ = told_ || word.ended;
 }
 
 void Pulse::beat() {

@@ -36,6 +36,7 @@ class Pulse {
   };
 
   void live(const std::stop_token& stop);
+  void listen();
   void beat();
   void look_for_the_dead();
 

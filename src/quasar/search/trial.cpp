@@ -41,6 +41,14 @@ void count(Counts& counts, const Trial& trial) {
   }
 }
 
+Counts sum(const Counts& a, const Counts& b) {
+  return {.running = a.running + b.running,
+          .duplicates = a.duplicates + b.duplicates,
+          .complete = a.complete + b.complete,
+          .pruned = a.pruned + b.pruned,
+          .failed = a.failed + b.failed};
+}
+
 Time now() {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }

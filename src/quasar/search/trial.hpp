@@ -62,6 +62,7 @@ struct Counts {
 
 // Adds the trial to where it belongs.
 void count(Counts& counts, const Trial& trial);
+Counts sum(const Counts& a, const Counts& b);
 
 // a is better than b in this direction.
 inline bool better(double a, double b, Direction direction) {

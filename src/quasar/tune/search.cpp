@@ -8,6 +8,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/files_of.hpp"
+#include "quasar/search/late_trials.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/exit_policy.hpp"
@@ -72,6 +73,13 @@ void warn_of_missing_models(Summary& summary, const Job& job, const search::Stud
              "); `quasar quantize --from-study` makes their models again");
 }
 
+constexpr double patience_with_workers = 5;  // seconds, for them to end what they run
+
+std::string still_running(size_t trials) {
+  return std::to_string(trials) + (trials == 1 ? " trial of another process was" : " trials of other processes were") +
+         " still running when the results were written: what comes of it stands in the study, and --resume takes it up";
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
@@ -118,6 +126,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   guard.expect_folder();
   const std::string reason = guard.has_stopped() ? storage->lost() : in_the_users_words(job, result.reason);
   study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
+  const auto late = search::late_trials(study, patience_with_workers);
+  if (late.running > 0) warn(summary, monitor.log, still_running(late.running));
   for (const auto& warning : result.warnings) warn(summary, monitor.log, warning);
   tell_story(monitor.log, result.story);
   summary.calibrate_s = variants.seconds();
@@ -133,7 +143,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_missing_models(summary, job, study, monitor.log);
   summary.front = search::pareto_front(summary.trials, job.goals.directions());
-  summary.counts = result.counts;
+  summary.counts = search::sum(result.counts, late.counts);
   summary.reason = reason;
   summary.story = result.story;
   summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);

@@ -46,7 +46,7 @@ class TwoStage final : public Strategy {
     const auto winner = winner_of(bench);
     if (!winner) return {{first.end, "no configuration of the first stage worked", first.counts}};
     search::RunResult second = fine_tune(bench, *winner);
-    second.counts = sum(first.counts, second.counts);
+    second.counts = search::sum(first.counts, second.counts);
     if (second.end == End::condition) second.reason = "second stage: " + second.reason;
     return {second};
   }
@@ -166,14 +166,6 @@ class TwoStage final : public Strategy {
     };
     spend("find_n_candidates", static_cast<size_t>(std::ranges::count_if(bench.study.trials(), is_mine)), 1);
     return words;
-  }
-
-  static search::Counts sum(const search::Counts& a, const search::Counts& b) {
-    return {.running = a.running + b.running,
-            .duplicates = a.duplicates + b.duplicates,
-            .complete = a.complete + b.complete,
-            .pruned = a.pruned + b.pruned,
-            .failed = a.failed + b.failed};
   }
 };
 
