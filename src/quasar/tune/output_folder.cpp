@@ -1,5 +1,9 @@
 #include "quasar/tune/output_folder.hpp"
 
+#include <unistd.h>
+
+#include "quasar/base/error.hpp"
+
 namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
@@ -13,14 +17,37 @@ const fs::path& made(const fs::path& path) {
 
 OutputFolder::OutputFolder(const fs::path& path)
     : path_(path),
+      unfinished_(path / ("results.part" + std::to_string(::getpid()))),
       lock_(made(path) / ".quasar-lock", "output_dir '" + path.string() + "'",
             "wait until that search has ended, or choose another output_dir") {
-  // write_file() calls it FILE.part<process>.
+  // write_file() calls it FILE.part<process>, unfinished() alike.
   for (const auto& file : fs::directory_iterator(path)) {
     const std::string extension = file.path().extension().string();
     const bool numbered = extension.starts_with(".part") && extension.find_first_not_of("0123456789", 5) == std::string::npos;
     std::error_code ignored;
-    if (numbered && file.is_regular_file()) fs::remove(file.path(), ignored);
+    if (!numbered || file.is_symlink()) continue;
+    if (file.is_regular_file() || file.is_directory()) fs::remove_all(file.path(), ignored);
+  }
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  if (lost().empty()) fs::remove_all(unfinished_, ignored);
+}
+
+const fs::path& OutputFolder::unfinished() {
+  std::error_code code;
+  fs::create_directory(unfinished_, code);
+  if (code) throw Error("cannot write in output_dir '" + path_.string() + "': " + code.message(), Blame::world);
+  return unfinished_;
+}
+
+void OutputFolder::put_in_place(std::initializer_list<const char*> names) const {
+  for (const char* name : names) {
+    std::error_code code;
+    fs::rename(unfinished_ / name, path_ / name, code);
+    if (code && code != std::errc::no_such_file_or_directory)
+      throw Error("cannot write '" + (path_ / name).string() + "': " + code.message(), Blame::world);
   }
 }
 

@@ -2,24 +2,34 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 
 #include "quasar/base/file_lock.hpp"
 
 namespace quasar::tune {
 
-// For one search alone: two that write to one folder would take each other's files.
+// For one search alone: two that write to one folder would take each other's files. Results appear together: what is ready first
+// lies in a folder of its own beside them until then.
 class OutputFolder {
  public:
   // Makes the folder, and removes what a search that was killed had begun to write there. Throws Error, naming the holder, when
   // another search has it.
   explicit OutputFolder(const std::filesystem::path& path);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  // Where files are written that are not to be seen yet. Throws Error when it cannot be made.
+  const std::filesystem::path& unfinished();
+  // Moves those that are there to where they belong, in this order, and replaces what was there.
+  void put_in_place(std::initializer_list<const char*> names) const;
 
   // Why nothing may be written there any more: it is gone, or its name is now that of another search's folder. "": it is there.
   std::string lost() const;
 
  private:
-  std::filesystem::path path_;
+  std::filesystem::path path_, unfinished_;
   FileLock lock_;
 };
 

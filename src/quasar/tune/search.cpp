@@ -83,7 +83,7 @@ std::string still_running(size_t trials) {
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
-  const OutputFolder folder(job.output_dir);
+  OutputFolder folder(job.output_dir);
   Stopwatch phase;
   const Setting setting = prepare(job);
   tell_spaces(job, setting, monitor.log);
@@ -136,8 +136,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(lab, *best, {setting.samples, limit, warning});
-  measure_holdout(summary, lab, {setting.samples, monitor.stop, warning});
+  if (best != nullptr) summary.best = measure_winner(lab, *best, {setting.samples, folder.unfinished(), limit, warning});
+  measure_holdout(summary, lab, {setting.samples, folder.unfinished(), monitor.stop, warning});
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
@@ -147,6 +147,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   summary.reason = reason;
   summary.story = result.story;
   summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
+  guard.expect_folder();
+  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"});
   summary.lost = guard.lost();
   if (summary.lost.empty()) return;
   tell(monitor.log, Level::error, summary.lost);

@@ -109,7 +109,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   const quant::Plan plan = plan_of(lab, winner.config);
   const auto built = lab.book.model(trial.number);
   const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
-  const fs::path path = lab.job.output_dir / "best.onnx";
+  const fs::path path = closing.folder / "best.onnx";
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
   winner.metrics = scores_of(lab, trial, model, closing);
@@ -138,10 +138,10 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
                      {"rivals", rivals_of(lab.book, lab.job, winner)}};
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
-  write_file(lab.job.output_dir / "best_params.json", params.dump(2) + "\n");
+  write_file(closing.folder / "best_params.json", params.dump(2) + "\n");
   Json words = quant::to_json(winner.config);
   words["target"] = lab.job.target;  // `quasar quantize --config` quantizes for it
-  write_file(lab.job.output_dir / "best_config.yaml", to_yaml(words));
+  write_file(closing.folder / "best_config.yaml", to_yaml(words));
   return winner;
 }
 
@@ -153,7 +153,7 @@ void measure_holdout(Summary& summary, const Laboratory& lab, const Closing& clo
     if (options.metrics.empty()) return;
     or_warn(closing, "the scores on the hold-out samples", [&] {
       const eval::Evaluator evaluator(lab.model, closing.samples.holdout, options);
-      summary.best->holdout = evaluator.score(graph::load(lab.job.output_dir / "best.onnx"), cores(), lab.devices.first());
+      summary.best->holdout = evaluator.score(graph::load(closing.folder / "best.onnx"), cores(), lab.devices.first());
       summary.baseline.holdout = evaluator.reference();
       summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
     });

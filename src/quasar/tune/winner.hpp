@@ -1,6 +1,7 @@
 // The winner of a search: built, saved, and measured beside the float model.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <stop_token>
 
@@ -13,11 +14,13 @@ namespace quasar::tune {
 // What the end of a search works with. `warn`: is told what could not be had for the report, which is written without it.
 struct Closing {
   const data::Splits& samples;
+  const std::filesystem::path& folder;  // where the winner's files are written until all results are there
   const std::stop_token& stop;
   std::function<void(const std::string&)> warn;
 };
 
-// Writes best.onnx, best_params.json and best_config.yaml. Its latency is measured within half a second when `stop` is requested.
+// Writes best.onnx (and best.onnx.data), best_params.json and best_config.yaml. Its latency is measured within half a second when
+// `stop` is requested.
 Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const Closing& closing);
 
 // Scores best.onnx and the float model on the hold-out samples; left out when the search is stopped meanwhile.

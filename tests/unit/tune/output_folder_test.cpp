@@ -1,0 +1,60 @@
+#include "quasar/tune/output_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/base/file.hpp"
+#include "unit/error_of.hpp"
+
+namespace quasar::tune {
+namespace {
+namespace fs = std::filesystem;
+
+TEST(OutputFolder, ResultsAppearTogether) {
+  const TemporaryFolder parent;
+  const fs::path out = parent.path() / "out";
+  {
+    OutputFolder folder(out);
+    write_file(out / "best.onnx", "earlier");
+    write_file(folder.unfinished() / "best.onnx", "new");
+    write_file(folder.unfinished() / "best_config.yaml", "new");
+    EXPECT_EQ(read_file(out / "best.onnx"), "earlier");
+    EXPECT_FALSE(fs::exists(out / "best_config.yaml"));
+    folder.put_in_place({"best.onnx.data", "best.onnx", "best_config.yaml"});
+    EXPECT_EQ(read_file(out / "best.onnx"), "new");
+    EXPECT_EQ(read_file(out / "best_config.yaml"), "new");
+  }
+  for (const auto& file : fs::directory_iterator(out)) EXPECT_EQ(file.path().string().find(".part"), std::string::npos);
+}
+
+TEST(OutputFolder, WhatAKilledSearchHadBegunIsRemoved) {
+  const TemporaryFolder parent;
+  fs::create_directories(parent.path() / "results.part4711");
+  write_file(parent.path() / "results.part4711" / "best.onnx", "half");
+  write_file(parent.path() / "result.json.part4711", "half");
+  write_file(parent.path() / "mine.partial", "kept");
+  fs::create_directory_symlink(parent.path(), parent.path() / "link.part1");
+  const OutputFolder folder(parent.path());
+  EXPECT_FALSE(fs::exists(parent.path() / "results.part4711"));
+  EXPECT_FALSE(fs::exists(parent.path() / "result.json.part4711"));
+  EXPECT_TRUE(fs::exists(parent.path() / "mine.partial"));
+  EXPECT_TRUE(fs::is_symlink(parent.path() / "link.part1"));
+}
+
+TEST(OutputFolder, IsLostWhenItIsGoneOrAnothersHasItsName) {
+  const TemporaryFolder parent;
+  const fs::path out = parent.path() / "out";
+  const OutputFolder folder(out);
+  EXPECT_EQ(folder.lost(), "");
+  fs::rename(out, parent.path() / "moved");
+  EXPECT_NE(folder.lost().find("nothing can be written there"), std::string::npos) << folder.lost();
+  fs::create_directory(out);
+  EXPECT_EQ(folder.lost(), "");  // nobody's: it may be written to
+  write_file(out / ".quasar-lock", "process 1 on another host\n");
+  EXPECT_NE(folder.lost().find("another search has taken its name"), std::string::npos) << folder.lost();
+  fs::remove_all(out);
+  fs::rename(parent.path() / "moved", out);
+  EXPECT_EQ(folder.lost(), "");
+}
+
+}  // namespace
+}  // namespace quasar::tune
