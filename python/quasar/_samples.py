@@ -46,6 +46,19 @@ def _item(value: Any) -> Dict[str, numpy.ndarray]:
         raise TypeError(f"a sample is an array, a dictionary of arrays or a pair of one of these and a label, not {type(value).__name__}")
     return {"": _array(value)}
 
+def _files_of(value: Any) -> List[str]:
+    """The files that memory-mapped arrays, or views of them, and opened .npz archives are of: what reads them may not replace them."""
+    found = getattr(getattr(value, "zip", None), "filename", None) if isinstance(value, numpy.lib.npyio.NpzFile) else None
+    while isinstance(value, numpy.ndarray) and found is None:
+        found, value = getattr(value, "filename", None), value.base
+    return [os.path.abspath(found)] if isinstance(found, (str, os.PathLike)) else []
+
+def _noted(items: Iterable[Dict[str, numpy.ndarray]], files: List[str]) -> Iterator[Dict[str, numpy.ndarray]]:
+    """The items; the files that they come from are added to the list."""
+    for item in items:
+        files.extend(file for array in item.values() for file in _files_of(array) if file not in files)
+        yield item
+
 def _drained(reader: Any) -> Iterable[Any]:
     """What a CalibrationDataReader gives, from its beginning where it can be wound back, which is also how it is left."""
     for _ in range(1 if hasattr(reader, "rewind") else 0):
@@ -118,9 +131,11 @@ class Gathering:
             arrays = {key: value for key, value in data.items() if key != "class_names"}
         source = f"{role} ({type(data).__name__})"
         if is_stream(arrays):
-            self.guests.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source))
+            files = [file for kept in getattr(arrays, "__dict__", {}).values() for file in _files_of(kept)]
+            self.guests.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source, files))
         else:
-            self.guests.append(_core.bring_samples(name, items_of(arrays), source, _is_one(arrays)))
+            files = _files_of(arrays)
+            self.guests.append(_core.bring_samples(name, _noted(items_of(arrays), files), source, _is_one(arrays), files))
         self._known.append((data, words))
         return words
 

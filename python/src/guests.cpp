@@ -1,6 +1,7 @@
 #include "guests.hpp"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/data/memory.hpp"
@@ -107,17 +108,25 @@ data::Item to_item(const py::dict& arrays, bool shared) {
   return item;
 }
 
-// `shared`: the arrays stay as they are for as long as the guest lives, and are not copied.
-std::unique_ptr<Visitor> samples(const std::string& name, const py::iterable& items, const std::string& source, bool shared) {
+data::Files files_of(const py::list& files) {
+  data::Files out;
+  for (const auto& file : files) out.emplace_back(file.cast<std::filesystem::path>());
+  return out;
+}
+
+// `shared`: the arrays stay as they are for as long as the guest lives, and are not copied.   `files`: that the items come from,
+// known when all have been iterated.
+std::unique_ptr<Visitor> samples(const std::string& name, const py::iterable& items, const std::string& source, bool shared,
+                                 const py::list& files) {
   auto held = std::make_shared<std::vector<data::Item>>();
   for (const auto& item : items) held->push_back(to_item(item.cast<py::dict>(), shared));
-  const Entry<data::Reader> entry = data::memory(std::move(held), source);
+  const Entry<data::Reader> entry = data::memory(std::move(held), source, files_of(files));
   return visitor<data::Reader>(data::readers::table(), name, entry.make, entry.options);
 }
 
 // Python is asked for every item, from whatever thread needs it.
 std::unique_ptr<Visitor> stream(const std::string& name, size_t size, const py::object& item, const std::vector<int64_t>& labels,
-                                const std::string& source) {
+                                const std::string& source, const py::list& files) {
   const Held held(item);
   const auto read = [held, source](size_t index) {
     const py::gil_scoped_acquire lock;
@@ -128,7 +137,7 @@ std::unique_ptr<Visitor> stream(const std::string& name, size_t size, const py::
       throw Error("samples of " + source + ", item " + std::to_string(index) + ": " + message + "\n" + traceback);
     }
   };
-  const Entry<data::Reader> entry = data::streamed({size, read, labels}, source);
+  const Entry<data::Reader> entry = data::streamed({size, read, labels}, source, files_of(files));
   return visitor<data::Reader>(data::readers::table(), name, entry.make, entry.options);
 }
 

@@ -1,5 +1,7 @@
 """Samples in every form give the same scores."""
+import os
 import unittest
+from pathlib import Path
 
 import numpy
 
@@ -95,6 +97,41 @@ class Forms(Case):
             flips = self.search(eval=data, metric="agreement", output_dir=f"named-{type(given).__name__}").result["best"]["flips"]
             self.assertEqual({number: f"the {number}" for number in flips["names"]}, flips["names"])
             self.assertTrue(flips["names"])
+
+    def test_files_behind_arrays_are_not_replaced(self):
+        numpy.save("images.npy", self.evaluation[0])
+        numpy.savez("images.npz", image=self.evaluation[0])
+        foreign = os.fsdecode(b"images-\xff.npy")
+        numpy.save(foreign, self.evaluation[0])
+        Path("alias.npy").symlink_to("images.npy")
+        mapped = numpy.load("images.npy", mmap_mode="r")
+
+        class Asked:
+            def __init__(self):
+                self.images = mapped
+
+            def __len__(self):
+                return 20
+
+            def __getitem__(self, index):
+                return self.images[index]
+
+        before = [Path(name).read_bytes() for name in ("images.npy", "images.npz")]
+        for output, data in [("images.npy", mapped), ("alias.npy", mapped[5:]), ("images.npy", list(mapped[:20])), ("images.npy", Reader(mapped[:20])),
+                             ("images.npy", numpy.asarray(mapped)), ("images.npy", (mapped, self.evaluation[1])), ("images.npy", Asked()),
+                             ("images.npz", numpy.load("images.npz")), ("images.npy", [numpy.load(foreign, mmap_mode="r")[:20], mapped])]:
+            with self.assertRaisesRegex(quasar.QuasarError, "is the calibration data, which would be replaced"):
+                quasar.quantize(MODEL, output, "A8W8", calib=data)
+        self.assertEqual([Path(name).read_bytes() for name in ("images.npy", "images.npz")], before)
+        Path("out").mkdir()
+        Path("images.npy").rename("out/best.onnx")
+        mapped = numpy.load("out/best.onnx", mmap_mode="r")
+        for role, name in [("calib", "calibration"), ("eval", "evaluation"), ("holdout", "hold-out")]:
+            with self.assertRaisesRegex(quasar.QuasarError, f"is the {name} data, which would be replaced"):
+                self.search(**{role: mapped}, load_study_if_exists=True)
+        self.assertEqual(Path("out/best.onnx").read_bytes(), before[0])
+        copied = quasar.quantize(MODEL, "model.onnx", "A8W8", calib=mapped + 0)
+        self.assertEqual(copied.model, quasar.quantize(MODEL, scheme="A8W8", calib=mapped).model)
 
     def test_mistakes_are_named(self):
         images, labels = self.evaluation

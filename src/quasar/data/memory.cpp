@@ -64,8 +64,12 @@ class MemoryDataset final : public Labelled, public Truths {
 
 class Memory final : public Reader {
  public:
-  Memory(const Options& options, Items items, std::string source)
-      : options_(options), items_(std::move(items)), source_(std::move(source)), owner_("samples of " + source_) {
+  Memory(const Options& options, Items items, std::string source, Files files = {})
+      : options_(options),
+        items_(std::move(items)),
+        source_(std::move(source)),
+        owner_("samples of " + source_),
+        files_(std::move(files)) {
     reject_batches(options, owner_);
   }
 
@@ -91,11 +95,13 @@ class Memory final : public Reader {
         integer_option(options_, "label_offset", 0));
     return limited(all, options_, owner_);
   }
+  Files files() const override { return files_; }
 
  private:
   Options options_;
   Items items_;
   std::string source_, owner_;
+  Files files_;
 };
 
 class StreamDataset final : public Labelled, public Truths {
@@ -159,8 +165,12 @@ class StreamDataset final : public Labelled, public Truths {
 
 class Streamed final : public Reader {
  public:
-  Streamed(const Options& options, Stream stream, std::string source)
-      : options_(options), stream_(std::move(stream)), source_(std::move(source)), owner_("samples of " + source_) {
+  Streamed(const Options& options, Stream stream, std::string source, Files files)
+      : options_(options),
+        stream_(std::move(stream)),
+        source_(std::move(source)),
+        owner_("samples of " + source_),
+        files_(std::move(files)) {
     reject_batches(options, owner_);
   }
 
@@ -185,25 +195,29 @@ class Streamed final : public Reader {
                                                integer_option(options_, "label_offset", 0), rows < 0 ? -1 : 0, targets);
     return limited(all, options_, owner_);
   }
+  Files files() const override { return files_; }
 
  private:
   Options options_;
   Stream stream_;
   std::string source_, owner_;
+  Files files_;
 };
 
 }  // namespace
 
-Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source) {
-  return {.help = "Samples that the program holds in memory.",
-          .make = [items, source](const Options& options) { return std::make_unique<Memory>(options, items, source); },
-          .options = with_common({})};
+Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files) {
+  const auto make = [items, source, files = std::move(files)](const Options& options) {
+    return std::make_unique<Memory>(options, items, source, files);
+  };
+  return {.help = "Samples that the program holds in memory.", .make = make, .options = with_common({})};
 }
 
-Entry<Reader> streamed(Stream stream, const std::string& source) {
-  return {.help = "Samples that the program gives one by one.",
-          .make = [stream, source](const Options& options) { return std::make_unique<Streamed>(options, stream, source); },
-          .options = with_common({})};
+Entry<Reader> streamed(Stream stream, const std::string& source, Files files) {
+  const auto make = [stream, source, files = std::move(files)](const Options& options) {
+    return std::make_unique<Streamed>(options, stream, source, files);
+  };
+  return {.help = "Samples that the program gives one by one.", .make = make, .options = with_common({})};
 }
 
 }  // namespace quasar::data

@@ -3,6 +3,7 @@
 //   const Guest<Reader> guest(readers::table(), "mine", memory(samples));       calib_data_reader: {reader: mine, limit: 100}
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,8 +20,11 @@ namespace quasar::data {
 // top, right, bottom in pixels of the model's input), the classes of these, of which those with a 1 under `iscrowd` are crowds.
 using Item = std::map<std::string, Tensor>;
 
-// `source`: for messages. Items of a reader are never copied.
-Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source);
+using Files = std::vector<std::filesystem::path>;
+
+// `source`: for messages.   `files`: that the items come from (memory that is mapped), which no output may replace. Items of a
+// reader are never copied.
+Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files = {});
 
 // Items that are asked for when they are needed, and not kept: from several threads at once, any number of times.
 struct Stream {
@@ -30,6 +34,6 @@ struct Stream {
 };
 
 // Items are samples; where the first one is a batch of several, all are read at once and kept.
-Entry<Reader> streamed(Stream stream, const std::string& source);
+Entry<Reader> streamed(Stream stream, const std::string& source, Files files = {});
 
 }  // namespace quasar::data

@@ -7,15 +7,29 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/data/labels.hpp"
+#include "quasar/data/reader.hpp"
 
 namespace quasar::data {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Of samples that a program brings.
+void add_guest(std::vector<fs::path>& places, const std::string& reader, const Json& class_names, const fs::path& base) {
+  if (readers::table().try_find(reader) == nullptr) return;
+  try {
+    for (const fs::path& file : readers::table().make(reader)->files()) places.push_back(file);
+  } catch (const Error&) {  // it needs a path, and has none: open() says it
+  }
+  if (class_names.is_string() && class_names != "") places.push_back(base / class_names.get<std::string>());
+}
+
 void add_mapping(std::vector<fs::path>& places, const Json& words, const fs::path& base) {
-  const Json path = words.value("path", Json());
-  if (!path.is_string()) return;
+  const Json path = words.value("path", Json()), reader = words.value("reader", Json());
+  if (!path.is_string()) {
+    if (reader.is_string()) add_guest(places, reader.get<std::string>(), words.value("class_names", Json()), base);
+    return;
+  }
   const fs::path samples = base / path.get<std::string>();
   places.push_back(samples);
   for (const char* key : {"labels", "class_names"}) {  // labels may also be the name of an array

@@ -14,6 +14,8 @@ class Reader {
  public:
   virtual ~Reader() = default;
   virtual DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const = 0;
+  // That a program's samples come from, of a reader that it brings: the description does not tell them.
+  virtual std::vector<std::filesystem::path> files() const { return {}; }
 };
 
 }  // namespace quasar::data

@@ -1,6 +1,7 @@
 // Samples that a program holds in memory.
 #include "quasar/data/memory.hpp"
 
+#include "quasar/data/places.hpp"
 #include "quasar/data/truth.hpp"
 #include "unit/data/files.hpp"
 
@@ -21,6 +22,18 @@ DatasetPtr opened(std::vector<Item> items, const std::vector<graph::Value>& inpu
   Json words = options;
   words["reader"] = "mine";
   return open(words, inputs);
+}
+
+// They are told to whoever asks what an output must not replace.
+TEST(Memory, HasTheFilesThatItsItemsComeFrom) {
+  const auto items = std::make_shared<std::vector<Item>>(std::vector<Item>{{{"", floats({1, 2}, {1, 2})}}});
+  const Guest<Reader> held(readers::table(), "mapped", memory(items, "a test", {"/data/a.npy", "/data/b.npy"}));
+  const Guest<Reader> asked(readers::table(), "asked",
+                            streamed({1, [items](size_t i) { return items->at(i); }}, "a test", {"/data/c.npy"}));
+  using Files = std::vector<std::filesystem::path>;
+  EXPECT_EQ(places_of({{"reader", "mapped"}, {"limit", 1}}), (Files{"/data/a.npy", "/data/b.npy"}));
+  EXPECT_EQ(places_of({{"reader", "asked"}, {"class_names", "/data/names.txt"}}), (Files{"/data/c.npy", "/data/names.txt"}));
+  for (const char* other : {"npz", "random", "nobody"}) EXPECT_EQ(places_of({{"reader", other}}), Files{}) << other;
 }
 
 TEST(Memory, BatchesSamplesAndWholeArraysAreTheSameData) {
