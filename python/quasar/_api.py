@@ -29,6 +29,7 @@ class SearchResult:
         self.result: Dict[str, Any] = found["result"]  #: result.json
         self.table: str = found["table"]  #: float, default and best configuration side by side
         self.trials: List[Trial] = [Trial._of(trial) for trial in found["trials"]]
+        self._storage: str = found["storage"]  # with the password, if the search was given one
 
     @property
     def status(self) -> str:
@@ -63,8 +64,8 @@ class SearchResult:
 
     @property
     def study(self) -> Study:
-        """All of output_dir's trials, those of earlier runs too."""
-        return Study(self.output_dir)
+        """All of the study's trials, those of earlier runs too."""
+        return Study(self._storage, self.result.get("study_name", ""))
 
     def __repr__(self) -> str:
         return f"<SearchResult {self.status}: {self.metrics}, {len(self.trials)} trials, {self.output_dir}>"

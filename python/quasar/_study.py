@@ -100,8 +100,8 @@ class Space:
 class Study:
     """Trials towards one goal, in a database that Optuna opens too.
 
-    Study("out") opens the study of a search's output folder; Study("study.db", directions=["minimize"]) makes one (or continues it)
-    for a search of your own. A study belongs to one process, and to one object in it, as long as that lives:
+    Study("out") opens the study of a search's output folder, Study("postgresql://…", "AutoSearch") one on a server;
+    Study("study.db", directions=["minimize"]) makes one (or continues it) for a search of your own. A study belongs to one process, and to one object in it, as long as that lives:
 
     >>> study = quasar.Study("memory", directions=["minimize"])
     >>> trial = study.ask(space, sampler="TPE")
@@ -111,7 +111,7 @@ class Study:
     def __init__(self, storage: Union[str, "os.PathLike[str]"], name: str = "", directions: Optional[Sequence[str]] = None) -> None:
         place = os.fspath(storage)
         if Path(place).is_dir():
-            place = str(Path(place, "auto_search.db"))
+            place = _core.study_in(place)
         file = place.removeprefix("sqlite:///")
         if not directions and "://" not in file and not Path(file).exists():
             raise FileNotFoundError(f"there is no study in {place}; directions=[...] makes one")

@@ -86,7 +86,7 @@ struct Search {
   std::optional<report::Searched> searched = {};
 };
 
-// `file`: of the configuration; "": none. -> {result, table, output_dir}
+// `file`: of the configuration; "": none. -> {result, table, trials, output_dir, storage}
 py::dict search(const py::object& words, const std::string& base, const std::string& file, const py::object& log,
                 const py::object& event, const py::object& ready) {
   const auto attendance = std::make_shared<Attendance>();
@@ -107,6 +107,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   out["table"] = own->table;
   out["trials"] = trials;
   out["output_dir"] = own->job.output_dir.string();
+  out["storage"] = tune::storage_url(own->job);
   return out;
 }
 

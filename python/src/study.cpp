@@ -1,11 +1,15 @@
 // Search spaces and studies, with ask and tell.
 #include <pybind11/stl.h>
 
+#include <filesystem>
+
 #include "guests.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/ask.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/past_study.hpp"
 #include "quasar/tune/v1.hpp"
+#include "quasar/tune/written_result.hpp"
 
 namespace quasar::python {
 namespace {
@@ -21,6 +25,21 @@ std::unique_ptr<search::Storage> opened(const std::string& storage, bool to_make
   if (!to_make && search::open_to_read(storage) == nullptr)
     throw Error("there is no study in " + without_password(storage) + "; directions=[...] makes one");
   return search::open_storage(storage);
+}
+
+// The study's database in a search's output folder. Throws Error where its result.json names another place.
+std::string study_in(const std::string& folder) {
+  const std::filesystem::path file = std::filesystem::path(folder) / "auto_search.db";
+  if (std::filesystem::exists(file)) return file.string();
+  const Json result = tune::read_result(folder);
+  if (!result.is_object()) return file.string();
+  const std::string place = result.value("study", std::string("auto_search.db"));
+  const std::string name = Json(result.value("study_name", std::string("AutoSearch"))).dump();
+  if (search::is_shared_storage(place)) tune::expect_consent(folder, place, "quasar.Study(ADDRESS, " + name + ")");
+  if (place == "auto_search.db") return file.string();
+  const bool url = place.find("://") != std::string::npos;
+  throw Error("the study of " + folder + " is in " + (url ? place : (file.parent_path() / place).string()) +
+              ", says its result.json: name that in place of the folder");
 }
 
 // A study and where it is kept.
@@ -120,6 +139,7 @@ void bind_study(py::module_& module) {
              return to_python(self.decode(self.sample(rng)));
            })
       .def("parameters", &parameters);
+  module.def("study_in", &study_in);
   py::class_<Study>(module, "Study")
       .def(py::init<const std::string&, const std::string&, const std::vector<std::string>&, bool>())
       .def("name", [](const Study& self) { return (*self).name(); })

@@ -303,6 +303,8 @@ class Running(Case):
         self.assertTrue(Path("out/auto_search.log").exists())
         with self.assertRaisesRegex(quasar.QuasarError, "holds an earlier search"):
             self.search()
+        elsewhere = self.search(output_dir="elsewhere", storage="sqlite:///studies.db", study_name="mine")
+        self.assertEqual((len(elsewhere.study.trials), elsewhere.study.name), (4, "mine"))
         again = self.search(load_study_if_exists=True, pruner="none", metric=["L2", "top1"])
         self.assertEqual(again.result["best"]["metrics"]["L2"]["value"], found.metrics["L2"])
 
@@ -430,6 +432,16 @@ class Studies(Case):
         with self.assertRaisesRegex(quasar.QuasarError, "no study in sqlite:///empty.db"):
             quasar.Study("sqlite:///empty.db", "mine")
         self.assertEqual((sorted(os.listdir()), os.listdir("folder"), Path("empty.db").stat().st_size), (before, [], 0))
+
+    def test_a_study_that_is_elsewhere_is_named(self):
+        Path("out").mkdir()
+        for study, message in [("postgresql://me@server/quasar", r"postgresql://me@server/quasar, says its .* say so: quasar.Study\(ADDRESS, \"mine\"\)"),
+                               ("other.db", "is in out/other.db, says its result.json: name that"), ("auto_search.db", "there is no study in out/auto_search.db")]:
+            Path("out/result.json").write_text(json.dumps({"study": study, "study_name": "mine"}))
+            for directions in (None, ["minimize"])[:1 if study == "auto_search.db" else 2]:
+                with self.assertRaisesRegex((quasar.QuasarError, FileNotFoundError), message):
+                    quasar.Study("out", directions=directions)
+        self.assertEqual(os.listdir("out"), ["result.json"])
 
     def test_spaces(self):
         space = quasar.Space(SPACE)
