@@ -164,12 +164,12 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(joins("seed=6"), "seed: 6");
   fails(joins("heartbeat_interval=0.4"), "heartbeat_interval: 0.4, but the search that it joins has 0.2");
   fails(joins("grace_period=5"), "grace_period: 5.0, but the search that it joins has 1.0");
-  fails(joins("target=ort_cuda"), "has target: \"ort_cuda\", but the search that it joins has none; give it the same");
+  fails(joins("target=ort_cuda"), "has target: \"ort_cuda\", but the search that it joins has no such key; give it the same");
   fails(joins("constraints=[{metric: cos, min: 0.5}]"),
-        "has constraints: [{\"metric\":\"cos\",\"min\":0.5}], but the search that it joins has none");
+        "has constraints: [{\"metric\":\"cos\",\"min\":0.5}], but the search that it joins has no such key");
   fails(joins("output_weights={probabilities: 2}"),
-        "has output_weights: {\"probabilities\":2}, but the search that it joins has none");
-  fails(joins("search_metric=cos"), "other objectives");
+        "has output_weights: {\"probabilities\":2}, but the search that it joins has no such key");
+  fails(joins("search_metric=cos"), "other objectives or directions than this worker; give it the same");
   fails(search({"--set", "output_dir=" + file("elsewhere").string()}), "exists already");
   fails(search({"--resume", "--set", "output_dir=" + file("elsewhere").string()}), "in use by process");
 }

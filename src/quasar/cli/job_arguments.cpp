@@ -18,7 +18,7 @@ void JobArguments::define(CLI::App& app) {
   app.add_option("--holdout", holdout_, "hold-out samples, likewise");
   app.add_option("--preset", preset_, "a named search; see `quasar list presets`");
   app.add_option("--set", settings_, "KEY=VALUE replaces one key, for example n_trials=50 or search_space.exclude='[conv1]'");
-  app.add_option("--output-dir", output_dir_, "where results go (default ./quasar_out)");
+  app.add_option("--output-dir", output_dir_, "where results go (default quasar_out beside the configuration)");
 }
 
 namespace {

@@ -115,7 +115,9 @@ std::string known_type(const std::string& type, const std::string& key) {
   try {
     return selectable_type(key, type);
   } catch (const Error& error) {
-    throw Error(std::string(error.what()) + "; if it is a function that the model defines, give the name of its call instead");
+    const std::string what = error.what();
+    throw Error(what + (what.ends_with('?') ? " If '" : "; if '") + type +
+                "' is a function that the model defines, give the name of its call instead");
   }
 }
 

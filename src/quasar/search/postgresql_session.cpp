@@ -84,7 +84,9 @@ void connect(soci::session& sql, const PostgresqlAddress& address) {
 
 namespace {
 
-constexpr const char* what_is_kept = "What was finished is kept: continue with --resume";
+// The connection does not know whether it is a worker's.
+constexpr const char* what_is_kept =
+    "What was finished is kept: continue the search with --resume, a worker by starting it again";
 
 bool says(const std::string& why, const char* words) {
   return why.find(words) != std::string::npos;
@@ -169,7 +171,8 @@ std::string hint_of(const std::string& why) {
     return "; every worker needs two connections: raise the limit (ALTER ROLE or DATABASE … CONNECTION LIMIT)";
   if (says(why, "has no equivalent in encoding"))
     return "; the database must have the encoding UTF8 (createdb --encoding UTF8 --template template0 NAME)";
-  if (says(why, "No space left")) return "; make room on the server, and continue with --resume";
+  if (says(why, "No space left"))
+    return "; make room on the server, and continue the search with --resume, a worker by starting it again";
   return "";
 }
 

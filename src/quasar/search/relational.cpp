@@ -34,11 +34,10 @@ StudyRecord Relational::create(const std::string& name, const std::vector<Direct
   optuna::expect_storable("the study's name", name);
   return guarded([&] {
     Transaction transaction(*this, begin_writing());
-    int known = 0;
-    sql_ << "SELECT COUNT(*) FROM studies WHERE study_name = :n", soci::use(name), soci::into(known);
-    if (known > 0) throw Error("the study '" + name + "' exists already in " + where());
     StudyRecord out{-1, name, directions, Json::object()};
-    sql_ << "INSERT INTO studies (study_name) VALUES (:n) RETURNING study_id", soci::use(name), soci::into(out.id);
+    sql_ << "INSERT INTO studies (study_name) VALUES (:n) ON CONFLICT (study_name) DO NOTHING RETURNING study_id",
+        soci::use(name), soci::into(out.id);
+    if (out.id < 0) refuse_name(name);
     for (size_t i = 0; i < directions.size(); ++i) {
       const std::string direction = optuna::text_of(directions[i]);
       const int objective = static_cast<int>(i);

@@ -37,6 +37,12 @@ std::string times_in_a_row(int64_t deaths) {
 
 }  // namespace
 
+void refuse_name(const std::string& study) {
+  throw Error("the study '" + study +
+              "' exists already; continue it with --resume (load_study_if_exists: true), or choose another output_dir or "
+              "study_name");
+}
+
 std::string dead_worker(int64_t deaths) {
   return "the worker that ran it died" + times_in_a_row(deaths) + ": its heartbeat stopped (max_retry)";
 }

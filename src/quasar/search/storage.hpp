@@ -21,6 +21,9 @@ struct StudyRecord {
   Json user_attributes = Json::object();
 };
 
+// Throws Error, with the ways out, for a study that exists and is not to be continued.
+[[noreturn]] void refuse_name(const std::string& study);
+
 // A study in the hands of one process, until the object ends or the process does.
 class Hold {
  public:

@@ -25,10 +25,7 @@ PulseOptions pulse_of(const Json& said, PulseOptions out) {
 }  // namespace
 
 void refuse_existing(std::span<const StudyRecord> studies, const std::string& name) {
-  if (std::ranges::find(studies, name, &StudyRecord::name) == studies.end()) return;
-  throw Error("the study '" + name +
-              "' exists already; continue it with --resume (load_study_if_exists: true), or choose another output_dir or "
-              "study_name");
+  if (std::ranges::find(studies, name, &StudyRecord::name) != studies.end()) refuse_name(name);
 }
 
 Study::Study(Storage& storage, const StudyOptions& options)
@@ -61,7 +58,9 @@ void Study::open(const StudyOptions& options) {
   }
   if (!options.resume && !worker_) refuse_existing(known, options.name);
   if (found->directions != options.directions) {
-    throw Error("the study '" + options.name + "' has other objectives or directions; choose another study_name");
+    throw Error("the study '" + options.name + "' has other objectives or directions" +
+                (worker_ ? " than this worker; give it the same configuration and --set as `quasar search`"
+                         : "; choose another study_name"));
   }
   record_ = *found;
   if (worker_) pulse_ = pulse_of(record_.user_attributes.value(search_attribute, Json()), pulse_);

@@ -49,7 +49,8 @@ bool is_local(const std::string& key) {
 Error other_value(const std::string& key, const Json& there, const Json& here) {
   const std::string mine = here.is_null() ? "no " + key : key + ": " + here.dump();
   return Error("this worker's configuration has " + mine + ", but the search that it joins has " +
-               (there.is_null() ? "none" : there.dump()) + "; give it the same configuration and --set as `quasar search`");
+               (there.is_null() ? "no such key" : there.dump()) +
+               "; give it the same configuration and --set as `quasar search`");
 }
 
 // Throws Error for a heartbeat that the worker asks for and its leader has not: one of them would take the other for dead. A

@@ -92,6 +92,27 @@ TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
   EXPECT_NE(busy.find(" on "), std::string::npos) << busy;
 }
 
+// All but one are told what to do, also those that looked before it was there.
+TEST(Postgresql, SeveralMakeAStudyAtOnce) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  std::vector<std::unique_ptr<Storage>> storages(6);
+  for (auto& storage : storages) storage = open_storage(server->url());
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::string> said(storages.size());
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < storages.size(); ++i) {
+      threads.emplace_back(
+          [&, i] { said[i] = error_of([&] { storages[i]->create("s" + std::to_string(round), {Direction::minimize}); }); });
+    }
+    threads.clear();
+    EXPECT_EQ(std::ranges::count(said, "no error"), 1);
+    for (const auto& one : said) {
+      EXPECT_TRUE(one == "no error" || one.find("exists already; continue it with --resume") != std::string::npos) << one;
+    }
+  }
+}
+
 // PostgreSQL's numbers may be none at all.
 TEST(Postgresql, NumbersThatMakeNoSense) {
   const auto server = servers::Postgresql::start();

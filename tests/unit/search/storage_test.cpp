@@ -313,6 +313,7 @@ TEST(Study, ExistingStudyNeedsResume) {
   const auto storage = open_storage("memory");
   Study(*storage, {.name = "a"});
   EXPECT_NE(error_of([&] { Study(*storage, {.name = "a"}); }).find("exists already"), std::string::npos);
+  EXPECT_NE(error_of([&] { storage->create("a", {Direction::minimize}); }).find("--resume"), std::string::npos);
   EXPECT_NO_THROW(Study(*storage, {.name = "a", .resume = true}));
   EXPECT_NO_THROW(Study(*storage, {.name = "b", .resume = true}));
   EXPECT_NE(error_of([&] {

@@ -24,7 +24,7 @@ class Memory final : public Storage, public Sharing {
   StudyRecord create(const std::string& name, const std::vector<Direction>& directions) override {
     const std::scoped_lock lock(mutex_);
     for (const Kept& kept : kept_) {
-      if (kept.record.name == name) throw Error("the study '" + name + "' exists already");
+      if (kept.record.name == name) refuse_name(name);
     }
     kept_.push_back({{static_cast<int64_t>(kept_.size()), name, directions, Json::object()}, {}});
     return kept_.back().record;
