@@ -49,13 +49,9 @@ class Postgresql {
   }
   int port() const { return port_; }
 
-  // Some SQL, by psql. false: it failed.
+  // Some SQL, by psql, from several threads at once. false: it failed.
   bool run(const std::string& sql) const {
-    setenv("PGPASSWORD", password, 1);
-    const pid_t child = spawn({programs_ + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", host_, "-p", std::to_string(port_),
-                               "-U", user, "-d", "postgres", "-c", sql},
-                              "psql");
-    unsetenv("PGPASSWORD");
+    const pid_t child = spawn({programs_ + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url(), "-c", sql}, "psql");
     int status = 0;
     waitpid(child, &status, 0);
     return status == 0;
