@@ -106,15 +106,17 @@ double number_of(const Distribution& distribution, const Json& value) {
   return static_cast<double>(position_of(distribution, value).value());
 }
 
-Json value_of(const Distribution& distribution, double number) {
-  const auto fail = [&] { throw Error(shown(number) + " is no value of the parameter " + text_of(distribution)); };
+Json value_of(const Distribution& distribution, double number, const std::string& what) {
+  const auto fail = [&](const std::string& why) { throw Error(what + " is " + shown(number) + ", " + why); };
   const bool whole = std::floor(number) == number;
   if (const auto* list = std::get_if<Categorical>(&distribution)) {
-    if (!whole || !(number >= 0 && number < static_cast<double>(list->choices.size()))) fail();
+    const size_t count = list->choices.size();
+    if (!whole || !(number >= 0 && number < static_cast<double>(count)))
+      fail("which is the position of none of its choices, 0 to " + std::to_string(count - 1));
     return list->choices[static_cast<size_t>(number)];
   }
   if (std::holds_alternative<Real>(distribution)) return number;
-  if (!whole || !(std::abs(number) < 9e15)) fail();
+  if (!whole || !(std::abs(number) < 9e15)) fail("but must be a whole number");
   return static_cast<int64_t>(std::llround(number));
 }
 

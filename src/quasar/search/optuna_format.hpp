@@ -25,7 +25,8 @@ Distribution distribution_of(const std::string& text);
 
 // What the column trial_params.param_value holds: the position of a choice, otherwise the number itself.
 double number_of(const Distribution& distribution, const Json& value);
-Json value_of(const Distribution& distribution, double number);
+// `what` begins the message for a number that stands for no value.
+Json value_of(const Distribution& distribution, double number, const std::string& what);
 
 // For messages: "0.5", "inf", "nan".
 std::string shown(double number);

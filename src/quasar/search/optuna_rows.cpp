@@ -74,7 +74,8 @@ auto of_study(const std::string& name, const Work& work) -> decltype(work()) {
   try {
     return work();
   } catch (const Error& error) {
-    throw Error("study '" + name + "': " + error.what());
+    const std::string why = error.what();
+    throw Error("study '" + name + "': " + why + (why.ends_with("damaged") ? "" : ": the study is damaged"));
   }
 }
 
@@ -149,7 +150,8 @@ void read_parameters(soci::session& sql, const Which& which, const TrialOf& tria
       DistributionPtr& distribution = known[text];
       if (!distribution) distribution = std::make_shared<Distribution>(distribution_of(text));
       const auto whole = name.size() >= longest_name ? long_name_in(text) : std::nullopt;
-      trial.point.set(whole.value_or(name), value_of(*distribution, real_in(number, "the value of '" + name + "'")));
+      const std::string what = "the value of '" + name + "'";
+      trial.point.set(whole.value_or(name), value_of(*distribution, real_in(number, what), what));
       trial.distributions.push_back(distribution);
     });
   };

@@ -9,6 +9,7 @@
 #include "quasar/search/study.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/launch_lead.hpp"
+#include "quasar/tune/past_study.hpp"
 #include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
@@ -34,6 +35,10 @@ Job in_study(Job job, const search::StudyRecord& study) {
   job.study_name = study.name;
   job.predecessor = study.user_attributes.value(predecessor_attribute, "");
   return job;
+}
+
+std::string place_of(const std::string& study, const Job& job) {
+  return "the study '" + study + "' in " + without_password(job.storage);
 }
 
 // Those that may be the search, the likeliest first: a search that was continued with other choices goes on in another study of
@@ -64,6 +69,8 @@ SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string laun
   for (const auto* study : candidates(studies, asked_)) {
     if (const Said said(*study); said.state == "ended") over_.insert(said.run);
   }
+  if (const auto* study = with_choices(studies, asked_.study_name, choices_of(asked_)))
+    expect_finite(storage_.trials(study->id), place_of(study->name, asked_));  // no leader could go on with what cannot be read
 }
 
 Job SearchToJoin::guess() const {
@@ -72,9 +79,12 @@ Job SearchToJoin::guess() const {
   return study == nullptr ? asked_ : in_study(asked_, *study);
 }
 
-// In a turn, so that no leader is just taking over from one that died (Study::hold()).
 bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& trouble) const {
-  if (Said(study).state != "running" || !study.user_attributes.contains(job_attribute)) return false;
+  return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && is_led(study, trouble);
+}
+
+// In a turn, so that no leader is just taking over from one that died (Study::hold()).
+bool SearchToJoin::is_led(const search::StudyRecord& study, std::string& trouble) const {
   try {
     const auto turn = storage_.sharing()->turn(study.id);
     return storage_.sharing()->is_held(study.id) &&
@@ -86,7 +96,7 @@ bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& 
 }
 
 SearchToJoin::Look SearchToJoin::look() const {
-  const std::string place = "the study '" + asked_.study_name + "' in " + without_password(asked_.storage);
+  const std::string place = place_of(asked_.study_name, asked_);
   const auto studies = storage_.studies();
   const auto all = candidates(studies, asked_);
   Look out{.found = {}, .ended = {}, .missing = "`quasar search` to begin " + place, .trouble = {}};
@@ -107,7 +117,7 @@ SearchToJoin::Look SearchToJoin::look() const {
   if (said.state == "ended") {
     out.ended = said.reason;
     out.missing = again + ", whose search has ended: " + said.reason;
-  } else if (said.state == "running") {
+  } else if (said.state == "running" || (said.state == "preparing" && !is_led(*all.front(), out.trouble))) {
     out.missing = again + ": whoever led its search is not there any more";
   }
   return out;

@@ -21,7 +21,7 @@ class LaunchGone : public Error {
 class SearchToJoin {
  public:
   // Looks for the first time. `launch`: of processes that were started together; the search is that of the one which leads them,
-  // and no other. "": anybody's. `storage` must outlive it.
+  // and no other. "": anybody's. `storage` must outlive it. Throws Error for a study that is there and damaged.
   SearchToJoin(Job asked, search::Storage& storage, std::string launch);
 
   // The job with the study as it is now, which may be another one when the leader has come.
@@ -43,6 +43,7 @@ class SearchToJoin {
   struct Look;
   Look look() const;
   void expect_launch();
+  bool is_led(const search::StudyRecord& study, std::string& trouble) const;
   bool may_be_joined(const search::StudyRecord& study, std::string& trouble) const;
 
   Job asked_;

@@ -119,7 +119,8 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     return std::string("UPDATE trial_params SET distribution_json = '") + distribution + "'";
   };
   for (const auto& [change, message] : std::vector<std::pair<std::string, std::string>>{
-           {"UPDATE trial_params SET param_value = -1", "is no value of the parameter"},
+           {"UPDATE trial_params SET param_value = -1",
+            "the value of 'a' is -1.0, which is the position of none of its choices, 0 to 0"},
            {with(R"({"name": "IntDistribution", "attributes": {"low": 1, "high": 5, "step": 0}})"), "is no distribution"},
            {with(R"({"name": "FloatDistribution", "attributes": {"low": 0}})"), "is no distribution"},
            {with("[]"), "is no distribution"},
@@ -140,7 +141,7 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
            {"UPDATE trial_intermediate_values SET step = 1.5", "the step of an intermediate value is '1.5'"},
            {"UPDATE trial_params SET param_value = 'abc'", "study 's': trial 0: the value of 'a' is 'abc', which is no number"},
            {"UPDATE trial_params SET param_value = 9e999", "the value of 'a' is inf"},
-           {"UPDATE trial_params SET param_value = 0.5", "0.5 is no value of the parameter"},
+           {"UPDATE trial_params SET param_value = 0.5", "trial 0: the value of 'a' is 0.5, which is the position of none"},
            {"UPDATE trials SET number = 'abc'", "a trial's number is 'abc', which is no whole number"},
            {"UPDATE trials SET number = NULL", "a trial's number is missing"},
            {"UPDATE study_directions SET direction = 'UP'", "study 's': unknown direction UP"},
@@ -157,6 +158,9 @@ TEST(Sqlite, StudiesWithRowsThatMakeNoSense) {
     const std::string found = after(change);
     EXPECT_NE(found.find(message), std::string::npos) << change << ": " << found;
     EXPECT_NE(found.find(path), std::string::npos) << change << ": " << found;
+    if (!change.starts_with("CREATE")) {
+      EXPECT_NE(found.find("the study is damaged: restore it from a backup"), std::string::npos) << change << ": " << found;
+    }
   }
   EXPECT_EQ(after("UPDATE trial_user_attributes SET value_json = '5'"), "no error");
   const auto metrics_of = [&](const std::string& text) {

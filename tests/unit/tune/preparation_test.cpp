@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "quasar/search/study.hpp"
 #include "quasar/tune/launch_lead.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -52,6 +55,29 @@ TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
   outer.request_stop();
   EXPECT_TRUE(preparation.token().stop_requested());
   EXPECT_EQ(preparation.reason(), std::nullopt);
+}
+
+// Nobody could lead it, however long a worker waits.
+TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
+  job.study_name = "mine";
+  const auto study = storage->create(job.study_name, {search::Direction::minimize});
+  search::Trial trial;
+  storage->start(study.id, trial);
+  trial.state = search::State::complete;
+  trial.values = {INFINITY};
+  storage->finish(study.id, trial);
+  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, ""); });
+  EXPECT_NE(said.find("the study 'mine' in "), std::string::npos) << said;
+  EXPECT_NE(said.find("trial 0 is complete with the value inf"), std::string::npos) << said;
+}
+
+// Its leader was killed, or could not go on, before it had trials to run.
+TEST_F(Preparations, ThatNobodyLeadsAnyMoreAreToBeContinued) {
+  job.study_name = "mine";
+  { const search::Study gone(*storage, {.name = job.study_name}); }
+  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, "").wait(0, {}); });
+  EXPECT_NE(said.find("`quasar search --resume` to continue the study 'mine'"), std::string::npos) << said;
+  EXPECT_NE(said.find("whoever led its search is not there any more"), std::string::npos) << said;
 }
 
 TEST_F(Preparations, OfALaunchAreForItsOwnSearch) {
