@@ -141,7 +141,7 @@ def _setting(config: Any, name: str) -> Any:
 _names = ["search_metric", "search_algo", "search_metric_tolerance", "search_cache_dir", "search_output_dir", "search_log_path", "two_stage_search",
           "advanced_fastft_search", "advanced_fastft_params", "n_jobs", "n_trials", "search_devices", "target", "seed", "pruner", "direction",
           "holdout_data_reader", "accuracy_criterion", "objectives", "constraints", "memory_limit", "trial_time_limit", "expected_time_per_config",
-          "keep_models", "study_name", "study_storage_db", "load_study_if_exists", "warm_start"]
+          "keep_models", "study_name", "study_storage_db", "load_study_if_exists", "warm_start", "warm_start_study"]
 
 
 class Configs(Sequence[Dict[str, Any]]):

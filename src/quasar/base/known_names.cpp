@@ -26,4 +26,12 @@ std::string known_names(std::string_view name, std::vector<std::string> candidat
   return begin + joined(near) + " and " + std::to_string(candidates.size()) + " more";
 }
 
+std::string some_names(std::string_view name, std::vector<std::string> names) {
+  const std::string near = nearest(name, names);
+  std::ranges::stable_partition(names, [&](const std::string& one) { return one == near; });
+  const std::string more = names.size() > few ? " and " + std::to_string(names.size() - few) + " more" : "";
+  names.resize(std::min(names.size(), few));
+  return "'" + joined(names, "', '") + "'" + more;
+}
+
 }  // namespace quasar

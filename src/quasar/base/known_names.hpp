@@ -11,4 +11,7 @@ namespace quasar {
 // many there are besides.
 std::string known_names(std::string_view name, std::vector<std::string> candidates);
 
+// "'x', 'y' and 90 more": ten at most, the nearest first.
+std::string some_names(std::string_view name, std::vector<std::string> names);
+
 }  // namespace quasar

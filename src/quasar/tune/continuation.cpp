@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
@@ -153,18 +154,13 @@ Json choices_of(const Job& job) {
 }
 
 void expect_study(const Job& job) {
-  constexpr size_t most = 10;
   const auto storage = search::open_to_read(storage_url(job));
   if (storage == nullptr) return;
   std::vector<std::string> names;
   for (const auto& study : storage->studies()) names.push_back(study.name);
   if (names.empty() || std::ranges::find(names, job.study_name) != names.end()) return;
-  const std::string near = nearest(job.study_name, names);
-  std::ranges::stable_partition(names, [&](const std::string& name) { return name == near; });
-  const std::string more = names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "";
-  names.resize(std::min(names.size(), most));
-  throw Error("there is no study '" + job.study_name + "' to resume in " + without_password(storage_url(job)) + "; there are '" +
-              joined(names, "', '") + "'" + more +
+  throw Error("there is no study '" + job.study_name + "' to resume in " + without_password(storage_url(job)) + "; there are " +
+              some_names(job.study_name, std::move(names)) +
               ". To begin one there that is continued when it exists, write load_study_if_exists: true in place of --resume");
 }
 
@@ -179,10 +175,10 @@ Job continued(Job job) {
   const auto chain = chain_of(studies, job.study_name);
   if (chain.empty()) {
     std::vector<std::string> names;
-    for (const auto& study : studies) names.push_back("'" + study.name + "'");
+    for (const auto& study : studies) names.push_back(study.name);
     if (!names.empty())
-      job.warnings.push_back("there is no study '" + job.study_name + "' to resume (there are " + joined(names) +
-                             "): a new one begins");
+      job.warnings.push_back("there is no study '" + job.study_name + "' to resume (there are " +
+                             some_names(job.study_name, std::move(names)) + "): a new one begins");
     return job;
   }
   const Json now = choices_of(job);

@@ -78,7 +78,12 @@ void read_search_keys(Job& job, const Options& keys) {
     throw Error("trial_memory_limit is " + std::to_string(job.trial_memory_limit) + " bytes, but must be at least " +
                 std::to_string(least_memory_of_a_trial) + ", or 0 for none");
   for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
-  if (!keys.has("warm_start")) return;
+  job.warm_start_study = keys.text("warm_start_study");
+  if (!keys.has("warm_start")) {
+    if (!job.warm_start_study.empty())
+      throw Error("warm_start_study is '" + job.warm_start_study + "', but warm_start does not say where that study is");
+    return;
+  }
   if (!keys.json("warm_start").is_string())
     throw Error("warm_start is " + keys.json("warm_start").dump() + ", but must be a path");
   job.warm_start = keys.json("warm_start").get<std::string>();

@@ -25,6 +25,7 @@ struct Job {
   std::vector<Json> spaces;               // what may vary, hierarchical: one or several in order
   bool translated = false;                // the spaces were given in v1's form
   std::string warm_start;                 // an earlier study: folder, database file or URL; "": none
+  std::string warm_start_study;           // which one there; "": see past_study()
   Json sampler_options = Json::object();
   std::vector<Json> enqueue;  // configurations tried first, as words
   std::string strategy, search_algo, target;

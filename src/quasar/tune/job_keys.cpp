@@ -42,6 +42,7 @@ std::vector<OptionSpec> own_keys() {
       {.name = "warm_start",
        .fallback = nullptr,
        .help = "an earlier search's output folder or database: its trials teach the sampler"},
+      {.name = "warm_start_study", .fallback = "", .help = "which study of warm_start, where it holds several"},
       {.name = "strategy",
        .fallback = nullptr,
        .help = "who decides what is tried next (flat; repair with accuracy_criterion and no search_space)"},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/misspelt.hpp"
@@ -70,21 +71,36 @@ struct Found {
   search::StudyRecord record;
 };
 
-Found chosen(const std::string& place, const std::string& name, const std::vector<Found>& all) {
-  if (all.empty()) throw Error(without_password(place) + " holds no study");
+std::vector<std::string> names_of(const std::vector<Found>& all) {
+  std::vector<std::string> out;
+  for (const auto& found : all) out.push_back(found.record.name);
+  return out;
+}
+
+// The names, shortened; of a folder with several databases also where each is.
+std::string listed(const std::vector<Found>& all, const std::string& near) {
+  if (all.front().database == all.back().database) return some_names(near, names_of(all));
+  std::vector<std::string> described;
+  for (const auto& found : all) described.push_back("'" + found.record.name + "' in " + without_password(found.database));
+  return joined(described);
+}
+
+Found chosen(const Place& asked, const std::string& name, const std::string& preferred, const std::vector<Found>& all) {
+  const std::string place = without_password(asked.storage.empty() ? asked.path : asked.storage);
+  if (all.empty()) throw Error(place + " holds no study");
   std::vector<Found> matching;
-  std::vector<std::string> names, described;
   for (const auto& found : all) {
-    names.push_back(found.record.name);
-    described.push_back("'" + found.record.name + "' in " + without_password(found.database));
     if (name.empty() || found.record.name == name) matching.push_back(found);
   }
   if (matching.size() == 1) return matching.front();
   if (matching.empty())
-    throw Error("there is no study '" + name + "' in " + without_password(place) + "; there are " + joined(described) +
-                did_you_mean(name, names));
-  throw Error(without_password(place) + " holds several studies: " + joined(described) + "; name the database file" +
-              (name.empty() ? " or the study (--study-name)" : ""));
+    throw Error("there is no study '" + name + "' in " + place + "; there are " + listed(all, name) +
+                did_you_mean(name, names_of(all)));
+  const bool several_files = matching.front().database != matching.back().database;
+  throw Error(place + " holds several studies" + (preferred.empty() ? "" : ", none of them '" + preferred + "'") + ": " +
+              listed(matching, preferred) + "; name " +
+              (several_files ? "the database file" + (name.empty() ? " or the study (" + asked.named_by + ")" : "")
+                             : "one of them (" + asked.named_by + ")"));
 }
 
 // The same configuration makes another model for another target.
@@ -126,7 +142,7 @@ PastStudy past_study(const Place& place, const std::string& name, const std::str
   for (const std::string& candidate : {preferred, text_in(results_in(place.path), "study_name")}) {
     if (wanted.empty() && !candidate.empty() && has(candidate)) wanted = candidate;
   }
-  const Found found = chosen(place.storage.empty() ? place.path : place.storage, wanted, wanted.empty() ? newest : all);
+  const Found found = chosen(place, wanted, preferred, wanted.empty() ? newest : all);
   PastStudy out{found.record, opened(found.database)->trials(found.record.id), without_password(found.database)};
   expect_finite(out.trials, "the study '" + out.record.name + "' in " + out.where);
   return out;

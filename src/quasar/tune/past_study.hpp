@@ -20,12 +20,13 @@ struct PastStudy {
 
 // Where to look: an output folder (all its .db files are looked into), a database file or a URL.
 struct Place {
-  Place(std::string path_or_url, std::string storage_of_folder = "")
-      : path(std::move(path_or_url)), storage(std::move(storage_of_folder)) {}
+  Place(std::string path_or_url, std::string storage_of_folder = "", std::string named = "--study-name")
+      : path(std::move(path_or_url)), storage(std::move(storage_of_folder)), named_by(std::move(named)) {}
   Place(const char* path_or_url) : Place(std::string(path_or_url)) {}
 
   std::string path;
-  std::string storage;  // the address that holds an output folder's study, as the user gives it; "": the folder itself
+  std::string storage;   // the address that holds an output folder's study, as the user gives it; "": the folder itself
+  std::string named_by;  // the option or key by which users say which study, for messages
 };
 
 // `name`: which study; "": the one called `preferred` if there is one, else the one that the folder's results are of, else the

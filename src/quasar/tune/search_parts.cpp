@@ -38,6 +38,7 @@ bool is_local(const std::string& key) {
                                            "keep_models",
                                            "plot_results",
                                            "warm_start",
+                                           "warm_start_study",
                                            "preset",
                                            "expected_time_per_config",
                                            "heartbeat_interval",  // the leader's, see check_same_pulse()

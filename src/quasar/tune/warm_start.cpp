@@ -64,7 +64,8 @@ PastStudy named_by_warm_start(const Job& job) {
   const bool own = !server.empty() && without_login(server) == without_login(job.storage);
   try {
     if (!server.empty() && !own) expect_consent(place, server, "warm_start: ADDRESS, or the same study_storage_db");
-    return past_study({place, own ? job.storage : ""}, "", job.words.contains("study_name") ? job.study_name : "");
+    return past_study({place, own ? job.storage : "", "warm_start_study"}, job.warm_start_study,
+                      job.words.contains("study_name") ? job.study_name : "");
   } catch (const Error& e) {
     throw Error(std::string("warm_start: ") + e.what());
   }

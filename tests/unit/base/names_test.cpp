@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/base/known_names.hpp"
+
 namespace quasar {
 namespace {
 
@@ -148,6 +150,13 @@ TEST(Names, WhatIsNothingLikeItHasNoNearest) {
 TEST(Names, TiesAreBroken) {
   EXPECT_EQ(nearest("beta", {"zeta", "betas"}), "betas");
   EXPECT_EQ(nearest("mode3", {"node3", "mode", "mode2"}), "mode2");
+}
+
+// Of a hundred studies on a server, say.
+TEST(Names, SomeOfMany) {
+  EXPECT_EQ(some_names("", {"a", "b"}), "'a', 'b'");
+  EXPECT_EQ(some_names("mode3", {"zzz", "mode2"}), "'mode2', 'zzz'");
+  EXPECT_EQ(some_names("", std::vector<std::string>(12, "a")), "'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a' and 2 more");
 }
 
 }  // namespace

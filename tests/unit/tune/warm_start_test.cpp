@@ -81,6 +81,31 @@ TEST(PastStudies, AServerThatOnlyAFileNamesIsNotCalled) {
   EXPECT_EQ(past_study({place, "sqlite:///" + other}, "").record.name, "mine");
 }
 
+// A server holds many; which one is said by a key of the configuration, or by an option of the command line.
+TEST(PastStudies, OneOfManyIsNamed) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "study.db").string();
+  const auto storage = search::open_storage(file);
+  for (int i = 0; i < 20; ++i) storage->create("c" + std::to_string(i), {search::Direction::minimize});
+  const std::string several = file + " holds several studies";
+  const std::string some = "'c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9' and 10 more";
+  EXPECT_EQ(test::error_of([&] { past_study(file, ""); }), several + ": " + some + "; name one of them (--study-name)");
+  EXPECT_EQ(test::error_of([&] {
+              past_study({file, "", "warm_start_study"}, "", "mine");
+            }),
+            several + ", none of them 'mine': " + some + "; name one of them (warm_start_study)");
+  EXPECT_EQ(test::error_of([&] { past_study(file, "x"); }), "there is no study 'x' in " + file + "; there are " + some);
+  EXPECT_EQ(past_study(file, "", "c3").record.name, "c3");
+
+  Job job;
+  job.goals.objectives = {{"L2", search::Direction::minimize}};
+  job.warm_start = file;
+  job.words["study_name"] = job.study_name = "mine";
+  EXPECT_NE(test::error_of([&] { earlier_trials(job); }).find("(warm_start_study)"), std::string::npos);
+  job.warm_start_study = "c19";
+  EXPECT_EQ(test::error_of([&] { earlier_trials(job); }), "no error");
+}
+
 TEST(PastStudies, WhatNoSearchWritesIntoResultsIsNamed) {
   const TemporaryFolder folder;
   search::open_storage((folder.path() / "study.db").string())->create("mine", {search::Direction::minimize});
