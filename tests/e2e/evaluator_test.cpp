@@ -146,6 +146,24 @@ TEST_F(OwnEvaluator, WhatCannotScoreTheFloatModelIsAnErrorBeforeAnythingIsWritte
   EXPECT_FALSE(fs::exists(out / "auto_search.db"));
 }
 
+// Its words are the same. What is another is told, as it may be a comment or noise.
+TEST_F(OwnEvaluator, AnotherVersionIsToldWhenASearchGoesOn) {
+  const std::string evaluator = "search_evaluator: {command: [./score.sh, '{model}']}\n";
+  const auto warning = [&] { return result()["warnings"].dump(); };
+  script("score.sh", "echo 0.5");
+  ASSERT_EQ(search(evaluator + "n_trials: 1\n").code, 0);
+  ASSERT_EQ(search(evaluator + "n_trials: 2\n", "--resume").code, 0);
+  EXPECT_EQ(warning().find("score.sh"), std::string::npos) << warning();
+  script("score.sh", "echo 0.5 # as before");
+  ASSERT_EQ(search(evaluator + "n_trials: 2\n", "--resume").code, 0);
+  EXPECT_NE(warning().find("may be another one than in the run before: ./score.sh is another file."), std::string::npos)
+      << warning();
+  script("score.sh", "echo 0.75");
+  ASSERT_EQ(search(evaluator + "n_trials: 2\n", "--resume").code, 0);
+  EXPECT_NE(warning().find("./score.sh is another file and the float model's score is 0.75 (there 0.5)"), std::string::npos)
+      << warning();
+}
+
 TEST_F(OwnEvaluator, ArgumentsMayBeEmpty) {
   script("score.sh", "[ $# = 3 ] && [ -z \"$2\" ] && [ \"$3\" = last ] && echo 1");
   const Ran ran = search("search_evaluator: {command: [./score.sh, '{model}', '', last]}\n");

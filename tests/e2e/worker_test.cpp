@@ -174,6 +174,38 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(search({"--resume", "--set", "output_dir=" + file("elsewhere").string()}), "in use by process");
 }
 
+// The configuration is the same: a script beside it is another version, and says something else.
+TEST_F(Workers, AnotherEvaluatorIsRefused) {
+  const auto scoring = [&](const std::string& place, const std::string& text) {
+    fs::create_directories(file(place));
+    fs::copy_file(config, file(place) / "search.yaml");
+    write_file(file(place) / "score.sh", "#!/bin/sh\n" + text + "\n");
+    fs::permissions(file(place) / "score.sh", fs::perms::owner_all);
+  };
+  const auto in = [&](const std::string& place, std::vector<std::string> words) {
+    std::ranges::replace(words, config.string(), (file(place) / "search.yaml").string());
+    for (const char* word : {"--set", "n_trials=100000", "--set", "search_evaluator={command: [./score.sh, '{model}']}"})
+      words.emplace_back(word);
+    return words;
+  };
+  scoring("here", "echo 0.5");
+  scoring("other", "echo 0.9");
+  scoring("comment", "echo 0.5 # of the float model");
+  Child leader(in("here", search()), file("leader"));
+  ASSERT_TRUE(wait_for_trials(2)) << leader.output();
+  Child other(in("other", worker()), file("other.txt")), comment(in("comment", worker()), file("comment.txt"));
+  EXPECT_EQ(other.wait(), 1);
+  const std::string what = "another one than the search's: ./score.sh is another file";
+  const std::string refused = what + " and the float model's score is 0.9 (there 0.5); give it the same files";
+  EXPECT_NE(other.output().find(refused), std::string::npos) << other.output();
+  for (int i = 0; i < 300 * patience && comment.output().find(what) == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_NE(comment.output().find("may be " + what), std::string::npos) << comment.output();
+  leader.signal(SIGINT);
+  EXPECT_EQ(leader.wait(), 130);
+  EXPECT_EQ(comment.wait(), 0) << comment.output();
+}
+
 // Before the user's own program has scored the float model.
 TEST_F(Workers, AnAddressOrStudyThatDoesNotFitIsSaidFirst) {
   const std::string evaluator =

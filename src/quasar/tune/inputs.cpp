@@ -7,6 +7,7 @@
 #include "quasar/data/places.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/evaluator_files.hpp"
 #include "quasar/tune/flips.hpp"
 
 namespace quasar::tune {
@@ -27,19 +28,6 @@ void reads_database(InAndOut& files, const std::string& address) {
   const std::string path = address.starts_with(scheme) ? address.substr(scheme.size()) : address;
   if (path.find("://") != std::string::npos || path == "memory") return;
   for (const char* beside : {"", "-wal", "-shm", "-lock"}) files.reads(path + beside, "the study");
-}
-
-// Files that an evaluator names, FILE or FILE:FUNCTION, wherever it does.
-void reads_evaluator(InAndOut& files, const Json& words, const fs::path& base) {
-  if (words.is_structured()) {
-    for (const Json& part : words) reads_evaluator(files, part, base);
-  }
-  if (!words.is_string()) return;
-  const std::string text = words.get<std::string>();
-  for (const std::string& name : {text, text.substr(0, text.rfind(':'))}) {
-    std::error_code ignored;
-    if (fs::is_regular_file(base / name, ignored)) files.reads(base / name, "of search_evaluator");
-  }
 }
 
 }  // namespace
@@ -88,7 +76,8 @@ void reads_of(InAndOut& files, const Job& job) {
   reads_samples(files, job.evaluation, job.base, "the evaluation data");
   reads_samples(files, job.holdout, job.base, "the hold-out data");
   reads_samples(files, job.data, job.base, "the data");
-  reads_evaluator(files, job.words.value("search_evaluator", Json()), job.base);
+  for (const auto& [name, file] : evaluator_files(job.words.value("search_evaluator", Json()), job.base))
+    files.reads(file, "of search_evaluator");
   reads_database(files, storage_url(job));
   std::error_code ignored;
   if (fs::is_regular_file(job.base / job.warm_start, ignored)) reads_database(files, (job.base / job.warm_start).string());

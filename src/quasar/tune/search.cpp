@@ -97,8 +97,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   summary.baseline = measure_float(job, setting, evaluator);
   if (monitor.baseline) monitor.baseline(summary.baseline);
   if (job.criterion) {
-    const std::string warning = empty_goal(*job.criterion, measures_of(summary.baseline.metrics));
-    if (!warning.empty()) warn(summary, monitor.log, warning);
+    const std::string empty = empty_goal(*job.criterion, measures_of(summary.baseline.metrics));
+    if (!empty.empty()) warn(summary, monitor.log, empty);
   }
   summary.float_s = phase.seconds();
   variants.observe();
@@ -107,7 +107,8 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   phase = {};
   if (!storage) storage = search::open_storage(storage_url(job));
   storage->tell_to(monitor.log);
-  search::Study study = lead_study(job, *storage, {evaluator, setting.samples}, monitor.launch);
+  const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
+  search::Study study = lead_study(job, *storage, {evaluator, setting.samples, warning}, monitor.launch);
   for (const int64_t number : study.buried())
     tell(monitor.log, Level::warning,
          "trial " + std::to_string(number) +
@@ -128,13 +129,12 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
   const auto late = search::late_trials(study, patience_with_workers);
   if (late.running > 0) warn(summary, monitor.log, still_running(late.running));
-  for (const auto& warning : result.warnings) warn(summary, monitor.log, warning);
+  for (const auto& told : result.warnings) warn(summary, monitor.log, told);
   tell_story(monitor.log, result.story);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
-  const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
   if (best != nullptr) summary.best = measure_winner(lab, *best, {setting.samples, folder.unfinished(), limit, warning});
   measure_holdout(summary, lab, {setting.samples, folder.unfinished(), monitor.stop, warning});

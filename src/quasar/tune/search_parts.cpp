@@ -12,6 +12,7 @@
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/past_study.hpp"
+#include "quasar/tune/same_evaluator.hpp"
 #include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
@@ -89,6 +90,21 @@ void bind(search::Study& study, const Job& job, const Json& goal) {
   Json names = Json::array();
   for (const auto& objective : job.goals.objectives) names.push_back(objective.metric);
   study.set_attribute(search::optuna::metric_names, names);
+}
+
+void warn_of_other_evaluator(const Json& known, const Json& now, const Source& source) {
+  const std::string what = other_evaluator(known, now).what;
+  if (what.empty() || !source.warn) return;
+  source.warn("search_evaluator may be another one than in the run before: " + what +
+              ". Values of both stand in one study; another study_name and output_dir begin a new one");
+}
+
+// What may be noise, or nothing but a path in a script, is a warning.
+void check_same_evaluator(const Json& there, const Json& here, const Source& source) {
+  const auto [what, certain] = other_evaluator(there, here);
+  if (certain)
+    throw Error("this worker's search_evaluator is another one than the search's: " + what + "; give it the same files");
+  if (!what.empty() && source.warn) source.warn("this worker's search_evaluator may be another one than the search's: " + what);
 }
 
 // A resumed study may have another tolerance: what was given up early for a stricter one is not known to miss it.
@@ -178,7 +194,10 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .launch = launch,
                                 .pulse = job.pulse});
   expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
+  const Json facts = evaluator_facts(job, source.evaluator.reference());
+  warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
   bind(study, job, goal);
+  if (!facts.is_null()) study.set_attribute(evaluator_attribute, facts);
   study.announce("running");
   reconsider_trials(study, job, source.evaluator);
   return study;
@@ -196,6 +215,8 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
     throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker" +
                 (is_fingerprint(key) ? "" : " (" + there.dump() + ", here " + here.dump() + ")"));
   }
+  check_same_evaluator(study.user_attributes().value(evaluator_attribute, Json()),
+                       evaluator_facts(job, source.evaluator.reference()), source);
   check_same_pulse(study.pulse(), job);
   reconsider_trials(study, job, source.evaluator);
   return study;

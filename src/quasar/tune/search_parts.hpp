@@ -1,6 +1,8 @@
 // What a search and its workers do alike: how the parts of a job become what trials are run with.
 #pragma once
 
+#include <functional>
+
 #include "quasar/base/deadline.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/search.hpp"
@@ -18,6 +20,7 @@ eval::Evaluator evaluator_of(const Job& job, const Setting& setting);
 struct Source {
   const eval::Evaluator& evaluator;
   const data::Splits& samples;
+  std::function<void(const std::string&)> warn = {};  // of values that may not stand beside the study's
 };
 
 // The finished trials of the job's study, without touching it. Throws Error as open_early() and lead_study() do.

@@ -52,7 +52,8 @@ void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, d
   }
   const auto seconds = take_time_limit(job);
   if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
-  search::Study study = join_study(job, storage, {evaluator, setting.samples});
+  const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
+  search::Study study = join_study(job, storage, {evaluator, setting.samples, warning});
   ScoreBook book;
   Quiet quiet;
   runtime::DeviceRing devices(job.devices);

@@ -1,0 +1,72 @@
+#include "quasar/tune/same_evaluator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/tune/evaluator_files.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr double noise = 1e-3;  // relative: kernels differ by processor
+
+// What cannot be read (a program that may only be run) is not compared.
+Json hashes_of(const Json& words, const std::filesystem::path& base) {
+  Json out = Json::object();
+  for (const auto& [name, file] : evaluator_files(words, base)) {
+    try {
+      out[name] = hash_of_file(file);
+    } catch (const Error&) {
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> other_files(const Json& known, const Json& now) {
+  std::set<std::string> names;
+  for (const Json* files : {&known, &now}) {
+    for (const auto& [name, hash] : files->items()) names.insert(name);
+  }
+  std::erase_if(names, [&](const std::string& name) { return known.value(name, Json()) == now.value(name, Json()); });
+  return {names.begin(), names.end()};
+}
+
+bool is_comparable(const Json& facts) {
+  return facts.is_object() && facts.value("metric", Json()).is_string() && facts.value("value", Json()).is_number() &&
+         facts.value("files", Json()).is_object();
+}
+
+}  // namespace
+
+Json evaluator_facts(const Job& job, const eval::Scores& reference) {
+  if (!job.evaluator) return nullptr;
+  const std::string metric = job.evaluator->metrics().front().name;
+  const auto score = reference.find(metric);
+  if (score == reference.end()) return nullptr;
+  Json programs = Json::object();
+  const Json words = job.words.value("search_evaluator", Json::object());
+  for (const auto& [key, value] : words.items()) {
+    if (key == "command" || key == "python" || key == "library") programs[key] = value;
+  }
+  return {{"metric", metric}, {"value", score->second.value}, {"files", hashes_of(programs, job.base)}};
+}
+
+OtherEvaluator other_evaluator(const Json& known, const Json& now) {
+  if (!is_comparable(known) || !is_comparable(now) || known["metric"] != now["metric"]) return {};
+  const double there = known["value"].get<double>(), here = now["value"].get<double>();
+  const bool scores = std::abs(there - here) > noise * std::max(std::abs(there), std::abs(here));
+  const auto files = other_files(known["files"], now["files"]);
+  std::string what;
+  if (!files.empty())
+    what = joined(files) + (files.size() == 1 ? " is another file" : " are other files") + (scores ? " and " : "");
+  if (scores)
+    what += "the float model's " + now["metric"].get<std::string>() + " is " + Json(here).dump() + " (there " +
+            Json(there).dump() + ")";
+  return {what, scores && !files.empty()};
+}
+
+}  // namespace quasar::tune

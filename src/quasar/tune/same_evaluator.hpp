@@ -1,0 +1,24 @@
+// Whether the user's own evaluator is the one that a study's values come from. Its words alone do not tell: a script may be
+// another version on another machine or day, and a library, a driver or a board behind it, too.
+#pragma once
+
+#include <string>
+
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/tune/job.hpp"
+
+namespace quasar::tune {
+
+// A user attribute of the study, and what stands there: {metric, value: of the float model, files: {name: hash}}; null where the
+// metrics are Quasar's own.
+inline constexpr const char* evaluator_attribute = "search_evaluator on the float model";
+Json evaluator_facts(const Job& job, const eval::Scores& reference);
+
+struct OtherEvaluator {
+  std::string what;      // "score.py is another file and the float model's map50 is 0.5 (there 0.7)"; "": nothing is another
+  bool certain = false;  // its files are others, and so is its value: not a comment, a path or noise
+};
+// `known`: what a study knows; null, or what no search writes: nothing is compared.
+OtherEvaluator other_evaluator(const Json& known, const Json& now);
+
+}  // namespace quasar::tune
