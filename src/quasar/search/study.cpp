@@ -219,6 +219,7 @@ std::vector<int64_t> Study::numbers_at(const Point& point) const {
 void Study::compare(size_t position) {
   const Trial& trial = trials_[position];
   if (trial.state != State::complete) return;
+  if (only_claimed_ && !trial.user_attributes.contains(attribute::plan_hash)) return;
   const auto is_better = [&](const Trial& best) {
     if (trial.violation() != best.violation()) return trial.violation() < best.violation();
     // Ties in the first objective are decided by the others, so that nothing dominates the best.

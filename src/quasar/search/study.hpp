@@ -18,9 +18,10 @@ namespace quasar::search {
 struct StudyOptions {
   std::string name = "AutoSearch";
   std::vector<Direction> directions = {Direction::minimize};
-  bool resume = false;      // an existing study is continued; otherwise it is an error
-  bool worker = false;      // joins a shared study that another process leads, and never makes one
-  std::string launch = {};  // of processes that were started together: the same text for all of them
+  bool resume = false;        // an existing study is continued; otherwise it is an error
+  bool worker = false;        // joins a shared study that another process leads, and never makes one
+  bool only_claimed = false;  // trials without a claimed plan, which other programs put there, are never the best
+  std::string launch = {};    // of processes that were started together: the same text for all of them
   PulseOptions pulse = {};
 };
 
@@ -138,7 +139,7 @@ class Study {
 
   Storage& storage_;
   Sharing* sharing_;
-  bool worker_;
+  bool worker_, only_claimed_;
   PulseOptions pulse_;
   std::string process_;  // this one, for others
   std::string launch_, run_;

@@ -32,6 +32,7 @@ Study::Study(Storage& storage, const StudyOptions& options)
     : storage_(storage),
       sharing_(storage.sharing()),
       worker_(options.worker),
+      only_claimed_(options.only_claimed),
       pulse_(options.pulse),
       process_(sharing_ == nullptr ? "" : process_name()),
       launch_(options.launch),

@@ -191,6 +191,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
   search::Study study(storage, {.name = job.study_name,
                                 .directions = job.goals.directions(),
                                 .resume = job.load_if_exists,
+                                .only_claimed = true,
                                 .launch = launch,
                                 .pulse = job.pulse});
   expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
@@ -204,8 +205,9 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
 }
 
 search::Study join_study(const Job& job, search::Storage& storage, const Source& source) {
-  search::Study study(storage,
-                      {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .pulse = job.pulse});
+  search::Study study(
+      storage,
+      {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .only_claimed = true, .pulse = job.pulse});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
   expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
   const Json goal = goal_of(job, source.samples);

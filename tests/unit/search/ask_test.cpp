@@ -41,6 +41,23 @@ TEST(Ask, WrongValuesAreRefusedAndNoneMeansFailure) {
   EXPECT_THROW(ask(study, space, *samplers::table().make("gp")), Error);
 }
 
+// Another program's trial has no plan: a search cannot make a model of it.
+TEST(Ask, WhatAnotherProgramTellsIsNotTheBestOfASearch) {
+  const auto storage = open_storage("memory");
+  const Space space = grid();
+  const auto sampler = samplers::table().make("grid");
+  for (const bool only_claimed : {false, true}) {
+    Study study(*storage, {.name = only_claimed ? "search" : "ask", .only_claimed = only_claimed});
+    run({}, study, space, *sampler, stop_conditions({{"n_trials", 2}}), [](Job& job) -> Outcome {
+      job.claim(std::to_string(job.number()));
+      return {.values = {5}};
+    });
+    tell(study, *ask(study, space, *sampler), {1});
+    ASSERT_NE(study.best(), nullptr);
+    EXPECT_EQ(study.best()->number, only_claimed ? 0 : 2);
+  }
+}
+
 TEST(Ask, TheDocumentShowsTheExample) {
   const std::string root = QUASAR_SOURCE_DIR;
   const std::string example = read_file(root + "/examples/ask_and_tell/ask_and_tell.cpp");

@@ -118,7 +118,8 @@ class Search final : public Command {
     if (!summary.reason.empty()) std::cout << "ended: " << summary.reason << "\n";
     for (const auto& trial : summary.trials) {
       if (trial.state != search::State::failed) continue;
-      std::cout << "first failure: trial " << trial.number << ": " << trial.user_attributes.value("error", std::string()) << "\n";
+      std::cout << "first failure: trial " << trial.number << ": "
+                << trial.user_attributes.value("error", std::string("another program says so")) << "\n";
       break;
     }
     if (summary.best) {
