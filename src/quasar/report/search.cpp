@@ -68,9 +68,13 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
     if (outer) outer(baseline);
     live.begin(baseline);
   };
-  Searched out{tune::search(job, monitor), {}};
-  out.result = result_json(job, out.summary);
-  write_file(job.output_dir / "result.json", out.result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  Searched out;
+  monitor.results = [&](const tune::Summary& summary, const fs::path& folder) {
+    out.result = result_json(job, summary);
+    write_file(folder / "result.json", out.result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  };
+  out.summary = tune::search(job, monitor);
+  if (out.result.is_null()) monitor.results(out.summary, job.output_dir);
   Json contents = contents_of(out.result, out.summary.trials, job.words);
   contents["pictures"] = pictures_of(out.result, job.output_dir);
   write_pages(job, contents);

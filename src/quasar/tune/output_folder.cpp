@@ -42,13 +42,18 @@ const fs::path& OutputFolder::unfinished() {
   return unfinished_;
 }
 
-void OutputFolder::put_in_place(std::initializer_list<const char*> names) const {
-  for (const char* name : names) {
-    std::error_code code;
-    fs::rename(unfinished_ / name, path_ / name, code);
-    if (code && code != std::errc::no_such_file_or_directory)
-      throw Error("cannot write '" + (path_ / name).string() + "': " + code.message(), Blame::world);
-  }
+void OutputFolder::put_in_place(std::initializer_list<const char*> names, const char* summary) const {
+  std::error_code ignored;
+  if (fs::exists(unfinished_ / summary, ignored)) fs::remove(path_ / summary, ignored);
+  for (const char* name : names) move(name);
+  move(summary);
+}
+
+void OutputFolder::move(const char* name) const {
+  std::error_code code;
+  fs::rename(unfinished_ / name, path_ / name, code);
+  if (code && code != std::errc::no_such_file_or_directory)
+    throw Error("cannot write '" + (path_ / name).string() + "': " + code.message(), Blame::world);
 }
 
 std::string OutputFolder::lost() const {

@@ -147,12 +147,15 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   summary.reason = reason;
   summary.story = result.story;
   summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
-  guard.expect_folder();
-  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"});
   summary.lost = guard.lost();
-  if (summary.lost.empty()) return;
-  tell(monitor.log, Level::error, summary.lost);
-  summary.warnings.push_back(summary.lost);
+  if (!summary.lost.empty()) {
+    tell(monitor.log, Level::error, summary.lost);
+    summary.warnings.push_back(summary.lost);
+  }
+  summary.seconds = std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
+  guard.expect_folder();
+  if (monitor.results) monitor.results(summary, folder.unfinished());
+  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}, "result.json");
 }
 
 }  // namespace
@@ -171,8 +174,8 @@ Summary search(const Job& job, const Monitor& monitor) {
     if (!limit.passed()) throw;
     summary.status = Status::no_candidate;
     summary.reason = in_the_users_words(job, "time_limit of " + Json(*seconds).dump() + " s reached before the first trial");
+    summary.seconds = total.seconds();
   }
-  summary.seconds = total.seconds();
   return summary;
 }
 

@@ -1,6 +1,8 @@
 // The whole program: model and samples in, the best quantized model and the reasons out.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -26,15 +28,6 @@ struct Measured {
   runtime::Latency latency;
 };
 
-// Who watches, and who may stop it.
-struct Monitor {
-  Log log = {};
-  search::Listener listener = {};
-  std::stop_token stop = {};
-  std::function<void(const Measured&)> baseline = {};  // called when the float model has been measured
-  std::string launch = {};                             // of processes that were started together: the same text for all of them
-};
-
 struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
@@ -57,6 +50,17 @@ struct Summary {
   Json story = nullptr;               // what the strategy tells of its way
   std::vector<std::string> warnings;  // what the user should know: of the job, and what the search found out
   double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
+};
+
+// Who watches, and who may stop it. `results` hears of the whole end, and writes into `folder` the result.json that is to appear
+// together with best.onnx; not called where the search ended before its first trial.
+struct Monitor {
+  Log log = {};
+  search::Listener listener = {};
+  std::stop_token stop = {};
+  std::function<void(const Measured&)> baseline = {};  // called when the float model has been measured
+  std::function<void(const Summary&, const std::filesystem::path& folder)> results = {};
+  std::string launch = {};  // of processes that were started together: the same text for all of them
 };
 
 // Runs the search that the job describes and writes best.onnx, best_params.json, best_config.yaml and the study to its

@@ -19,7 +19,10 @@ TEST(OutputFolder, ResultsAppearTogether) {
     write_file(folder.unfinished() / "best_config.yaml", "new");
     EXPECT_EQ(read_file(out / "best.onnx"), "earlier");
     EXPECT_FALSE(fs::exists(out / "best_config.yaml"));
-    folder.put_in_place({"best.onnx.data", "best.onnx", "best_config.yaml"});
+    write_file(out / "result.json", "of the earlier one");
+    write_file(folder.unfinished() / "result.json", "of the new one");
+    folder.put_in_place({"best.onnx.data", "best.onnx", "best_config.yaml"}, "result.json");
+    EXPECT_EQ(read_file(out / "result.json"), "of the new one");
     EXPECT_EQ(read_file(out / "best.onnx"), "new");
     EXPECT_EQ(read_file(out / "best_config.yaml"), "new");
   }
