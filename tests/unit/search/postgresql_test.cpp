@@ -251,18 +251,18 @@ TEST(Postgresql, WhatTheServerGivesUpIsDoneAgain) {
     return other;
   };
   const Space space = space_of(5);
-  in_processes(place, "study", 1, [&](size_t, Study& study) {
-    std::vector<std::jthread> others;
-    const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
-      if (job.number() == 1) others.push_back(cancel_who_waits_for("trial_user_attributes"));  // written in a turn
-      EXPECT_EQ(job.claim(std::to_string(job.number())), std::nullopt);
-      if (job.number() == 3) others.push_back(cancel_who_waits_for("trials"));  // written at the trial's end
-      return {.values = {value_of(job)}};
-    });
-    EXPECT_EQ(result.counts.complete, 5u);
-    EXPECT_EQ(study.trials().size(), 5u);
-    EXPECT_EQ(study.at(1).user_attributes[attribute::plan_hash], "1");
+  const auto storage = place.open();
+  Study study(*storage.storage, {.pulse = {.interval = 0.1, .grace = 60}});
+  std::vector<std::jthread> others;
+  const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+    if (job.number() == 1) others.push_back(cancel_who_waits_for("trial_user_attributes"));  // written in a turn
+    EXPECT_EQ(job.claim(std::to_string(job.number())), std::nullopt);
+    if (job.number() == 3) others.push_back(cancel_who_waits_for("trials"));  // written at the trial's end
+    return {.values = {value_of(job)}};
   });
+  EXPECT_EQ(result.counts.complete, 5u);
+  EXPECT_EQ(study.trials().size(), 5u);
+  EXPECT_EQ(study.at(1).user_attributes[attribute::plan_hash], "1");
 }
 
 // Books are kept without the limit of trials, but a wait for a server is long.
