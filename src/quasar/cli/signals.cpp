@@ -11,8 +11,9 @@
 namespace quasar::cli {
 namespace {
 
+// Never destroyed: the thread that waits for signals may be about to use it when the program ends.
 std::stop_source& source() {
-  static std::stop_source instance;
+  static auto& instance = *new std::stop_source;
   return instance;
 }
 
