@@ -198,6 +198,7 @@ grid(evaluator=stuck, n_jobs=3)
 """
         process = self.start(lines)
         self.assertEqual(process.stdout.readline().strip(), "there")
+        time.sleep(1)  # what has said so is about to sleep, and can be interrupted until then
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)
