@@ -358,6 +358,23 @@ TEST_F(SearchOutputs, LeaveTheFolderToWhoeverHasItNow) {
     EXPECT_TRUE(file.path() == theirs || file.path().filename() == ".quasar-lock") << file.path();
 }
 
+// Nor is it removed while that search has written nothing but its log.
+TEST_F(SearchOutputs, LeaveTheFolderOfASearchThatHasJustBegun) {
+  const std::string here = out.string(), old = here + "-old", other = (folder.path() / "other.yaml").string();
+  const auto evaluator = [](const std::string& what) {
+    return "n_trials: 4\nsearch_evaluator: {command: [sh, -c, \"" + what + "; echo 1\", sh, \"{model}\"]}\n";
+  };
+  write_file(other, words(small_space, evaluator("sleep 0.5")));
+  const std::string begun = "[ ! -e " + here + "/auto_search.db ] || [ -e " + old + " ] || { mv " + here + " " + old +
+                            "; setsid " QUASAR_PROGRAM " search " + other + " --output-dir " + here + " > " + other +
+                            ".log 2>&1 < /dev/null & while [ ! -e " + here + "/.quasar-lock ]; do sleep 0.02; done; }";
+  const Ran ran = search(words(small_space, evaluator(begun)));
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  for (int i = 0; i < 600 && !fs::exists(out / "report.html"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(fs::exists(out / "report.html")) << read_file(other + ".log");
+  EXPECT_TRUE(fs::exists(out / "auto_search.log"));
+}
+
 // Whose stack alone is larger than all the memory that is allowed.
 TEST_F(Outputs, AThreadThatCannotBeStartedIsSaid) {
   const Ran ran = run_in_shell("ulimit -s 8000000\nulimit -v 6000000\nquasar " + quantize("-o " + in("q.onnx")));

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <regex>
+
 #include "quasar/base/error.hpp"
 
 namespace quasar::tune {
@@ -13,20 +15,28 @@ const fs::path& made(const fs::path& path) {
   return path;
 }
 
+// What write_file() calls FILE.part<process>, of the files that a search writes there, and unfinished(). Whatever else is called
+// alike is the user's.
+bool is_unfinished(const fs::directory_entry& file) {
+  static const std::regex own(
+      "(best\\.onnx(\\.data)?|best_params\\.json|best_config\\.yaml|result\\.json|report\\.html|"
+      "(opt_history|param_importance)\\.(html|svg)|(.*_)?trial_[0-9]+\\.onnx(\\.data)?)\\.part[0-9]*");
+  static const std::regex folder("\\.quasar-results\\.part[0-9]+");
+  const std::string name = file.path().filename().string();
+  if (file.is_symlink()) return false;
+  return file.is_directory() ? std::regex_match(name, folder) : file.is_regular_file() && std::regex_match(name, own);
+}
+
 }  // namespace
 
 OutputFolder::OutputFolder(const fs::path& path)
     : path_(path),
-      unfinished_(path / ("results.part" + std::to_string(::getpid()))),
+      unfinished_(path / (".quasar-results.part" + std::to_string(::getpid()))),
       lock_(made(path) / ".quasar-lock", "output_dir '" + path.string() + "'",
             "wait until that search has ended, or choose another output_dir") {
-  // write_file() calls it FILE.part<process>, unfinished() alike.
   for (const auto& file : fs::directory_iterator(path)) {
-    const std::string extension = file.path().extension().string();
-    const bool numbered = extension.starts_with(".part") && extension.find_first_not_of("0123456789", 5) == std::string::npos;
     std::error_code ignored;
-    if (!numbered || file.is_symlink()) continue;
-    if (file.is_regular_file() || file.is_directory()) fs::remove_all(file.path(), ignored);
+    if (is_unfinished(file)) fs::remove_all(file.path(), ignored);
   }
 }
 

@@ -29,18 +29,25 @@ TEST(OutputFolder, ResultsAppearTogether) {
   for (const auto& file : fs::directory_iterator(out)) EXPECT_EQ(file.path().string().find(".part"), std::string::npos);
 }
 
-TEST(OutputFolder, WhatAKilledSearchHadBegunIsRemoved) {
+TEST(OutputFolder, WhatAKilledSearchHadBegunIsRemovedAndNothingElse) {
   const TemporaryFolder parent;
-  fs::create_directories(parent.path() / "results.part4711");
-  write_file(parent.path() / "results.part4711" / "best.onnx", "half");
-  write_file(parent.path() / "result.json.part4711", "half");
-  write_file(parent.path() / "mine.partial", "kept");
-  fs::create_directory_symlink(parent.path(), parent.path() / "link.part1");
+  const auto make = [&](const std::vector<std::string>& names) {
+    for (const auto& name : names) write_file(parent.path() / name, "half");
+  };
+  const auto there = [&](const std::string& name) { return fs::exists(parent.path() / name); };
+  fs::create_directories(parent.path() / ".quasar-results.part4711");
+  fs::create_directories(parent.path() / "photos.part1");
+  const std::vector<std::string> ours{".quasar-results.part4711/best.onnx", "result.json.part4711", "report.html.part",
+                                      "trial_3.onnx.part12"};
+  const std::vector<std::string> theirs{"photos.part1/a.png", "archive.zip.part2", "m.onnx.part4", "best.onnx.partial"};
+  make(ours);
+  make(theirs);
+  fs::create_directory_symlink(parent.path(), parent.path() / ".quasar-results.part1");
   const OutputFolder folder(parent.path());
-  EXPECT_FALSE(fs::exists(parent.path() / "results.part4711"));
-  EXPECT_FALSE(fs::exists(parent.path() / "result.json.part4711"));
-  EXPECT_TRUE(fs::exists(parent.path() / "mine.partial"));
-  EXPECT_TRUE(fs::is_symlink(parent.path() / "link.part1"));
+  for (const auto& name : ours) EXPECT_FALSE(there(name)) << name;
+  for (const auto& name : theirs) EXPECT_TRUE(there(name)) << name;
+  EXPECT_FALSE(there(".quasar-results.part4711"));
+  EXPECT_TRUE(fs::is_symlink(parent.path() / ".quasar-results.part1"));
 }
 
 TEST(OutputFolder, IsLostWhenItIsGoneOrAnothersHasItsName) {

@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "quasar/base/file_lock.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
@@ -75,14 +76,18 @@ class Search final : public Command {
     }
   }
 
-  // A folder that was made for a search which could not begin.
+  // A folder that was made for a search which could not begin, unless another one has it by now.
   static void remove_if_bare(const fs::path& folder) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      const std::string name = entry.path().filename().string();
-      if (name != log_name && name != ".quasar-lock") return;
+    try {
+      const FileLock alone(folder / ".quasar-lock", "output_dir", "leave it");
+      std::error_code ignored;
+      for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name != log_name && name != ".quasar-lock") return;
+      }
+      fs::remove_all(folder, ignored);
+    } catch (const Error&) {  // it is another's, or gone
     }
-    fs::remove_all(folder, ignored);
   }
 
   // Of processes that were started together, the first leads and the others work for it.
