@@ -17,6 +17,8 @@ class Worker final : public Command {
     app.add_option("--study", study_, "name of the search's study (default AutoSearch)");
     app.add_option("--wait", patience_, "seconds to wait for the search to begin (default 600)");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
+    app.get_option("--output-dir")
+        ->description("where this worker's log and the models that it keeps go (default: it writes nothing)");
     app.footer("Example: quasar worker --storage postgresql://me@server/quasar --study NAME search.yaml");
   }
 
