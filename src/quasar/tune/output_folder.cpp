@@ -1,7 +1,10 @@
 #include "quasar/tune/output_folder.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <regex>
 
 #include "quasar/base/error.hpp"
@@ -42,13 +45,17 @@ OutputFolder::OutputFolder(const fs::path& path)
 
 OutputFolder::~OutputFolder() {
   std::error_code ignored;
-  if (lost().empty()) fs::remove_all(unfinished_, ignored);
+  if (made_ && lost().empty()) fs::remove_all(unfinished_, ignored);
 }
 
+// Made anew: a link that stands there leads elsewhere.
 const fs::path& OutputFolder::unfinished() {
+  if (made_) return unfinished_;
   std::error_code code;
-  fs::create_directory(unfinished_, code);
-  if (code) throw Error("cannot write in output_dir '" + path_.string() + "': " + code.message(), Blame::world);
+  fs::remove_all(unfinished_, code);
+  if (::mkdir(unfinished_.c_str(), 0777) != 0)
+    throw Error("cannot write in output_dir '" + path_.string() + "': " + std::strerror(errno), Blame::world);
+  made_ = true;
   return unfinished_;
 }
 

@@ -33,6 +33,7 @@ class OutputFolder {
   void move(const char* name) const;
 
   std::filesystem::path path_, unfinished_;
+  bool made_ = false;
   FileLock lock_;
 };
 

@@ -1,7 +1,9 @@
 #include "quasar/tune/same_evaluator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "quasar/base/error.hpp"
@@ -10,14 +12,28 @@
 #include "quasar/tune/evaluator_files.hpp"
 
 namespace quasar::tune {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr double noise = 1e-3;  // relative: kernels differ by processor
 
+// As opposed to what it reads and writes, which may be large, or another file each time.
+bool is_program(const fs::path& file) {
+  static constexpr std::array suffixes{".py", ".sh", ".so", ".pl", ".rb", ".js", ".jl", ".R", ".lua", ".dylib", ".dll"};
+  constexpr uintmax_t largest = 64 << 20;
+  constexpr auto runs = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  std::error_code code;
+  const auto size = fs::file_size(file, code);
+  if (code || size > largest) return false;
+  return (fs::status(file, code).permissions() & runs) != fs::perms::none ||
+         std::ranges::find(suffixes, file.extension().string()) != suffixes.end();
+}
+
 // What cannot be read (a program that may only be run) is not compared.
-Json hashes_of(const Json& words, const std::filesystem::path& base) {
+Json hashes_of(const Json& words, const fs::path& base) {
   Json out = Json::object();
   for (const auto& [name, file] : evaluator_files(words, base)) {
+    if (!is_program(file)) continue;
     try {
       out[name] = hash_of_file(file);
     } catch (const Error&) {

@@ -1,6 +1,7 @@
 #include "quasar/tune/output_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "quasar/base/file.hpp"
 #include "unit/error_of.hpp"
@@ -48,6 +49,20 @@ TEST(OutputFolder, WhatAKilledSearchHadBegunIsRemovedAndNothingElse) {
   for (const auto& name : theirs) EXPECT_TRUE(there(name)) << name;
   EXPECT_FALSE(there(".quasar-results.part4711"));
   EXPECT_TRUE(fs::is_symlink(parent.path() / ".quasar-results.part1"));
+}
+
+TEST(OutputFolder, UnfinishedResultsDoNotGoWhereALinkLeads) {
+  const TemporaryFolder parent;
+  const fs::path out = parent.path() / "out", victim = parent.path() / "victim";
+  fs::create_directories(out);
+  fs::create_directories(victim);
+  write_file(victim / "best.onnx", "mine");
+  fs::create_directory_symlink(victim, out / (".quasar-results.part" + std::to_string(getpid())));
+  OutputFolder folder(out);
+  write_file(folder.unfinished() / "best.onnx", "new");
+  folder.put_in_place({"best.onnx"}, "result.json");
+  EXPECT_EQ(read_file(out / "best.onnx"), "new");
+  EXPECT_EQ(read_file(victim / "best.onnx"), "mine");
 }
 
 TEST(OutputFolder, IsLostWhenItIsGoneOrAnothersHasItsName) {
