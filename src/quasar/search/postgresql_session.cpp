@@ -97,6 +97,7 @@ std::string damage_in(const std::string& why) {
   if (says(why, "duplicate key value")) return "its rows contradict each other";
   if (says(why, "does not exist") && (says(why, "relation ") || says(why, "column ")))
     return "its tables are not those that Optuna's schema has";
+  if (says(why, "violates foreign key")) return "another program has deleted rows that others belong to";
   return says(why, "Null value") ? "a row lacks what must be there" : "";
 }
 

@@ -168,6 +168,9 @@ TEST(Postgresql, WhatTheServerRefusesIsSaidInWords) {
   const std::string twice = said({"UPDATE trials SET state = 'RUNNING'"}, [&] { storage->finish(study.id(), trial); });
   has(twice, "the study 's' in the study database " + postgresql_address(server->url()).shown + " is damaged, its rows");
   has(twice, "(trial_id, objective)=(" + std::to_string(trial.id) + ", 0) already exists");
+  Trial deleted = trial;
+  deleted.id = 4711;
+  has(said({}, [&] { storage->sharing()->note(deleted, "key", 1); }), "damaged, another program has deleted rows");
   has(said({"ALTER TABLE trial_params RENAME TO gone"}, [&] { storage->trials(study.id()); }), "its tables are not those");
   has(said({"ALTER TABLE gone RENAME TO trial_params", "ALTER TABLE trials RENAME COLUMN state TO gone"},
            [&] { storage->trials(study.id()); }),
