@@ -75,9 +75,15 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   };
   out.summary = tune::search(job, monitor);
   if (out.result.is_null()) monitor.results(out.summary, job.output_dir);
-  Json contents = contents_of(out.result, out.summary.trials, job.words);
-  contents["pictures"] = pictures_of(out.result, job.output_dir);
-  write_pages(job, contents);
+  try {
+    Json contents = contents_of(out.result, out.summary.trials, job.words);
+    contents["pictures"] = pictures_of(out.result, job.output_dir);
+    write_pages(job, contents);
+  } catch (const Error& e) {
+    throw Error(std::string(e.what()) + "; the results are whole but for the report, which `quasar report " +
+                    job.output_dir.string() + "` makes again",
+                e.blame());
+  }
   tell(monitor.log, Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
   return out;
 }

@@ -60,8 +60,12 @@ const fs::path& OutputFolder::unfinished() {
 }
 
 void OutputFolder::put_in_place(std::initializer_list<const char*> names, const char* summary) const {
-  std::error_code ignored;
-  if (fs::exists(unfinished_ / summary, ignored)) fs::remove(path_ / summary, ignored);
+  const auto clear = [&](const char* name) {
+    std::error_code ignored;
+    if (fs::exists(unfinished_ / name, ignored)) fs::remove(path_ / name, ignored);
+  };
+  clear(summary);
+  for (const char* name : names) clear(name);
   for (const char* name : names) move(name);
   move(summary);
 }

@@ -22,8 +22,8 @@ class OutputFolder {
 
   // Where files are written that are not to be seen yet. Throws Error when it cannot be made.
   const std::filesystem::path& unfinished();
-  // Moves those that are there to where they belong, in this order, and replaces what was there. `summary`, which speaks of them,
-  // comes last, and an earlier one is away meanwhile: it never speaks of what it was not written for.
+  // Moves those that are there to where they belong, in this order, `summary`, which speaks of them, last. What they replace is
+  // away meanwhile: a model never stands beside another one's data, nor a summary beside what it does not speak of.
   void put_in_place(std::initializer_list<const char*> names, const char* summary) const;
 
   // Why nothing may be written there any more: it is gone, or its name is now that of another search's folder. "": it is there.

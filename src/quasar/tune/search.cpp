@@ -73,6 +73,13 @@ void warn_of_missing_models(Summary& summary, const Job& job, const search::Stud
              "); `quasar quantize --from-study` makes their models again");
 }
 
+// Without those that other programs told: no model can be made of them.
+std::vector<search::Trial> own_trials(const search::Study& study) {
+  std::vector<search::Trial> out(study.trials().begin(), study.trials().end());
+  std::erase_if(out, [](const auto& trial) { return !trial.user_attributes.contains("config"); });
+  return out;
+}
+
 constexpr double patience_with_workers = 5;  // seconds, for them to end what they run
 
 std::string still_running(size_t trials) {
@@ -142,7 +149,7 @@ void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadlin
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_missing_models(summary, job, study, monitor.log);
-  summary.front = search::pareto_front(summary.trials, job.goals.directions());
+  summary.front = search::pareto_front(own_trials(study), job.goals.directions());
   summary.counts = search::sum(result.counts, late.counts);
   summary.reason = reason;
   summary.story = result.story;
