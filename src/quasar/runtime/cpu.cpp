@@ -1,7 +1,11 @@
-// What the operating system says of the processor.
+// What the operating system says of the processor, and the processor itself.
+#include <cstdint>
 #include <fstream>
-#include <sstream>
 #include <string>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 #include "quasar/runtime/session.hpp"
 
@@ -21,6 +25,28 @@ std::string cpuinfo(const std::string& key) {
   return "";
 }
 
+#if defined(__x86_64__) || defined(__i386__)
+struct Registers {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+// What the processor says of itself, which under an emulator is another one than /proc/cpuinfo's; zeros where it does not know
+// the leaf.
+Registers cpuid(uint32_t leaf, uint32_t part) {
+  Registers out;
+  if (__get_cpuid_count(leaf, part, &out.eax, &out.ebx, &out.ecx, &out.edx) == 0) return {};
+  return out;
+}
+
+// The lower half of XCR0: which registers the operating system saves. No others can be used.
+uint32_t saved_registers() {
+  if ((cpuid(1, 0).ecx >> 27 & 1U) == 0) return 0;  // OSXSAVE: XCR0 cannot be read
+  uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+#endif
+
 }  // namespace
 
 std::string cpu_name() {
@@ -32,11 +58,10 @@ std::string cpu_name() {
 
 bool cpu_has_vnni() {
 #if defined(__x86_64__) || defined(__i386__)
-  std::istringstream flags(cpuinfo("flags"));
-  for (std::string flag; flags >> flag;) {
-    if (flag == "avx512_vnni" || flag == "avx_vnni") return true;
-  }
-  return false;
+  constexpr uint32_t vectors_of_256_bits = 0b110, vectors_of_512_bits = 0b11100110;  // of XCR0: the registers that they use
+  const uint32_t saved = saved_registers();
+  if ((saved & vectors_of_512_bits) == vectors_of_512_bits && (cpuid(7, 0).ecx >> 11 & 1U) != 0) return true;  // AVX512_VNNI
+  return (saved & vectors_of_256_bits) == vectors_of_256_bits && (cpuid(7, 1).eax >> 4 & 1U) != 0;             // AVX-VNNI
 #else
   return true;  // no instruction that saturates sums of 16-bit products
 #endif
