@@ -65,6 +65,7 @@ struct Evaluator::Impl {
         layouts(count),
         inputs(count),
         repeats(data::repeats_of(*samples)),
+        exact_sums(options.exact_sums),
         custom(options.custom),
         surroundings{options.base, options.model, {}, {}} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
@@ -81,6 +82,10 @@ struct Evaluator::Impl {
       }
       check_truth(name, metric.needs());
     }
+  }
+
+  runtime::SessionOptions session_options(const runtime::Device& device) const {
+    return {.device = device, .exact_sums = exact_sums};
   }
 
   // Of every sample for labels, which cost nothing; of the first for the others.
@@ -104,7 +109,7 @@ struct Evaluator::Impl {
 
   // Runs the float model, keeps its outputs, their range and the first samples.
   void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
-    const runtime::Session session(model, {.device = device});
+    const runtime::Session session(model, session_options(device));
     weights.emplace(output_weights, session.outputs());
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
@@ -187,7 +192,7 @@ struct Evaluator::Impl {
     if (surroundings.labels.size() < count) surroundings.labels.clear();
     surroundings.reference = [this, model, threads]() -> const Outputs& {
       const std::lock_guard lock(reference_lock);
-      if (!reference_outputs) reference_outputs = run_all(runtime::Session(model), threads);
+      if (!reference_outputs) reference_outputs = run_all(runtime::Session(model, session_options({})), threads);
       return *reference_outputs;
     };
     try {
@@ -244,7 +249,7 @@ struct Evaluator::Impl {
       scores->insert(said.begin(), said.end());
       return scores;
     }
-    const auto run = [&] { return run_all(runtime::Session(candidate, {.device = device}), threads); };
+    const auto run = [&] { return run_all(runtime::Session(candidate, session_options(device)), threads); };
     add_own(*scores, Subject(candidate, surroundings, {}, run));
     return scores;
   }
@@ -264,7 +269,7 @@ struct Evaluator::Impl {
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
                                  const runtime::Device& device, std::span<const size_t> wanted) const {
     const std::span<const size_t> raced_in = wanted.empty() ? std::span<const size_t>(order) : wanted;
-    const runtime::Session session(candidate, {.device = device});
+    const runtime::Session session(candidate, session_options(device));
     Ledger ledger(metrics, count);
     std::vector<int32_t> found(count);
     std::vector<double> raced;
@@ -296,8 +301,9 @@ struct Evaluator::Impl {
   std::vector<Layout> layouts;
   std::vector<std::map<std::string, Tensor>> inputs;  // of each sample, those that metrics look at
   int64_t repeats;                                    // how often a sample stands in a batch
-  std::vector<data::Boxes> boxes;                     // empty: no metric needs them
-  std::vector<Tensor> targets;                        // the same
+  bool exact_sums;
+  std::vector<data::Boxes> boxes;  // empty: no metric needs them
+  std::vector<Tensor> targets;     // the same
   std::unique_ptr<Decoder> decoder;
   Context context;
   Scores reference;

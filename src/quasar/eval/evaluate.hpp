@@ -40,11 +40,12 @@ std::pair<double, double> quantiles(std::vector<double> values);
 
 struct EvaluatorOptions {
   std::vector<std::string> metrics = {"L2"};
-  size_t memory_limit = size_t{1} << 32;               // float outputs beyond it are spilled to a file in `spill`
-  std::filesystem::path spill = {};                    // empty: the system's temporary folder
-  size_t threads = 0;                                  // for the float run; 0: all cores
-  uint64_t seed = 0;                                   // of the order in which race() scores the samples
-  runtime::Device device = {};                         // that the float model runs on
+  size_t memory_limit = size_t{1} << 32;  // float outputs beyond it are spilled to a file in `spill`
+  std::filesystem::path spill = {};       // empty: the system's temporary folder
+  size_t threads = 0;                     // for the float run; 0: all cores
+  uint64_t seed = 0;                      // of the order in which race() scores the samples
+  runtime::Device device = {};            // that the float model runs on
+  bool exact_sums = true;  // of candidates; false: as this processor's kernels add, overflow included (SessionOptions)
   std::shared_ptr<const CustomEvaluator> custom = {};  // gives those of `metrics` that bear its names; nullptr: there is none
   std::filesystem::path model = {};                    // the float model's file, for the custom evaluator; empty: written for it
   std::filesystem::path base = {};                     // where the custom evaluator's relative paths start

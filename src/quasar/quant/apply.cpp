@@ -204,7 +204,7 @@ class Rewriting {
       throw Error("the plan does not fit the model: input " + std::to_string(plan.input) + " of " + node.name +
                   " is not constant");
     for (const auto& [known, result] : constants_[value]) {
-      if (known.params == plan.params && known.optimized == plan.optimized) {
+      if (known.params == plan.params && known.limits == plan.limits && known.optimized == plan.optimized) {
         node.inputs[plan.input] = result;
         return;
       }
@@ -214,7 +214,7 @@ class Rewriting {
       throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
                   " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
-    out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize(*values, params);
+    out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize_within(*values, params, plan.limits);
     if (is_half(params.type)) {
       add_cast(value, codes, result, DataType::float32);
     } else {

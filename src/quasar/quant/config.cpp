@@ -59,9 +59,23 @@ const std::string* match(const std::vector<std::string>& keys, const std::string
   return nullptr;
 }
 
+// reduce_range is ONNX Runtime's word for one of the choices; false leaves the others open.
+void parse_saturation_key(Config& config, const std::string& key, const Json& value) {
+  if (value.is_null()) return;
+  std::optional<Saturation> wanted;
+  if (key == "saturation") wanted = parse_saturation(value);
+  if (key == "reduce_range" && parse_switch(key, value)) wanted = Saturation::reduce_range;
+  if (!wanted) return;
+  if (config.saturation && config.saturation != wanted)
+    throw Error("reduce_range is true, but saturation is " +
+                name_of(*wanted == Saturation::reduce_range ? *config.saturation : *wanted));
+  config.saturation = wanted;
+}
+
 void parse_option(Config& config, const std::string& key, const Json& value) {
   if (key == "exclude") return parse_exclude(config, value);
   if (key == "quant_format" && !value.is_null()) config.format = parse_format(value);
+  if (key == "saturation" || key == "reduce_range") parse_saturation_key(config, key, value);
   if (key == "OptimizeModel" && !value.is_null()) config.optimize_model = parse_switch(key, value);
   if (key == "use_external_data_format" && !value.is_null()) config.external_data = parse_switch(key, value);
   if (key == "CalibDataSize") {
@@ -185,6 +199,7 @@ Json to_json(const Config& config) {
   for (const auto& recipe : config.recipes_off) words[recipe] = false;
   if (!config.exclude.empty()) words["exclude"] = config.exclude;
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
+  if (config.saturation) words["saturation"] = name_of(*config.saturation);
   if (config.format != Format::qdq) words["quant_format"] = name_of(config.format);
   if (!config.optimize_model) words["OptimizeModel"] = false;
   if (config.external_data) words["use_external_data_format"] = true;

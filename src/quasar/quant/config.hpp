@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/quant/code_limits.hpp"
 #include "quasar/quant/format.hpp"
 #include "quasar/quant/layer_rules.hpp"
 #include "quasar/quant/mixed_precision.hpp"
@@ -39,6 +40,7 @@ struct Config {
   TensorOverrides tensors;               // single tensors
   std::set<std::string> recipes_off;     // parts of the network left in float by name
   std::vector<TransformUse> transforms;  // of the float graph, in this order
+  std::optional<Saturation> saturation;  // nullopt: the target's choice
   Format format = Format::qdq;           // quant_format
   bool optimize_model = true;            // OptimizeModel: clean-up of the float graph before all else
   bool external_data = false;            // weights go to a file beside the model

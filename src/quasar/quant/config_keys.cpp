@@ -26,6 +26,8 @@ std::vector<std::string> config_keys() {
                                 "specific_layer_config",
                                 "layer_type_config",
                                 "quant_format",
+                                "saturation",
+                                "reduce_range",
                                 "OptimizeModel",
                                 "use_external_data_format",
                                 "scheme"};

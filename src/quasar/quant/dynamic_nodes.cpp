@@ -18,7 +18,7 @@ const QuantParams& params_of(const ConstantPlan& plan) {
 }
 
 Tensor codes_of(const ConstantPlan& plan, const Tensor& values) {
-  return plan.optimized ? plan.optimized->codes : quantize(values, plan.params);
+  return plan.optimized ? plan.optimized->codes : quantize_within(values, plan.params, plan.limits);
 }
 
 // […, a, b] -> […, b, a]
@@ -101,7 +101,8 @@ std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan&
   return out;
 }
 
-std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why) {
+std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
+  const Scheme& scheme = config.weight;
   for (const size_t input : {1, 2}) {
     if (!ops::is_quantizable_constant(ops::constant_input(node, input, model), "weights", why)) return std::nullopt;
   }
@@ -111,11 +112,14 @@ std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& m
     why = "DynamicQuantizeLSTM takes symmetric int8 weights per tensor or channel";
   } else {
     NodePlan plan{.form = Form::dynamic};
-    const auto params = [&](size_t input) {
-      return weight_params(as_matrix(*ops::constant_input(node, input, model)), 0, scheme);
+    const auto planned = [&](size_t input) {
+      const Tensor weights = as_matrix(*ops::constant_input(node, input, model));
+      ConstantPlan one{input, weight_params(weights, 0, scheme)};
+      limit_sums(one, node, weights, config.saturation, 255, scheme.scale_type);
+      return one;
     };
-    plan.weight = ConstantPlan{1, params(1)};
-    plan.constants.push_back({2, params(2)});
+    plan.weight = planned(1);
+    plan.constants.push_back(planned(2));
     return plan;
   }
   return std::nullopt;
@@ -129,7 +133,7 @@ graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Wo
   out.inputs.resize(8);
   for (const ConstantPlan& weight : {*plan.weight, plan.constants.at(0)}) {
     const Tensor& values = constant(node, weight.input, workshop);
-    const Tensor codes = quantize(as_matrix(values), weight.params).reshaped(values.shape());
+    const Tensor codes = quantize_within(as_matrix(values), weight.params, weight.limits).reshaped(values.shape());
     out.inputs[weight.input] = workshop.add(node.inputs[weight.input] + "_quantized", transposed(codes));
     for (auto& name : add_lstm_params(node.inputs[weight.input], weight.params, values.shape()[0], workshop))
       out.inputs.push_back(std::move(name));

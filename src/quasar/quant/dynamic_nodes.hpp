@@ -9,9 +9,9 @@ namespace quasar::quant {
 // MatMul or Gemm with a constant matrix: one scale, or one per output.
 std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
 
-// LSTM with constant weights (plan.weight: W, plan.constants[0]: R): signed symmetric codes, one scale per tensor, or per gate
+// LSTM with constant weights (plan.weight: W, plan.constants[0]: R): symmetric codes, one scale per tensor, or per gate
 // and unit. The parameters are those of the weights as a matrix [directions · 4 · hidden, inputs].
-std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);
+std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);
 graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
 // A node's weights in the shape that the parameters of its plan are meant for: an LSTM's as that matrix, others as they are.
 Tensor as_planned(const graph::Node& node, const Tensor& weights);

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "quasar/base/parallel.hpp"
+#include "quasar/quant/code_limits.hpp"
 #include "quasar/quant/vectors.hpp"
 
 namespace quasar::quant {
@@ -24,6 +26,24 @@ class Row {
       scales_.push_back(problem.scales[output * blocks + j / block]);
       zero_points_.push_back(problem.zero_points[output * blocks + j / block]);
     }
+  }
+
+  // The input that shares a sum of 16 bits with this one.
+  std::optional<size_t> partner(size_t j) const {
+    if (problem_.partners.empty() || problem_.partners[j] >= problem_.inputs) return std::nullopt;
+    return problem_.partners[j];
+  }
+  int32_t pair() const { return problem_.pair; }
+
+  // The codes that input j may have beside this one of its partner (0: whatever the partner has).
+  std::pair<int32_t, int32_t> beside(size_t j, int32_t other) const {
+    int32_t least = problem_.low, most = problem_.high;
+    if (problem_.partners.empty()) return {least, most};
+    if (problem_.partners[j] == GramProblem::apart)
+      return {std::max(least, -problem_.pair / 2), std::min(most, problem_.pair / 2)};
+    if (other > 0) most = std::min(most, problem_.pair - other);
+    if (other < 0) least = std::max(least, -problem_.pair - other);
+    return {least, most};
   }
 
   double weight(size_t j) const { return static_cast<double>(weights_[j]); }
@@ -154,9 +174,10 @@ class Descent {
       state.gradient.assign(inputs_, 0);
       for (size_t j = 0; j < inputs_; j++) {
         state.values.push_back(tasks[i].row.value(j, state.codes[j]));
+        // Limits of pairs may have moved the code beyond its neighbours.
         const auto [least, most] = allowed(tasks[i].row, j);
-        state.least.push_back(least);
-        state.most.push_back(most);
+        state.least.push_back(std::min(least, state.codes[j]));
+        state.most.push_back(std::max(most, state.codes[j]));
       }
     }
     size_t j = 0;
@@ -187,7 +208,18 @@ class Descent {
     const double curvature = gram_[j * inputs_ + j];
     if (curvature <= 0) return false;  // the input is always zero: any code does
     const double wanted = state.values[j] - state.gradient[j] / curvature;
-    const int32_t code = row.nearest(j, wanted, state.least[j], state.most[j]);
+    int32_t least = state.least[j], most = state.most[j];
+    if (!problem_.partners.empty()) {
+      const auto partner = row.partner(j);
+      const auto [low, high] = row.beside(j, partner ? state.codes[*partner] : 0);
+      least = std::max(least, low);
+      most = std::min(most, high);
+    }
+    return set(row, state, j, row.nearest(j, wanted, least, most));
+  }
+
+  // -> whether that is another code
+  bool set(const Row& row, State& state, size_t j, int32_t code) const {
     if (code == state.codes[j]) return false;
     const double change = row.value(j, code) - state.values[j];
     add_scaled(inputs_, change, gram_.data() + j * inputs_, state.gradient.data());
@@ -196,11 +228,35 @@ class Descent {
     return true;
   }
 
+  // Two codes at the limit of their sum: what one gives the other takes, to the least error along that line. -> whether they
+  // changed
+  bool trade(const Row& row, State& state, size_t j, size_t other) const {
+    const int32_t a = state.codes[j], b = state.codes[other];
+    if (std::abs(a + b) != row.pair()) return false;
+    const double step = row.value(j, a + 1) - row.value(j, a), back = row.value(other, b + 1) - row.value(other, b);
+    const double slope = step * state.gradient[j] - back * state.gradient[other];
+    const double curvature = step * step * gram_[j * inputs_ + j] + back * back * gram_[other * inputs_ + other] -
+                             2 * step * back * gram_[j * inputs_ + other];
+    if (curvature <= 0) return false;
+    // Both keep their sign, and stay among the codes that they may have.
+    const int32_t up = std::min({state.most[j] - a, b - state.least[other], a > 0 ? b : -a});
+    const int32_t down = std::min({a - state.least[j], state.most[other] - b, a > 0 ? a : -b});
+    const double wanted = std::clamp(std::nearbyint(-slope / curvature), -double(std::max(down, 0)), double(std::max(up, 0)));
+    const auto moved = static_cast<int32_t>(wanted);
+    if (moved == 0) return false;
+    set(row, state, j, a + moved);
+    set(row, state, other, b - moved);
+    return true;
+  }
+
   size_t descend(const Task& task, State& state) const {
     size_t sweep = 0;
     for (bool changed = true; changed && sweep < options_.sweeps; sweep++) {
       changed = false;
       for (size_t j = 0; j < inputs_; j++) changed = improve_one(task.row, state, j) || changed;
+      for (size_t j = 0; j < problem_.partners.size(); j++) {
+        if (const auto other = task.row.partner(j); other && j < *other) changed = trade(task.row, state, j, *other) || changed;
+      }
     }
     state.error = error(state, task.target);
     return sweep;
@@ -247,11 +303,27 @@ class Descent {
     const auto real = real_minima(tasks);
     std::vector<std::vector<double>> feedback(tasks.size(), std::vector<double>(inputs_, 0));
     std::vector<std::vector<int32_t>> codes(tasks.size(), std::vector<int32_t>(inputs_));
+    std::vector<size_t> place(inputs_);
+    for (size_t i = 0; i < inputs_; i++) place[order_[i]] = i;
     for (size_t i = inputs_; i-- > 0;) {
       const size_t j = order_[i];
       for (size_t t = 0; t < tasks.size(); t++) {
         const auto [least, most] = allowed(tasks[t].row, j);
         codes[t][j] = tasks[t].row.nearest(j, real[t][i] - feedback[t][i] / factor_row(i)[i], least, most);
+        if (const auto other = tasks[t].row.partner(j); other) {
+          // A partner that comes later is taken at its real value: what is too much for the sum is shared out.
+          const bool fixed = place[*other] > i;
+          int32_t expected = fixed ? codes[t][*other] : tasks[t].row.nearest(*other, real[t][place[*other]]);
+          const auto [low, high] = tasks[t].row.beside(j, expected);
+          if (fixed) {
+            codes[t][j] = std::clamp(codes[t][j], low, high);
+          } else {
+            keep_pair(codes[t][j], expected, problem_.pair);
+          }
+        } else if (!problem_.partners.empty()) {
+          const auto [low, high] = tasks[t].row.beside(j, 0);
+          codes[t][j] = std::clamp(codes[t][j], low, high);
+        }
         add_scaled(i, tasks[t].row.value(j, codes[t][j]) - real[t][i], factor_row(i), feedback[t].data());
       }
     }
@@ -272,7 +344,13 @@ std::vector<int32_t> nearest_codes(const GramProblem& problem) {
   std::vector<int32_t> codes(problem.weights.size());
   for (size_t output = 0; output < problem.outputs; output++) {
     const Row row(problem, output);
-    for (size_t j = 0; j < problem.inputs; j++) codes[output * problem.inputs + j] = row.nearest(j, row.weight(j));
+    int32_t* const out = codes.data() + output * problem.inputs;
+    for (size_t j = 0; j < problem.inputs; j++) out[j] = row.nearest(j, row.weight(j));
+    for (size_t j = 0; j < problem.partners.size(); j++) {
+      if (const auto other = row.partner(j); other && j < *other) keep_pair(out[j], out[*other], problem.pair);
+      const auto [least, most] = row.beside(j, 0);
+      out[j] = std::clamp(out[j], least, most);
+    }
   }
   return codes;
 }

@@ -5,6 +5,8 @@
 // Sequential rounding (Frantar et al. 2022, "GPTQ"; the nearest plane method of Babai 1986) starts from the real minimum
 // u = r H⁻¹. With H = LLᵀ the error is Σ_i (L_ii e_i + Σ_{j>i} L_ji e_j)², e = q − u, and codes are fixed from the last to the
 // first, each at the least of its own term.
+// Where two codes share a sum of 16 bits (GramProblem::partners), each moves within what the other leaves it, and pairs at the
+// limit also move along it: one gives what the other takes.
 #pragma once
 
 #include "quasar/quant/rounding.hpp"

@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/ops/overflow.hpp"
 #include "quasar/quant/exclude.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/weights.hpp"
@@ -25,6 +26,7 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
                                                                        weight_scheme(node, roles))};
     check_blocks(plan.weight->params);
     if (at_.on("WeightsOnly")) return plan;
+    limit(node, roles, *plan.weight);
     // With blocks of inputs the sums are float, and so is the bias.
     if (roles.bias && is_half(weight->type)) {
       plan.bias = ConstantPlan{*roles.bias, plan.weight->params};
@@ -45,6 +47,32 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
     if (const Tensor* values = held(input)) plan.constants.push_back({input, constant(*values, node)});
   }
   return plan;
+}
+
+// Of a sum of products of 8-bit values and int8 weights.
+void NodePlans::limit(const graph::Node& node, const ops::Roles& roles, ConstantPlan& weight) {
+  const auto& schemes = at_.schemes.of(node.name);
+  const std::string& name = node.inputs[weight.input];
+  const auto own = at_.config.tensors.find(name);
+  const bool given = own != at_.config.tensors.end() && is_complete(own->second);
+  if (roles.activations.empty() || given || !is_integer(schemes.activation->type) || bits_of(schemes.activation->type) != 8)
+    return;
+  const DataType before = weight.params.type;
+  limit_sums(weight, node, *at_.index.model().initializer(name), at_.config.saturation, most_input(node, roles),
+             schemes.weight->scale_type);
+  if (weight.params.type != before && !schemes.weight->symmetric && at_.config.saturation != Saturation::unsigned_weights)
+    made_unsigned_.push_back(node.name);
+}
+
+// The largest code of the value that the node reads: where what it holds is bounded by the operator that wrote it, and the
+// grid goes on beyond, less than the grid has.
+int32_t NodePlans::most_input(const graph::Node& node, const ops::Roles& roles) {
+  constexpr int32_t all = 255;
+  // Scales of values that are chosen again later may become finer.
+  if (at_.config.rounding.method != "nearest" || !at_.config.transforms.empty()) return all;
+  const std::string& value = node.inputs[roles.activations.front()];
+  const QuantParams params = stored_as(DataType::uint8, values_.read_by(value, node.name));
+  return ops::most_code(at_.index, value, params.scales.front(), params.zero_points.front());
 }
 
 ConstantPlan NodePlans::bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight) {
@@ -97,6 +125,9 @@ Scheme NodePlans::weight_scheme(const graph::Node& node, const ops::Roles& roles
 
 std::vector<std::string> NodePlans::notes() const {
   std::vector<std::string> out = notes_;
+  if (!made_unsigned_.empty())
+    out.push_back("asymmetric int8 weights are stored as uint8, the same values, so that no processor's sums overflow: " +
+                  joined(made_unsigned_));
   if (!without_blocks_.empty())
     out.push_back(
         "one weight scale per output instead of blocks, which ONNX Runtime's MatMul of 8-bit values and 8-bit weights does "

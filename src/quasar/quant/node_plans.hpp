@@ -22,6 +22,8 @@ class NodePlans {
 
  private:
   ConstantPlan bias(const graph::Node& node, const ops::Roles& roles, const Scheme& scheme, ConstantPlan& weight);
+  void limit(const graph::Node& node, const ops::Roles& roles, ConstantPlan& weight);
+  int32_t most_input(const graph::Node& node, const ops::Roles& roles);
   float make_room(const graph::Node& node, const Tensor& bias, const Scheme& scheme, ConstantPlan& weight);
   const Tensor* vector_behind(const graph::Node& node) const;
   Scheme weight_scheme(const graph::Node& node, const ops::Roles& roles);
@@ -32,7 +34,7 @@ class NodePlans {
 
   const Ground& at_;
   ValueParams& values_;
-  std::vector<std::string> notes_, without_blocks_;
+  std::vector<std::string> notes_, without_blocks_, made_unsigned_;
 };
 
 }  // namespace quasar::quant

@@ -125,6 +125,11 @@ std::vector<OptionFact> option_facts() {
                    "does nothing removed"});
   facts.push_back(
       {"use_external_data_format", "switch", "off", "off", "weights go to a file beside the model; they do beyond 2 GB anyway"});
+  facts.push_back(
+      {"saturation", "choice", "avoid", "",
+       "what is done about kernels that add two products in 16 bits (x86 without VNNI): avoid, reduce_range, unsigned "
+       "or ignore ([processors](processors.md))"});
+  facts.push_back({"reduce_range", "switch", "off", "", "another name of saturation: reduce_range (weights of 7 bits)"});
   for (const auto& item : fixed_options()) {
     std::string accepted;
     for (const auto& value : item.accepted) accepted += (accepted.empty() ? "" : ", ") + value.dump();

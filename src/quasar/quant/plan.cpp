@@ -28,7 +28,9 @@ Json to_json(const QuantParams& params) {
 }
 
 Json to_json(const ConstantPlan& plan) {
-  return {{"input", plan.input}, {"params", to_json(plan.params)}};
+  Json out{{"input", plan.input}, {"params", to_json(plan.params)}};
+  if (plan.limits.any()) out["limits"] = {plan.limits.most, plan.limits.pair};
+  return out;
 }
 
 Json to_json(const NodePlan& plan) {
@@ -42,6 +44,22 @@ Json to_json(const NodePlan& plan) {
 }
 
 }  // namespace
+
+// So few weights cannot make up for a coarser scale, and take little of a model's time: 3 to 4 % with uint8 weights in the first
+// convolution of MobileNet, ResNet-8 and FastestDet (with VNNI). A 3 × 3 kernel on a picture has 27.
+constexpr size_t few_terms = 32;
+
+void limit_sums(ConstantPlan& plan, const graph::Node& node, const Tensor& weights, const std::optional<Saturation>& saturation,
+                int32_t most_input, ScaleType scale_type) {
+  if (!saturation) return;
+  const ops::SumOrder order = ops::sum_order(node, weights.shape()).value_or(ops::SumOrder());
+  const QuantParams usual = plan.params;
+  plan.limits = limit_codes(plan.params, *saturation, order, most_input, scale_type);
+  const size_t raised = fit_to_pairs(plan.params, weights, plan.limits, scale_type);
+  if (raised == 0 || order.terms > few_terms) return;
+  plan.params = usual;
+  plan.limits = limit_codes(plan.params, Saturation::unsigned_weights, order, most_input, scale_type);
+}
 
 const QuantParams& Plan::params(const std::string& value) const {
   const auto found = refined.find(value);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
+#include "quasar/quant/code_limits.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/simulation.hpp"
 #include "quasar/quant/target.hpp"
@@ -27,10 +28,16 @@ struct Optimized {
 struct ConstantPlan {
   size_t input = 1;  // which input of the node
   QuantParams params;
+  CodeLimits limits = {};  // of weights
   // nullopt: the nearest codes. Not part of the hash: what decides it is (the parameters and the plan's rounding).
   std::optional<Optimized> optimized = {};
   bool operator==(const ConstantPlan&) const = default;
 };
+
+// Puts weights of a node whose kernels may add products in 16 bits in a form that cannot overflow; nothing for other types.
+// `saturation`: nullopt as ignore. `most_input`: the largest code that they are multiplied with.
+void limit_sums(ConstantPlan& plan, const graph::Node& node, const Tensor& weights, const std::optional<Saturation>& saturation,
+                int32_t most_input, ScaleType scale_type);
 
 // How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
 enum class Form { pairs, weights_only, dynamic };

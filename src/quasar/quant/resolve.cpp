@@ -244,10 +244,12 @@ stats::Requests needs_of(const Config& config) {
   return all;
 }
 
-Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target) {
-  const bool npu = !target.shifts() && is_on(config.switches, "EnableNPUCnn", false);
+Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& wanted, const Target& target) {
+  const bool npu = !target.shifts() && is_on(wanted.switches, "EnableNPUCnn", false);
   const auto shifting = npu ? targets::table().make("xint8") : nullptr;
   const Target& used = npu ? *shifting : target;
+  Config config = wanted;
+  config.saturation = saturation_on(used, wanted.saturation);
   if (const std::string why = used.refuses(config.format); !why.empty())
     throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
   Plan plan = Resolver(model, seen, config, used).run();

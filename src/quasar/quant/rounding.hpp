@@ -28,6 +28,11 @@ struct GramProblem {
   int32_t low = -127, high = 127;         // codes
   double damping = 0;                     // λ
   size_t block = 0;                       // so many neighbouring inputs share a scale; 0: all of them
+  // Where products are added in pairs, in 16 bits (code_limits.hpp): for each input the one that shares its sum; `alone`: none
+  // does; `apart`: one that is not in this problem. Empty: no limits.
+  static constexpr uint32_t alone = UINT32_MAX, apart = UINT32_MAX - 1;
+  std::vector<uint32_t> partners = {};  // [inputs]
+  int32_t pair = 0;                     // largest |a + b| of two partners' codes of one sign
 
   size_t blocks() const { return block == 0 ? 1 : (inputs + block - 1) / block; }
 };

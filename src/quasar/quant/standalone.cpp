@@ -10,6 +10,11 @@
 namespace quasar::quant {
 namespace {
 
+// MatMulInteger has one scale per output and 8 bits.
+bool in_blocks(const QuantParams& params) {
+  return params.block > 0 || bits_of(params.type) == 4;
+}
+
 std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   const auto roles = ops::roles_of(node, model, why);
   if (!roles) return std::nullopt;
@@ -21,14 +26,11 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
     const Tensor& weights = *model.initializer(node.inputs[roles->weight->input]);
     NodePlan plan{.form = form_of(config.activation)};
     plan.weight = ConstantPlan{roles->weight->input, weight_params(weights, roles->weight->axis, config.weight)};
+    if (plan.form == Form::dynamic && !in_blocks(plan.weight->params))
+      limit_sums(*plan.weight, node, weights, config.saturation, 255, config.weight.scale_type);
     return plan;
   }
   return std::nullopt;
-}
-
-// MatMulInteger has one scale per output and 8 bits.
-bool in_blocks(const QuantParams& params) {
-  return params.block > 0 || bits_of(params.type) == 4;
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ std::string why_not_alone(Form form, const graph::Node& node, const graph::Model
 }
 
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
-  if (node.is("LSTM")) return plan_lstm(node, model, config.weight, why);
+  if (node.is("LSTM")) return plan_lstm(node, model, config, why);
   if (node.is("Gather")) return plan_gather(node, model, config.weight, why);
   return plan_product(node, model, config, why);
 }

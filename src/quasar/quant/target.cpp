@@ -1,5 +1,7 @@
 #include "quasar/quant/target.hpp"
 
+#include "quasar/base/error.hpp"
+
 namespace quasar::quant {
 
 Json Target::capability(const std::string& op_type) const {
@@ -11,6 +13,14 @@ Json Target::capability(const std::string& op_type) const {
     weight["granularity"] = {"per_channel", "per_tensor"};
   }
   return {{"activation", activation}, {"weight", weight}};
+}
+
+std::optional<Saturation> saturation_on(const Target& target, const std::optional<Saturation>& wanted) {
+  const auto usual = target.saturation();
+  if (wanted && !usual)
+    throw Error("saturation is " + name_of(*wanted) +
+                ", but this target has no use for the key: its kernels add products in 32 bits; leave it out");
+  return wanted ? wanted : usual;
 }
 
 }  // namespace quasar::quant

@@ -39,9 +39,16 @@ class Target {
   // How operators of this type can be quantized: {activation: {dtype, scheme, granularity, algorithm}, weight: likewise}, lists
   // in Intel Neural Compressor's words, the usual choice first. Asked for types that the target runs quantized.
   virtual Json capability(const std::string& op_type) const;
+  // What is done about sums of 16 bits where the configuration does not say; nullopt: all of its sums are wider, and there is
+  // nothing to be done.
+  virtual std::optional<Saturation> saturation() const { return std::nullopt; }
   // The type of a constant that takes part as an activation (one side of Add, an input of Concat).
   virtual DataType constant_type(DataType wanted) const = 0;
 };
+
+// What is done about sums of 16 bits on a target: what the configuration says, else the target's choice. Throws Error where the
+// configuration says something and the target has no use for it.
+std::optional<Saturation> saturation_on(const Target& target, const std::optional<Saturation>& wanted);
 
 }  // namespace quasar::quant
 

@@ -42,6 +42,7 @@ Json best_json(const tune::Winner& best) {
   const Json measured = measured_json(best);
   out.update(measured);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
+  if (!best.processors.is_null()) out["processors"] = best.processors;
   out["layers"] = best.layers;
   out["ranges"] = best.ranges;
   if (!best.flips.is_null()) out["flips"] = best.flips;

@@ -12,6 +12,7 @@ namespace quasar::runtime {
 graph::Model optimized(const graph::Model& model) {
   SessionOptions options;
   options.optimization = Optimization::extended;
+  options.exact_sums = false;
   return rewritten(model, options);
 }
 

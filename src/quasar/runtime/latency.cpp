@@ -41,7 +41,7 @@ bool is_settled(std::vector<double> times) {
 
 Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs, double seconds, const Device& device) {
   if (samples.size() == 0) throw Error("latency needs at least one sample, but " + samples.source() + " has none");
-  const Session session(model, {.device = device});
+  const Session session(model, {.device = device, .exact_sums = false});
   std::vector<data::Sample> held;
   for (size_t i = 0; i < std::min(samples.size(), samples_held); ++i) held.push_back(samples.at(i));
   const Stopwatch watch;

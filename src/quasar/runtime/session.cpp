@@ -13,6 +13,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
+#include "quasar/ops/overflow.hpp"
 #include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
 
@@ -52,7 +53,9 @@ GraphOptimizationLevel level_of(Optimization optimization) {
   return levels.at(static_cast<size_t>(optimization));
 }
 
-Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
+// `overflowing`: sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider
+// sums.
+Ort::SessionOptions ort_options(const SessionOptions& options, bool big, bool overflowing) {
   Ort::SessionOptions out;
   out.SetGraphOptimizationLevel(level_of(options.optimization));
   out.SetIntraOpNumThreads(std::max(options.threads, 1));
@@ -66,6 +69,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
   }
   if (!options.arena) out.DisableCpuMemArena();
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
+  if (overflowing) out.AddConfigEntry("session.x64quantprecision", "1");
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());
   }
@@ -78,6 +82,18 @@ Ort::SessionOptions ort_options(const SessionOptions& options, bool big) {
     }
   }
   return out;
+}
+
+// ONNX Runtime (1.30) cannot open models with the option that also have operators on int8 values (QLinearConv …): they are opened
+// without it.
+template <class Open>
+Ort::Session with_exact_sums_where_possible(bool wanted, const Open& open) {
+  if (!wanted) return open(false);
+  try {
+    return open(true);
+  } catch (const Ort::Exception&) {
+    return open(false);
+  }
 }
 
 // ONNX Runtime's element types have ONNX's numbers.
@@ -173,6 +189,12 @@ size_t weight_bytes(const graph::Model& model) {
 
 }  // namespace
 
+bool sums_overflow_here(const graph::Model& model) {
+  if (cpu_has_vnni()) return false;
+  const auto found = ops::overflows(model);
+  return std::ranges::any_of(found, [](const ops::Overflow& node) { return node.overflowing > 0; });
+}
+
 std::string version() {
   return OrtGetApiBase()->GetVersionString();
 }
@@ -184,7 +206,7 @@ struct Session::Impl {
   std::stop_source stop;  // of all runs
 
   void open(const graph::Model& model, const SessionOptions& options);
-  void open(const fs::path& path, const SessionOptions& options, bool big);
+  void open(const fs::path& path, const SessionOptions& options, bool big, bool overflowing);
   void describe();
   std::vector<Tensor> run(std::span<const Tensor> given, const std::vector<std::string>& wanted);
 };
@@ -194,12 +216,15 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
     graph::page_out(model);  // the session has its own
-    open(folder.path() / "model.onnx", options, true);
+    open(folder.path() / "model.onnx", options, true, options.exact_sums && sums_overflow_here(model));
     return;
   }
   const std::string bytes = graph::to_bytes(model);
   try {
-    session = Ort::Session(environment(), bytes.data(), bytes.size(), ort_options(options, false));
+    const bool overflowing = options.exact_sums && sums_overflow_here(model);
+    session = with_exact_sums_where_possible(overflowing, [&](bool exact) {
+      return Ort::Session(environment(), bytes.data(), bytes.size(), ort_options(options, false, exact));
+    });
     describe();
   } catch (const Ort::Exception& e) {
     throw failed("open the model", e);
@@ -208,10 +233,11 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   adopt_scalars(outputs, model.outputs);
 }
 
-void Session::Impl::open(const fs::path& path, const SessionOptions& options, bool big) {
+void Session::Impl::open(const fs::path& path, const SessionOptions& options, bool big, bool overflowing) {
   if (!fs::exists(path)) throw Error("model '" + path.string() + "' does not exist");
   try {
-    session = Ort::Session(environment(), path.c_str(), ort_options(options, big));
+    session = with_exact_sums_where_possible(
+        overflowing, [&](bool exact) { return Ort::Session(environment(), path.c_str(), ort_options(options, big, exact)); });
     describe();
   } catch (const Ort::Exception& e) {
     throw failed("open '" + path.string() + "'", e);
@@ -273,7 +299,7 @@ Session::Session(const graph::Model& model, const SessionOptions& options) : imp
 }
 
 Session::Session(const fs::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
-  impl_->open(path, options, false);
+  impl_->open(path, options, false, options.exact_sums && !cpu_has_vnni() && sums_overflow_here(graph::load(path)));
 }
 
 Session::~Session() = default;

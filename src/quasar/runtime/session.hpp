@@ -16,10 +16,13 @@ enum class Optimization { none, basic, extended, all };
 
 struct SessionOptions {
   Optimization optimization = Optimization::all;
-  int threads = 1;                            // within one run
-  Device device = {};                         // nodes that it has no kernel for run on the cpu
-  bool arena = true;                          // false: no memory pool of its own, which keeps a megabyte and more per session
-  bool integer_kernels = true;                // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
+  int threads = 1;              // within one run
+  Device device = {};           // nodes that it has no kernel for run on the cpu
+  bool arena = true;            // false: no memory pool of its own, which keeps a megabyte and more per session
+  bool integer_kernels = true;  // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
+  // Sums of products are exact on every processor. false: as this processor's fastest kernels add, which without VNNI lose what
+  // does not fit 16 bits: what users will see.
+  bool exact_sums = true;
   std::filesystem::path save_optimized = {};  // where ONNX Runtime writes the graph that it will run
   std::string disabled_optimizers = {};       // ';'-separated
 };
@@ -29,6 +32,9 @@ std::string version();
 // The processor, as the system calls it, and whether it has VNNI instructions (u8×s8 sums without saturation).
 std::string cpu_name();
 bool cpu_has_vnni();
+// Whether this processor's kernels compute something else than the model says: some sums of it can leave 16 bits
+// (ops/overflow.hpp), and so many is all that the kernels have.
+bool sums_overflow_here(const graph::Model& model);
 
 // A model ready to run. run() may be called from several threads at once. The constructors throw Error with ONNX Runtime's
 // message.

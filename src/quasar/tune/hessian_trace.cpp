@@ -98,7 +98,8 @@ std::map<std::string, double> average_traces(const graph::Model& model, const st
 
 double perturbation(const Tensor& weights, const quant::ConstantPlan& plan) {
   const quant::QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
-  const Tensor back = quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize(weights, params), params);
+  const Tensor back =
+      quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize_within(weights, params, plan.limits), params);
   double sum = 0;
   const auto w = weights.as<float>(), q = back.as<float>();
   for (size_t i = 0; i < w.size(); i++) sum += (w[i] - q[i]) * static_cast<double>(w[i] - q[i]);

@@ -14,6 +14,7 @@
 #include "quasar/quant/target.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
+#include "quasar/tune/processors.hpp"
 #include "quasar/tune/v1_configuration.hpp"
 
 namespace quasar::tune {
@@ -196,7 +197,7 @@ Json inspect(const InspectOptions& given) {
   options.words = plain_words(given.words).words;
   const std::string chosen = options.target.empty() ? usual_target : quant::targets::table().resolve(options.target);
   const graph::Model original = graph::load(options.model);
-  const bool finished = quant::is_quantized(original) && quant::targets::table().make(chosen)->shifts();
+  const bool finished = quant::is_quantized(original), shifts = quant::targets::table().make(chosen)->shifts();
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
   const graph::Model model = finished ? original : raw ? runtime::unoptimized(original) : runtime::prepare(original);
   Json facts{{"model", options.model.string()},
@@ -209,8 +210,11 @@ Json inspect(const InspectOptions& given) {
   facts["inputs"] = facts["outputs"] = Json::array();
   for (const auto& input : model.inputs) facts["inputs"].push_back(described(input));
   for (const auto& output : model.outputs) facts["outputs"].push_back(described(output));
-  if (finished) {
+  if (finished && shifts) {
     facts["rules"] = check(model, chosen);
+  } else if (finished) {
+    for (const auto& node : model.nodes) facts["operators"][node.op_type] = facts["operators"].value(node.op_type, 0) + 1;
+    facts["processors"] = processors_of(model);
   } else {
     add_nodes(facts, {original, model}, chosen, options);
   }

@@ -20,8 +20,9 @@ struct InspectOptions {
 // `targets` holds the answers of all targets, each under its scheme (schemes: {target: scheme}); with a configuration it is the
 // same for all (`called`), and what its rules and overrides say of a node stands in its answer. `folded`: nodes of the
 // model as it came that clean-up took into others (their names are in stands_for there), into constants, or away. A finished
-// model (with Q/DQ) under a target with rules has {rules: {target, layers, violations: [{node, rule, what, figures}]}} instead of
-// `nodes`. Throws Error for a model that cannot be treated, and for a configuration that is wrong for it.
+// model under a target with rules has {rules: {target, layers, violations: [{node, rule, what, figures}]}} instead of `nodes`,
+// under another one {operators, processors: processors.hpp}. Throws Error for a model that cannot be treated, and for a
+// configuration that is wrong for it.
 Json inspect(const InspectOptions& options);
 
 // The scheme that suits a target.

@@ -64,7 +64,7 @@ void LayerBias::take(const Absorbed& absorbed, const quant::QuantParams& weight)
   *context_.vector = Tensor::of(context_.vector->shape(), values);
   if (plan_.weight->optimized) return;
   const Tensor& weights = *constant_of(layer_, context_.model, layer_.weight_input);
-  plan_.weight->optimized = quant::Optimized{weight, quant::quantize(weights, weight)};
+  plan_.weight->optimized = quant::Optimized{weight, quant::quantize_within(weights, weight, plan_.weight->limits)};
 }
 
 void LayerBias::follow(const quant::QuantParams& weight) {

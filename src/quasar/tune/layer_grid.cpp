@@ -1,19 +1,22 @@
 #include "quasar/tune/layer_grid.hpp"
 
+#include <algorithm>
+
 namespace quasar::tune {
 
-LayerGrid::LayerGrid(const LinearLayer& layer, const Tensor& weights, const quant::QuantParams& params)
+LayerGrid::LayerGrid(const LinearLayer& layer, const Tensor& weights, const quant::ConstantPlan& plan)
     : layer_(layer),
-      params_(params),
+      params_(plan.params),
+      limits_(plan.limits),
       shape_(weights.shape()),
-      blocks_(params.block == 0 ? 1 : (layer.inputs + block() - 1) / block()),
+      blocks_(params_.block == 0 ? 1 : (layer.inputs + block() - 1) / block()),
       rows_(as_rows<float>(layer, weights.as<float>())),
       scales_(layer.outputs * blocks_),
       zero_points_(layer.outputs * blocks_) {
   for (size_t o = 0; o < layer.outputs; o++) {
     for (size_t b = 0; b < blocks_; b++) {
-      scales_[o * blocks_ + b] = static_cast<double>(params.scales[place(o, b)]);
-      zero_points_[o * blocks_ + b] = params.zero_points[place(o, b)];
+      scales_[o * blocks_ + b] = static_cast<double>(params_.scales[place(o, b)]);
+      zero_points_[o * blocks_ + b] = params_.zero_points[place(o, b)];
     }
   }
 }
@@ -35,6 +38,7 @@ void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs,
   const quant::Grid codes = quant::grid_of(params_.type, false);  // all that quantize() makes, the lowest one too
   problem.low = static_cast<int32_t>(codes.low);
   problem.high = static_cast<int32_t>(codes.high);
+  if (limits_.any()) limit(problem, input);
   const size_t first = block() == 0 ? 0 : input / block(), count = problem.blocks();
   for (size_t o = output; o < output + outputs; o++) {
     const float* const row = rows_.data() + o * layer_.inputs + input;
@@ -44,6 +48,27 @@ void LayerGrid::fill(quant::GramProblem& problem, size_t output, size_t outputs,
       problem.zero_points.push_back(zero_point(o, b));
     }
   }
+}
+
+// Kernels see one group's inputs of an output in a row: a problem on a part of them may cut a pair.
+void LayerGrid::limit(quant::GramProblem& problem, size_t input) const {
+  problem.low = std::max(problem.low, -limits_.most);
+  problem.high = std::min(problem.high, limits_.most);
+  if (limits_.pair == 0) return;
+  problem.pair = limits_.pair;
+  const size_t taps = layer_.taps();
+  for (size_t j = input; j < input + problem.inputs; j++) {
+    const auto partner = ops::partner_of(j, layer_.inputs / taps, taps);
+    const bool here = partner && *partner >= input && *partner < input + problem.inputs;
+    problem.partners.push_back(!partner ? quant::GramProblem::alone
+                               : here   ? static_cast<uint32_t>(*partner - input)
+                                        : quant::GramProblem::apart);
+  }
+}
+
+size_t LayerGrid::whole_pairs(size_t wanted) const {
+  const size_t unit = 2 * layer_.taps();
+  return limits_.pair == 0 ? wanted : std::max(wanted / unit, size_t{1}) * unit;
 }
 
 void LayerGrid::shrink(std::span<const double> factors) {

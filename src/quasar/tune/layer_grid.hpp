@@ -11,7 +11,7 @@ namespace quasar::tune {
 
 class LayerGrid {
  public:
-  LayerGrid(const LinearLayer& layer, const Tensor& weights, const quant::QuantParams& params);
+  LayerGrid(const LinearLayer& layer, const Tensor& weights, const quant::ConstantPlan& plan);
 
   size_t block() const { return static_cast<size_t>(params_.block); }  // inputs that share a scale; 0: all of an output's
   size_t blocks() const { return blocks_; }                            // per output
@@ -28,6 +28,9 @@ class LayerGrid {
   // has. With blocks, `input` is the first of one.
   void fill(quant::GramProblem& problem, size_t output, size_t outputs, size_t input) const;
 
+  // So many inputs at a time that no pair is cut, about as many as wanted (a pair that lies across two kernel elements is).
+  size_t whole_pairs(size_t wanted) const;
+
   // Multiplies the plan's scales by factors [outputs, blocks]; in single precision, as the model will hold them.
   void shrink(std::span<const double> factors);
 
@@ -36,10 +39,12 @@ class LayerGrid {
   quant::QuantParams finished_params() const;  // those scales alone
 
  private:
+  void limit(quant::GramProblem& problem, size_t input) const;
   size_t place(size_t output, size_t block) const;  // of a scale in the parameters
 
   const LinearLayer& layer_;
   quant::QuantParams params_;
+  quant::CodeLimits limits_;
   Shape shape_;
   size_t blocks_;
   std::vector<float> rows_;           // [outputs, inputs]

@@ -30,7 +30,7 @@ class LayerRounding {
         plan_(plan),
         bias_(layer, context, plan),
         weights_(*constant_of(layer, context.model, layer.weight_input)),
-        grid_(layer, weights_, plan.weight->params) {
+        grid_(layer, weights_, *plan.weight) {
     if (!bias_.absorbs()) fixed_bias_ = bias_.staying();
   }
 

@@ -74,8 +74,8 @@ class Copying {
   void replace_constant(graph::Node& node, const quant::ConstantPlan& plan) {
     const Tensor& values = *index_.model().initializer(node.inputs[plan.input]);
     const quant::QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
-    node.inputs[plan.input] =
-        add_constant(quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize(values, params), params));
+    node.inputs[plan.input] = add_constant(
+        quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize_within(values, params, plan.limits), params));
   }
 
   // scale · clip(round(x / scale), low − z, high − z): by Q and DQ for 8 bits, which take less time; 16-bit floats by casts.

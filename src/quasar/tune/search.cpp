@@ -50,8 +50,8 @@ void warn(Summary& summary, const Log& log, const std::string& warning) {
 
 void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
   if (!summary.best) return;
-  const auto noise = noise_warning(summary.best->evidence["rivals"], *summary.best, job.goals.objectives.front().metric);
-  if (!noise.empty()) warn(summary, log, noise);
+  const auto noisy = noise_warning(summary.best->evidence["rivals"], *summary.best, job.goals.objectives.front().metric);
+  if (!noisy.empty()) warn(summary, log, noisy);
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.

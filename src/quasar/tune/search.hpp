@@ -33,6 +33,7 @@ struct Winner : Measured {
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
   Json layers, ranges, flips;                   // portrait.hpp
+  Json processors;                              // for which of them the scores hold: processors.hpp
   Json evidence =
       Json::object();  // {against_float: {metric: {lost, gained, p}}, holdout: the same there, rivals: […]}: evidence.hpp
 };

@@ -14,9 +14,11 @@ namespace quasar::tune {
 namespace {
 
 // The configuration of a point. Throws Error for what the target cannot have either, whatever the model.
-quant::Config config_at(const Json& words, bool shifts) {
+quant::Config config_at(const Json& words, const quant::Target* target) {
   quant::Config config = quant::parse_config(words);
-  if (shifts) quant::check_forms_for_shifts(config);
+  if (target == nullptr) return config;
+  if (target->shifts()) quant::check_forms_for_shifts(config);
+  quant::saturation_on(*target, config.saturation);
   return config;
 }
 
@@ -27,9 +29,9 @@ std::string said_of_names(const quant::Config& config) {
          (config.optimize_model ? "" : "raw");
 }
 
-std::string contradiction(const Json& words, bool shifts) {
+std::string contradiction(const Json& words, const quant::Target* target) {
   try {
-    config_at(words, shifts);
+    config_at(words, target);
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -47,12 +49,12 @@ class RefusedChoices {
   }
 
   // Choices that stood in no possible combination so far are tried in more, when not all were looked at.
-  void try_harder(const search::Space& space, bool shifts) {
+  void try_harder(const search::Space& space, const quant::Target* target) {
     Rng rng(0);
     for (auto& [choice, why] : why_) {
       for (int i = 0; i < 100 && !why.empty(); ++i) {
         const auto point = space.with({{choice.first, parse_json(choice.second, choice.first)}}, rng);
-        if (point) why = contradiction(words_of(space, *point), shifts);
+        if (point) why = contradiction(words_of(space, *point), target);
       }
     }
   }
@@ -119,7 +121,8 @@ std::string essence(quant::Config config) {
 class Reading {
  public:
   // A job that was made by hand may have no target yet.
-  explicit Reading(const Job& job) : shifts_(!job.target.empty() && quant::targets::table().make(job.target)->shifts()) {
+  explicit Reading(const Job& job) {
+    if (!job.target.empty()) target_ = quant::targets::table().make(job.target);
     for (const Json& words : job.spaces) {
       out_.each.push_back(search::Space::parse(words));
       out_.calibration.push_back(separable(words) ? calibration_part(words) : out_.each.back());
@@ -160,7 +163,7 @@ class Reading {
       std::string why;
       try {
         const Json words = words_of(space, point);
-        const quant::Config config = config_at(words, shifts_);
+        const quant::Config config = config_at(words, target_.get());
         idle.add(words, config);
         out_.needs.add(config);
         out_.names.emplace(said_of_names(config), config);
@@ -174,7 +177,7 @@ class Reading {
     }
     const auto calibrations = out_.calibration[i].size();
     const bool all_seen = calibrations && *calibrations == points.size();
-    if (!all_seen) refused.try_harder(space, shifts_);
+    if (!all_seen) refused.try_harder(space, target_.get());
     refused.throw_if_any();
     for (const auto& note : idle.notes()) {
       if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
@@ -196,11 +199,12 @@ class Reading {
   }
 
   void forbid(search::Space& space) const {
-    space.forbid(
-        [plain = space, shifts = shifts_](const search::Point& point) { return contradiction(words_of(plain, point), shifts); });
+    space.forbid([plain = space, target = target_](const search::Point& point) {
+      return contradiction(words_of(plain, point), target.get());
+    });
   }
 
-  bool shifts_;
+  std::shared_ptr<const quant::Target> target_;  // nullptr: none is known
   Spaces out_;
 };
 
@@ -240,7 +244,7 @@ Json invalid_combinations(const search::Space& space, uint64_t most) {
   for (uint64_t k = 0; k < *size; ++k) {
     const search::Point point = space.at(k);
     std::string reason = space.refused(point);
-    if (reason.empty()) reason = contradiction(words_of(space, point), false);
+    if (reason.empty()) reason = contradiction(words_of(space, point), nullptr);
     if (reason.empty()) continue;
     ++count;
     ++why[reason];

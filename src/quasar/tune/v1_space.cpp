@@ -236,13 +236,14 @@ class Translator {
     struct Refusal {
       const char *key, *why;
     };
-    for (const auto& [key, why] : {Refusal{"reduce_range", "weights keep all their bits"},
-                                   Refusal{"use_dynamic_quant", "activation_type: DynamicSpec is the way to say so"},
+    for (const auto& [key, why] : {Refusal{"use_dynamic_quant", "activation_type: DynamicSpec is the way to say so"},
                                    Refusal{"specific_tensor_precision", "TensorQuantOverrides is the way to say so"}}) {
       const Json choices = keys_.take(key);
       if (!choices.is_null() && !is_only(choices, false))
         throw Error(std::string(key) + " is " + choices.dump() + ", but only false is possible: " + why);
     }
+    if (const Json choices = keys_.take("reduce_range"); !choices.is_null() && !is_only(choices, false))
+      out_.space["reduce_range"] = choices;
     Json formats = keys_.take("quant_format");
     if (formats.is_null()) return;
     for (Json& format : formats) {

@@ -35,7 +35,8 @@ class WideRounding {
         context_(context),
         plan_(plan),
         bias_(layer, context, plan),
-        grid_(layer, *constant_of(layer, context.model, layer.weight_input), plan.weight->params),
+        grid_(layer, *constant_of(layer, context.model, layer.weight_input), *plan.weight),
+        block_(grid_.whole_pairs(input.block)),
         samples_(input.samples) {
     std::iota(samples_.begin(), samples_.end(), size_t{0});
     choose_positions();
@@ -188,7 +189,7 @@ class WideRounding {
   template <class Use>
   void for_blocks(const Use& use) const {
     for (size_t group = 0; group < layer_.groups; group++) {
-      for (size_t first = 0; first < layer_.inputs; first += input_.block) use(group, first);
+      for (size_t first = 0; first < layer_.inputs; first += block_) use(group, first);
     }
   }
 
@@ -231,7 +232,7 @@ class WideRounding {
   }
 
   quant::GramProblem posed_block(size_t group, size_t first, double diagonal, const std::vector<Target>& residuals) const {
-    const size_t k = std::min(input_.block, layer_.inputs - first);
+    const size_t k = std::min(block_, layer_.inputs - first);
     quant::GramProblem problem = block_problem(group, first, k, residuals);
     grid_.fill(problem, group * layer_.group_outputs(), layer_.group_outputs(), first);
     aim(problem);
@@ -240,7 +241,7 @@ class WideRounding {
   }
 
   void solve_block(size_t group, size_t first, double diagonal, std::vector<int32_t>& codes, std::vector<Target>& residuals) {
-    const size_t k = std::min(input_.block, layer_.inputs - first), outputs = layer_.group_outputs();
+    const size_t k = std::min(block_, layer_.inputs - first), outputs = layer_.group_outputs();
     const size_t output = group * outputs;
     quant::GramProblem problem = posed_block(group, first, diagonal, residuals);
     if (grid_.block() > 0 && context_.settings.scale_search) shrink(problem, output, first);
@@ -334,6 +335,7 @@ class WideRounding {
   quant::NodePlan& plan_;
   LayerBias bias_;
   LayerGrid grid_;
+  size_t block_;  // inputs that are rounded at a time
   std::vector<size_t> samples_;
   std::vector<std::vector<uint32_t>> positions_;  // by sample
   size_t columns_ = 0;

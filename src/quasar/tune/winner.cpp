@@ -1,6 +1,7 @@
 #include "quasar/tune/winner.hpp"
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/parallel.hpp"
@@ -12,6 +13,7 @@
 #include "quasar/tune/flips.hpp"
 #include "quasar/tune/layer_errors.hpp"
 #include "quasar/tune/portrait.hpp"
+#include "quasar/tune/processors.hpp"
 #include "quasar/tune/setting.hpp"
 
 namespace quasar::tune {
@@ -85,6 +87,26 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
   return out;
 }
 
+// Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
+Json processors_for(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  Json facts = processors_of(model);
+  if (const std::string why = overflow_in_words(facts); !why.empty()) closing.warn(why);
+  if (!runtime::sums_overflow_here(model) || closing.stop.stop_requested()) return facts;
+  or_warn(closing, "what this processor's sums make of the scores", [&] {
+    eval::EvaluatorOptions options = evaluator_options(lab.job, true);
+    options.exact_sums = false;
+    const eval::Evaluator evaluator(lab.model, closing.samples.evaluation, options);
+    for (const auto& [name, score] : evaluator.score(model, cores(), lab.devices.first())) {
+      facts["here"][name] = score.value;
+      const double exact = winner.metrics.contains(name) ? winner.metrics.at(name).value : score.value;
+      if (score.value != exact)
+        closing.warn("on this processor, where sums overflow, " + name + " is " + in_digits(score.value) + " and not " +
+                     in_digits(exact));
+    }
+  });
+  return facts;
+}
+
 // By the first metric that has values per sample; null when none has.
 Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
   const eval::Scores& reference = lab.evaluator.reference();
@@ -114,6 +136,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   winner.bytes = graph::bytes_on_disk(path);
   winner.metrics = scores_of(lab, trial, model, closing);
   winner.latency = latency_of(lab, model, closing.stop);
+  if (!plan.shifts) winner.processors = processors_for(lab, winner, model, closing);
   const auto graph = lab.variants.graph_of(winner.config);
   const eval::Scores scores = by_sample(lab, winner, model, closing);
   std::map<std::string, bool> kernels;

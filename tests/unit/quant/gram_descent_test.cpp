@@ -149,6 +149,86 @@ double exhaustive(const GramProblem& problem) {
   return best;
 }
 
+// Inputs 0 and 1, 2 and 3 … share sums; zero points as weights of sums of 16 bits have them.
+GramProblem in_pairs(GramProblem problem, int32_t pair) {
+  problem.pair = pair;
+  for (size_t j = 0; j < problem.inputs; j++)
+    problem.partners.push_back((j ^ 1U) < problem.inputs ? static_cast<uint32_t>(j ^ 1U) : GramProblem::alone);
+  std::ranges::fill(problem.zero_points, 0);
+  return problem;
+}
+
+bool keeps_pairs(const GramProblem& problem, std::span<const int32_t> codes) {
+  for (size_t o = 0; o < problem.outputs; o++) {
+    for (size_t j = 0; j + 1 < problem.inputs; j += 2) {
+      const int32_t a = codes[o * problem.inputs + j], b = codes[o * problem.inputs + j + 1];
+      if (a * b > 0 && std::abs(a + b) > problem.pair) return false;
+    }
+  }
+  return true;
+}
+
+TEST(GramDescent, PairsKeepTheirLimitUnderEveryMethodAndAreNoWorseThanNearest) {
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    const GramProblem problem = in_pairs(random_problem(seed, 4, 9, 30, 7, seed % 2 == 0 ? 0 : 0.2), 8);
+    const auto nearest = nearest_codes(problem);
+    EXPECT_TRUE(keeps_pairs(problem, nearest));
+    for (const auto& [name, entry] : rounding::table().items()) {
+      const Solution solution = rounding::table().make(name)->solve(problem, 1);
+      EXPECT_TRUE(keeps_pairs(problem, solution.codes)) << name << " " << seed;
+      for (size_t o = 0; o < problem.outputs; o++) {
+        EXPECT_LE(damped(problem, o, solution.codes), damped(problem, o, nearest) + 1e-9) << name << " " << seed;
+        EXPECT_NEAR(solution.damped[o], damped(problem, o, solution.codes), 1e-9) << name << " " << seed;
+      }
+    }
+  }
+}
+
+// Without trading between the two codes of a pair at its limit, far fewer come out best.
+TEST(GramDescent, PairsComeToTheBestCodesOfTinyProblemsMostly) {
+  int exact = 0;
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    const GramProblem problem = in_pairs(random_problem(seed, 1, 4, 20, 3, 0.1), 3);
+    const Solution solution = descend(problem, {.sequential = true});
+    double best = INFINITY;
+    std::vector<int32_t> codes(4);
+    for (size_t number = 0; number < 7 * 7 * 7 * 7; number++) {
+      size_t rest = number;
+      for (auto& code : codes) code = static_cast<int32_t>(rest % 7) - 3, rest /= 7;
+      if (keeps_pairs(problem, codes)) best = std::min(best, damped(problem, 0, codes));
+    }
+    const double found = damped(problem, 0, solution.codes);
+    EXPECT_GE(found, best - 1e-9);
+    if (found <= best + 1e-9) exact++;
+  }
+  EXPECT_GE(exact, 40);
+}
+
+// A limit that no pair reaches changes nothing.
+TEST(GramDescent, WidePairsAreNoPairs) {
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    GramProblem free = random_problem(seed, 4, 9, 30, 7, 0.2);
+    std::ranges::fill(free.zero_points, 0);
+    const GramProblem problem = in_pairs(free, 14);
+    for (const auto& [name, entry] : rounding::table().items())
+      EXPECT_EQ(rounding::table().make(name)->solve(problem, 1).codes, rounding::table().make(name)->solve(free, 1).codes)
+          << name;
+  }
+}
+
+// Half of the limit for each, whatever a partner beyond the problem has.
+TEST(GramDescent, CodesWhosePartnerIsElsewhereTakeHalf) {
+  GramProblem problem = in_pairs(random_problem(3, 4, 6, 30, 7, 0.1), 8);
+  problem.partners[0] = problem.partners[5] = GramProblem::apart;
+  for (const auto& [name, entry] : rounding::table().items()) {
+    const Solution solution = rounding::table().make(name)->solve(problem, 1);
+    for (size_t o = 0; o < problem.outputs; o++) {
+      EXPECT_LE(std::abs(solution.codes[o * 6]), 4) << name;
+      EXPECT_LE(std::abs(solution.codes[o * 6 + 5]), 4) << name;
+    }
+  }
+}
+
 TEST(GramDescent, BlocksComeToTheBestCodesOfTinyProblemsMostly) {
   int exact = 0;
   for (uint64_t seed = 0; seed < 60; seed++) {

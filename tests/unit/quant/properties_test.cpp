@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "executed.hpp"
 #include "made_up_statistics.hpp"
@@ -80,10 +81,18 @@ size_t check_constants(const graph::Model& quantized, const std::string& what) {
       size_t inner = 1;
       for (size_t k = static_cast<size_t>(now.axis) + 1; scales.size() > 1 && k < shape.size(); k++)
         inner *= static_cast<size_t>(shape[k]);
+      // Of two codes at the limit of their sum of 16 bits neither needs to be the nearest.
+      std::set<size_t> limited;
+      if (const auto order = ops::sum_order(*original, shape); order && input == 1) {
+        ops::for_pairs(*order, [&](size_t i, size_t j) {
+          if (std::abs(codes[i] + codes[j]) == 128) limited.insert({i, j});
+        });
+      }
       for (size_t i = 0; i < codes.size(); i++) {
+        if (limited.contains(i)) continue;
         const size_t s = scales.size() == 1 ? 0 : i / inner % scales.size();
         const double value = double{scales[s]} * static_cast<double>(codes[i] - zeros[s]);
-        const bool at_end = codes[i] == grid.low || codes[i] == grid.high;
+        const bool at_end = codes[i] <= std::max<int64_t>(grid.low, -127) || codes[i] == grid.high;
         EXPECT_TRUE(at_end || std::abs(value - floats->as<float>()[i]) <= 0.5001 * scales[s]) << what << " " << node.name;
       }
       checked++;

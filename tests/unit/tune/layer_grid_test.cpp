@@ -19,7 +19,7 @@ TEST(LayerGrid, ProblemsHaveEveryCodeThatNearestRoundingMakes) {
     params.type = type;
     params.scales = {7.9F / static_cast<float>(-lowest)};
     params.zero_points = {0};
-    const LayerGrid grid(layer, weights, params);
+    const LayerGrid grid(layer, weights, {1, params});
     quant::GramProblem problem;
     problem.inputs = 3;
     grid.fill(problem, 0, 1, 0);

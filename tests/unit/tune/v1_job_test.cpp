@@ -99,7 +99,11 @@ TEST(V1Job, SettingsOfItsFirstLevelActOrSayWhyNot) {
                           "test"));
   EXPECT_EQ(error_of({{"search_space", space}}), "");
   EXPECT_EQ(job_of({{"search_space", space}}).spaces[0]["quant_format"], Json({"QDQ"}));
-  for (const char* key : {"reduce_range", "use_dynamic_quant", "specific_tensor_precision"}) {
+  EXPECT_FALSE(job_of({{"search_space", space}}).spaces[0].contains("reduce_range"));
+  space["reduce_range"] = {true, false};
+  EXPECT_EQ(job_of({{"search_space", space}}).spaces[0]["reduce_range"], Json({true, false}));
+  space["reduce_range"] = {false};
+  for (const char* key : {"use_dynamic_quant", "specific_tensor_precision"}) {
     space[key] = {true};
     EXPECT_TRUE(holds(error_of({{"search_space", space}}), "but only false is possible")) << key;
     space[key] = {false};

@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "quasar/base/printable.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
@@ -13,6 +14,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/processors.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -38,9 +40,13 @@ class Evaluate final : public Command {
     options.metrics.clear();
     for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
     if (!decoder_.empty()) options.decoder = parse_yaml(decoder_, "--decoder");
+    options.exact_sums = false;
     const eval::Evaluator evaluator(reference, samples, options);
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0);
-    print(options.metrics, scores, runtime::latency(model, *samples));
+    const Json processors = tune::processors_of(model);
+    print(options.metrics, scores, runtime::latency(model, *samples), processors);
+    if (const std::string why = tune::overflow_in_words(processors); !why.empty())
+      std::cerr << "warning: " << printable_name(why) << "\n";
     return exit_done;
   }
 
@@ -51,13 +57,15 @@ class Evaluate final : public Command {
     return alike ? reference : graph::half_to_float(std::move(reference));
   }
 
-  void print(const std::vector<std::string>& names, const eval::Scores& scores, const runtime::Latency& latency) const {
+  void print(const std::vector<std::string>& names, const eval::Scores& scores, const runtime::Latency& latency,
+             const Json& processors) const {
     Json report{{"model", model_}, {"bytes", graph::bytes_on_disk(model_)}};
     for (const auto& name : names) {
       const eval::Score& score = scores.at(name);
       report["metrics"][name] = {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
     }
     report["latency_ms"] = {{"median", latency.median_ms}, {"p90", latency.p90_ms}};
+    report["processors"] = processors;
     if (json_) {
       std::cout << report.dump(2) << "\n";
       return;

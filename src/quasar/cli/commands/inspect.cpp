@@ -38,7 +38,7 @@ Json in_lines(const Json& facts) {
 class Inspect final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "an ONNX model: float, or quantized with a target that has rules")->required();
+    app.add_option("model", model_, "an ONNX model: float or quantized")->required();
     app.add_option("--target", target_, "what the model must run on; see `quasar list targets`");
     auto* scheme =
         app.add_option("--scheme", scheme_, "what would happen under this named configuration; see `quasar list schemes`");
@@ -48,7 +48,9 @@ class Inspect final : public Command {
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
     app.footer(
-        "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some.\n"
+        "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some. For ONNX "
+        "Runtime's "
+        "CPU it is looked at for sums that overflow on some processors.\n"
         "Example: quasar inspect model.onnx\nExample: quasar inspect best.onnx --target xint8");
   }
 
@@ -61,7 +63,7 @@ class Inspect final : public Command {
       words.erase("target");
     }
     Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called()});
-    if (!calibration_.empty() && facts.contains("rules"))
+    if (!calibration_.empty() && (facts.contains("rules") || facts.contains("processors")))
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
     if (!calibration_.empty())
       facts["examination"] =
@@ -110,10 +112,25 @@ class Inspect final : public Command {
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
     if (facts.contains("rules")) return print_violations(facts["rules"]);
-    std::cout << "\nOperators (after clean-up):\n";
+    const bool finished = facts.contains("processors");
+    std::cout << (finished ? "\nOperators:\n" : "\nOperators (after clean-up):\n");
     for (const auto& [type, count] : facts["operators"].items())
       std::cout << "  " << std::left << std::setw(24) << type << count << "\n";
+    if (finished) return print_processors(facts["processors"]);
     print_nodes(facts);
+  }
+
+  static void print_processors(const Json& processors) {
+    std::cout << "\nScores of this model hold for " << processors["scores_hold_for"].get<std::string>() << ".\n";
+    if (!processors.contains("nodes")) return;
+    std::cout << "On others sums of 16 bits can overflow:\n";
+    for (const auto& node : processors["nodes"]) {
+      std::cout << "  " << std::left << std::setw(40) << node["node"].get<std::string>() << " " << node["overflowing"] << " of "
+                << node["pairs"] << " pairs of weights";
+      if (node["lowest"] > 1) std::cout << ", " << node["lowest"] << " weights of code -128";
+      std::cout << "\n";
+    }
+    std::cout << "Cure: " << processors["cure"].get<std::string>() << ".\n";
   }
 
   static void print_violations(const Json& rules) {

@@ -12,6 +12,8 @@ class Generic final : public Target {
   bool fuses_bias() const override { return false; }
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
+  // Nothing is known of its sums: only what is asked for.
+  std::optional<Saturation> saturation() const override { return Saturation::ignore; }
 };
 
 }  // namespace

@@ -92,6 +92,9 @@ class OrtCpu final : public Target {
   }
 
   DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }
+
+  // x86 without VNNI adds two products in 16 bits.
+  std::optional<Saturation> saturation() const override { return Saturation::avoid; }
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ bool takes_bias(const graph::Node& node) {
 std::vector<double> shift_of(const ChannelLayer& layer, const Tensor& weights, const ConstantPlan& plan,
                              const std::vector<double>& means) {
   const Tensor rounded = plan.optimized ? dequantize(plan.optimized->codes, plan.optimized->params)
-                                        : dequantize(quantize(weights, plan.params), plan.params);
+                                        : dequantize(quantize_within(weights, plan.params, plan.limits), plan.params);
   const auto exact = weights.as<float>(), used = rounded.as<float>();
   std::vector<double> shift(layer.outputs);
   for (size_t i = 0; i < exact.size(); i++) shift[layer.output_of(i)] += (double{exact[i]} - used[i]) * means[layer.input_of(i)];

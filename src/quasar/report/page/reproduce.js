@@ -39,6 +39,8 @@ function phases() {
 sections.push({ id: 'time', title: 'Time and environment', build: () => {
   const { out, build, scored } = phases(), environment = { ...(at(search.result, 'environment') || {}) };
   for (const key of ['quasar', 'onnxruntime', 'cpu', 'seed']) if (search.result[key] !== undefined) environment[key] = search.result[key];
+  const holds = at(search.result, 'best', 'processors', 'scores_hold_for');
+  if (holds) environment['scores hold for'] = holds;
   const rows = Object.entries(environment), parts = [];
   if (out.length) parts.push(element('div', {}, figure('Time by phase', 40 + 28 * out.length, () => ({
     grid: { left: 8, right: 70, top: 6, bottom: 6, containLabel: true }, xAxis: { type: 'value', axisLabel: { show: false }, splitLine: { show: false } }, yAxis: { type: 'category', inverse: true, data: out.map((one) => one.name), axisTick: { show: false } },

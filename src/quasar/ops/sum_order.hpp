@@ -1,0 +1,51 @@
+// In which order a kernel adds up the products of one sum. x86 kernels without VNNI add two neighbouring products in 16 bits
+// before they go on in 32 (VPMADDUBSW), so that pairs of weights matter there:
+//   Conv, of each output         k runs over (kernel element, input channel of the group), channels fastest
+//   Gemm, MatMul, LSTM           k runs over the inputs
+// Elements 2i and 2i + 1 of k share a sum of 16 bits. Convolutions with one input and one output per group (depthwise) and
+// ConvInteger have kernels without such sums.
+// Found by experiment with ONNX Runtime 1.30 (tests/processors).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::ops {
+
+// Where the terms of a sum are stored in the tensor of weights.
+struct SumOrder {
+  size_t sums = 0, terms = 0;  // so many sums of so many products each
+  // Element of the tensor (in memory order) that is term `term` of sum `sum`.
+  size_t at(size_t sum, size_t term) const {
+    return sum / columns * stack + sum % columns * across + term % fast * along + term / fast * beyond;
+  }
+  size_t columns = 1, stack = 0, across = 0;  // sums: columns of one matrix, distance of matrices, of columns
+  size_t fast = 1, along = 1, beyond = 0;     // terms: as many lie `along` apart, the next such run `beyond` from the last
+  bool operator==(const SumOrder&) const = default;
+};
+
+// The order for a node of this type with weights of this shape: Conv (QLinearConv), MatMul (MatMulInteger,
+// QLinearMatMul, DynamicQuantizeMatMul …), Gemm (QGemm), DynamicQuantizeLSTM, and LSTM, whose weights are a matrix [rows, inputs]
+// here. nullopt: its kernels do not add pairs (depthwise convolutions, other operators), or the shape does not fit.
+std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights);
+
+// For element j of a row of weights as they are stored for one output of a convolution [channels, kernel elements] (a matrix:
+// one kernel element), which other element shares its sum of 16 bits; nullopt: it stands alone.
+std::optional<size_t> partner_of(size_t j, size_t channels, size_t taps);
+
+// Calls use(i, j) for all elements i, j that share a sum of 16 bits.
+template <class Use>
+void for_pairs(const SumOrder& order, const Use& use) {
+  for (size_t sum = 0; sum < order.sums; sum++) {
+    for (size_t term = 0; term + 1 < order.terms; term += 2) use(order.at(sum, term), order.at(sum, term + 1));
+  }
+}
+
+// Pairs of signed codes whose products with values of 0 … `most_input` can leave 16 bits.
+size_t overflowing_pairs(std::span<const int32_t> codes, const SumOrder& order, int32_t most_input = 255);
+
+}  // namespace quasar::ops
