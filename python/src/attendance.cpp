@@ -231,12 +231,17 @@ bool Attendance::interrupted_by(py::error_already_set& raised) {
 
 void Attendance::interrupt(py::error_already_set& raised) {
   if (interruption_) return;  // others know, and may be at work on what was raised there
+  {
+    // Before anybody knows why: a trial that is given up for that reason waits only in a search that is to stop, and fails in
+    // others.
+    const py::gil_scoped_release release;
+    std::call_once(stopping_, [this] { stop_.request_stop(); });
+  }
+  if (interruption_) return;
   interruption_ = std::make_exception_ptr(raised);
   for (const unsigned long thread : alone_) {
     if (thread != PyThread_get_thread_ident()) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
   }
-  const py::gil_scoped_release release;
-  stop_.request_stop();
 }
 
 void in_python(const std::shared_ptr<Attendance>& attendance, const std::function<void()>& python, Attendance::Busy busy) {

@@ -102,6 +102,7 @@ class Attendance {
 
   const std::thread::id home_ = std::this_thread::get_id();
   std::stop_source stop_;
+  std::once_flag stopping_;  // by an interruption: who comes second waits until everybody has been told
 
   std::mutex mutex_;  // guards what follows; never held together with the interpreter's lock
   std::condition_variable changed_;
