@@ -6,6 +6,7 @@
 
 #include "executed.hpp"
 #include "made_up_statistics.hpp"
+#include "no_overflow.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/graph/load.hpp"
 #include "sample_models.hpp"
@@ -41,7 +42,8 @@ struct Outcome {
 };
 
 // Quantized under a configuration, with all that must hold checked on the way.
-Outcome quantized(const graph::Model& model, const Config& config, const std::string& target = "ort_cpu") {
+Outcome quantized(const graph::Model& given, const Config& config, const std::string& target = "ort_cpu") {
+  const graph::Model model = without_overflow(given);
   Outcome out;
   out.prepared = runtime::prepare(model);
   const Samples samples = random_samples(model, 4);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "made_up_statistics.hpp"
+#include "no_overflow.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
 #include "sample_models.hpp"
@@ -45,7 +46,7 @@ graph::Model uneven(int64_t middle) {
   std::vector<float> values(weights.as<float>().begin(), weights.as<float>().end());
   for (size_t i = 0; i < values.size() / 6; i++) values[i] *= 300;
   weights = Tensor::of(weights.shape(), values);
-  return b.finish({b.conv(second, 6, 4, 1)});
+  return without_overflow(b.finish({b.conv(second, 6, 4, 1)}));
 }
 
 TEST(KeepInFloat, OnnxRuntimeDoesNotQuantizeWhatIsExcluded) {
@@ -85,7 +86,7 @@ TEST(KeepInFloat, GemmAndTransposedConvolutionToo) {
   const auto pooled = b.node("GlobalAveragePool", {b.conv(larger, 5, 6, 1)});
   const auto flat = b.node("Reshape", {pooled, b.constant(Tensor::of<int64_t>({2}, {1, 6}))});
   const auto hidden = b.node("Relu", {b.node("Gemm", {flat, b.weights({7, 6}), b.weights({7})}, {{"transB", int64_t{1}}})});
-  const auto model = b.finish({b.node("Gemm", {hidden, b.weights({7, 3})})});
+  const auto model = without_overflow(b.finish({b.node("Gemm", {hidden, b.weights({7, 3})})}));
   Config config = config_of(DataType::uint8, false);
   config.exclude = {"ConvTranspose_0", "Gemm_0"};
   const graph::Model quantized = apply(model, plan_of(model, config));
@@ -124,7 +125,7 @@ graph::Model between(const std::string& type, size_t inputs, std::vector<graph::
   if (moved) result = turned(result);
   graph::Model model = b.finish({b.conv(result, type == "Concat" ? 8 : 4, 5, 1)});
   model.opsets[""] = 19;
-  return model;
+  return without_overflow(model);
 }
 
 TEST(KeepInFloat, OperatorsWithoutWeightsToo) {
@@ -184,7 +185,8 @@ TEST(KeepInFloat, WhereWithAConstant) {
 TEST(KeepInFloat, DilatedAveragesAndSoftmaxOverOneElement) {
   Builder b(6);
   const auto pooled = b.node("GlobalAveragePool", {b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3)});
-  const auto one = b.finish({b.conv(b.node("Softmax", {b.conv(pooled, 4, 1, 1)}, {{"axis", int64_t{1}}}), 1, 3, 1)});
+  const auto one =
+      without_overflow(b.finish({b.conv(b.node("Softmax", {b.conv(pooled, 4, 1, 1)}, {{"axis", int64_t{1}}}), 1, 3, 1)}));
   const std::vector<int64_t> two{2, 2};
   const auto dilated = between("AveragePool", 1, {{"kernel_shape", two}, {"dilations", two}});
   for (const auto& [name, model] : {std::pair<std::string, graph::Model>{"Softmax_0", one}, {"AveragePool_0", dilated}}) {
@@ -210,7 +212,7 @@ TEST(KeepInFloat, WeightsThatOtherNodesCompute) {
   Builder b(3);
   const auto weights = b.node("Transpose", {b.weights({3, 3, 8, 6})}, {{"perm", std::vector<int64_t>{3, 2, 0, 1}}});
   const auto first = b.node("Relu", {b.conv(b.input("x", {1, 2, 9, 9}), 2, 8, 3)});
-  const auto model = b.finish({b.conv(b.node("Conv", {first, weights}), 6, 4, 1)});
+  const auto model = without_overflow(b.finish({b.conv(b.node("Conv", {first, weights}), 6, 4, 1)}));
   for (const auto type : {DataType::uint8, DataType::int16}) {
     const bool wide = type == DataType::int16;
     const Config config = config_of(type, wide, Granularity::tensor, wide ? DataType::int16 : DataType::int8);
