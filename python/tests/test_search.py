@@ -360,18 +360,18 @@ class Running(Case):
 
         def tick():
             while not done.is_set():
-                ticks.append(time.perf_counter())
+                ticks.append(time.process_time())
                 time.sleep(0.001)
 
         thread = threading.Thread(target=tick)
         thread.start()
-        start = time.perf_counter()
+        start = time.process_time()  # of this process alone, whatever else the machine does
         quasar.search(config=DIGITS / "search.yaml", output_dir="out")
-        elapsed = time.perf_counter() - start
+        elapsed = time.process_time() - start
         done.set()
         thread.join()
         longest = max(b - a for a, b in zip(ticks, ticks[1:]))
-        self.assertLess(longest, max(0.25, elapsed / 2), "the interpreter's lock was held")
+        self.assertLess(longest, elapsed / 2, "the interpreter's lock was held")
 
     def test_ctrl_c(self):
         script = f"""
@@ -392,12 +392,12 @@ except KeyboardInterrupt:
         process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         for _ in range(3):
             self.assertEqual(process.stdout.readline().strip(), "scored")
-        start = time.perf_counter()
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=60)[0]
+        rest = process.communicate(timeout=1000)[0]
         self.assertTrue(rest.endswith("interrupted\n"), rest)
-        self.assertLess(time.perf_counter() - start, 30)
-        self.assertEqual(json.loads(Path("out/result.json").read_text())["status"], "interrupted")
+        found = json.loads(Path("out/result.json").read_text())
+        self.assertEqual(found["status"], "interrupted")
+        self.assertLess(found["trials"]["complete"], 500)
         self.assertTrue(Path("out/best.onnx").exists())
 
 

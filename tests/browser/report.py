@@ -30,7 +30,7 @@ def findings(page, folder, width):
     ran = subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={folder}/profile",
          f"--window-size={width},1000", "--virtual-time-budget=4000", "--dump-dom", probed.as_uri()],
-        capture_output=True, text=True, timeout=240)
+        capture_output=True, text=True, timeout=1500)
     match = re.search(r'<pre id="findings">(.*?)</pre>', ran.stdout, re.S)
     assert match, f"the page did not run: {ran.stderr[-2000:]}"
     found = json.loads(html.unescape(match.group(1)))

@@ -44,7 +44,7 @@ struct OwnEvaluator : testing::Test {
 
 // The program's own `evaluate` as somebody else's score: what it says is what a built-in metric would have said.
 TEST_F(OwnEvaluator, ACommandDecidesWithItsOwnMetric) {
-  script("score.sh", std::string(QUASAR_PROGRAM) + " evaluate $1 --data " + digits("evaluation.npz") +
+  script("score.sh", program() + " evaluate $1 --data " + digits("evaluation.npz") +
                          " --metric top1 --json | "
                          "python3 -c \"import json, sys; print(json.dumps({'accuracy': json.load(sys.stdin)"
                          "['metrics']['top1']['value'], 'samples': 700, 'note': 'x'}))\"");
@@ -103,15 +103,15 @@ TEST_F(OwnEvaluator, AFailureIsAFailedTrialThatKeepsItsStandardError) {
   script("score.sh",
          "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) > count\n"
          "[ $n = 1 ] && { echo 'the board is asleep' >&2; exit 7; }\n"
-         "[ $n = 2 ] && sleep 60\n"
+         "[ $n = 2 ] && sleep 3600\n"
          "echo $n");
-  const Ran ran = search("search_evaluator: {command: [./score.sh, '{model}'], timeout: 2}\ndirection: minimize\n");
+  const Ran ran = search("search_evaluator: {command: [./score.sh, '{model}'], timeout: 10}\ndirection: minimize\n");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto all = trials();
   EXPECT_EQ(all.at(0).state, search::State::failed);
   EXPECT_EQ(all[0].user_attributes["error"], "the evaluator ended with exit code 7");
   EXPECT_EQ(all[0].user_attributes["stderr"], "the board is asleep\n");
-  EXPECT_NE(all.at(1).user_attributes["error"].get<std::string>().find("timeout of 2"), std::string::npos);
+  EXPECT_NE(all.at(1).user_attributes["error"].get<std::string>().find("timeout of 10"), std::string::npos);
   EXPECT_EQ(all.at(2).values, std::vector<double>{3});
   EXPECT_EQ(result()["best"]["trial"], 2);
   EXPECT_EQ(result()["trials"]["failed"], 2);

@@ -29,7 +29,7 @@ class KilledSearch {
       dup2(ends[1], STDERR_FILENO);
       close(ends[0]);
       close(ends[1]);
-      execv(QUASAR_PROGRAM, words.data());
+      execv(program().c_str(), words.data());
       _exit(127);
     }
     close(ends[1]);

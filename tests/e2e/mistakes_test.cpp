@@ -131,7 +131,7 @@ TEST_F(Search, PathsOfTheCommandLineStartInTheWorkingDirectory) {
              words(small_space, "n_trials: 1\nstudy_storage_db: sqlite:///mine.db\noutput_dir: results\n"));
   fs::copy(digits("evaluation.npz"), here / "typed.npz");
   const std::string begin =
-      "cd " + here.string() + " && " QUASAR_PROGRAM " search ../there/search.yaml --set eval_data_reader.path=typed.npz";
+      "cd " + here.string() + " && " + program() + " search ../there/search.yaml --set eval_data_reader.path=typed.npz";
   ASSERT_EQ(std::system((begin + " > /dev/null 2> " + (here / "err").string()).c_str()), 0) << read_file(here / "err");
   EXPECT_TRUE(fs::exists(there / "results" / "result.json"));
   EXPECT_TRUE(fs::exists(there / "mine.db"));

@@ -164,7 +164,7 @@ TEST_F(Outputs, GoIntoPipes) {
       std::ifstream in(pipe, std::ios::binary);
       got.assign(std::istreambuf_iterator<char>(in), {});
     });
-    const Ran ran = run(arguments, "timeout 60");
+    const Ran ran = run(arguments, "timeout 1000");
     if (ran.code != 0) fs::remove(pipe);
     EXPECT_EQ(ran.code, 0) << arguments << ": " << ran.err;
     reader.join();
@@ -172,7 +172,7 @@ TEST_F(Outputs, GoIntoPipes) {
     EXPECT_TRUE(fs::is_fifo(pipe)) << arguments;
   }
   EXPECT_EQ(
-      run("quantize " + model.string() + " --scheme DYNAMIC --set use_external_data_format=true -o " + pipe, "timeout 60").code,
+      run("quantize " + model.string() + " --scheme DYNAMIC --set use_external_data_format=true -o " + pipe, "timeout 1000").code,
       1);
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
@@ -242,7 +242,7 @@ TEST_F(Outputs, ReplaceNoDevice) {
 Ran run_in_shell(const std::string& command) {
   const TemporaryFolder folder;
   const fs::path script = folder.path() / "script", err = folder.path() / "err";
-  write_file(script, "set -o pipefail\nprogram=" QUASAR_PROGRAM "\nerrors=" + err.string() +
+  write_file(script, "set -o pipefail\nprogram=" + program() + "\nerrors=" + err.string() +
                          "\n: > $errors\nquasar() { $program \"$@\" 2> $errors; }\n" + command + "\n");
   // What is ignored here, under nohup or in a script, no shell can change below.
   const int status = std::system(("env --default-signal=HUP,INT,TERM bash " + script.string() + " < /dev/null").c_str());
@@ -366,11 +366,11 @@ TEST_F(SearchOutputs, LeaveTheFolderOfASearchThatHasJustBegun) {
   };
   write_file(other, words(small_space, evaluator("sleep 0.5")));
   const std::string begun = "[ ! -e " + here + "/auto_search.db ] || [ -e " + old + " ] || { mv " + here + " " + old +
-                            "; setsid " QUASAR_PROGRAM " search " + other + " --output-dir " + here + " > " + other +
+                            "; setsid " + program() + " search " + other + " --output-dir " + here + " > " + other +
                             ".log 2>&1 < /dev/null & while [ ! -e " + here + "/.quasar-lock ]; do sleep 0.02; done; }";
   const Ran ran = search(words(small_space, evaluator(begun)));
   EXPECT_EQ(ran.code, 1) << ran.out;
-  for (int i = 0; i < 600 && !fs::exists(out / "report.html"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 12000 && !fs::exists(out / "report.html"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(fs::exists(out / "report.html")) << read_file(other + ".log");
   EXPECT_TRUE(fs::exists(out / "auto_search.log"));
 }

@@ -17,6 +17,12 @@ namespace quasar::e2e {
 // How many times as long as usual this build may take: limits in seconds are multiplied by it.
 inline constexpr int patience = QUASAR_PATIENCE;
 
+// The program under test; the variable QUASAR_PROGRAM names another one, such as one that an emulator runs.
+inline std::string program() {
+  const char* other = std::getenv("QUASAR_PROGRAM");
+  return other != nullptr ? other : QUASAR_PROGRAM;
+}
+
 // In a process that is about to become the program: in the background of a script Ctrl-C is ignored, and stays so for all that is
 // started there.
 inline void hear_signals() {
@@ -32,8 +38,8 @@ struct Ran {
 inline Ran run(const std::string& arguments, const std::string& environment = "") {
   const TemporaryFolder folder;
   const auto out = folder.path() / "out", err = folder.path() / "err";
-  const std::string command = environment + " " + std::string(QUASAR_PROGRAM) + " " + arguments + " > " + out.string() + " 2> " +
-                              err.string() + " < /dev/null";
+  const std::string command =
+      environment + " " + program() + " " + arguments + " > " + out.string() + " 2> " + err.string() + " < /dev/null";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }

@@ -143,7 +143,7 @@ TEST_F(QuarkFailure, N40_EverySearchHasItsOwnLogAndNothingGoesIntoTheWorkingDire
   fs::create_directories(here);
   ASSERT_EQ(search(std::string(space) + "n_trials: 2\n").code, 0);  // writes the configuration
   for (const char* name : {"first", "second"}) {
-    const std::string command = "cd " + here.string() + " && " QUASAR_PROGRAM " search " + config.string() + " --output-dir " +
+    const std::string command = "cd " + here.string() + " && " + program() + " search " + config.string() + " --output-dir " +
                                 (folder.path() / name).string() + " > /dev/null 2>&1";
     ASSERT_EQ(std::system(command.c_str()), 0);
     const std::string log = read_file(folder.path() / name / "auto_search.log");

@@ -213,7 +213,7 @@ TEST(Completion, LoadsInFishZshAndMan) {
     write_file(folder.path() / ("_" + shell), run("completion " + form).out);
     write_file(folder.path() / "script", script);
     if (std::system(("command -v " + shell + " > /dev/null").c_str()) != 0) return std::string("none");
-    const std::string command = "cd " + folder.path().string() + " && F=" + file + " timeout 60 " +
+    const std::string command = "cd " + folder.path().string() + " && F=" + file + " timeout 1000 " +
                                 (shell == "man" ? std::string("sh") : shell) + " script > out 2>&1";
     EXPECT_EQ(std::system(command.c_str()), 0) << shell;
     return read_file(folder.path() / "out");

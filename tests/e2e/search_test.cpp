@@ -288,7 +288,7 @@ TEST_F(Search, SurvivesKill) {
     if (child == 0) {
       (void)!freopen("/dev/null", "w", stdout);
       (void)!freopen("/dev/null", "w", stderr);
-      execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--output-dir", out.c_str(), "--resume", nullptr);
+      execl(program().c_str(), "quasar", "search", config.c_str(), "--output-dir", out.c_str(), "--resume", nullptr);
       _exit(127);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + 70 * round));
@@ -316,14 +316,14 @@ TEST_F(Search, CtrlCKeepsTheResults) {
     hear_signals();
     (void)!freopen((folder.path() / "err").c_str(), "w", stderr);
     (void)!freopen("/dev/null", "w", stdout);
-    execl(QUASAR_PROGRAM, "quasar", "search", config.c_str(), "--output-dir", out.c_str(), nullptr);
+    execl(program().c_str(), "quasar", "search", config.c_str(), "--output-dir", out.c_str(), nullptr);
     _exit(127);
   }
   // Interrupt as soon as the first trial has finished.
   const auto finished_one = [&] {
     return fs::exists(folder.path() / "err") && read_file(folder.path() / "err").find("trial 0: ") != std::string::npos;
   };
-  for (int i = 0; i < 12000 * patience && !finished_one(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 120000 * patience && !finished_one(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);

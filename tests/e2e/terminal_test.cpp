@@ -16,8 +16,8 @@ std::string shown(const std::string& arguments, const std::string& environment) 
   const TemporaryFolder folder;
   if (std::system("command -v script > /dev/null") != 0) return "";
   const std::string record = (folder.path() / "record").string();
-  const std::string command = environment + " TERM=xterm-256color script -qec 'stty cols 80; " + QUASAR_PROGRAM + " " +
-                              arguments + "' " + record + " > /dev/null < /dev/null";
+  const std::string command = environment + " TERM=xterm-256color script -qec 'stty cols 80; " + program() + " " + arguments +
+                              "' " + record + " > /dev/null < /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   return read_file(record);
 }

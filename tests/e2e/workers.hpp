@@ -33,7 +33,7 @@ class Child {
     (void)!freopen(output_.c_str(), "w", stdout);
     dup2(STDOUT_FILENO, STDERR_FILENO);
     if (before && !before()) _exit(125);
-    execv(QUASAR_PROGRAM, words.data());
+    execv(program().c_str(), words.data());
     _exit(127);
   }
   ~Child() {
@@ -100,9 +100,9 @@ search_space:
     const auto studies = storage->studies();
     return studies.empty() ? std::vector<search::Trial>() : storage->trials(studies.front().id);
   }
-  // Waits until that many trials are finished; false: a minute, under sanitizers some, have passed.
+  // Waits until that many trials are finished; false: not for as long as a test may take.
   bool wait_for_trials(size_t count) const {
-    for (int i = 0; i < 600 * patience; ++i) {
+    for (int i = 0; i < 6000 * patience; ++i) {
       if (static_cast<size_t>(std::ranges::count_if(trials(), [](const auto& t) { return t.finished(); })) >= count) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }

@@ -81,7 +81,7 @@ class Bench:
     def start(self, words, env=None):
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env={**os.environ, **(env or {})})
 
-    def run(self, words, env=None, seconds=300):
+    def run(self, words, env=None, seconds=1500):
         """-> exit code and everything that it said."""
         process = self.start(words, env)
         try:
@@ -105,7 +105,7 @@ WHERE t.state IN ('COMPLETE', 'PRUNED', 'FAIL') ORDER BY t.number"""
 def in_sqlite(path):
     if not os.path.exists(path):
         return {}
-    with contextlib.closing(sqlite3.connect(path, timeout=20)) as connection:
+    with contextlib.closing(sqlite3.connect(path, timeout=1000)) as connection:
         try:
             return finished(connection.execute(FINISHED).fetchall())
         except sqlite3.OperationalError as error:

@@ -55,7 +55,7 @@ class Server:
     def start(self):
         self.process = self._run([self.programs + "/postgres", "-D", self.folder + "/data", "-p", str(self.port), "-k", self.folder,
                                   "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "shared_buffers=16MB"])
-        for _ in range(300):
+        for _ in range(10000):
             try:
                 self.query("SELECT 1")
                 return

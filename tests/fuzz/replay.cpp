@@ -1,7 +1,8 @@
 // Runs a fuzz target on files instead of on bytes that a fuzzer makes.   usage: replay FILE|FOLDER...
 //
-// Each must end within seconds and without much memory; the name of one that does not is the last that was said.
-#include <unistd.h>
+// Each must end within seconds of processor time and without much memory; the name of one that does not is the last that was
+// said.
+#include <sys/time.h>
 
 #include <algorithm>
 #include <vector>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned most_seconds = 20;  // of one input, on a busy machine
+constexpr time_t most_seconds = 20;  // of one input
 constexpr size_t most_bytes = size_t{2} << 30;
 
 std::vector<fs::path> files_in(const fs::path& place) {
@@ -27,6 +28,12 @@ std::vector<fs::path> files_in(const fs::path& place) {
   return out;
 }
 
+// The process ends when it has worked for so long; 0: whenever.
+void limit_processor_time(time_t seconds) {
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 int run(const std::vector<std::string>& places) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const MemoryCap cap(most_bytes);
@@ -36,9 +43,9 @@ int run(const std::vector<std::string>& places) {
     for (const auto& path : files_in(place)) {
       const std::string bytes = read_file(path);
       std::fprintf(stderr, "%s\n", path.c_str());
-      ::alarm(most_seconds);
+      limit_processor_time(most_seconds);
       LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-      ::alarm(0);
+      limit_processor_time(0);
       ++count;
     }
   }

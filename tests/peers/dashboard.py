@@ -19,7 +19,7 @@ def get(url, patience=0.0):
     end = time.monotonic() + patience
     while True:
         try:
-            with urllib.request.urlopen(url, timeout=30) as answer:
+            with urllib.request.urlopen(url, timeout=1000) as answer:
                 return json.load(answer)
         except (urllib.error.URLError, ConnectionError) as error:
             if time.monotonic() > end:
@@ -30,7 +30,7 @@ def get(url, patience=0.0):
 def main():
     base, result_file = sys.argv[1:]
     result = json.load(open(result_file))
-    studies = get(base + "/api/studies", patience=60)["study_summaries"]
+    studies = get(base + "/api/studies", patience=1000)["study_summaries"]
     if [s["study_name"] for s in studies] != ["AutoSearch"]:
         fail(f"studies are {studies}")
     study = get(f"{base}/api/studies/{studies[0]['study_id']}?after=0")

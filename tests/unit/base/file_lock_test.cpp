@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -71,11 +72,16 @@ TEST_F(Lock, DiesWithItsProcess) {
 TEST_F(Lock, WaitsForItsHolder) {
   std::optional<FileLock> holder(std::in_place, file, "the study", "wait for it");
   std::vector<std::string> holders;
+  std::promise<void> waiting;
   std::jthread other([&] {
+    waiting.get_future().wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     holder.reset();
   });
-  const FileLock lock(file, [&](const std::string& name) { holders.push_back(name); });
+  const FileLock lock(file, [&](const std::string& name) {
+    holders.push_back(name);
+    waiting.set_value();
+  });
   ASSERT_EQ(holders.size(), 1U);
   EXPECT_NE(holders[0].find("process " + std::to_string(getpid()) + " on "), std::string::npos) << holders[0];
   EXPECT_NE(refusal(), "");

@@ -58,9 +58,9 @@ TEST_F(Command, TheModelIsAFileAndTheShellGetsItQuoted) {
 }
 
 TEST_F(Command, FailuresTellWhatItWroteToStandardError) {
-  const auto failure = [&](const std::string& line) -> std::pair<std::string, std::string> {
+  const auto failure = [&](const std::string& line, int timeout = 3600) -> std::pair<std::string, std::string> {
     try {
-      score({{"command", line + " #{model}"}, {"timeout", 1}});
+      score({{"command", line + " #{model}"}, {"timeout", timeout}});
     } catch (const EvaluatorFailed& failed) {
       EXPECT_EQ(failed.kind, "stderr");
       return {failed.what(), failed.details};
@@ -73,8 +73,9 @@ TEST_F(Command, FailuresTellWhatItWroteToStandardError) {
   EXPECT_TRUE(holds(failure("true").first, "last line is ''"));
   EXPECT_TRUE(holds(failure("echo nan").first, "score is not finite"));
   EXPECT_TRUE(holds(failure("echo '{\"accuracy\": 1}'").first, "no value for 'score', but for accuracy"));
-  EXPECT_TRUE(holds(failure("echo before >&2; sleep 60").first, "longer than its timeout of 1"));
-  EXPECT_EQ(failure("echo before >&2; sleep 60").second, "before\n");
+  const auto [hung, said] = failure("echo before >&2; sleep 3600", 2);
+  EXPECT_TRUE(holds(hung, "longer than its timeout of 2"));
+  EXPECT_EQ(said, "before\n");
 }
 
 TEST(CustomEvaluators, WordsAreChecked) {

@@ -122,4 +122,22 @@ inline graph::Attribute subgraph(const std::string& name, const std::vector<std:
   return {name, graph::Opaque{std::make_shared<const std::string>(field(1, name) + field(6, graph) + field(20, kind_graph))}};
 }
 
+// Products with a matrix of `size` rows, one after the other, 10^15 times.
+inline graph::Model endless_loop(int64_t size) {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {size, size})};
+  m.initializers["w"] = Tensor::of<float>({size, size}, std::vector<float>(static_cast<size_t>(size * size), 1e-3F));
+  m.initializers["rounds"] = Tensor::scalar(int64_t{1'000'000'000'000'000});
+  m.initializers["first"] = Tensor::scalar(true);
+  const auto body =
+      subgraph("body", {node_bytes("Identity", {"go_on"}, "goes_on"), node_bytes("MatMul", {"v", "w"}, "next")},
+               {value_bytes("round", DataType::int64, {}), value_bytes("go_on", DataType::boolean, {}),
+                value_bytes("v", DataType::float32, {size, size})},
+               {value_bytes("goes_on", DataType::boolean, {}), value_bytes("next", DataType::float32, {size, size})});
+  m.nodes.push_back(node("Loop", "loop", {"rounds", "first", "x"}, {"y"}, {body}));
+  m.nodes.back().captures = {"w"};
+  m.outputs = {float_value("y", {size, size})};
+  return m;
+}
+
 }  // namespace quasar::test

@@ -215,19 +215,15 @@ TEST(Postgresql, AnOutageIsTold) {
 
   EXPECT_TRUE(other->studies().empty());  // connected again
   ASSERT_TRUE(server->run("DROP DATABASE short WITH (FORCE)"));
-  const auto begin = std::chrono::steady_clock::now();
+  other->tell_to([&](Level, const std::string& text) { ADD_FAILURE() << "nothing is waited for: " << text; });
   const std::string gone = error_of([&] { other->studies(); });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   EXPECT_NE(gone.find("does not exist"), std::string::npos) << gone;
 
   // Ctrl-C says what was waited for.
   server->stop(SIGINT);
   std::stop_source stop;
   const CancelScope scope(stop.get_token());
-  std::jthread impatient([&] {
-    std::this_thread::sleep_for(300ms);
-    stop.request_stop();
-  });
+  storage->tell_to([&](Level, const std::string&) { stop.request_stop(); });  // it waits
   try {
     storage->studies();
     ADD_FAILURE() << "no error";
@@ -250,7 +246,7 @@ TEST(Postgresql, WhatTheServerGivesUpIsDoneAgain) {
     });
     const std::string held =
         "SELECT 1 / count(*) FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = '" + name + "'::regclass";
-    for (int i = 0; i < 500 && !place.server->run(held); ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 60000 && !place.server->run(held); ++i) std::this_thread::sleep_for(10ms);
     return other;
   };
   const Space space = space_of(5);
@@ -282,7 +278,7 @@ TEST(Postgresql, AMemoryLimitHoldsDuringAnOutage) {
     EXPECT_THROW(storage->studies(), Cancelled);
   });
   bool held = false;
-  for (int i = 0; i < 500 && !held; ++i) {
+  for (int i = 0; i < 60000 && !held; ++i) {
     std::this_thread::sleep_for(10ms);
     rlimit limit{};
     getrlimit(RLIMIT_DATA, &limit);

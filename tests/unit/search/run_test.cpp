@@ -295,23 +295,28 @@ TEST(Run, CombinedStopConditionsEndItAtTheFirstThatHolds) {
   }
 }
 
+// Ends for no other reason.
 Outcome until_stopped(Job& job) {
-  for (int i = 0; i < 2000 && !job.stop().stop_requested(); ++i) std::this_thread::sleep_for(1ms);
+  while (!job.stop().stop_requested()) std::this_thread::sleep_for(1ms);
   throw Cancelled("stopped");
 }
 
+// A machine that is busy with other work may begin no trial within a short limit: then it is tried with a longer one.
 TEST(Run, TimeLimitCancelsWhatRuns) {
-  Fixture f;
-  f.options.n_jobs = 2;
-  f.stop = {{"time_limit", 0.05}};
-  const auto begin = std::chrono::steady_clock::now();
-  const RunResult result = f.run("grid", until_stopped);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1500ms);
-  EXPECT_EQ(result.end, RunResult::End::condition);
-  EXPECT_EQ(result.reason, "time_limit of 0.05 s reached");
-  ASSERT_EQ(f.trials.size(), 2u);
-  EXPECT_EQ(f.trials[0].state, State::waiting);
-  EXPECT_EQ(result.counts.finished(), 0u);
+  size_t begun = 0;
+  for (const double limit : {0.05, 0.5, 5.0, 50.0}) {
+    Fixture f;
+    f.options.n_jobs = 2;
+    f.stop = {{"time_limit", limit}};
+    const RunResult result = f.run("grid", until_stopped);
+    EXPECT_EQ(result.end, RunResult::End::condition);
+    EXPECT_TRUE(result.reason.starts_with("time_limit of ")) << result.reason;
+    EXPECT_EQ(result.counts.finished(), 0u);
+    for (const auto& trial : f.trials) EXPECT_EQ(trial.state, State::waiting);
+    begun = f.trials.size();
+    if (begun == 2) break;
+  }
+  EXPECT_EQ(begun, 2u);
 }
 
 TEST(Run, InterruptedTrialsAreTriedAgain) {

@@ -34,7 +34,7 @@ TEST_F(Preparations, EndWithTheirSearch) {
   EXPECT_FALSE(preparation.token().stop_requested());
   EXPECT_EQ(early.over(), std::nullopt);
   led.announce("ended", "n_trials of 4 reached");
-  for (int i = 0; i < 1000 && !preparation.token().stop_requested(); ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 100000 && !preparation.token().stop_requested(); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_TRUE(preparation.token().stop_requested());
   EXPECT_EQ(preparation.reason(), "n_trials of 4 reached");
   EXPECT_EQ(early.over(), "n_trials of 4 reached");

@@ -73,7 +73,7 @@ struct StatisticsFolderTest : testing::Test {
     return std::ranges::any_of(told, [&](const std::string& text) { return text.find(what) != std::string::npos; });
   }
   void wait_until_told(const std::string& what) {
-    for (int i = 0; i < 1000 && !was_told(what); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 100000 && !was_told(what); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
   const graph::Model model;
