@@ -10,7 +10,7 @@ help:            ## this list
 setup:           ## the Debian packages, ONNX Runtime and ECharts that are missing
 	@scripts/setup.sh
 
-test-setup:      ## setup, and the PostgreSQL server and mpirun that tests start; those tests are skipped where they cannot be had
+test-setup:      ## setup, and the PostgreSQL server, mpirun and QEMU that tests start; those tests are skipped where they cannot be had
 	@scripts/setup.sh --test || { scripts/setup.sh && echo "setup: without them, the tests that need them are skipped"; }
 
 developer-setup: ## setup, and clang-format, clang-tidy, chromium and mkdocs

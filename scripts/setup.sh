@@ -2,7 +2,7 @@
 # Brings in what a build needs and the machine lacks: Debian packages (packages.txt), ONNX Runtime (onnxruntime.sh) and Apache ECharts
 # (echarts.sh).
 # usage: scripts/setup.sh [--developer | --test | --valgrind]       --developer: clang-format, clang-tidy, chromium and mkdocs too
-#                                                                   --test: a PostgreSQL server and mpirun, which tests start, too
+#                                                                   --test: a PostgreSQL server, mpirun and QEMU, which tests start, too
 #                                                                   --valgrind: valgrind too
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
