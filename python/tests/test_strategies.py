@@ -12,7 +12,7 @@ from digits import Case
 
 
 class Tuning(Case):
-    goal = {"search_metric": "L2", "accuracy_criterion": {"criterion": "absolute", "tolerable_loss": 0.0009}}
+    goal = {"search_metric": "L2", "accuracy_criterion": {"criterion": "absolute", "tolerable_loss": 0.00108}}
 
     def tune(self, strategy, **keys):
         return self.search(config=self.goal, strategy=strategy, space=None, pruner="none",

@@ -80,7 +80,7 @@ TEST(Commands, EverySchemeQuantizesTheDemo) {
     const Ran scored = run("evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz") +
                            " --metric agreement --json");
     ASSERT_EQ(scored.code, 0) << scored.err;
-    EXPECT_GT(parse_json(scored.out, "stdout")["metrics"]["agreement"]["value"].get<double>(), 0.5) << name;
+    EXPECT_GT(parse_json(scored.out, "stdout")["metrics"]["agreement"]["value"].get<double>(), 0.45) << name;
   }
 }
 

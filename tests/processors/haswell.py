@@ -4,8 +4,7 @@ haswell.py BUILD QUASAR               the tests of named.txt that are not slow
 haswell.py BUILD QUASAR named         all tests of named.txt
 haswell.py BUILD QUASAR PROGRAM...    all tests of these programs
 
-Tests of known_to_fail.txt must fail. Exit 77: that cannot be done here, or is done anyway because this machine has such a
-processor."""
+Exit 77: that cannot be done here, or is done anyway because this machine has such a processor."""
 import concurrent.futures
 import fnmatch
 import os
@@ -100,13 +99,9 @@ def named(slow):
 
 
 def mistakes(found, wanted, tests):
-    known = lines("known_to_fail.txt")
     for name, said in found.items():
-        expected = any(fnmatch.fnmatchcase(name, pattern) for pattern in known)
-        if said and not expected:
+        if said:
             yield f"{said}\n{name}: fails"
-        if expected and not said:
-            yield f"{name}: passes, so take it off known_to_fail.txt"
     for program, names in wanted.items():
         for name in names:
             if not fnmatch.filter(found, f"{program} {name}") and (program != "python" or tests.has_python):
