@@ -37,6 +37,11 @@ class SearchResult:
         return self.result["status"]
 
     @property
+    def quality(self) -> str:
+        """good, check or poor: whether the best model is of use (docs/quality.md); unknown where it was not looked at."""
+        return self.result.get("quality", "unknown")
+
+    @property
     def best_trial(self) -> Optional[Trial]:
         """The winner's; None when no trial worked."""
         best = self.result["best"]

@@ -97,7 +97,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   ready(own->job.output_dir.string());
   Attendance::attend(attendance, [own, stop = attendance->stop()] {
     own->searched = report::search(own->job, {.log = own->ear.log(), .listener = own->ear.listener(), .stop = stop});
-    own->table = report::result_table(own->job, own->searched->summary);
+    own->table = report::result_table(own->searched->job, own->searched->summary);
   });
   own->ear.raise_what_was_raised();
   py::list trials;
@@ -107,7 +107,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   out["table"] = own->table;
   out["trials"] = trials;
   out["output_dir"] = own->job.output_dir.string();
-  out["storage"] = tune::storage_url(own->job);
+  out["storage"] = tune::storage_url(own->searched->job);
   return out;
 }
 

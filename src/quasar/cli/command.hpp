@@ -22,7 +22,7 @@ class Command {
 // Exit codes of the contract.
 constexpr int exit_done = 0;
 constexpr int exit_input = 1;          // the user's input is wrong
-constexpr int exit_goal_missed = 2;    // finished, but the goal was not met
+constexpr int exit_goal_missed = 2;    // finished, but the goal was not met, or the result is poor
 constexpr int exit_interrupted = 130;  // results so far were written
 constexpr int exit_unread = 141;       // whoever read standard output has gone (`| head`), as other programs say it
 

@@ -1,6 +1,7 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 
@@ -50,6 +51,19 @@ struct NotComparable : Error {
 
 std::string at_sample(size_t index) {
   return " (sample " + std::to_string(index) + ")";
+}
+
+// Normal noise on the float inputs, of this share of their root mean square.
+data::Sample with_noise(data::Sample sample, double share, size_t seed) {
+  Rng rng(seed);
+  for (Tensor& input : sample) {
+    if (input.type() != DataType::float32 || input.count() == 0) continue;
+    std::vector<float> values(input.as<float>().begin(), input.as<float>().end());
+    const double size = std::sqrt(dot(values, values) / static_cast<double>(values.size()));
+    for (float& value : values) value += static_cast<float>(share * size * rng.normal());
+    input = Tensor::of<float>(input.shape(), values);
+  }
+  return sample;
 }
 
 }  // namespace
@@ -136,7 +150,14 @@ struct Evaluator::Impl {
     };
     parallel_for(count, threads, run);
     outputs.finish();
-    context = {*std::min_element(lows.begin(), lows.end()), *std::max_element(highs.begin(), highs.end()), decoder.get()};
+    parts.emplace(OutputParts::Samples{count, [this](size_t i) -> const Layout& { return layouts[i]; },
+                                       [this](size_t i) { return outputs.get(i); }});
+    context = {*std::min_element(lows.begin(), lows.end()), *std::max_element(highs.begin(), highs.end()), decoder.get(),
+               &*parts};
+    graph_outputs = session.outputs();
+    for (size_t i = 0; i < session.outputs().size(); ++i) {
+      if (weights->of(i) != 0) output_names.push_back(session.outputs()[i].name);
+    }
   }
 
   // The candidate's or the float model's outputs for one sample.
@@ -232,13 +253,43 @@ struct Evaluator::Impl {
   int32_t score_sample(const runtime::Session& session, size_t i, Ledger& ledger) const {
     const Flattened output(run_one(session, i), session.outputs(), *weights);
     const Pair pair = pair_of(i, output.values());
+    expect_comparable(pair, i);
+    ledger.add(i, pair, context);
+    return output.answer();
+  }
+
+  static void expect_comparable(const Pair& pair, size_t i) {
     if (pair.candidate.size() != pair.reference.size()) {
       throw NotComparable("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
                           std::to_string(pair.reference.size()) + at_sample(i));
     }
     if (!all_finite(pair.candidate)) throw NotComparable("outputs are not finite" + at_sample(i));
-    ledger.add(i, pair, context);
-    return output.answer();
+  }
+
+  double distance(std::vector<Tensor> a, std::vector<Tensor> b) const {
+    const Flattened one(std::move(a), graph_outputs, *weights), other(std::move(b), graph_outputs, *weights);
+    if (one.shapes() != other.shapes()) return HUGE_VAL;
+    if (!parts->fits(one.shapes())) return std::sqrt(squared_distance(one.values(), other.values())) / parts->norm();
+    const Layout layout{one.shapes(), {}};
+    const auto squared = parts->squared_distances({.reference = one.values(), .candidate = other.values(), .layout = &layout});
+    double total = 0;
+    for (size_t p = 0; p < squared.size(); ++p) {
+      const double norm = parts->all()[p].norm;
+      if (norm > 0) total += squared[p] / (norm * norm);
+    }
+    return std::sqrt(total);
+  }
+
+  void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const {
+    const runtime::Session session(model, session_options(device));
+    parallel_for(count, threads, [&](size_t i) {
+      data::Sample sample = cache[i].empty() ? samples->at(i) : cache[i];
+      if (noise > 0) sample = with_noise(std::move(sample), noise, i);
+      const Flattened output(run_one(session, sample), session.outputs(), *weights);
+      const Pair pair = pair_of(i, output.values());
+      expect_comparable(pair, i);
+      visit(i, pair);
+    });
   }
 
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
@@ -305,6 +356,9 @@ struct Evaluator::Impl {
   std::vector<data::Boxes> boxes;  // empty: no metric needs them
   std::vector<Tensor> targets;     // the same
   std::unique_ptr<Decoder> decoder;
+  std::optional<OutputParts> parts;
+  std::vector<graph::Value> graph_outputs;
+  std::vector<std::string> output_names;  // of those that count
   Context context;
   Scores reference;
   std::shared_ptr<const CustomEvaluator> custom;
@@ -328,6 +382,27 @@ size_t Evaluator::samples() const {
 
 const Scores& Evaluator::reference() const {
   return impl_->reference;
+}
+
+const OutputParts& Evaluator::parts() const {
+  return *impl_->parts;
+}
+
+const std::vector<std::string>& Evaluator::outputs() const {
+  return impl_->output_names;
+}
+
+const Context& Evaluator::context() const {
+  return impl_->context;
+}
+
+double Evaluator::distance(std::vector<Tensor> a, std::vector<Tensor> b) const {
+  return impl_->distance(std::move(a), std::move(b));
+}
+
+void Evaluator::each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device,
+                     const Visit& visit) const {
+  impl_->each(model, noise, threads, device, visit);
 }
 
 Scores Evaluator::score(const graph::Model& candidate, size_t threads, const runtime::Device& device, const Scores& said) const {

@@ -13,6 +13,7 @@
 #include "quasar/data/dataset.hpp"
 #include "quasar/eval/custom.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/eval/parts.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/runtime/device.hpp"
 
@@ -39,7 +40,7 @@ std::vector<double> resampled(const Pool& pool, size_t n, uint64_t seed = 0);
 std::pair<double, double> quantiles(std::vector<double> values);
 
 struct EvaluatorOptions {
-  std::vector<std::string> metrics = {"L2"};
+  std::vector<std::string> metrics = {"parts"};
   size_t memory_limit = size_t{1} << 32;  // float outputs beyond it are spilled to a file in `spill`
   std::filesystem::path spill = {};       // empty: the system's temporary folder
   size_t threads = 0;                     // for the float run; 0: all cores
@@ -66,6 +67,22 @@ class Evaluator {
   size_t samples() const;
   // The float model's own scores (top1 …; distances are 0), without intervals for the trivial ones.
   const Scores& reference() const;
+  // The parts of the outputs, and the outputs' names as OutputPart::output counts them.
+  const OutputParts& parts() const;
+  const std::vector<std::string>& outputs() const;
+  const Context& context() const;
+
+  // How far two runs of the model on one sample lie apart, every part of the outputs in units of its own size:
+  // √ Σ_p (‖a_p − b_p‖ / N_p)², N_p as OutputPart::norm. Infinite where an output differs in size. Outputs of other shapes than
+  // the evaluation samples' may have other parts; they count as one.
+  double distance(std::vector<Tensor> a, std::vector<Tensor> b) const;
+
+  // Runs a model on every sample and shows what it gives beside the float model's outputs, from several threads. `noise`: normal
+  // noise of this share of each float input's root mean square is added to it, the same for every model. Throws Error where the
+  // outputs cannot be compared.
+  using Visit = std::function<void(size_t sample, const Pair& pair)>;
+  void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const;
+
   // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it. `said`: what the
   // custom evaluator gives for this model, where it is known; it is not asked then.
   Scores score(const graph::Model& candidate, size_t threads = 1, const runtime::Device& device = {},

@@ -19,11 +19,13 @@ enum class Direction { minimize, maximize };
 enum class Truth { none, label, boxes, target };
 
 class Decoder;
+class OutputParts;
 
 // What all samples share.
 struct Context {
   double low = 0, high = 0;          // range of the float model's outputs over the whole evaluation set
-  const Decoder* decoder = nullptr;  // what turns outputs into detections; null: none was named
+  const Decoder* decoder = nullptr;    // what turns outputs into detections; null: none was named
+  const OutputParts* parts = nullptr;  // of the outputs (parts.hpp); null: all values are one
 };
 
 // How values belong to outputs, and what the model was fed.

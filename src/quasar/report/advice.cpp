@@ -29,6 +29,15 @@ void on_outcome(const Json& contents, Json& out) {
         "the worst "
         "layers, or a larger tolerance.");
   }
+  if (result.value("quality", "") == "poor") {
+    std::string text = "Do not use best.onnx";
+    const Json reasons = result.value(Pointer("/best/answers/reasons"), Json::array());
+    for (const Json& reason : reasons) text += (&reason == &reasons.front() ? ": " : "; ") + reason.get<std::string>();
+    out.push_back(text + ".");
+    for (const Json& cure : result.value(Pointer("/best/answers/try"), Json::array()))
+      out.push_back("To try: " + cure.get<std::string>() + ".");
+    return;
+  }
   if (status == "ok" && result.contains("best") && result["best"].is_object())
     out.push_back(
         "Use best.onnx as it is, or make it again with `quasar quantize MODEL --config best_config.yaml --calib DATA -o "

@@ -13,13 +13,15 @@
 namespace quasar::report {
 namespace {
 
-Json score_json(const eval::Score& score) {
-  return {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
+Json score_json(const std::string& metric, const eval::Score& score) {
+  Json out{{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
+  if (const std::string word = tune::plain_word(metric, score.value); !word.empty()) out["word"] = word;
+  return out;
 }
 
 Json scores_json(const eval::Scores& scores) {
   Json out = Json::object();
-  for (const auto& [name, score] : scores) out[name] = score_json(score);
+  for (const auto& [name, score] : scores) out[name] = score_json(name, score);
   return out;
 }
 
@@ -41,6 +43,7 @@ Json best_json(const tune::Winner& best) {
   Json out{{"trial", best.trial.number}, {"model", "best.onnx"}, {"params", params_json(best.trial)}};
   const Json measured = measured_json(best);
   out.update(measured);
+  out["answers"] = tune::to_json(best.quality);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
   if (!best.processors.is_null()) out["processors"] = best.processors;
   out["layers"] = best.layers;
@@ -138,6 +141,7 @@ Json best_so_far_json(const search::Trial& trial) {
 
 Json result_json(const tune::Job& job, const tune::Summary& summary) {
   Json out{{"status", name_of(summary.status)}, {"reason", summary.reason}};
+  if (summary.best) out["quality"] = summary.best->quality.word;
   out.update(header_json(job));
   out["seconds"] = summary.seconds;
   out["baseline"] = baseline_json(job, summary.baseline);
@@ -164,12 +168,12 @@ std::string shown(double value) {
   return in_digits(value, 4);
 }
 
-// 80 columns at most: the name in 22, three cells of 11, an interval of 23.
+// 80 columns at most: the name in 20, three cells of 10, an interval of 21, a word of 7.
 std::string row(std::string name, const std::vector<std::string>& cells) {
-  if (name.size() > 22) name = name.substr(0, 21) + "~";
-  std::string line = "  " + name + std::string(22 - name.size(), ' ');
+  if (name.size() > 20) name = name.substr(0, 19) + "~";
+  std::string line = "  " + name + std::string(20 - name.size(), ' ');
   for (size_t i = 0; i < cells.size(); ++i) {
-    const size_t width = i == 3 ? 23 : 11;
+    const size_t width = i == 3 ? 21 : i == 4 ? 7 : 10;
     line += std::string(cells[i].size() < width ? width - cells[i].size() : 1, ' ') + cells[i];
   }
   line.erase(line.find_last_not_of(' ') + 1);
@@ -208,8 +212,18 @@ const search::Trial* default_trial(const tune::Summary& summary) {
 
 }  // namespace
 
+std::string verdict(const tune::Summary& summary) {
+  if (!summary.best || !summary.best->quality.poor()) return "";
+  const tune::Quality& quality = summary.best->quality;
+  std::string text = "POOR: the best model is of little use: ";
+  for (const auto& reason : quality.reasons) text += (&reason == &quality.reasons.front() ? "" : "; ") + reason;
+  text += ".\nTry: ";
+  for (const auto& cure : quality.cures) text += (&cure == &quality.cures.front() ? "" : "; ") + cure;
+  return text + ".\n";
+}
+
 std::string result_table(const tune::Job& job, const tune::Summary& summary) {
-  std::string text = row("", {"float", "default", "best", "95 % interval"});
+  std::string text = verdict(summary) + row("", {"float", "default", "best", "95 % interval"});
   const search::Trial* first = default_trial(summary);
   for (const auto& metric : job.metrics) {
     const auto first_value = [&] {
@@ -221,7 +235,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
     const eval::Score* const best =
         summary.best && summary.best->metrics.contains(metric) ? &summary.best->metrics.at(metric) : nullptr;
     text += row(metric, {known ? shown(reference->second.value) : "-", first_value(), best != nullptr ? shown(best->value) : "-",
-                         best != nullptr ? interval(*best) : ""});
+                         best != nullptr ? interval(*best) : "", best != nullptr ? tune::plain_word(metric, best->value) : ""});
   }
   if (summary.best && summary.best->holdout) {
     for (const auto& metric : job.metrics) {

@@ -20,6 +20,9 @@ Json best_so_far_json(const search::Trial& trial);
 // "ok", "goal_missed", "no_candidate", "strategy_failed" or "interrupted".
 std::string name_of(tune::Status status);
 
+// What is wrong with a result that is of little use, and what to try; "" for others. result_table() begins with it.
+std::string verdict(const tune::Summary& summary);
+
 // The table that the terminal shows at the end, at most 80 columns wide: float, default configuration and best side by side.
 std::string result_table(const tune::Job& job, const tune::Summary& summary);
 

@@ -9,6 +9,8 @@
 #include "quasar/report/result.hpp"
 #include "quasar/report/results.hpp"
 #include "quasar/tune/continuation.hpp"
+#include "quasar/tune/output_folder.hpp"
+#include "quasar/tune/rescue.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
@@ -54,8 +56,27 @@ void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration) {
   }
 }
 
-Searched search(const tune::Job& asked, tune::Monitor monitor) {
-  const tune::Job job = tune::continued(asked);
+namespace {
+
+void write_result(const Json& result, const fs::path& folder) {
+  write_file(folder / "result.json", result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void write_report(const Searched& found) {
+  const fs::path& folder = found.job.output_dir;
+  try {
+    Json contents = contents_of(found.result, found.summary.trials, found.job.words);
+    contents["pictures"] = pictures_of(found.result, folder);
+    write_pages(found.job, contents);
+  } catch (const Error& e) {
+    throw Error(std::string(e.what()) + "; the results are whole but for the report, which `quasar report " + folder.string() +
+                    "` makes again",
+                e.blame());
+  }
+}
+
+// One search, with its files in its output folder.
+Searched search_once(const tune::Job& job, tune::Monitor monitor) {
   std::error_code code;
   fs::create_directories(job.output_dir, code);
   if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
@@ -68,24 +89,71 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
     if (outer) outer(baseline);
     live.begin(baseline);
   };
-  Searched out;
+  Searched out{.job = job, .summary = {}, .result = {}};
   monitor.results = [&](const tune::Summary& summary, const fs::path& folder) {
     out.result = result_json(job, summary);
-    write_file(folder / "result.json", out.result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    write_result(out.result, folder);
   };
   out.summary = tune::search(job, monitor);
   if (out.result.is_null()) monitor.results(out.summary, job.output_dir);
-  try {
-    Json contents = contents_of(out.result, out.summary.trials, job.words);
-    contents["pictures"] = pictures_of(out.result, job.output_dir);
-    write_pages(job, contents);
-  } catch (const Error& e) {
-    throw Error(std::string(e.what()) + "; the results are whole but for the report, which `quasar report " +
-                    job.output_dir.string() + "` makes again",
-                e.blame());
-  }
+  write_report(out);
   tell(monitor.log, Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
   return out;
+}
+
+// What the first search came to, for who reads of the second.
+Json before_json(const Json& first) {
+  Json out;
+  for (const char* key : {"status", "quality", "reason", "study_name", "seconds", "trials"}) out[key] = first.value(key, Json());
+  out["reasons"] = first.value(Json::json_pointer("/best/answers/reasons"), Json());
+  out["metrics"] = first.value(Json::json_pointer("/best/metrics"), Json());
+  return out;
+}
+
+// Repair's results into the place of the first search's.
+void take_the_place(Searched& repaired, const Searched& first) {
+  const fs::path from = repaired.job.output_dir, to = first.job.output_dir;
+  repaired.job.output_dir = to;
+  repaired.result["before"] = before_json(first.result);
+  tune::OutputFolder folder(to);
+  for (const char* name : {"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}) {
+    if (fs::exists(from / name)) fs::rename(from / name, folder.unfinished() / name);
+  }
+  write_result(repaired.result, folder.unfinished());
+  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}, "result.json");
+  for (const auto& entry : fs::directory_iterator(from)) {
+    const fs::path place = to / entry.path().filename();
+    if (entry.is_directory()) fs::remove_all(place);  // pictures of samples
+    if (!fs::exists(place)) fs::rename(entry.path(), place);
+  }
+}
+
+}  // namespace
+
+Searched search(const tune::Job& asked, tune::Monitor monitor) {
+  const tune::Job whole = tune::continued(asked);
+  Searched first = search_once(tune::is_rescued(whole) ? tune::with_two_thirds(whole) : whole, monitor);
+  const fs::path folder = whole.output_dir / "repair";
+  const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder) : std::nullopt;
+  if (!rescue) return first;
+  for (const auto& reason : first.summary.best->quality.reasons)
+    tell(monitor.log, Level::warning, "the best model is poor: " + reason);
+  tell(monitor.log, Level::warning, "the search goes on with strategy repair");
+  try {
+    Searched repaired = search_once(*rescue, monitor);
+    if (tune::is_rescued_by(repaired.summary)) {
+      take_the_place(repaired, first);
+      write_report(repaired);
+      first = std::move(repaired);
+    } else {
+      tell(monitor.log, Level::warning, "strategy repair found nothing better: " + repaired.summary.reason);
+    }
+  } catch (const Error& e) {
+    tell(monitor.log, Level::warning, std::string("strategy repair ended: ") + e.what());
+  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  return first;
 }
 
 }  // namespace quasar::report

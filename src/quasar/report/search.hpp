@@ -6,6 +6,7 @@
 namespace quasar::report {
 
 struct Searched {
+  tune::Job job;  // that the summary is of: repair's where a poor model was rescued
   tune::Summary summary;
   Json result;  // as in result.json
 };
@@ -15,7 +16,8 @@ struct Searched {
 void refuse_to_overwrite(const tune::Job& job, const std::filesystem::path& configuration = {});
 
 // Makes output_dir and runs the search; report.html is rewritten meanwhile. In the end result.json and the reports stand beside
-// what tune::search() writes. Throws Error.
+// what tune::search() writes. A search whose best model is poor may go on with strategy repair (tune/rescue.hpp): where that
+// finds a better one, the results are its, and `before` in result.json tells of the first. Throws Error.
 Searched search(const tune::Job& job, tune::Monitor monitor);
 
 }  // namespace quasar::report

@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "quasar/base/parallel.hpp"
-#include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
 namespace {
 
 using Groups = std::vector<GroupError>;
 
-void measure(Groups& groups, const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+void measure(Groups& groups, const ToggledModel& model, const data::Dataset& samples, size_t threads, const Distance& distance) {
   const size_t units = model.units().size(), count = groups.size();
   std::vector<std::vector<Tensor>> references(samples.size());
   parallel_for(samples.size(), threads,
@@ -22,7 +21,7 @@ void measure(Groups& groups, const ToggledModel& model, const data::Dataset& sam
     const GroupError& group = groups[run % count];
     std::vector<bool> on(units, false);
     std::fill_n(on.begin() + static_cast<std::ptrdiff_t>(group.first), group.count, true);
-    distances[run] = output_distance(references[i], model.outputs(samples.at(i), on));
+    distances[run] = distance(references[i], model.outputs(samples.at(i), on));
   });
   for (size_t run = 0; run < distances.size(); run++)
     groups[run % count].error += distances[run] / static_cast<double>(samples.size());
@@ -55,15 +54,16 @@ Groups halves_of_the_worst(Groups& groups, size_t most) {
 
 }  // namespace
 
-std::vector<GroupError> group_errors(const ToggledModel& model, const data::Dataset& samples, size_t most, size_t threads) {
+std::vector<GroupError> group_errors(const ToggledModel& model, const data::Dataset& samples, size_t most, size_t threads,
+                                     const Distance& distance) {
   constexpr size_t at_first = 32, at_once = 16;
   const size_t units = model.units().size();
   Groups groups = equal_groups(units, units <= most ? units : std::min(at_first, most / 2));
-  measure(groups, model, samples, threads);
+  measure(groups, model, samples, threads, distance);
   for (size_t left = most - std::min(most, groups.size()); left >= 2;) {
     Groups halves = halves_of_the_worst(groups, std::min(at_once, left / 2));
     if (halves.empty()) break;
-    measure(halves, model, samples, threads);
+    measure(halves, model, samples, threads, distance);
     left -= halves.size();
     groups.insert(groups.end(), halves.begin(), halves.end());
   }

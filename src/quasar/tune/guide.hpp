@@ -7,11 +7,11 @@
 
 namespace quasar::tune {
 
-// By a distance of the outputs, which is smooth where accuracy moves in steps of one sample. Where outputs have none (their
+// By the distance of the outputs' worst part, which is smooth where accuracy moves in steps of one sample. Where outputs have none (their
 // number may depend on the data), by what the goal counts, from the first trial on that shows it.
 class Guide {
  public:
-  static constexpr const char* metric = "L2";
+  static constexpr const char* metric = "parts";
 
   // Both outlive it.
   Guide(const Job& job, const eval::Scores& reference) : job_(job), baseline_(measures_of(reference)) {}

@@ -35,6 +35,7 @@ struct Job {
   Json decoder, output_weights;                            // of the model's outputs, as given; null: none
   Json tolerance;                                          // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
+  double least_agreement = 0.9;  // of answers with the float model's, below which a result is poor
   TuningKeys tuning;
   Json stop;             // search_stop_condition
   Json pruner;           // {name, options}

@@ -37,7 +37,7 @@ std::shared_ptr<const eval::CustomEvaluator> evaluator_of(const Options& keys) {
 std::vector<std::string> metric_names(const Options& keys, const std::vector<eval::OwnMetric>& own) {
   const bool criterion = !keys.given("search_metric") && keys.has("accuracy_criterion");
   const auto judged = criterion ? metrics_of_criterion(keys.json("accuracy_criterion"), own) : std::vector<std::string>();
-  const Json given = keys.has("search_metric") ? keys.json("search_metric") : judged.empty() ? Json("L2") : Json(judged);
+  const Json given = keys.has("search_metric") ? keys.json("search_metric") : judged.empty() ? Json("parts") : Json(judged);
   Json list = given.is_array() ? given : Json::array({given});
   if (keys.has("search_evaluator")) {
     if (!keys.given("search_metric")) list = Json::array();
@@ -73,6 +73,10 @@ void check_direction(const Options& keys, const std::string& metric, const std::
   }
 }
 
+void add_metric(Job& job, const std::string& metric) {
+  if (std::ranges::find(job.metrics, metric) == job.metrics.end()) job.metrics.push_back(metric);
+}
+
 // Metrics that the criterion names are scored too.
 // `metric`: the first of search_metric, which the criterion is about where the objective is a cost; "": none is given.
 void read_criterion(Job& job, const Options& keys, const std::string& metric) {
@@ -83,9 +87,7 @@ void read_criterion(Job& job, const Options& keys, const std::string& metric) {
     const Json& words = keys.json("accuracy_criterion");
     const std::string& judged = !is_cost(objective) ? objective : metric.empty() ? job.metrics.front() : metric;
     job.criterion = parse_criterion(words, judged, job.goals.own);
-    for (const auto& part : job.criterion->parts) {
-      if (std::ranges::find(job.metrics, part.metric) == job.metrics.end()) job.metrics.push_back(part.metric);
-    }
+    for (const auto& part : job.criterion->parts) add_metric(job, part.metric);
   }
   job.tolerance = keys.json("search_metric_tolerance");
   if (job.tolerance.is_null()) return;
@@ -108,7 +110,7 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
   job.goals = parse_goals(objectives, keys.json("constraints"), metrics, own);
   if (!several) check_direction(keys, metrics.front(), own);
   job.metrics = scored(job.goals, metrics);
-  if (job.metrics.empty()) job.metrics = {"L2"};
+  if (job.metrics.empty()) job.metrics = {"parts"};
   read_criterion(job, keys, metrics.empty() ? "" : metrics.front());
   job.decoder = keys.json("decoder");
   if (!job.decoder.is_null()) eval::make_decoder(job.decoder, job.base);  // checks it
@@ -117,8 +119,12 @@ void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
       throw Error("metric '" + metric + "' needs a decoder: " + joined(eval::decoders::table().names()));
   }
   job.output_weights = keys.json("output_weights");
-  for (const auto& metric : strategy.metrics()) {
-    if (std::ranges::find(job.metrics, metric) == job.metrics.end()) job.metrics.push_back(metric);
+  job.least_agreement = keys.real("least_agreement");
+  for (const auto& metric : strategy.metrics()) add_metric(job, metric);
+  // A distance in units of its own says nothing without these. What a user's evaluator alone scores is not compared.
+  const auto built_in = [&](const std::string& metric) { return !is_own(job.goals, metric); };
+  if (std::ranges::any_of(job.metrics, built_in)) {
+    for (const char* metric : {"relative", "cos"}) add_metric(job, metric);
   }
 }
 

@@ -53,7 +53,7 @@ std::vector<OptionSpec> own_keys() {
        .aliases = {"sampler"}},
       {.name = "search_metric",
        .fallback = nullptr,
-       .help = "name, {name: topk, k: 3}, or a list: the first is the objective (default L2)"},
+       .help = "name, {name: topk, k: 3}, or a list: the first is the objective (default parts)"},
       {.name = "decoder",
        .fallback = nullptr,
        .help = "what turns a detector's outputs into boxes: a name, or {name: yolov5, score_threshold: 0.1}; see `quasar list "
@@ -73,6 +73,11 @@ std::vector<OptionSpec> own_keys() {
       {.name = "search_metric_tolerance",
        .fallback = nullptr,
        .help = "a trial not worse than float by more than this is a candidate"},
+      {.name = "least_agreement",
+       .fallback = 0.9,
+       .help = "a result is poor when fewer answers are the float model's, of samples on which that is sure",
+       .low = 0,
+       .high = 1},
       {.name = "accuracy_criterion",
        .fallback = nullptr,
        .help = "{criterion: relative | absolute, tolerable_loss: 0.01, higher_is_better, metrics: {top1: 2, F1: 1}}: how much "

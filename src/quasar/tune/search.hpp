@@ -14,6 +14,7 @@
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/quality.hpp"
 
 namespace quasar::tune {
 
@@ -34,6 +35,7 @@ struct Winner : Measured {
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
   Json layers, ranges, flips;                   // portrait.hpp
   Json processors;                              // for which of them the scores hold: processors.hpp
+  Quality quality;
   Json evidence =
       Json::object();  // {against_float: {metric: {lost, gained, p}}, holdout: the same there, rivals: […]}: evidence.hpp
 };

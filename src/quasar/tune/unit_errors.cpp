@@ -4,7 +4,6 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/tune/group_errors.hpp"
-#include "quasar/tune/output_distance.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -21,7 +20,7 @@ std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, 
 
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
-                            const std::vector<bool>& chosen, size_t threads) {
+                            const std::vector<bool>& chosen, size_t threads, const Distance& distance = output_distance) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
@@ -34,7 +33,7 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
     const ToggledModel::Passage passage(model, sample, on);
     const std::vector<Tensor> reference = on == off ? passage.outputs() : model.outputs(sample, off);
     for (size_t u = piece % shares; u < units; u += shares) {
-      if (chosen[u]) by_sample[i][u] = output_distance(reference, passage.flipped(u));
+      if (chosen[u]) by_sample[i][u] = distance(reference, passage.flipped(u));
     }
   });
   return means_of(by_sample, units);
@@ -48,27 +47,29 @@ size_t passages_at_once(const ToggledModel& model, const data::Dataset& samples,
   return std::clamp<size_t>(model.kept_bytes() / std::max<size_t>(bytes, 1), 1, threads == 0 ? cores() : threads);
 }
 
-std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads,
+                                     const Distance& distance) {
   const size_t units = model.units().size();
-  return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads);
+  return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads, distance);
 }
 
 namespace {
 
 // Of more units than can be looked at one by one, what groups of them cause together is shared out.
 std::vector<double> at_outputs(const ToggledModel& model, const data::Dataset& samples, const std::vector<UnitError>& errors,
-                               size_t threads) {
-  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads);
+                               size_t threads, const Distance& distance) {
+  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads, distance);
   std::vector<double> noises;
   for (const auto& error : errors) noises.push_back(error.noise_to_signal);
   const data::DatasetPtr all(data::DatasetPtr(), &samples);  // does not own
   return shared_out(
-      group_errors(model, *data::first(all, std::min(samples.size(), samples_of_groups)), most_single_units, threads), noises);
+      group_errors(model, *data::first(all, std::min(samples.size(), samples_of_groups)), most_single_units, threads, distance),
+      noises);
 }
 
 }  // namespace
 
-std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads, const Distance& distance) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
@@ -86,7 +87,7 @@ std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& sam
                       .work = unit.inputs_per_output * sum.size / static_cast<double>(samples.size()),
                       .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0});
   }
-  const std::vector<double> distances = at_outputs(model, samples, errors, threads);
+  const std::vector<double> distances = at_outputs(model, samples, errors, threads, distance);
   for (size_t u = 0; u < units; u++) errors[u].output_error = distances[u];
   return errors;
 }

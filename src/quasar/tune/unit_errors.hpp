@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quasar/base/json.hpp"
+#include "quasar/tune/output_distance.hpp"
 #include "quasar/tune/toggled_model.hpp"
 
 namespace quasar::tune {
@@ -14,7 +15,7 @@ struct UnitError {
   Unit unit;
   double work = 0;             // multiplications and additions per sample (weighted sums), or outputs
   double noise_to_signal = 0;  // ‖y − ŷ‖² / ‖y‖² at its own output with everything before it in float, over all samples
-  double output_error = 0;     // mean over samples of the distance ‖f − q‖₂ of the model's outputs
+  double output_error = 0;     // mean over samples of the distance of the model's outputs, ‖f − q‖₂ if no other is given
 };
 
 // Of so many units each is looked at by itself.
@@ -22,13 +23,15 @@ constexpr size_t most_single_units = 256;
 
 // Every unit quantized alone. `output_error` is what the model then loses; in models of more units an estimate from groups of
 // neighbours on the first two samples (group_errors.hpp), so that the cost stays that of some 500 runs.
-std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
+                             const Distance& distance = output_distance);
 
 // [{node, op_type, output_error, noise_to_signal, work}], for reports.
 Json to_json(std::span<const UnitError> errors);
 
 // As alone(), `output_error` only: half the work and no second session.
-std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
+                                     const Distance& distance = output_distance);
 
 // So many passages through the model fit into its kept_bytes() at a time, the first sample's values taken for all, and at most
 // one per thread: at least one.

@@ -107,6 +107,30 @@ Json processors_for(const Laboratory& lab, const Winner& winner, const graph::Mo
   return facts;
 }
 
+// The metric by which answers are compared: the outputs name classes where the user counts them; "": nobody said so.
+std::string answers_of(const Job& job) {
+  const auto counts_classes = [&](const std::string& metric) {
+    return !is_own(job.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
+  };
+  return std::ranges::any_of(job.metrics, counts_classes) ? "agreement" : "";
+}
+
+Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  Quality out;
+  if (closing.stop.stop_requested() || lab.job.metrics.empty()) return out;
+  try {
+    const CancelScope scope(closing.stop);
+    or_warn(closing, "whether the best model is of use", [&] {
+      const auto answers = answers_of(lab.job);
+      const eval::ExaminationOptions options{.answers = answers, .device = lab.devices.first()};
+      const auto examination = eval::examine(lab.evaluator, lab.model, model, options);
+      out = quality_of({lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, !answers.empty(), ""});
+    });
+  } catch (const Cancelled&) {  // what was found comes first
+  }
+  return out;
+}
+
 // By the first metric that has values per sample; null when none has.
 Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
   const eval::Scores& reference = lab.evaluator.reference();
@@ -137,6 +161,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   winner.metrics = scores_of(lab, trial, model, closing);
   winner.latency = latency_of(lab, model, closing.stop);
   if (!plan.shifts) winner.processors = processors_for(lab, winner, model, closing);
+  winner.quality = judged(lab, winner, model, closing);
   const auto graph = lab.variants.graph_of(winner.config);
   const eval::Scores scores = by_sample(lab, winner, model, closing);
   std::map<std::string, bool> kernels;

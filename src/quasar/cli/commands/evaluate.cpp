@@ -84,7 +84,7 @@ class Evaluate final : public Command {
   }
 
   std::string model_, reference_, data_, decoder_;
-  std::vector<std::string> metrics_{"L2"};
+  std::vector<std::string> metrics_{"parts", "cos"};
   bool json_ = false;
 };
 

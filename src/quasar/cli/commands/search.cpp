@@ -106,12 +106,15 @@ class Search final : public Command {
     console.log_to(job.output_dir / log_name);
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
-    const auto [summary, result] =
+    const auto [found, summary, result] =
         report::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = launch()});
     console.close_progress();
-    console.note(report::result_table(job, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
-    show(job, summary);
-    return summary.lost.empty() ? exit_code(summary.status) : exit_input;
+    console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) +
+                 " reason=" + summary.reason);
+    show(found, summary);
+    if (!summary.lost.empty()) return exit_input;
+    const bool poor = summary.best && summary.best->quality.poor();
+    return poor && summary.status == tune::Status::ok ? exit_goal_missed : exit_code(summary.status);
   }
 
   static void show(const tune::Job& job, const tune::Summary& summary) {

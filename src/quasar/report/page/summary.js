@@ -6,9 +6,11 @@ const verdicts = {
 };
 
 function verdict(result) {
-  const [tone, text] = verdicts[result.status] || ['soft', result.status || 'unknown'];
+  const [tone, text] = result.quality === 'poor' ? ['warn', 'poor: of little use'] : verdicts[result.status] || ['soft', result.status || 'unknown'];
   return element('span', { class: 'pill ' + tone }, text);
 }
+
+const wordOf = (word) => (word ? element('span', { class: 'pill ' + (word === 'good' ? 'good' : word === 'check' ? 'soft' : 'warn') }, word) : '');
 
 const bestTrial = (contents) => contents.trials.find((trial) => trial.number === at(contents.result, 'best', 'trial'));
 const firstTrial = (contents) => contents.trials.find((trial) => trial.number === 0 && trial.state === 'complete');
@@ -46,6 +48,12 @@ function costCards(contents) {
   return out;
 }
 
+// Why the best model is of little use.
+function poor(contents) {
+  const reasons = at(contents.result, 'best', 'answers', 'reasons') || [];
+  return contents.result.quality === 'poor' ? element('ul', { class: 'warn' }, reasons.map((text) => element('li', {}, text))) : null;
+}
+
 function lead(contents) {
   const { result } = contents, counts = result.trials || {}, name = objectiveOf(contents).name, best = result.best;
   const of = element('p', { class: 'lead' });
@@ -64,7 +72,7 @@ function progress(contents) {
 }
 
 sections.push({ id: 'summary', title: 'Summary', wide: true, build: () => [
-  element('h1', {}, search.title || 'Search', ' ', verdict(search.result)), lead(search), progress(search),
+  element('h1', {}, search.title || 'Search', ' ', verdict(search.result)), poor(search), lead(search), progress(search),
   element('div', { class: 'cards' }, metricCards(search), costCards(search))] });
 
 sections.push({ id: 'scores', title: 'Float against best', build: () => {
@@ -81,9 +89,23 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
       { title: 'metric', value: (row) => row.name }, { title: 'float', value: (row) => row.float, show: (row) => show(row, row.float) },
       { title: 'default', value: (row) => row.first, show: (row) => show(row, row.first), help: 'Trial 0: the scheme\'s default configuration' },
       { title: 'best', value: (row) => row.best.value, show: (row) => element('strong', {}, show(row, row.best.value)) },
+      { title: '', value: (row) => row.best.word || '', show: (row) => wordOf(row.best.word) },
       { title: '95 % interval', value: (row) => row.best.high - row.best.low, show: (row) => interval(row.metric || row.name, row.best) || '–' },
       { title: 'samples', value: (row) => row.best.samples }], rows),
     (search.sureness || []).length ? element('ul', { class: 'note sure' }, search.sureness.map((text) => element('li', {}, text))) : null];
+} });
+
+// Each part of the outputs, where they have several; how often the answers are float's.
+sections.push({ id: 'answers', title: 'Outputs part by part', build: () => {
+  const answers = at(search.result, 'best', 'answers'), parts = at(answers, 'parts') || [], same = at(answers, 'answers');
+  if (parts.length < 2 && !same) return null;
+  const name = (part) => part.output + (part.slices === undefined ? '' : `: ${part.slices} of axis ${part.axis}`);
+  return [same ? element('p', {}, `On ${number(100 * same.same, 3)} % of the ${same.sure} samples on which float is sure, the answer is float's (${same.metric}).`) : null,
+    parts.length < 2 ? null : table([
+      { title: 'part', value: name }, { title: 'size', value: (part) => part.size, show: (part) => number(part.size, 3) },
+      { title: 'relative error', value: (part) => part.relative, show: (part) => number(part.relative, 3) },
+      { title: 'cosine', value: (part) => part.cosine, show: (part) => number(part.cosine, 5) },
+      { title: '', value: (part) => part.word, show: (part) => wordOf(part.constant ? 'constant' : part.word) }], parts)];
 } });
 
 sections.push({ id: 'next', title: 'What to do next', build: () => {

@@ -5,6 +5,7 @@
 // piece of the ranking is found by doubling and bisection, O(log n) trials; at the end every operator that may come down again
 // does.
 #include <algorithm>
+#include <map>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/tune/come_down.hpp"
@@ -20,7 +21,10 @@ namespace {
 using search::Point;
 using search::Trial;
 
-constexpr size_t ranking_samples = 16;
+constexpr size_t ranking_samples = 16, first_samples = 4;
+// What may be given up before anything else is tried: so many operators, with so much of the work.
+constexpr double operators_first = 0.25, work_first = 0.1;
+constexpr double far = 2;                             // times what may be lost
 constexpr size_t most_left = 3, most_looked_at = 32;  // operators that are left quantized in the last one's stead
 
 using Nodes = std::vector<std::string>;
@@ -57,8 +61,9 @@ class Repairing {
   std::string traverse() {
     for (const Point& point : first_points(bench_.job, bench_.space))
       notes_.note(sequence_.evaluate(point), "default configuration", {});
+    if (!notes_.met() && is_far()) give_up_few();
     if (!notes_.met()) repair();
-    if (!notes_.met()) rank();
+    if (!notes_.met()) rank(ranking_samples);
     const Watching watching(bench_.lab->rejection, values_of(notes_.current()));
     for (const Rung& rung : notes_.rungs()) {
       if (notes_.met()) break;
@@ -93,9 +98,48 @@ class Repairing {
     }
   }
 
-  void rank() {
+  // So far from the goal that it is rather a few operators that cannot be quantized than all that lose a little.
+  bool is_far() const {
+    const Measures values = measures_of(bench_.job.goals, notes_.current());
+    const Measures baseline = measures_of(bench_.lab->evaluator.reference());
+    return loss_of(*bench_.job.criterion, values, baseline) > far * bench_.job.criterion->tolerable_loss;
+  }
+
+  // Whether a few of the operators that do most harm alone are all that must be in float: known after some trials without any
+  // rounding, where repairs take minutes.
+  void give_up_few() {
+    rank(first_samples);
+    const Rung& rung = notes_.rungs().back();
+    const Nodes nodes = ranked_on(rung);
+    const size_t most = most_of_little_work(nodes);
+    size_t low = 0;
+    for (size_t k = 1; low < most; k = std::min(2 * k, most)) {
+      if (!can_be_tried(rung, nodes, k)) break;
+      const Verdict verdict = try_on(rung, nodes, k);
+      if (verdict == Verdict::enough) {
+        find_shortest({low, k, true}, [&](size_t count) { return try_on(rung, nodes, count); });
+        return;
+      }
+      low = k;
+    }
+  }
+
+  // How many of the first of these do hardly any of the work; one at least.
+  size_t most_of_little_work(const Nodes& nodes) const {
+    std::map<std::string, double> work;
+    double all = 0;
+    for (const auto& unit : notes_.units()) all += work[unit.unit.node] = unit.work;
+    size_t count = 0;
+    for (double given = 0; count < nodes.size(); count++) {
+      given += work[nodes[count]];
+      if (given > work_first * all || static_cast<double>(count) > operators_first * static_cast<double>(nodes.size())) break;
+    }
+    return std::min(nodes.size(), std::max<size_t>(1, count));
+  }
+
+  void rank(size_t most_samples) {
     repaired_ = notes_.current().point;
-    const data::DatasetPtr samples = data::first(bench_.samples, std::min(ranking_samples, bench_.samples->size()));
+    const data::DatasetPtr samples = data::first(bench_.samples, std::min(most_samples, bench_.samples->size()));
     auto units = by_gain(*bench_.lab, repaired_, notes_.rungs().back().nodes, *samples);
     ranked_locally_if_need_be(units);
     notes_.note_ranking(std::move(units));

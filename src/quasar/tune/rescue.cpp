@@ -1,0 +1,99 @@
+#include "quasar/tune/rescue.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/search/storage.hpp"
+#include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/strategy.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr double share_of_repair = 1.0 / 3;
+constexpr double tolerable_part = 0.3;  // relative error of the worst part: its cosine is then about 0.95
+
+// Keys of the first search that say how it searches, and not what for.
+constexpr const char* ways_to_search[] = {
+    "preset",  "search_space", "search_spaces",    "two_stage_search", "search_algo",      "strategy", "quant_level",
+    "enqueue", "warm_start",   "warm_start_study", "n_trials",         "tuning_criterion", "pruner",   "search_metric_tolerance"};
+
+int64_t first_share(int64_t most) {
+  return std::max<int64_t>(1, most - static_cast<int64_t>(std::ceil(static_cast<double>(most) * share_of_repair)));
+}
+
+// What may be lost, by what makes the model poor.
+Json goal_for(const Job& job, const Quality& quality) {
+  if (quality.answers.is_object() && quality.answers["same"].get<double>() < job.least_agreement) {
+    // Where float is not sure itself, half of the answers may change.
+    const double sure = quality.answers["sure"].get<double>() / std::max(1.0, quality.answers.value("samples", 1.0));
+    const double lost = (1 - job.least_agreement) * sure + 0.5 * (1 - sure);
+    return {{"criterion", "absolute"}, {"tolerable_loss", lost}, {"metrics", {{quality.answers["metric"], 1}}}};
+  }
+  if (job.criterion && !job.words.value("accuracy_criterion", Json()).is_null()) return job.words["accuracy_criterion"];
+  return {{"criterion", "absolute"}, {"tolerable_loss", tolerable_part}, {"metrics", {{"parts", 1}}}};
+}
+
+// Of the limits what the first search has not used; nullopt: nothing.
+std::optional<Json> limits_left(const Job& whole, const Summary& first) {
+  Json stop = whole.stop.is_object() ? whole.stop : Json::object();
+  for (const char* key : {"find_n_candidates", "find_best_candidate", "patience", "n_trials"}) stop.erase(key);
+  if (const auto seconds = time_limit_of(conditions_of(whole))) {
+    const double left = *seconds - first.seconds;
+    if (left < 1) return std::nullopt;
+    stop["time_limit"] = left;
+  }
+  if (const auto most = trials_wanted(whole); most && (n_trials_of(whole) || max_trials_of(whole))) {
+    const int64_t left = *most - static_cast<int64_t>(first.counts.finished());
+    if (left < 1) return std::nullopt;
+    stop["n_trials"] = left;
+  }
+  return stop;
+}
+
+}  // namespace
+
+bool is_rescued(const Job& job) {
+  return job.words.value("preset", Json()) == "cpu_int8_search" || job.strategy == "automatic";
+}
+
+Job with_two_thirds(Job job) {
+  if (job.n_trials > 0) job.n_trials = first_share(job.n_trials);
+  if (job.tuning.max_trials) job.tuning.max_trials = first_share(*job.tuning.max_trials);
+  if (!job.stop.is_object()) return job;
+  for (const char* key : {"n_trials", "time_limit"}) {
+    const Json given = job.stop.value(key, Json());
+    if (!given.is_number() || given.get<double>() <= 0) continue;
+    if (std::string(key) == "n_trials") {
+      job.stop[key] = first_share(given.get<int64_t>());
+    } else {
+      job.stop[key] = given.get<double>() * (1 - share_of_repair);
+    }
+  }
+  return job;
+}
+
+std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder) {
+  if (!poor.best || !poor.best->quality.poor() || poor.status == Status::interrupted || !poor.lost.empty()) return std::nullopt;
+  if (search::is_shared_storage(whole.storage)) return std::nullopt;  // its workers have gone by now
+  const auto limits = limits_left(whole, poor);
+  if (!limits) return std::nullopt;
+  Json words = whole.words;
+  for (const char* key : ways_to_search) words.erase(key);
+  words["strategy"] = "repair";
+  words["accuracy_criterion"] = goal_for(whole, poor.best->quality);
+  words["search_stop_condition"] = *limits;
+  words["load_study_if_exists"] = true;
+  words["output_dir"] = folder.string();
+  Job job = parse_job(words, whole.base);
+  job.storage = storage_url(whole);
+  job.study_name = whole.study_name + "-repair";
+  job.evaluator = whole.evaluator;
+  return job;
+}
+
+bool is_rescued_by(const Summary& repaired) {
+  return repaired.best && repaired.status != Status::interrupted && !repaired.best->quality.poor();
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,23 @@
+// How a search whose best model is poor goes on: strategy repair, with what is left of the user's trials and time.
+#pragma once
+
+#include <optional>
+
+#include "quasar/tune/search.hpp"
+
+namespace quasar::tune {
+
+// Whether the job is one that goes on: preset cpu_int8_search and quant_level auto, which choose for the user what is tried.
+bool is_rescued(const Job& job);
+
+// The same job with two thirds of its limits on trials and time: the last third is for repair.
+Job with_two_thirds(Job job);
+
+// Strategy repair towards answers that are of use, from the same study's storage, in `folder`; nullopt: the best model is not
+// poor, or nothing is left to try it with. `whole`: the job with all its limits.
+std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder);
+
+// Whether what repair found stands in the place of the poor model.
+bool is_rescued_by(const Summary& repaired);
+
+}  // namespace quasar::tune
