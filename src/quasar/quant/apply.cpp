@@ -12,6 +12,7 @@
 #include "quasar/quant/gather_codes.hpp"
 #include "quasar/quant/idle_bounds.hpp"
 #include "quasar/quant/keep_in_float.hpp"
+#include "quasar/quant/pair_before_subgraphs.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/standalone.hpp"
@@ -54,6 +55,7 @@ class Rewriting {
       keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
       gather_codes_first(out_);          // and its compiler reads pairs
     }
+    pair_before_subgraphs(out_);
     const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
     if (std::ranges::none_of(plan_.values, has_bytes)) return;
     write_every_axis(out_, model_);

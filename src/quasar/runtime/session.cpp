@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <stop_token>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/survive_abort.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
 #include "quasar/ops/overflow.hpp"
@@ -46,6 +48,13 @@ namespace {
 
 Error failed(const std::string& doing, const Ort::Exception& e) {
   return Error("ONNX Runtime cannot " + doing + ": " + shortened(e.what()));
+}
+
+// Does `work`, in which ONNX Runtime is called. An assertion inside of it is a failure like any other, and not the program's end.
+void contained(const std::string& doing, const std::function<void()>& work) {
+  if (survives_abort(work)) return;
+  throw Error("ONNX Runtime cannot " + doing + ": an assertion inside of it failed (its own words are on standard error)" +
+              ", which is a fault of ONNX Runtime " + version() + " with this model");
 }
 
 GraphOptimizationLevel level_of(Optimization optimization) {
@@ -222,8 +231,10 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   const std::string bytes = graph::to_bytes(model);
   try {
     const bool overflowing = options.exact_sums && sums_overflow_here(model);
-    session = with_exact_sums_where_possible(overflowing, [&](bool exact) {
-      return Ort::Session(environment(), bytes.data(), bytes.size(), ort_options(options, false, exact));
+    contained("open the model", [&] {
+      session = with_exact_sums_where_possible(overflowing, [&](bool exact) {
+        return Ort::Session(environment(), bytes.data(), bytes.size(), ort_options(options, false, exact));
+      });
     });
     describe();
   } catch (const Ort::Exception& e) {
@@ -236,8 +247,10 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
 void Session::Impl::open(const fs::path& path, const SessionOptions& options, bool big, bool overflowing) {
   if (!fs::exists(path)) throw Error("model '" + path.string() + "' does not exist");
   try {
-    session = with_exact_sums_where_possible(
-        overflowing, [&](bool exact) { return Ort::Session(environment(), path.c_str(), ort_options(options, big, exact)); });
+    contained("open '" + path.string() + "'", [&] {
+      session = with_exact_sums_where_possible(
+          overflowing, [&](bool exact) { return Ort::Session(environment(), path.c_str(), ort_options(options, big, exact)); });
+    });
     describe();
   } catch (const Ort::Exception& e) {
     throw failed("open '" + path.string() + "'", e);
@@ -285,7 +298,9 @@ std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std:
     std::vector<Ort::Value> values;
     for (const auto& tensor : given) values.push_back(wrapped(tensor));
     const auto in = pointers(input_names), out = pointers(names);
-    std::vector<Ort::Value> computed = session.Run(run_options, in.data(), values.data(), in.size(), out.data(), out.size());
+    std::vector<Ort::Value> computed;
+    contained("run the model",
+              [&] { computed = session.Run(run_options, in.data(), values.data(), in.size(), out.data(), out.size()); });
     for (size_t i = 0; i < computed.size(); ++i) results[places[i]] = unwrapped(std::move(computed[i]), names[i]);
   } catch (const Ort::Exception& e) {
     stop_if_cancelled();

@@ -6,6 +6,7 @@
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/expected_time.hpp"
+#include "quasar/tune/nothing_quantized.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 #include "quasar/tune/trial.hpp"
@@ -71,8 +72,9 @@ std::vector<Json> distinct_plans(const Setting& setting) {
       const search::Point point = space.at(k);
       if (!space.refused(point).empty()) continue;
       try {
-        const quant::Plan plan = variants.plan(quant::parse_config(words_of(space, point)), *setting.target);
-        require_quantized(plan);
+        const quant::Config config = quant::parse_config(words_of(space, point));
+        const quant::Plan plan = variants.plan(config, *setting.target);
+        require_quantized(plan, {setting.model, config});
         hashes.insert(quant::hash_of(plan));
       } catch (const Error&) {  // the trial will fail, and say why
       }

@@ -18,6 +18,14 @@ size_t bytes_of(const std::map<std::string, Tensor>& values) {
   return bytes;
 }
 
+// A piece fixes shapes that the model leaves open. So ONNX Runtime (1.30) decides conditions of If and puts branches in their
+// places, then moves a DequantizeLinear along what it finds there, and an assertion of it fails where a subgraph reads the result
+// (quant/pair_before_subgraphs.hpp).
+runtime::SessionOptions options_for(const graph::Model& piece) {
+  const bool has_subgraphs = std::ranges::any_of(piece.nodes, [](const graph::Node& node) { return !node.captures.empty(); });
+  return {.disabled_optimizers = has_subgraphs ? "QDQPropagationTransformer" : ""};
+}
+
 }  // namespace
 
 Frontier::Frontier(graph::Model model, const std::vector<std::string>& stops, std::shared_ptr<const HeldSamples> samples,
@@ -148,6 +156,7 @@ graph::Model Frontier::piece(size_t from, size_t to, const std::set<std::string>
   }
   for (const auto& value : given) out.inputs.push_back(given_value(value));
   graph::sort_nodes(out);
+  graph::verify(out, "the piece before " + model_.nodes[to].name);
   return out;
 }
 
@@ -182,7 +191,7 @@ std::map<std::string, Tensor> Frontier::values_before(size_t sample) {
 
 void Frontier::run(const graph::Model& piece, const std::set<std::string>& after) {
   std::optional<runtime::Session> session;
-  if (!piece.outputs.empty()) session.emplace(piece);
+  if (!piece.outputs.empty()) session.emplace(piece, options_for(piece));
   Fitting fitting(values_.size(), options_.memory_limit);
   parallel_for(values_.size(), options_.threads, [&](size_t sample) {
     if (fitting.is_out(sample)) return;

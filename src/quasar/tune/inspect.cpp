@@ -213,7 +213,9 @@ Json inspect(const InspectOptions& given) {
   if (finished && shifts) {
     facts["rules"] = check(model, chosen);
   } else if (finished) {
-    for (const auto& node : model.nodes) facts["operators"][node.op_type] = facts["operators"].value(node.op_type, 0) + 1;
+    std::map<std::string, int> operators;
+    for (const auto& node : model.nodes) operators[node.op_type]++;
+    facts["operators"] = operators;
     facts["processors"] = processors_of(model);
   } else {
     add_nodes(facts, {original, model}, chosen, options);

@@ -12,6 +12,7 @@
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
+#include "quasar/tune/nothing_quantized.hpp"
 #include "quasar/tune/trial.hpp"
 #include "quasar/tune/v1_configuration.hpp"
 #include "quasar/tune/variants.hpp"
@@ -74,7 +75,7 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
     return quant::resolve(model, seen, names.resolved(config), means.target);
   };
   quant::Plan plan = plan_of(means.config);
-  require_quantized(plan);
+  require_quantized(plan, {model, means.config});
   std::ranges::move(names.notes(means.config), std::back_inserter(plan.notes));
   for (auto& note : notes_without_effect(means, plan, plan_of)) plan.notes.push_back(std::move(note));
   for (const auto& [value, range] : plan.ranges) {
@@ -159,7 +160,7 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   }
   Variants variants(original, model, samples, needs);
   quant::Plan plan = variants.plan(config, *target);
-  require_quantized(plan);
+  require_quantized(plan, {model, config});
   const auto plan_of = [&](const quant::Config& other) { return variants.plan(other, *target); };
   for (auto& note : notes_without_effect({config, *target}, plan, plan_of)) plan.notes.push_back(std::move(note));
   Built built = variants.build(config, plan);

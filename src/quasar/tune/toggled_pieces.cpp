@@ -130,6 +130,7 @@ class Cutting {
     piece.exact.ir_version = index_.model().ir_version;
     piece.exact.opsets = index_.model().opsets;
     piece.exact.rest = index_.model().rest;
+    graph::verify(piece.exact, "the piece of " + nodes.front()->name);
     out_.pieces.push_back(std::move(piece));
     return true;
   }

@@ -14,6 +14,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/goal_parts.hpp"
+#include "quasar/tune/nothing_quantized.hpp"
 #include "quasar/tune/precision.hpp"
 #include "quasar/tune/spaces.hpp"
 
@@ -69,17 +70,6 @@ Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan
 
 namespace {
 
-// Whether something of the plan is held in codes, whatever the rest.
-bool has_codes(const quant::Plan& plan) {
-  const auto in_codes = [](const quant::QuantParams& params) { return !quant::is_half(params.type); };
-  const auto node_has = [&](const quant::NodePlan& node) {
-    return node.form != quant::Form::pairs || (node.weight && in_codes(node.weight->params)) ||
-           std::ranges::any_of(node.constants, [&](const auto& constant) { return in_codes(constant.params); });
-  };
-  return std::ranges::any_of(plan.values, [&](const auto& value) { return in_codes(value.second); }) ||
-         std::ranges::any_of(plan.nodes, [&](const auto& node) { return node_has(node.second); });
-}
-
 // An operator of its own falls back to a 16-bit float; a configuration of such types quantizes to them.
 Halves halves_of(const quant::Config& config, const search::Point& point) {
   const bool meant = quant::is_half(config.activation.type) || quant::is_half(config.weight.type);
@@ -88,23 +78,10 @@ Halves halves_of(const quant::Config& config, const search::Point& point) {
 
 }  // namespace
 
-void require_quantized(const quant::Plan& plan, Halves halves) {
-  const bool only_casts = halves == Halves::fallback && !has_codes(plan);
-  if (!plan.nodes.empty() && !only_casts) return;
-  std::map<std::string, std::vector<std::string>> nodes;  // by the reason
-  for (const auto& [node, why] : plan.skipped) nodes[why].push_back(node);
-  for (const auto& [node, planned] : plan.nodes) nodes["16-bit floats to fall back to are no quantization"].push_back(node);
-  std::string text = "nothing in this model is quantized under this configuration";
-  for (const auto& [why, names] : nodes)
-    text += (&why == &nodes.begin()->first ? ": " : "; ") + names.front() +
-            (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "") + ": " + why;
-  throw Error(text);
-}
-
 std::string why_impossible(const Laboratory& lab, const search::Point& point) {
   try {
     const quant::Config config = quant::parse_config(words_of(lab.space, point));
-    require_quantized(plan_of(lab, config), halves_of(config, point));
+    require_quantized(plan_of(lab, config), {lab.model, config, halves_of(config, point)});
     return "";
   } catch (const Error& e) {
     return e.what();
@@ -209,7 +186,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   Quiet::Work work(lab.quiet);
   const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
-  require_quantized(plan, halves_of(config, trial.point()));
+  require_quantized(plan, {lab.model, config, halves_of(config, trial.point())});
   const Json own{{"config", quant::to_json(config)}};  // also of a duplicate: another configuration may make the same model
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other, .user_attributes = own};
   Stopwatch watch;

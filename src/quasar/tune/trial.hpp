@@ -44,13 +44,6 @@ quant::Plan plan_of(const Laboratory& lab, const quant::Config& config);
 // The quantized model of a configuration's plan, rounding optimized as the plan says.
 Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check = {});
 
-// Whether 16-bit floats are what is quantized to, and not only what operators fall back to.
-enum class Halves { meant, fallback };
-
-// Throws Error when the plan leaves every node in float: such a model has no distance and would win every search. So would one
-// whose operators have all fallen back to 16-bit floats.
-void require_quantized(const quant::Plan& plan, Halves halves = Halves::meant);
-
 // Why a trial of this point would fail before anything is built; "": nothing speaks against it.
 std::string why_impossible(const Laboratory& lab, const search::Point& point);
 

@@ -170,6 +170,20 @@ const Json* entry(const Json& list, const std::string& name) {
   return nullptr;
 }
 
+TEST_F(VariantsTest, InspectCountsTheOperatorsOfAQuantizedModel) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "int8.onnx";
+  graph::Model quantized = original;
+  quantized.initializers["scale"] = Tensor::scalar(0.1F);
+  graph::Node pair{.name = "Q", .op_type = "QuantizeLinear", .domain = "", .inputs = {"", "scale"}, .outputs = {"codes"}};
+  pair.inputs[0] = original.inputs[0].name;
+  quantized.nodes.push_back(pair);
+  graph::save(quantized, path);
+  const Json facts = inspect({.model = path});
+  EXPECT_EQ(facts["operators"]["Gemm"], 1);
+  EXPECT_EQ(facts["operators"]["QuantizeLinear"], 1);
+}
+
 TEST_F(VariantsTest, InspectTellsWhatBecomesOfEveryNode) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "model.onnx";
