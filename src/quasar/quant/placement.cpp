@@ -18,8 +18,8 @@ namespace {
 class Placing {
  public:
   Placing(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
-          const std::set<std::string>& barred)
-      : index_(index), model_(index.model()), config_(config), target_(target), seen_(seen), barred_(barred) {}
+          const std::set<std::string>& barred, const std::map<std::string, std::string>& left)
+      : index_(index), model_(index.model()), config_(config), target_(target), seen_(seen), barred_(barred), left_(left) {}
 
   // Lengths that only samples tell are no obstacle.
   Placement run_without_samples() {
@@ -107,6 +107,8 @@ class Placing {
       } else if (rule != nullptr && rule->in_float) {
         out_.skipped[name] =
             std::string("left in float by ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config");
+      } else if (const auto apart = left_.find(name); apart != left_.end()) {
+        out_.skipped[name] = apart->second;
       } else if (why = barrier(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = too_few_bits(node, roles, rule, unfit); !why.empty()) {
@@ -317,6 +319,7 @@ class Placing {
   const Target& target_;
   const stats::Statistics& seen_;
   const std::set<std::string>& barred_;
+  const std::map<std::string, std::string>& left_;
   bool without_samples_ = false;
   std::map<std::string, ops::Roles> candidates_;
   Placement out_;
@@ -335,14 +338,15 @@ const ops::Roles* Placement::roles(const graph::Node* node) const {
 }
 
 Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
-                const std::set<std::string>& barred) {
-  return Placing(index, config, target, seen, barred).run();
+                const std::set<std::string>& barred, const std::map<std::string, std::string>& left) {
+  return Placing(index, config, target, seen, barred, left).run();
 }
 
 std::set<std::string> placeable(const graph::Index& index, const Config& config, const Target& target) {
   const stats::Statistics nothing_seen;
   const std::set<std::string> none_barred;
-  const Placement placement = Placing(index, config, target, nothing_seen, none_barred).run_without_samples();
+  const std::map<std::string, std::string> none_left;
+  const Placement placement = Placing(index, config, target, nothing_seen, none_barred, none_left).run_without_samples();
   std::set<std::string> names;
   for (const auto& [name, roles] : placement.nodes) names.insert(name);
   return names;

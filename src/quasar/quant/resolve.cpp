@@ -12,6 +12,7 @@
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/shared_grids.hpp"
 #include "quasar/quant/shift_demands.hpp"
 #include "quasar/quant/shift_rules.hpp"
 
@@ -46,7 +47,7 @@ class Resolver {
         target_(target),
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
         masked_(masked_values(index_, seen, config)),
-        placement_(place(index_, config, target, seen, masked_)),
+        placement_(settled(seen)),
         ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config),
         ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_},
@@ -77,6 +78,8 @@ class Resolver {
     plan.shifts = npu_;
     plan.ranges = values_.ranges();
     plan.notes = nodes_.notes();
+    plan.lost_parts = lost_parts_;
+    plan.notes.insert(plan.notes.end(), lost_parts_.begin(), lost_parts_.end());
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
     drop_needless_conversions(plan);
     simplify_activations(plan);
@@ -93,6 +96,17 @@ class Resolver {
   }
 
  private:
+  // Without the nodes whose grid would lose a part of what they join.
+  Placement settled(const stats::Statistics& seen) {
+    Placement first = place(index_, config_, target_, seen, masked_);
+    const Ties ties(index_, first, config_.switches, npu_);
+    const NodeSchemes schemes(index_, first, config_);
+    const Ground ground{index_, seen, config_, target_, first, ties, schemes, npu_};
+    SharedGrids shared = find_lost_parts(ground);
+    lost_parts_ = std::move(shared.notes);
+    return shared.left.empty() ? std::move(first) : place(index_, config_, target_, seen, masked_, shared.left);
+  }
+
   // Operators on codes take one type for all that they read and write: the one that the target prefers for shared values.
   DataType stored_type(DataType wanted, size_t readers) const {
     const size_t inputs = config_.format == Format::qoperator ? std::max<size_t>(readers, 2) : readers;
@@ -205,6 +219,7 @@ class Resolver {
   const Target& target_;
   const bool npu_;
   const std::set<std::string> masked_;
+  std::vector<std::string> lost_parts_;  // before placement_, which finds them
   Placement placement_;
   const Ties ties_;
   const NodeSchemes schemes_;

@@ -168,6 +168,12 @@ void on_layers(const Json& contents, Json& out) {
                 "float (`exclude`).");
 }
 
+// Parts of values that one grid would lose.
+void on_lost_parts(const Json& contents, Json& out) {
+  for (const auto& note : contents["result"].value(Pointer("/best/lost_parts"), Json::array()))
+    out.push_back(note.get<std::string>() + ".");
+}
+
 void on_speed(const Json& contents, Json& out) {
   const Json& result = contents["result"];
   const double before = result.value(Pointer("/baseline/latency_ms/median"), 0.0);
@@ -183,7 +189,8 @@ void on_speed(const Json& contents, Json& out) {
 
 Json advice_on(const Json& contents) {
   Json out = Json::array();
-  for (const auto part : {on_outcome, on_warnings, on_trials, on_evidence, on_layers, on_speed, on_convergence, on_parameters})
+  for (const auto part :
+       {on_outcome, on_warnings, on_trials, on_evidence, on_lost_parts, on_layers, on_speed, on_convergence, on_parameters})
     part(contents, out);
   return out;
 }

@@ -45,6 +45,7 @@ Json best_json(const tune::Winner& best) {
   out.update(measured);
   out["answers"] = tune::to_json(best.quality);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
+  if (!best.lost_parts.empty()) out["lost_parts"] = best.lost_parts;
   if (!best.processors.is_null()) out["processors"] = best.processors;
   out["layers"] = best.layers;
   out["ranges"] = best.ranges;

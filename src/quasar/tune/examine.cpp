@@ -160,7 +160,8 @@ class Examination {
     out["real"] = {{"target", target_name_},
                    {"distance", noise.distance},
                    {"quantized", in_codes},
-                   {"float", nodes.size() - in_codes + plan.skipped.size()}};
+                   {"float", nodes.size() - in_codes + plan.skipped.size()},
+                   {"lost_parts", plan.lost_parts}};
     return noise;
   }
 

@@ -115,6 +115,7 @@ void on_real_model(const Json& examination, Json& out) {
     text += "; on the way the noise is greatest behind " + (*worst)["node"].get<std::string>() + " (" +
             in_digits(100 * (*worst)["accumulated_noise"].get<double>()) + " % of the signal's power)";
   out.push_back(text + ".");
+  for (const auto& note : real["lost_parts"]) out.push_back(note.get<std::string>() + ".");
 }
 
 }  // namespace

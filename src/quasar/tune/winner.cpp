@@ -177,6 +177,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   });
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
+  winner.lost_parts = plan.lost_parts;
   const Json rounding = trial.user_attributes.value("rounding", Json());
   const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
   winner.layers = layers_of(sitter);
