@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-reference = {"readers": "data.md", "metrics": "metrics.md", "decoders": "metrics.md", "ranges": "calibration.md", "samplers": "samplers.md",
+reference = {"readers": "data.md", "metrics": "metrics.md", "decoders": "metrics.md", "heads": "metrics.md", "ranges": "calibration.md", "samplers": "samplers.md",
              "pruners": "pruning.md", "rounding": "rounding.md"}
 with_options = {"readers", "metrics", "decoders"}
 program, docs = sys.argv[1], pathlib.Path(sys.argv[2], "docs")

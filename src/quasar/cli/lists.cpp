@@ -4,6 +4,7 @@
 #include "quasar/data/reader.hpp"
 #include "quasar/eval/custom.hpp"
 #include "quasar/eval/decoder.hpp"
+#include "quasar/eval/head.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/rounding.hpp"
@@ -68,6 +69,7 @@ const std::vector<List>& lists() {
       {"strategies", "who decides the order of a whole search (strategy)", extensions<tune::strategies::table>},
       {"metrics", "how candidates are scored (search_metric)", extensions<eval::metrics::table>},
       {"decoders", "what makes detections of a detector's outputs (decoder)", extensions<eval::decoders::table>},
+      {"heads", "what a model's outputs are recognized as, and judged by", extensions<eval::heads::table>},
       {"evaluators", "how a score of the user's own is asked for (search_evaluator)", extensions<eval::evaluators::table>},
       {"ranges", "calibration methods: from statistics to a range", extensions<quant::ranges::table>},
       {"rounding", "how weights become codes (algorithms)", extensions<quant::rounding::table>},

@@ -6,7 +6,8 @@ namespace quasar::eval {
 
 std::vector<int64_t> answers_of(std::span<const float> values, const Layout* layout, ClassAxis axis, const std::string& owner) {
   const Shape shape = layout == nullptr || layout->outputs.empty() ? Shape{} : layout->outputs.front();
-  if (shape.size() < 3 || shape[0] != 1) {
+  const bool time_first = axis == ClassAxis::last && shape.size() == 3 && shape[1] == 1;
+  if (shape.size() < 3 || (shape[0] != 1 && !time_first)) {
     throw Error(owner + " expects an output with one axis of classes besides its places, such as " +
                 (axis == ClassAxis::last ? "[1,length,classes]" : "[1,classes,height,width]") + ", found " + to_string(shape));
   }

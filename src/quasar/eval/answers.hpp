@@ -14,8 +14,8 @@ namespace quasar::eval {
 enum class ClassAxis { channels, last };
 
 // The place of the greatest value along the axis of classes of the first output: axis 1 of [1, classes, …], or the last one of
-// [1, …, classes]. -> one class per place, the other axes in their order. Throws Error that begins with `owner` when there are
-// fewer than three axes.
+// [1, …, classes], also of [length, 1, classes]. -> one class per place, the other axes in their order. Throws Error that begins
+// with `owner` when there are fewer than three axes.
 std::vector<int64_t> answers_of(std::span<const float> values, const Layout* layout, ClassAxis axis, const std::string& owner);
 
 // What is true of the sample: its target, or with `as_float` the float model's answers. Throws Error when the numbers of places

@@ -59,6 +59,28 @@ double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
+double mean_bin(const float* values, size_t bins, size_t step) {
+  double most = values[0], total = 0, sum = 0;
+  for (size_t k = 1; k < bins; ++k) most = std::max<double>(most, values[k * step]);
+  for (size_t k = 0; k < bins; ++k) {
+    const double weight = std::exp(values[k * step] - most);
+    total += weight;
+    sum += weight * static_cast<double>(k);
+  }
+  return sum / total;
+}
+
+OptionSpec classes_option() {
+  return {"classes", 0, "of boxes that are decoded in the model: how many fields are classes; others follow; 0: all", 0};
+}
+
+size_t fields_of(size_t fields, size_t first, size_t classes, const std::string& name) {
+  if (first + classes > fields)
+    throw Error("decoder " + name + ": option 'classes' is " + std::to_string(classes) + ", but a box has only " +
+                std::to_string(fields) + " fields");
+  return classes == 0 ? fields : first + classes;
+}
+
 Detection centred(double x, double y, double width, double height, double score, int64_t label) {
   return {x - width / 2, y - height / 2, x + width / 2, y + height / 2, score, label};
 }

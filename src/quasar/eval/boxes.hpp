@@ -37,6 +37,14 @@ std::pair<int64_t, double> best_class(const float* scores, size_t count, size_t 
 
 double sigmoid(double x);
 
+// The mean of a distribution over 0 … bins − 1 that a softmax makes of `bins` values, stepping by `step` (Li et al. 2020).
+double mean_bin(const float* values, size_t bins, size_t step);
+
+// The option `classes`, and how many of a box's fields it leaves: all (0), or `first` and as many as there are classes. Throws
+// Error that begins with "decoder `name`" when there are fewer.
+OptionSpec classes_option();
+size_t fields_of(size_t fields, size_t first, size_t classes, const std::string& name);
+
 // A detection from its centre and size.
 Detection centred(double x, double y, double width, double height, double score, int64_t label);
 

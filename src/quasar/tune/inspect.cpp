@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quasar/data/dataset.hpp"
+#include "quasar/eval/head.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/ops/op.hpp"
@@ -218,6 +220,8 @@ Json inspect(const InspectOptions& given) {
     facts["operators"] = operators;
     facts["processors"] = processors_of(model);
   } else {
+    facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(model)
+                                                         : eval::head_on(model, *data::open(options.data, model.inputs)));
     add_nodes(facts, {original, model}, chosen, options);
   }
   return facts;

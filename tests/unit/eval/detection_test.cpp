@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/eval/boxes.hpp"
 #include "quasar/eval/detection_match.hpp"
@@ -119,6 +120,75 @@ TEST(Decoders, YoloV5AndV8) {
   ASSERT_EQ(two.size(), 2U);
   expect_box(two[0], 45, 45, 55, 55, 0.7, 0);
   expect_box(two[1], 8, 17, 12, 23, 0.4, 1);
+}
+
+// Masks, key points: fields behind the classes.
+TEST(Decoders, FieldsBehindTheClassesArePassedOver) {
+  const std::vector<float> eight{10, 50, 20, 50, 4, 10, 6, 10, 0.1F, 0.7F, 0.4F, 0, 9, 9};
+  const auto found = decode({{"name", "yolov8"}, {"classes", 2}}, eight, {{{1, 7, 2}}, picture});
+  ASSERT_EQ(found.size(), 2U);
+  expect_box(found[0], 45, 45, 55, 55, 0.7, 0);
+  const std::vector<float> five{10, 20, 4, 6, 0.5F, 0.1F, 0.8F, 9};
+  const auto one = decode({{"name", "yolov5"}, {"classes", 2}}, five, {{{1, 1, 8}}, picture});
+  ASSERT_EQ(one.size(), 1U);
+  expect_box(one[0], 8, 17, 12, 23, 0.4, 1);
+  EXPECT_THROW(decode({{"name", "yolov5"}, {"classes", 4}}, five, {{{1, 1, 8}}, picture}), Error);
+}
+
+TEST(Decoders, YoloV10) {
+  const std::vector<float> rows{8, 17, 12, 23, 0.4F, 1, 8, 17, 12, 23, 0.9F, 1, 0, 0, 1, 1, 0.01F, 2};
+  const auto found = decode("yolov10", rows, {{{1, 3, 6}}, picture});
+  ASSERT_EQ(found.size(), 2U);  // nothing is suppressed
+  expect_box(found[0], 8, 17, 12, 23, 0.9, 1);
+  EXPECT_THROW(decode("yolov10", rows, {{{1, 6, 3}}, picture}), Error);
+}
+
+TEST(Decoders, Detr) {
+  // Two queries of two classes; the second one finds nothing.
+  const std::vector<float> logits{0, std::log(3.0F), 0, 0, 0, 9}, boxes{0.5F, 0.5F, 0.25F, 0.5F, 0.1F, 0.1F, 0.1F, 0.1F};
+  std::vector<float> values = logits;
+  values.insert(values.end(), boxes.begin(), boxes.end());
+  const auto found = decode("detr", values, {{{1, 2, 3}, {1, 2, 4}}, picture});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], 48, 16, 80, 48, 0.6, 1);
+  std::vector<float> boxes_first = boxes;
+  boxes_first.insert(boxes_first.end(), logits.begin(), logits.end());
+  const Json words{{"name", "detr"}, {"activation", "sigmoid"}, {"background", false}};
+  const auto all = decode(words, boxes_first, {{{1, 2, 4}, {1, 2, 3}}, picture});
+  ASSERT_EQ(all.size(), 2U);
+  expect_box(all[1], 48, 16, 80, 48, 0.75, 1);
+  EXPECT_EQ(all[0].label, 2);
+  EXPECT_THROW(decode("detr", values, {{{1, 14}}, picture}), Error);
+}
+
+TEST(Decoders, PicoDet) {
+  // Strides 32 and 64 of 64 x 128 pixels, two bins, one class: the fourth cell of stride 32 has an object, a stride wide to the
+  // left.
+  std::vector<float> fine(8), coarse(2), fine_sides(8 * 8), coarse_sides(2 * 8);
+  fine[3] = 0.8F;
+  fine_sides[3 * 8 + 1] = 50;  // left: all in bin 1; the other sides: half of each
+  std::vector<float> values = fine;
+  for (const auto& more : {coarse, fine_sides, coarse_sides}) values.insert(values.end(), more.begin(), more.end());
+  const Json words{{"name", "picodet"}, {"bins", 2}};
+  const auto found = decode(words, values, {{{1, 8, 1}, {1, 2, 1}, {1, 8, 8}, {1, 2, 8}}, picture});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], 112 - 32, 16 - 16, 112 + 16, 16 + 16, 0.8, 0);
+  // Decoded in the model.
+  const std::vector<float> decoded{8, 17, 12, 23, 1, 1, 5, 5, 5, 5, 9, 9, 0.1F, 0, 0.9F, 0.8F, 0, 0};
+  const auto two = decode("picodet", decoded, {{{1, 3, 4}, {1, 2, 3}}, picture});
+  ASSERT_EQ(two.size(), 2U);
+  expect_box(two[0], 5, 5, 9, 9, 0.9, 0);
+  expect_box(two[1], 8, 17, 12, 23, 0.8, 1);
+  EXPECT_THROW(decode(words, values, {{{1, 8, 1}, {1, 2, 1}, {1, 8, 8}, {1, 16, 1}}, picture}), Error);
+}
+
+TEST(Decoders, NanoDetBeginsAtTheCornersOfCells) {
+  // 84 cells of strides 8, 16 and 32 on 64 x 64 pixels; of each a class and four distributions over two bins.
+  std::vector<float> values(84 * 9);
+  values[(64 + 5) * 9] = 0.9F;  // the second row's second cell of stride 16
+  const auto found = decode({{"name", "nanodet"}, {"bins", 2}, {"centre", 0}}, values, {{{1, 84, 9}}, {{1, 3, 64, 64}}});
+  ASSERT_EQ(found.size(), 1U);
+  expect_box(found[0], 8, 8, 24, 24, 0.9, 0);
 }
 
 TEST(Decoders, YoloV3TakesChannelsFirstAndLast) {

@@ -71,6 +71,21 @@ TEST(MeanIou, CountsPixels) {
   EXPECT_THROW(one("mean_iou", q, q, {1, 8}, {0}), Error);
 }
 
+TEST(MeanIou, TakesClassNumbersAndMaps) {
+  EXPECT_NEAR(one("mean_iou(classes=none)", {}, {0, 1, 1, 3}, {1, 2, 2}, {0, 1, 3, 3}), (1 + 0.5 + 0.5) / 3, 1e-12);
+  // 0 1 1 0 against 0 1 0 0.
+  const std::vector<float> f{0.1F, 0.6F, 0.4F, 0}, q{0.1F, 0.7F, 0.6F, 0};
+  EXPECT_NEAR(one("mean_iou(truth=float,classes=threshold)", f, q, {1, 1, 2, 2}, {}), (2.0 / 3 + 0.5) / 2, 1e-12);
+  EXPECT_EQ(one("mean_iou(truth=float,classes=threshold,threshold=0.3)", f, q, {1, 1, 2, 2}, {}), 1);
+}
+
+TEST(Sequences, TimeMayComeFirst) {
+  const std::vector<float> q{1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0};  // 0 1 2 0
+  EXPECT_EQ(one("sequence_accuracy(blank=0)", q, q, {4, 1, 3}, {1, 2}), 1);
+  EXPECT_EQ(one("token_accuracy", q, q, {4, 1, 3}, {0, 1, 2, 1}), 0.75);
+  EXPECT_THROW(one("token_accuracy", q, q, {2, 2, 3}, {0, 1, 2, 1}), Error);
+}
+
 TEST(Sequences, CountPlacesAndWholes) {
   const std::vector<float> q{1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0};  // 0 1 2 0
   const Shape shape{1, 4, 3};

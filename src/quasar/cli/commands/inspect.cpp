@@ -62,12 +62,12 @@ class Inspect final : public Command {
       if (target_.empty()) target_ = words["target"].get<std::string>();
       words.erase("target");
     }
-    Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called()});
+    const Json data = calibration_.empty() ? Json() : data_argument(calibration_);
+    Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called(), .data = data});
     if (!calibration_.empty() && (facts.contains("rules") || facts.contains("processors")))
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
     if (!calibration_.empty())
-      facts["examination"] =
-          tune::examine({.model = model_, .data = data_argument(calibration_), .target = target_, .words = words});
+      facts["examination"] = tune::examine({.model = model_, .data = data, .target = target_, .words = words});
     if (!page_.empty()) {
       const Json contents = report::inspection_of(facts);
       write_output(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));
@@ -111,6 +111,7 @@ class Inspect final : public Command {
               << " bytes, opset " << facts["opset"] << "\n";
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
+    if (facts.contains("head")) print_head(facts["head"]);
     if (facts.contains("rules")) return print_violations(facts["rules"]);
     const bool finished = facts.contains("processors");
     std::cout << (finished ? "\nOperators:\n" : "\nOperators (after clean-up):\n");
@@ -118,6 +119,14 @@ class Inspect final : public Command {
       std::cout << "  " << std::left << std::setw(24) << type << count << "\n";
     if (finished) return print_processors(facts["processors"]);
     print_nodes(facts);
+  }
+
+  static void print_head(const Json& head) {
+    const std::string why = head["why"].get<std::string>();
+    std::cout << (head["name"].is_null() ? "unknown head: " + why + "; a search compares its outputs with the float model's"
+                                         : "head: " + head["name"].get<std::string>() + " (" + why + "); a search reports " +
+                                               head["metric"].get<std::string>())
+              << "\n";
   }
 
   static void print_processors(const Json& processors) {

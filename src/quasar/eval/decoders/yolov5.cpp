@@ -12,7 +12,10 @@ namespace {
 class YoloV5 : public Decoder {
  public:
   explicit YoloV5(const Options& options)
-      : selection_(selection_of(options)), anchors_(anchors_of(options, "yolov5")), activated_(options.flag("activated")) {}
+      : selection_(selection_of(options)),
+        anchors_(anchors_of(options, "yolov5")),
+        activated_(options.flag("activated")),
+        classes_(static_cast<size_t>(options.integer("classes"))) {}
 
   std::vector<Detection> decode(std::span<const float> values, const Layout& layout) const override {
     const Shape first = layout.outputs.empty() ? Shape() : layout.outputs[0];
@@ -20,10 +23,11 @@ class YoloV5 : public Decoder {
     if (first.size() != 3 || first[0] != 1 || first[2] < 6)
       refuse_shapes("yolov5", "a first output [1,boxes,5+classes], or raw heads [1,anchors*(5+classes),height,width]", layout);
     const auto boxes = static_cast<size_t>(first[1]), fields = static_cast<size_t>(first[2]);
+    const size_t used = fields_of(fields, 5, classes_, "yolov5");
     std::vector<Detection> found;
     for (size_t i = 0; i < boxes; ++i) {
       const float* at = values.data() + i * fields;
-      const auto [label, probability] = best_class(at + 5, fields - 5, 1);
+      const auto [label, probability] = best_class(at + 5, used - 5, 1);
       const double score = static_cast<double>(at[4]) * probability;
       if (score >= selection_.score_threshold) found.push_back(centred(at[0], at[1], at[2], at[3], score, label));
     }
@@ -58,15 +62,17 @@ class YoloV5 : public Decoder {
   Selection selection_;
   std::vector<double> anchors_;
   bool activated_;
+  size_t classes_;
 };
 
 }  // namespace
 
 Entry<Decoder> yolov5() {
-  return {.help = "YOLOv5, v6 and v7: a first output [1,boxes,5+classes] in pixels, or raw heads, one per scale",
-          .make = make_as<YoloV5, Decoder>,
-          .options = with_selection({anchors_option(), {"activated", false, "raw heads hold sigmoids already"}}),
-          .aliases = {"yolov6", "yolov7"}};
+  return {
+      .help = "YOLOv5, v6 and v7: a first output [1,boxes,5+classes] in pixels, or raw heads, one per scale",
+      .make = make_as<YoloV5, Decoder>,
+      .options = with_selection({anchors_option(), {"activated", false, "raw heads hold sigmoids already"}, classes_option()}),
+      .aliases = {"yolov6", "yolov7"}};
 }
 
 }  // namespace quasar::eval::decoders

@@ -1,10 +1,8 @@
 // YOLOv8, v9 and v11. As they are exported, one output [1, 4 + classes, boxes] holds centre, width and height in pixels and class
-// probabilities. Cut before that, there is one raw output [1, 4·bins + classes, height, width] per scale: for a cell at
-// (column, row), four distributions over 0 … bins − 1 (softmax), whose means are the distances of the cell's centre from the
-// box's left, top, right and bottom side in cells (Li et al. 2020), and class scores before the sigmoid. score = the greatest
-// class probability.
-#include <cmath>
-
+// probabilities; what follows the option `classes` (masks, key points) is passed over. Cut before that, there is one raw output
+// [1, 4·bins + classes, height, width] per scale: for a cell at (column, row), four distributions over 0 … bins − 1 (softmax),
+// whose means are the distances of the cell's centre from the box's left, top, right and bottom side in cells (Li et al. 2020),
+// and class scores before the sigmoid. score = the greatest class probability.
 #include "quasar/eval/boxes.hpp"
 
 namespace quasar::eval::decoders {
@@ -15,13 +13,14 @@ class YoloV8 : public Decoder {
   explicit YoloV8(const Options& options)
       : selection_(selection_of(options)),
         bins_(static_cast<size_t>(options.integer("bins"))),
+        classes_(static_cast<size_t>(options.integer("classes"))),
         activated_(options.flag("activated")) {}
 
   std::vector<Detection> decode(std::span<const float> values, const Layout& layout) const override {
     const Shape first = layout.outputs.empty() ? Shape() : layout.outputs[0];
     if (first.size() == 4) return selected(raw(values, layout), selection_);
     if (first.size() != 3 || first[0] != 1 || first[1] < 5) refuse(layout);
-    const auto fields = static_cast<size_t>(first[1]), boxes = static_cast<size_t>(first[2]);
+    const auto fields = fields_of(static_cast<size_t>(first[1]), 4, classes_, "yolov8"), boxes = static_cast<size_t>(first[2]);
     std::vector<Detection> found;
     for (size_t i = 0; i < boxes; ++i) {
       const float* at = values.data() + i;
@@ -40,18 +39,6 @@ class YoloV8 : public Decoder {
         layout);
   }
 
-  // Σ k·softmax_k of `bins` values.
-  double distance(const float* at, size_t step) const {
-    double most = at[0], total = 0, sum = 0;
-    for (size_t k = 1; k < bins_; ++k) most = std::max<double>(most, at[k * step]);
-    for (size_t k = 0; k < bins_; ++k) {
-      const double weight = std::exp(at[k * step] - most);
-      total += weight;
-      sum += weight * static_cast<double>(k);
-    }
-    return sum / total;
-  }
-
   std::vector<Detection> raw(std::span<const float> values, const Layout& layout) const {
     const auto [high, wide] = picture_size(layout);
     std::vector<Detection> found;
@@ -67,7 +54,7 @@ class YoloV8 : public Decoder {
         const double score = activated_ ? value : sigmoid(value);
         if (score < selection_.score_threshold) continue;
         const double x = static_cast<double>(cell % columns) + 0.5, y = static_cast<double>(cell / columns) + 0.5;
-        const auto side = [&](size_t k) { return distance(at + k * bins_ * area, area); };
+        const auto side = [&](size_t k) { return mean_bin(at + k * bins_ * area, bins_, area); };
         found.push_back({(x - side(0)) * by_x, (y - side(1)) * by_y, (x + side(2)) * by_x, (y + side(3)) * by_y, score, label});
       }
     }
@@ -75,7 +62,7 @@ class YoloV8 : public Decoder {
   }
 
   Selection selection_;
-  size_t bins_;
+  size_t bins_, classes_;
   bool activated_;
 };
 
@@ -85,7 +72,8 @@ Entry<Decoder> yolov8() {
   return {.help = "YOLOv8, v9 and v11: a first output [1,4+classes,boxes] in pixels, or raw heads, one per scale",
           .make = make_as<YoloV8, Decoder>,
           .options = with_selection({{"bins", 16, "of raw heads: values per distance", 1},
-                                     {"activated", false, "raw heads hold sigmoids of classes already"}}),
+                                     {"activated", false, "raw heads hold sigmoids of classes already"},
+                                     classes_option()}),
           .aliases = {"yolov9", "yolov11"}};
 }
 
