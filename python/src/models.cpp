@@ -20,6 +20,7 @@
 #include "quasar/tune/examine.hpp"
 #include "quasar/tune/inputs.hpp"
 #include "quasar/tune/inspect.hpp"
+#include "quasar/tune/open_data.hpp"
 #include "quasar/tune/preset.hpp"
 #include "quasar/tune/quantize.hpp"
 #include "quasar/tune/strategy.hpp"
@@ -114,7 +115,7 @@ py::dict evaluate(const std::string& model, const std::string& reference, const 
   const Json facts = unlocked([&] {
     const graph::Model candidate = graph::load(model);
     const graph::Model original = reference.empty() ? candidate : graph::load(reference);
-    const auto samples = data::open(words, original.inputs, std::filesystem::current_path());
+    const auto samples = tune::open_data(words, original, std::filesystem::current_path());
     eval::EvaluatorOptions options;
     options.metrics.clear();
     for (const auto& name : metrics) options.metrics.push_back(eval::metric_text(name));

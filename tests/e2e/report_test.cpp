@@ -63,11 +63,11 @@ TEST(Report, NamesThatAreNoTextDoNoHarm) {
       fs::copy_file(std::string(QUASAR_SOURCE_DIR "/tests/unit/data/pictures/") + picture + ".png",
                     folder.path() / "photos" / name / (std::string(picture) + "_\xe9.png"));
   }
-  const Ran ran = run(
-      "search " + digits("search.yaml") +
-          " --set 'eval_data_reader={reader: images, path: photos, color: gray, resize: [8, 8]}' --set holdout_data_reader=null"
-          " --set n_trials=1 --output-dir out",
-      "cd " + folder.path().string() + " &&");
+  const Ran ran = run("search " + digits("search.yaml") +
+                          " --set 'eval_data_reader={reader: images, path: photos, color: gray, resize: [8, 8], as_is: true}' "
+                          "--set holdout_data_reader=null"
+                          " --set n_trials=1 --output-dir out",
+                      "cd " + folder.path().string() + " &&");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json flips = read_json(folder.path() / "out/result.json")["best"]["flips"];
   EXPECT_EQ(flips["names"], (Json{{"0", "cat"}, {"1", "l\xef\xbf\xbdopard"}}));

@@ -23,9 +23,13 @@ namespace quasar::cli {
 const char* const data_help =
     "a .npz file, a folder of .npy files or of test_data_set_*, 'random', or a .yaml file with a reader";
 
-Json data_argument(const std::string& text) {
+const char* const as_is_help = "folders of pictures: the model takes values of 0 to 255 as they are";
+
+Json data_argument(const std::string& text, bool as_is) {
   if (text == "random") return text;
-  return std::filesystem::absolute(text).string();
+  const std::string path = std::filesystem::absolute(text).string();
+  if (as_is && std::filesystem::is_directory(path)) return {{"reader", "images"}, {"path", path}, {"as_is", true}};
+  return path;
 }
 
 namespace {

@@ -15,7 +15,9 @@ class Option;
 namespace quasar::cli {
 
 // DATA on the command line: "random" stays, a path becomes absolute (configurations resolve theirs against their own folder).
-Json data_argument(const std::string& text);
+// `as_is`: a folder is one of pictures whose values the model takes as they are (--as-is).
+Json data_argument(const std::string& text, bool as_is);
+extern const char* const as_is_help;
 
 // Every --set KEY=VALUE into `words`; the value is YAML ("[true, false]", "0.5", "Percentile").
 void apply_settings(Json& words, const std::vector<std::string>& settings);

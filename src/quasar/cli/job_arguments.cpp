@@ -16,6 +16,7 @@ void JobArguments::define(CLI::App& app) {
   app.add_option("--calib", calibration_, std::string("calibration samples: ") + data_help);
   app.add_option("--eval", evaluation_, "evaluation samples, likewise");
   app.add_option("--holdout", holdout_, "hold-out samples, likewise");
+  app.add_flag("--as-is", as_is_, as_is_help);
   app.add_option("--preset", preset_, "a named search; see `quasar list presets`");
   app.add_option("--set", settings_, "KEY=VALUE replaces one key, for example n_trials=50 or search_space.exclude='[conv1]'");
   app.add_option("--output-dir", output_dir_, "where results go (default quasar_out beside the configuration)");
@@ -39,9 +40,9 @@ tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
   words = tune::canonical_keys(words);
   if (!model_.empty()) words["model_input"] = fs::absolute(model_).string();
-  if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_);
-  if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_);
-  if (!holdout_.empty()) words["holdout_data_reader"] = data_argument(holdout_);
+  if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_, as_is_);
+  if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_, as_is_);
+  if (!holdout_.empty()) words["holdout_data_reader"] = data_argument(holdout_, as_is_);
   if (!preset_.empty()) words["preset"] = preset_;
   if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
   amend(words);

@@ -26,6 +26,7 @@ class JobArguments {
 
  private:
   std::string config_, model_, calibration_, evaluation_, holdout_, preset_, output_dir_;
+  bool as_is_ = false;
   std::vector<std::string> settings_;
 };
 

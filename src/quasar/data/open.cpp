@@ -3,6 +3,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/data/constants.hpp"
 #include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/raw_pictures.hpp"
 #include "quasar/data/reader.hpp"
 
 namespace quasar::data {
@@ -81,37 +82,58 @@ DatasetPtr open_samples(const std::string& name, Json options, const std::vector
   }
 }
 
-DatasetPtr open_mapping(Json options, const std::vector<graph::Value>& inputs, const fs::path& base) {
-  std::string name;
-  if (options.contains("reader")) {
-    if (!options["reader"].is_string()) throw Error("data: 'reader' is " + options["reader"].dump() + ", but must be a name");
-    name = options["reader"].get<std::string>();
-    options.erase("reader");
-  } else if (options.contains("path") && options["path"].is_string()) {
-    name = reader_for(base / options["path"].get<std::string>());
-  } else {
-    throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
+// A description in full: the reader's words, and the folder that relative paths start from.
+struct Described {
+  Json words;
+  fs::path base;
+};
+
+Described described(const Json& description, const fs::path& base) {
+  if (description.is_object()) return {description, base};
+  if (!description.is_string()) throw Error("data: expected a text or a mapping with a reader, found " + description.dump());
+  const std::string text = description.get<std::string>();
+  const fs::path path = base / text;
+  if (text == "random" && !fs::exists(path)) return {{{"reader", "random"}}, base};
+  const std::string extension = path.extension().string();
+  if (extension != ".yaml" && extension != ".yml" && extension != ".json")
+    return {{{"reader", reader_for(path)}, {"path", text}}, base};
+  Json mapping = read_yaml(path);
+  if (!mapping.is_object())
+    throw Error("'" + path.string() + "' must hold a mapping with a reader, such as {reader: npz, path: calib.npz}");
+  return {std::move(mapping), path.parent_path()};
+}
+
+std::string reader_of(const Described& source) {
+  const Json& words = source.words;
+  if (words.contains("reader")) {
+    if (!words["reader"].is_string()) throw Error("data: 'reader' is " + words["reader"].dump() + ", but must be a name");
+    return words["reader"].get<std::string>();
   }
-  const Constants constants(taken(options, "constants"), inputs);
-  return constants.join(open_samples(name, options, constants.others(), base));
+  if (words.contains("path") && words["path"].is_string()) return reader_for(source.base / words["path"].get<std::string>());
+  throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
 }
 
 }  // namespace
 
 DatasetPtr open(const Json& description, const std::vector<graph::Value>& inputs, const fs::path& base) {
-  if (description.is_object()) return open_mapping(description, inputs, base);
-  if (!description.is_string()) throw Error("data: expected a text or a mapping with a reader, found " + description.dump());
-  const std::string text = description.get<std::string>();
-  const fs::path path = base / text;
-  if (text == "random" && !fs::exists(path)) return open_mapping({{"reader", "random"}}, inputs, base);
-  const std::string extension = path.extension().string();
-  if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
-    const Json mapping = read_yaml(path);
-    if (!mapping.is_object())
-      throw Error("'" + path.string() + "' must hold a mapping with a reader, such as {reader: npz, path: calib.npz}");
-    return open_mapping(mapping, inputs, path.parent_path());
+  Described source = described(description, base);
+  const std::string name = reader_of(source);
+  source.words.erase("reader");
+  const Constants constants(taken(source.words, "constants"), inputs);
+  return constants.join(open_samples(name, source.words, constants.others(), source.base));
+}
+
+std::optional<RawPictures> raw_pictures(const Json& description, const fs::path& base) {
+  Described source = described(description, base);
+  const std::string name = reader_of(source);
+  if (normalized(name) != "images") return std::nullopt;
+  for (const auto& [key, value] : source.words.items()) {
+    const std::string plain = normalized(key);
+    const bool says = plain == "mean" || plain == "scale" || plain == "std" || (plain == "asis" && value != false);
+    if (says && !value.is_null()) return std::nullopt;
   }
-  return open_mapping({{"reader", reader_for(path)}, {"path", text}}, inputs, base);
+  source.words["reader"] = "images";
+  return RawPictures{std::move(source.words), std::move(source.base)};
 }
 
 }  // namespace quasar::data

@@ -36,6 +36,7 @@ std::vector<OptionSpec> Pixels::options() {
           {"mean", nullptr, "subtracted first from values 0 to 255: a number or one per channel, in the model's order"},
           {"scale", nullptr, "multiplied next, x' = (x - mean) * scale: a number or one per channel"},
           {"std", nullptr, "divided by instead of scale, x' = (x - mean) / std: a number or one per channel"},
+          {"as_is", false, "true: the model takes values of 0 to 255 as they are, and neither mean, scale nor std is needed"},
           {.name = "layout",
            .fallback = nullptr,
            .help = "axes of the model's input, NCHW or NHWC; left out: from the input's shape"}};
@@ -85,6 +86,8 @@ void Pixels::read_values(const Options& options, const std::string& owner) {
     throw Error(owner + ": mean, scale and std need an input of floating point, but '" + input_.name + "' is " +
                 std::string(name_of(input_.type)));
   }
+  if (any && options.flag("as_is"))
+    throw Error(owner + ": as_is contradicts mean, scale and std; give as_is, or what the values become");
   if (options.has("scale") && options.has("std")) throw Error(owner + ": scale and std contradict each other; give one of them");
   std::vector<double> mean(channels_, 0), scale(channels_, 1), divisor(channels_, 1);
   if (options.has("mean")) mean = per_channel(options, "mean", channels_, owner);

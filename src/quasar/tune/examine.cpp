@@ -15,6 +15,7 @@
 #include "quasar/tune/examine_advice.hpp"
 #include "quasar/tune/inspect.hpp"
 #include "quasar/tune/noise_along.hpp"
+#include "quasar/tune/open_data.hpp"
 #include "quasar/tune/portrait.hpp"
 #include "quasar/tune/unit_errors.hpp"
 #include "quasar/tune/variants.hpp"
@@ -91,7 +92,7 @@ class Examination {
   explicit Examination(const ExamineOptions& options)
       : original_(graph::load(options.model)),
         model_(runtime::prepare(original_)),
-        all_(data::open(options.data, model_.inputs)),
+        all_(open_data(options.data, model_)),
         samples_(data::first(all_, std::min(most_samples, all_->size()))),
         target_name_(quant::targets::table().resolve(options.target.empty() ? "ort_cpu" : options.target)),
         target_(quant::targets::table().make(target_name_)),

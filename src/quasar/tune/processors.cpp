@@ -13,10 +13,10 @@ const std::string on_x86 = "x86 processors with VNNI, and Arm processors";
 
 }  // namespace
 
-Json processors_of(const graph::Model& quantized) {
+Json processors_of(const graph::Model& model) {
   Json nodes = Json::array();
   bool lowest = false;
-  for (const auto& node : ops::overflows(quantized)) {
+  for (const auto& node : ops::overflows(model)) {
     nodes.push_back({{"node", node.node}, {"pairs", node.pairs}, {"overflowing", node.overflowing}, {"lowest", node.lowest}});
     lowest = lowest || node.lowest > 1;
   }

@@ -13,6 +13,7 @@
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
 #include "quasar/tune/nothing_quantized.hpp"
+#include "quasar/tune/open_data.hpp"
 #include "quasar/tune/trial.hpp"
 #include "quasar/tune/v1_configuration.hpp"
 #include "quasar/tune/variants.hpp"
@@ -54,7 +55,7 @@ std::vector<std::string> notes_without_effect(const Means& means, const quant::P
 
 // nullptr: none are given, nor known and needed.
 data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config& config, const graph::Model& model) {
-  if (!options.calibration.is_null()) return data::open(options.calibration, model.inputs);
+  if (!options.calibration.is_null()) return open_data(options.calibration, model);
   const bool wanted = options.trial && options.ranges.is_null() && !quant::needs_no_samples(config);
   return wanted ? options.trial->samples(model.inputs) : nullptr;
 }

@@ -9,22 +9,23 @@
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/tune/open_data.hpp"
 #include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {
 
 data::Splits open_splits(const Job& job, const graph::Model& model) {
-  if (!job.split.is_null()) return data::split(data::open(job.data, model.inputs, job.base), job.split);
+  if (!job.split.is_null()) return data::split(open_data(job.data, model, job.base), job.split);
   data::Splits splits;
-  splits.calibration = data::open(job.calibration, model.inputs, job.base);
-  splits.evaluation = data::open(job.evaluation, model.inputs, job.base);
-  if (!job.holdout.is_null()) splits.holdout = data::open(job.holdout, model.inputs, job.base);
+  splits.calibration = open_data(job.calibration, model, job.base);
+  splits.evaluation = open_data(job.evaluation, model, job.base);
+  if (!job.holdout.is_null()) splits.holdout = open_data(job.holdout, model, job.base);
   return splits;
 }
 
 // Watched for samples in two splits, unless the user says himself that they are the same.
-data::Splits open_data(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
+data::Splits open_watched(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
   data::Splits splits = open_splits(job, model);
   if (job.split.is_null() && job.evaluation == job.calibration) {
     for (auto* samples : {&splits.calibration, &splits.evaluation}) *samples = guard.watch_alone(*samples);
@@ -57,7 +58,7 @@ Setting prepare(const Job& job) {
   }
   for (const auto& words : setting.strategy->also_needs(job, setting.model, *setting.target))
     setting.spaces.needs.add(quant::parse_config(words));
-  setting.samples = open_data(job, setting.model, *setting.guard);
+  setting.samples = open_watched(job, setting.model, *setting.guard);
   return setting;
 }
 

@@ -14,6 +14,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/tune/open_data.hpp"
 #include "quasar/tune/processors.hpp"
 
 namespace quasar::cli::commands {
@@ -25,6 +26,7 @@ class Evaluate final : public Command {
     app.add_option("model", model_, "the model to score")->required();
     app.add_option("--reference", reference_, "the float model it is compared with (default: the model itself)");
     app.add_option("--data", data_, data_help)->required();
+    app.add_flag("--as-is", as_is_, as_is_help);
     app.add_option("--metric", metrics_, "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times")
         ->capture_default_str();
     app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
@@ -35,7 +37,7 @@ class Evaluate final : public Command {
   int run() override {
     const graph::Model model = graph::load(model_);
     const graph::Model reference = reference_.empty() ? model : suited(graph::load(reference_), model);
-    const auto samples = data::open(data_argument(data_), reference.inputs);
+    const auto samples = tune::open_data(data_argument(data_, as_is_), reference);
     eval::EvaluatorOptions options;
     options.metrics.clear();
     for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
@@ -85,7 +87,7 @@ class Evaluate final : public Command {
 
   std::string model_, reference_, data_, decoder_;
   std::vector<std::string> metrics_{"parts", "cos"};
-  bool json_ = false;
+  bool json_ = false, as_is_ = false;
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ class Inspect final : public Command {
     app.add_option("--config", config_, "the same for a configuration in a file")->excludes(scheme);
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
     app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
+    app.add_flag("--as-is", as_is_, as_is_help);
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
     app.footer(
@@ -62,7 +63,7 @@ class Inspect final : public Command {
       if (target_.empty()) target_ = words["target"].get<std::string>();
       words.erase("target");
     }
-    const Json data = calibration_.empty() ? Json() : data_argument(calibration_);
+    const Json data = calibration_.empty() ? Json() : data_argument(calibration_, as_is_);
     Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called(), .data = data});
     if (!calibration_.empty() && (facts.contains("rules") || facts.contains("processors")))
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
@@ -87,7 +88,7 @@ class Inspect final : public Command {
     InAndOut files;
     tune::reads_model(files, model_);
     files.reads(config_, "the configuration");
-    if (!calibration_.empty()) tune::reads_samples(files, data_argument(calibration_), "", "the calibration data");
+    if (!calibration_.empty()) tune::reads_samples(files, data_argument(calibration_, as_is_), "", "the calibration data");
     return files;
   }
 
@@ -193,6 +194,7 @@ class Inspect final : public Command {
   }
 
   std::string model_, target_, scheme_, config_, calibration_, page_;
+  bool as_is_ = false;
   std::vector<std::string> settings_;
   bool json_ = false;
 };

@@ -38,6 +38,7 @@ class Quantize final : public Command {
         std::string("calibration samples (not for DYNAMIC, W4, BF16, FP16; with --from-study those of the search, where they "
                     "still are): ") +
             data_help);
+    app.add_flag("--as-is", as_is_, as_is_help);
     app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
     add_output(app, "--export-ranges", exported_, "where to write the ranges that were used, as JSON");
     add_output(app, "--export-errors", errors_,
@@ -58,12 +59,13 @@ class Quantize final : public Command {
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;
     apply_settings(words, settings_);
-    const tune::Quantized result = tune::quantize({.model = model_,
-                                                   .calibration = calibration_.empty() ? Json() : data_argument(calibration_),
-                                                   .words = words,
-                                                   .target = target_,
-                                                   .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_),
-                                                   .trial = trial});
+    const tune::Quantized result =
+        tune::quantize({.model = model_,
+                        .calibration = calibration_.empty() ? Json() : data_argument(calibration_, as_is_),
+                        .words = words,
+                        .target = target_,
+                        .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_),
+                        .trial = trial});
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : quant::ranges_json(result.plan, result.config).dump(2) + "\n";
     tune::write_model(result, output_);
@@ -89,7 +91,7 @@ class Quantize final : public Command {
     files.reads(ranges_, "the ranges that --ranges gives");
     tune::reads_study(files, study_);
     if (!calibration_.empty()) {
-      tune::reads_samples(files, data_argument(calibration_), "", "the calibration data");
+      tune::reads_samples(files, data_argument(calibration_, as_is_), "", "the calibration data");
     } else if (trial) {
       tune::reads_samples_of(files, *trial);
     }
@@ -129,6 +131,7 @@ class Quantize final : public Command {
     return tune::past_trial({study_, storage_}, study_name_, *trial_);
   }
 
+  bool as_is_ = false;
   std::string model_, output_, scheme_, config_, study_, study_name_, storage_, calibration_, ranges_, exported_, errors_,
       format_, target_;
   std::optional<int64_t> trial_;
