@@ -71,6 +71,29 @@ TEST_F(HardModels, OneLayerWithoutNumbersDoesNotKeepTheOthersFromIt) {
   EXPECT_NE(ran.out.find("infinite values or NaN"), std::string::npos) << ran.out;
 }
 
+// As converters of 2018 wrote style transfer: opset 10 dropped ImageScaler.
+TEST_F(HardModels, AnOperatorThatNewerSetsDropped) {
+  for (const int64_t opset : {7, 9}) {
+    Model model;
+    model.opsets = {{"", opset}};
+    model.inputs = {tensor_value("x", {1, 2, 6, 6})};
+    model.outputs = {tensor_value("y", {1, 2, 4, 4})};
+    std::vector<float> weights;
+    for (int i = 0; i < 36; ++i) weights.push_back(static_cast<float>(i % 7 - 3) / 10);
+    model.initializers = {{"w", Tensor::of({2, 2, 3, 3}, weights)}};
+    model.nodes = {{"scaler", "ImageScaler", "", {"x"}, {"s"}}, {"conv", "Conv", "", {"s", "w"}, {"y"}}};
+    model.nodes[0].attributes = {{"scale", 0.5F}, {"bias", std::vector<float>{0.25F, -0.5F}}};
+    const Ran made = quantize(model, "--scheme U8S8_CHANNEL --calib random");
+    ASSERT_EQ(made.code, 0) << made.err;
+    const Ran inspected = run("inspect " + file.string());
+    EXPECT_EQ(inspected.code, 0) << inspected.err;
+    EXPECT_NE(inspected.out.find("Conv"), std::string::npos) << inspected.out;
+    const Ran scored = run("evaluate " + out.string() + " --reference " + file.string() + " --data random --metric cos --json");
+    ASSERT_EQ(scored.code, 0) << scored.err;
+    EXPECT_GT(Json::parse(scored.out)["metrics"]["cos"]["value"].get<double>(), 0.999) << scored.out;
+  }
+}
+
 // The empty tensor that Resize has in place of regions is in many models.
 TEST_F(HardModels, TensorsWithoutValues) {
   Model model = graph::small_model();

@@ -12,6 +12,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/graph/coerced_softmax.hpp"
+#include "quasar/graph/dropped_operators.hpp"
 
 namespace quasar::graph {
 namespace {
@@ -200,8 +201,10 @@ std::vector<NodeProto> converted_by_onnx(const NodeProto& original, const Conver
 }  // namespace
 
 std::vector<NodeProto> convert_node(const NodeProto& node, const ConvertOptions& options) {
-  if (!changes(node.op_type(), options)) return {node};
+  const bool dropped = is_dropped_operator(node.op_type(), options.from, options.to);
+  if (!dropped && !changes(node.op_type(), options)) return {node};
   try {
+    if (dropped) return without_dropped(node, options);
     check(node, options.from);
     if (is_coerced_softmax(node.op_type()) && options.from < 13 && options.to >= 13) return without_coercion(node, options);
     return converted_by_onnx(node, options);

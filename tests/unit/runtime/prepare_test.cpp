@@ -11,6 +11,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/session.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -130,6 +131,42 @@ std::vector<std::string> node_names(const graph::Model& model) {
   std::vector<std::string> out;
   for (const auto& n : model.nodes) out.push_back(n.name);
   return out;
+}
+
+// One of the operators that opset 10 dropped, between others.
+graph::Model dropped(const std::string& type, std::vector<graph::Attribute> attributes, int64_t opset = 7) {
+  graph::Model m = empty_model(opset);
+  m.ir_version = 3;
+  m.inputs = {float_value("x", {1, 3, 6, 5})};
+  m.outputs = {{"y", DataType::float32}};
+  m.nodes = {node("Abs", "abs", {"x"}, {"a"}), node(type, "old", {"a"}, {"o"}, std::move(attributes)),
+             node("Relu", "relu", {"o"}, {"y"})};
+  return m;
+}
+
+TEST(Prepare, OperatorsThatNewerSetsDropped) {
+  using Longs = std::vector<int64_t>;
+  const std::vector<graph::Attribute> scaled{{"scale", 2.0F}, {"bias", std::vector<float>{0.1F, -0.2F, 0.3F}}};
+  const std::vector<graph::Attribute> both{{"alpha", 2.0F}, {"beta", 0.5F}};
+  const graph::Model models[] = {dropped("ImageScaler", scaled),
+                                 dropped("ImageScaler", scaled, 9),
+                                 dropped("Affine", both),
+                                 dropped("Scale", {{"scale", 3.0F}}),
+                                 dropped("ScaledTanh", both),
+                                 dropped("ParametricSoftplus", both),
+                                 dropped("ThresholdedRelu", {{"alpha", 0.5F}}),
+                                 dropped("Crop", {{"border", Longs{1, 2, 1, 0}}}),
+                                 dropped("Crop", {{"border", Longs{1, 2, 0, 0}}, {"scale", Longs{3, 2}}}),
+                                 dropped("MeanVarianceNormalization", {{"across_channels", int64_t{0}}}, 8),
+                                 dropped("MeanVarianceNormalization", {{"across_channels", int64_t{1}}}, 8)};
+  for (const auto& model : models) {
+    const graph::Model prepared = prepare(model);
+    EXPECT_GE(prepared.opset(), 13);
+    EXPECT_LT(difference(model, prepared, inputs_for(model, 1)), 1e-6) << model.nodes[1].op_type;
+  }
+  const std::string text = error_of([] { prepare(dropped("GRUUnit", {})); });
+  for (const char* part : {"node 'old'", "GRUUnit", "newer operator sets dropped it", "export the model with opset 13"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(Prepare, ComputesTheSame) {
