@@ -69,11 +69,11 @@ class Placing {
       const LayerRule* rule = rule_for(node, config_);
       std::string why = "excluded";
       if (excluded.contains(node.name)) {
-        out_.skipped[node.name] = why;
+        leave_by_choice(node.name, why);
       } else if (const auto left = unselected.find(node.name); left != unselected.end()) {
-        out_.skipped[node.name] = left->second;
+        leave_by_choice(node.name, left->second);
       } else if (!products_only(node).empty()) {
-        out_.skipped[node.name] = products_only(node);
+        leave_by_choice(node.name, products_only(node));
       } else if (std::string unfit = why_no_float_data(node, floats); !unfit.empty()) {
         out_.skipped[node.name] = unfit;
       } else if (auto plan = plan_alone(node, model_, rule == nullptr ? config_ : own_config(*rule), why)) {
@@ -99,14 +99,14 @@ class Placing {
         continue;
       }
       if (excluded.contains(name)) {
-        out_.skipped[name] = "excluded";
+        leave_by_choice(name, "excluded");
       } else if (const auto left = unselected.find(name); left != unselected.end()) {
-        out_.skipped[name] = left->second;
+        leave_by_choice(name, left->second);
       } else if (std::string switched = switched_off(node, roles); !switched.empty()) {
-        out_.skipped[name] = switched;
+        leave_by_choice(name, switched);
       } else if (rule != nullptr && rule->in_float) {
-        out_.skipped[name] =
-            std::string("left in float by ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config");
+        leave_by_choice(
+            name, std::string("left in float by ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config"));
       } else if (const auto apart = left_.find(name); apart != left_.end()) {
         out_.skipped[name] = apart->second;
       } else if (why = barrier(node, roles); !why.empty()) {
@@ -123,6 +123,11 @@ class Placing {
     }
   }
 
+  void leave_by_choice(const std::string& node, const std::string& why) {
+    out_.skipped[node] = why;
+    out_.chosen.insert(node);
+  }
+
   void leave_by_recipes() {
     std::map<std::string, ops::Roles> all = candidates_;
     for (const auto& [name, plan] : out_.alone) {
@@ -132,7 +137,7 @@ class Placing {
     for (const auto& name : left_by_recipes(config_.recipes_off, index_, all)) {
       candidates_.erase(name);
       out_.alone.erase(name);
-      out_.skipped[name] = "left in float by a recipe that is switched off";
+      leave_by_choice(name, "left in float by a recipe that is switched off");
     }
   }
 

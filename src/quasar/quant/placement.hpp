@@ -16,6 +16,7 @@ namespace quasar::quant {
 struct Placement {
   std::map<std::string, ops::Roles> nodes;     // the nodes that are quantized
   std::map<std::string, std::string> skipped;  // those that could be, with the reason
+  std::set<std::string> chosen;                // of the skipped: by the configuration's own choice
   std::set<std::string> values;                // inputs and outputs of quantized nodes, all but constants
   std::map<std::string, NodePlan> alone;       // quantized without pairs: weights only
   std::map<std::string, std::string> biased;   // sum of a product and a constant vector -> the product's value, kept wide

@@ -71,6 +71,7 @@ struct Plan {
   // What rounding chose instead for some of the values. Not part of the hash: what decides it is.
   std::map<std::string, QuantParams> refined = {};
   std::map<std::string, stats::Range> ranges = {};  // the values with a range of their own (not part of the hash)
+  std::set<std::string> chosen = {};                // of the skipped: by the configuration's own choice (not part of the hash)
   std::set<std::string> in_float = {};              // the values that no grid can hold (not part of the hash)
   std::vector<std::string> notes;                   // what was decided on the way, in words (not part of the hash)
   std::vector<std::string> lost_parts = {};         // those of them on parts that one grid would lose (shared_grids.hpp)

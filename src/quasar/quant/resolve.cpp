@@ -88,6 +88,7 @@ class Resolver {
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),
                          [this](const std::string& value) { return ground_.seen.contains(value); });
     plan.skipped = std::move(placement_.skipped);
+    plan.chosen = std::move(placement_.chosen);
     check_overrides(plan);
     for (auto& note : notes_on_softmax(index_.model(), plan, placement_.softmaxes)) plan.notes.push_back(std::move(note));
     note_constant_inputs(plan);

@@ -75,7 +75,8 @@ std::vector<Json> distinct_plans(const Setting& setting) {
         const quant::Config config = quant::parse_config(words_of(space, point));
         const quant::Plan plan = variants.plan(config, *setting.target);
         require_quantized(plan, {setting.model, config});
-        hashes.insert(quant::hash_of(plan));
+        if (hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config)).empty())
+          hashes.insert(quant::hash_of(plan));
       } catch (const Error&) {  // the trial will fail, and say why
       }
     }

@@ -77,6 +77,7 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
   };
   quant::Plan plan = plan_of(means.config);
   require_quantized(plan, {model, means.config});
+  if (std::string little = hardly_quantized(plan, model, seen); !little.empty()) plan.notes.push_back(std::move(little));
   std::ranges::move(names.notes(means.config), std::back_inserter(plan.notes));
   for (auto& note : notes_without_effect(means, plan, plan_of)) plan.notes.push_back(std::move(note));
   for (const auto& [value, range] : plan.ranges) {
@@ -162,6 +163,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   Variants variants(original, model, samples, needs);
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan, {model, config});
+  std::string little = hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config));
+  if (!little.empty()) plan.notes.push_back(std::move(little));
   const auto plan_of = [&](const quant::Config& other) { return variants.plan(other, *target); };
   for (auto& note : notes_without_effect({config, *target}, plan, plan_of)) plan.notes.push_back(std::move(note));
   Built built = variants.build(config, plan);

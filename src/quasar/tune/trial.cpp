@@ -12,6 +12,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/temporary_room.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/nothing_quantized.hpp"
@@ -76,12 +77,36 @@ Halves halves_of(const quant::Config& config, const search::Point& point) {
   return meant || !falls_back_to_half(point) ? Halves::meant : Halves::fallback;
 }
 
+// Whether the space has nothing but weights only and scales found at run time. Few operators have kernels for these.
+bool asks_for_no_pairs(const search::Space& space) {
+  const auto has_pairs = [&](const search::Point& point) {
+    return quant::form_of(quant::parse_config(words_of(space, point)).activation) == quant::Form::pairs;
+  };
+  const search::Point first = space.nearest_to(Json::object());
+  if (has_pairs(first)) return false;
+  for (const char* name : {"scheme", "activation"}) {
+    const search::Parameter* parameter = space.find(name);
+    for (uint64_t i = 0; parameter != nullptr && i < search::cardinality(*parameter->distribution).value_or(0); i++) {
+      const std::pair<std::string, Json> choice(name, search::value_at(*parameter->distribution, i));
+      if (has_pairs(changed(space, first, std::span(&choice, 1)))) return false;
+    }
+  }
+  return true;
+}
+
+// Throws Error for what would win every search, and be of no use.
+void require_enough(const Laboratory& lab, const quant::Config& config, const search::Point& point, const quant::Plan& plan) {
+  require_quantized(plan, {lab.model, config, halves_of(config, point)});
+  const std::string why = hardly_quantized(plan, lab.variants.graph_of(config)->model, lab.variants.seen(config));
+  if (!why.empty() && !asks_for_no_pairs(lab.space)) throw Error(why);
+}
+
 }  // namespace
 
 std::string why_impossible(const Laboratory& lab, const search::Point& point) {
   try {
     const quant::Config config = quant::parse_config(words_of(lab.space, point));
-    require_quantized(plan_of(lab, config), {lab.model, config, halves_of(config, point)});
+    require_enough(lab, config, point, plan_of(lab, config));
     return "";
   } catch (const Error& e) {
     return e.what();
@@ -186,7 +211,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   Quiet::Work work(lab.quiet);
   const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
   const quant::Plan plan = plan_of(lab, config);
-  require_quantized(plan, {lab.model, config, halves_of(config, trial.point())});
+  require_enough(lab, config, trial.point(), plan);
   const Json own{{"config", quant::to_json(config)}};  // also of a duplicate: another configuration may make the same model
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other, .user_attributes = own};
   Stopwatch watch;

@@ -8,6 +8,7 @@
 #include "quasar/search/run.hpp"
 #include "quasar/tune/early_rejection.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/quantized_share.hpp"
 #include "quasar/tune/quiet.hpp"
 #include "quasar/tune/score_book.hpp"
 #include "quasar/tune/variants.hpp"

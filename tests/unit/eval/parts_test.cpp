@@ -121,6 +121,7 @@ class Clear : public data::Dataset {
     row[i % 3] = i == 8 ? 1.00001F : 3;
     return {Tensor::of<float>({1, 3}, row)};
   }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
   std::string source() const override { return "'clear'"; }
 };
 
