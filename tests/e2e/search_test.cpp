@@ -425,7 +425,7 @@ TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
   ASSERT_EQ(other.code, 0) << other.err;
   EXPECT_EQ(parse_json(other.out, "stdout")["space"]["calibrations"], 3);
   ASSERT_EQ(run(arguments).code, 0);
-  EXPECT_TRUE(result()["best"]["metrics"].contains("L2"));
+  EXPECT_TRUE(result()["best"]["metrics"].contains("parts"));
 }
 
 TEST_F(Search, EnqueuedConfigurationFollowsTheDefault) {

@@ -61,8 +61,8 @@ std::optional<double> places(const graph::Node& node, const stats::Statistics& s
 
 class Counting {
  public:
-  Counting(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen, Counted counted)
-      : plan_(plan), model_(model), seen_(seen), counted_(counted) {
+  Counting(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen, ChosenFloat chosen)
+      : plan_(plan), model_(model), seen_(seen), chosen_(chosen) {
     const auto known = [&](const graph::Node& node) { return !has_sums(node) || weights_of(node) == 0 || places(node, seen); };
     shapes_known_ = std::ranges::all_of(model.nodes, known);
   }
@@ -79,7 +79,7 @@ class Counting {
   }
 
  private:
-  bool is_left_out(const graph::Node& node) const { return counted_ == Counted::but_chosen && plan_.chosen.contains(node.name); }
+  bool is_left_out(const graph::Node& node) const { return chosen_ == ChosenFloat::ignored && plan_.chosen.contains(node.name); }
 
   double weights_of(const graph::Node& node) const {
     double out = 0;
@@ -119,21 +119,22 @@ class Counting {
   const quant::Plan& plan_;
   const graph::Model& model_;
   const stats::Statistics& seen_;
-  Counted counted_;
+  ChosenFloat chosen_;
   bool shapes_known_ = false;
 };
 
 }  // namespace
 
-QuantizedShare share_of(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen, Counted counted) {
-  return Counting(plan, model, seen, counted).share();
+QuantizedShare share_of(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen, ChosenFloat chosen) {
+  return Counting(plan, model, seen, chosen).share();
 }
 
-std::string hardly_quantized(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen, Counted counted) {
-  const QuantizedShare share = share_of(plan, model, seen, counted);
+std::string hardly_quantized(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen,
+                             ChosenFloat chosen) {
+  const QuantizedShare share = share_of(plan, model, seen, chosen);
   if (share.work >= least_work || share.bytes < most_bytes) return "";
   Reasons reasons = reasons_of(plan);
-  if (counted == Counted::but_chosen)
+  if (chosen == ChosenFloat::ignored)
     std::erase_if(reasons, [&](const auto& reason) { return plan.chosen.contains(reason.second.front()); });
   return "hardly anything in this model is quantized under this configuration (" + std::to_string(plan.nodes.size()) + " of " +
          std::to_string(plan.nodes.size() + plan.skipped.size()) + " operators, with " + in_digits(100 * share.work) +

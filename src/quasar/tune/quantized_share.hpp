@@ -10,8 +10,8 @@
 
 namespace quasar::tune {
 
-// Which operators count: all, or those that the configuration does not leave in float itself.
-enum class Counted { but_chosen, all };
+// What becomes of operators that the configuration itself leaves in float.
+enum class ChosenFloat { ignored, counted };
 
 struct QuantizedShare {
   double work = 1;   // of the multiply-adds of Conv, MatMul, LSTM …, by what is quantized; 1: there are none
@@ -20,10 +20,10 @@ struct QuantizedShare {
 
 // `seen`: gives the shapes of values; where they are unknown, every weight counts once.
 QuantizedShare share_of(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen,
-                        Counted counted = Counted::but_chosen);
+                        ChosenFloat chosen = ChosenFloat::ignored);
 
 // "": enough is quantized. Otherwise why not, in words: less than 5 % of the multiply-adds, and 95 % of the bytes stay.
 std::string hardly_quantized(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen,
-                             Counted counted = Counted::but_chosen);
+                             ChosenFloat chosen = ChosenFloat::ignored);
 
 }  // namespace quasar::tune

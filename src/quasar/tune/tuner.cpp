@@ -50,10 +50,18 @@ std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) 
     const bool to_success = bench_.job.tuning.timeout == 0;
     const auto batch = configs.subspan(trials.size(), std::min(at_once(), configs.size() - trials.size()));
     std::ranges::move(tried(batch, to_success), std::back_inserter(trials));
-    if (met_ && to_success) throw Over{};
+    if (met_ && met_->number != met_before_ && to_success) throw Over{};
   }
   steps_to_come_.clear();
   return trials;
+}
+
+bool Tuner::met_in_float() const {
+  if (!met_) return false;
+  const Laboratory& lab = *bench_.lab;
+  const quant::Config config = tune::config_of(lab, *met_);
+  const quant::Plan plan = tune::plan_of(lab, config);
+  return !hardly_quantized(plan, lab.variants.graph_of(config)->model, lab.variants.seen(config), ChosenFloat::counted).empty();
 }
 
 size_t Tuner::at_once() const {

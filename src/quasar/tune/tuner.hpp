@@ -57,6 +57,8 @@ class Tuner {
   // The best so far, and whether the goal is met by some trial.
   const std::optional<search::Trial>& best() const { return best_; }
   bool met() const { return met_.has_value(); }
+  // Whether the goal is met by a model of which hardly anything is quantized.
+  bool met_in_float() const;
   // Trials that may still be started after those on the way so far.
   size_t left() const;
 
@@ -70,7 +72,11 @@ class Tuner {
     std::optional<double> gained = {};
   };
   void tell_refused(const std::vector<std::string>& nodes, const Refused& refused);
-  void begin_part() { part_++; }  // what follows is another strategy, of which refusals so far say nothing
+  // What follows is another strategy, of which refusals and successes so far say nothing: it ends at one that gives up less.
+  void begin_part() {
+    part_++;
+    met_before_ = met_ ? std::optional(met_->number) : std::nullopt;
+  }
   // What the user should know, once; "": nothing.
   void warn(const std::string& warning);
 
@@ -130,6 +136,7 @@ class Tuner {
   StepTrials trials_;
   Measures baseline_;
   std::optional<search::Trial> best_, met_;  // met: with the least given up
+  std::optional<int64_t> met_before_;        // number of the trial that had met it before this part
   std::optional<search::Trial> accurate_;    // nearest to the constraints among those that meet the criterion
   std::set<int64_t> passed_;                 // trials on the way so far, and what became of them
   search::Counts used_;

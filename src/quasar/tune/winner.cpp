@@ -116,6 +116,8 @@ std::string answers_of(const Job& job) {
 }
 
 Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  const std::string unquantized = hardly_quantized(plan_of(lab, winner.config), lab.variants.graph_of(winner.config)->model,
+                                                   lab.variants.seen(winner.config), ChosenFloat::counted);
   Quality out;
   if (closing.stop.stop_requested() || lab.job.metrics.empty()) return out;
   try {
@@ -124,7 +126,8 @@ Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& 
       const auto answers = answers_of(lab.job);
       const eval::ExaminationOptions options{.answers = answers, .device = lab.devices.first()};
       const auto examination = eval::examine(lab.evaluator, lab.model, model, options);
-      out = quality_of({lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, !answers.empty(), ""});
+      out = quality_of(
+          {lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, !answers.empty(), unquantized});
     });
   } catch (const Cancelled&) {  // what was found comes first
   }

@@ -3,7 +3,8 @@
 namespace quasar::tune::strategies {
 namespace {
 
-// The default configuration, then conservative, then basic, with one history and one budget.
+// The default configuration, then conservative, then basic, with one history and one budget. A success of conservative with next
+// to nothing quantized does not keep basic from trying.
 class Automatic final : public TuningStrategy {
  public:
   void traverse(Tuner& tuner) const override {
@@ -13,7 +14,7 @@ class Automatic final : public TuningStrategy {
       const auto strategy = table().make(name);
       tuner.begin_part();
       dynamic_cast<const TuningStrategy&>(*strategy).traverse(tuner);
-      if (tuner.met()) return;
+      if (tuner.met() && !tuner.met_in_float()) return;
     }
   }
 

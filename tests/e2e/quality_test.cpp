@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include "e2e/program.hpp"
+#include "quasar/data/npy_write.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/search/storage.hpp"
+#include "unit/runtime/models.hpp"
+
+namespace quasar::e2e {
+namespace fs = std::filesystem;
+namespace {
+
+using test::float_value;
+using test::node;
+
+// What a detector's packed output is like: two rows of hundreds beside two of hundredths, on one grid.
+graph::Model two_sizes_in_one_output() {
+  constexpr int64_t inner = 24;
+  graph::Model m = test::empty_model();
+  m.inputs = {float_value("x", {1, 16})};
+  m.outputs = {float_value("y", {1, 4})};
+  m.initializers["w1"] = test::random_tensor({16, inner}, 1);
+  const Tensor rows = test::random_tensor({inner, 4}, 2);
+  std::vector<float> sized(rows.as<float>().begin(), rows.as<float>().end());
+  for (size_t i = 0; i < sized.size(); ++i) sized[i] *= i % 4 < 2 ? 100.0F : 0.01F;
+  m.initializers["w2"] = Tensor::of<float>({inner, 4}, sized);
+  m.nodes = {node("MatMul", "first", {"x", "w1"}, {"a"}), node("Relu", "relu", {"a"}, {"r"}),
+             node("MatMul", "packed", {"r", "w2"}, {"y"})};
+  return m;
+}
+
+class Quality : public testing::Test {
+ protected:
+  void SetUp() override {
+    graph::save(two_sizes_in_one_output(), folder_.path() / "model.onnx");
+    for (uint64_t i = 0; i < 80; ++i) {
+      const fs::path samples = folder_.path() / (i < 40 ? "calibration" : "evaluation");
+      fs::create_directories(samples);
+      data::write_npy(samples / ("sample" + std::to_string(100 + i) + ".npy"), test::random_tensor({1, 16}, i));
+    }
+  }
+
+  Ran search(const std::string& options) {
+    return run("search --model " + path("model.onnx") + " --calib " + path("calibration") + " --eval " + path("evaluation") +
+               " --output-dir " + out_.string() + " " + options);
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  Json result() const { return read_json(out_ / "result.json"); }
+
+  const TemporaryFolder folder_;
+  const fs::path out_ = folder_.path() / "out";
+};
+
+TEST_F(Quality, AUselessModelIsCalledPoor) {
+  const Ran ran = search("--set search_space.scheme='[U8S8_CHANNEL]' --set search_algo=Grid");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(ran.out.rfind("POOR: the best model is of little use: output 'y', 2–3 of axis 1", 0), 0U) << ran.out;
+  EXPECT_EQ(result()["status"], "ok");
+  EXPECT_EQ(result()["quality"], "poor");
+  EXPECT_FALSE(result()["best"]["answers"]["try"].empty());
+  EXPECT_NE(read_file(out_ / "report.html").find("Do not use best.onnx"), std::string::npos);
+}
+
+TEST_F(Quality, ADistanceThatSeesOnlyTheLargestValuesIsNamed) {
+  const Ran ran = search("--set search_space.scheme='[U8S8_CHANNEL]' --set search_algo=Grid --set search_metric=L2");
+  EXPECT_NE(ran.err.find("L2 sees little but the largest of the outputs' parts"), std::string::npos) << ran.err;
+}
+
+TEST_F(Quality, ThePresetGoesOnWithRepair) {
+  const Ran ran = search("--preset cpu_int8_search");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  const Json result = this->result();
+  EXPECT_NE(result["quality"], "poor") << ran.out;
+  EXPECT_EQ(result["before"]["quality"], "poor");
+  EXPECT_EQ(result["study_name"], "AutoSearch-repair");
+  EXPECT_LT(result["best"]["metrics"]["parts"]["value"], 0.3);
+  EXPECT_GT(result["before"]["metrics"]["parts"]["value"], 0.9);
+  EXPECT_FALSE(fs::exists(out_ / "repair"));
+  for (const char* file : {"best.onnx", "best_config.yaml", "best_params.json", "report.html"})
+    EXPECT_TRUE(fs::exists(out_ / file)) << file;
+  const Ran evaluated = run("evaluate " + (out_ / "best.onnx").string() + " --reference " + path("model.onnx") + " --data " +
+                            path("evaluation") + " --json");
+  EXPECT_NEAR(parse_json(evaluated.out, "stdout")["metrics"]["parts"]["value"].get<double>(),
+              result["best"]["metrics"]["parts"]["value"].get<double>(), 1e-3);
+  EXPECT_EQ(run("report " + out_.string()).code, 0);
+  // What is there is not done again.
+  const auto trials = [&] { return search::open_storage((out_ / "auto_search.db").string())->studies().size(); };
+  EXPECT_EQ(trials(), 2U);
+  EXPECT_EQ(search("--preset cpu_int8_search --resume").code, 0);
+  EXPECT_EQ(trials(), 2U);
+}
+
+TEST_F(Quality, RepairGetsTheLastThirdOfTheTrials) {
+  const Ran ran = search("--preset cpu_int8_search --set n_trials=6");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  const auto storage = search::open_storage((out_ / "auto_search.db").string());
+  for (const auto& study : storage->studies()) EXPECT_GT(storage->trials(study.id).size(), 0U);
+  EXPECT_EQ(result()["before"]["quality"], "poor");
+}
+
+}  // namespace
+}  // namespace quasar::e2e
