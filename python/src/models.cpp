@@ -141,7 +141,7 @@ py::dict evaluate(const std::string& model, const std::string& reference, const 
 py::dict inspect(const std::string& model, const std::string& target, const py::object& calibration) {
   const Json data = to_json(calibration);
   const Json facts = unlocked([&] {
-    Json out = tune::inspect({.model = model, .target = target});
+    Json out = tune::inspect({.model = model, .target = target, .data = data});
     if (!data.is_null()) out["examination"] = tune::examine({.model = model, .data = data, .target = target});
     return out;
   });

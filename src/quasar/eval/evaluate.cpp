@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -80,6 +81,7 @@ struct Evaluator::Impl {
         inputs(count),
         repeats(data::repeats_of(*samples)),
         exact_sums(options.exact_sums),
+        decoder_words(options.decoder),
         custom(options.custom),
         surroundings{options.base, options.model, {}, {}} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
@@ -96,6 +98,8 @@ struct Evaluator::Impl {
       }
       check_truth(name, metric.needs());
     }
+    for (const auto& [name, metric] : metrics) looked_at.insert(metric->looks_at());
+    if (options.judge_head) looked_at.insert(make_metric("embedding_cos")->looks_at());  // of texts; known when they have run
   }
 
   runtime::SessionOptions session_options(const runtime::Device& device) const {
@@ -170,11 +174,68 @@ struct Evaluator::Impl {
 
   // Those that metrics look at.
   void keep_inputs(size_t i, const runtime::Session& session, const data::Sample& sample) {
+    for (size_t k = 0; k < sample.size(); ++k) {
+      const std::string& name = session.inputs()[k].name;
+      if (looked_at.contains(name)) inputs[i][name] = first_of({sample[k]}, repeats)[0];
+    }
+  }
+
+  // Its metric comes last, so that the objective and what races by it are as they were.
+  void add_head(const graph::Model& model) {
+    if (weights->any()) return;
+    head = decoder ? head_by_decoder(decoder_words) : found_head(model);
+    const auto kind = [](const std::string& metric) { return metric.substr(0, metric.find('(')); };
     for (const auto& [name, metric] : metrics) {
-      for (size_t k = 0; k < sample.size(); ++k) {
-        if (session.inputs()[k].name == metric->looks_at()) inputs[i][metric->looks_at()] = first_of({sample[k]}, repeats)[0];
+      if (kind(name) != kind(head->metric)) continue;
+      head->metric = name;
+      return;
+    }
+    if (custom) head->metric.clear();
+    if (head->metric.empty()) return;
+    try {
+      if (!head->decoder.is_null() && !decoder) decoder = make_decoder(head->decoder, surroundings.base);
+      context.decoder = decoder.get();
+      NamedMetric added{head->metric, make_metric(head->metric)};
+      if (reference_by(added) == 0) throw Error("the float model finds nothing on these samples");
+      metrics.push_back(std::move(added));
+    } catch (const Error& e) {
+      head->problem = e.what();
+      head->metric.clear();
+    }
+  }
+
+  Head found_head(const graph::Model& model) const {
+    try {
+      return head_of(model, seen());
+    } catch (const Error& e) {  // what it says of the model, others find out where they need it
+      return {"", e.what()};
+    }
+  }
+
+  // What the float model answered on a few samples, which are enough to see what its outputs mean.
+  Seen seen() const {
+    constexpr size_t enough = 16;
+    Seen out;
+    for (size_t i = 0; i < std::min(enough, count); ++i) {
+      out.layouts.push_back(layouts[i]);
+      out.values.push_back(outputs.get(i));
+    }
+    return out;
+  }
+
+  // The metric of the float model against itself.
+  double reference_by(const NamedMetric& one) const {
+    double total = 0;
+    std::vector<Part> parts;
+    for (size_t i = 0; i < count; ++i) {
+      const Pair pair = pair_of(i, outputs.get(i));
+      if (const PooledMetric* pooled = one.metric->pooled()) {
+        parts.push_back(pooled->part(pair, context));
+      } else {
+        total += one.metric->of(pair, context);
       }
     }
+    return parts.empty() ? total : one.metric->pooled()->pool(parts)->value(std::vector<uint32_t>(count, 1));
   }
 
   Pair pair_of(size_t i, std::span<const float> candidate) const {
@@ -351,8 +412,11 @@ struct Evaluator::Impl {
   std::vector<int32_t> answers;          // the float model's
   std::vector<Layout> layouts;
   std::vector<std::map<std::string, Tensor>> inputs;  // of each sample, those that metrics look at
+  std::set<std::string> looked_at;                    // their names
   int64_t repeats;                                    // how often a sample stands in a batch
   bool exact_sums;
+  Json decoder_words;
+  std::optional<Head> head;
   std::vector<data::Boxes> boxes;  // empty: no metric needs them
   std::vector<Tensor> targets;     // the same
   std::unique_ptr<Decoder> decoder;
@@ -370,6 +434,7 @@ struct Evaluator::Impl {
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)
     : impl_(std::make_unique<Impl>(std::move(samples), options)) {
   impl_->run_reference(reference, options.threads, options.device);
+  if (options.judge_head) impl_->add_head(reference);
   impl_->score_reference();
   impl_->score_reference_by_user(reference, options.threads);
 }
@@ -403,6 +468,10 @@ double Evaluator::distance(std::vector<Tensor> a, std::vector<Tensor> b) const {
 void Evaluator::each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device,
                      const Visit& visit) const {
   impl_->each(model, noise, threads, device, visit);
+}
+
+const std::optional<Head>& Evaluator::head() const {
+  return impl_->head;
 }
 
 Scores Evaluator::score(const graph::Model& candidate, size_t threads, const runtime::Device& device, const Scores& said) const {

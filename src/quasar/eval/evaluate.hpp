@@ -12,6 +12,7 @@
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/eval/custom.hpp"
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/eval/parts.hpp"
 #include "quasar/graph/model.hpp"
@@ -52,6 +53,7 @@ struct EvaluatorOptions {
   std::filesystem::path base = {};                     // where the custom evaluator's relative paths start
   Json decoder = nullptr;         // what turns outputs into detections: a name, or {name: …, option: value}
   Json output_weights = nullptr;  // {output: factor}
+  bool judge_head = false;        // also recognizes the model's head, and scores its metric unless one of its name is there
 };
 
 // Told after every block of samples: the first metric's values of all samples scored so far, in the race's order. false: enough.
@@ -83,6 +85,8 @@ class Evaluator {
   using Visit = std::function<void(size_t sample, const Pair& pair)>;
   void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const;
 
+  // What judge_head found; `metric` is the one that is scored. nullopt: it was not asked for, or output_weights hide the head.
+  const std::optional<Head>& head() const;
   // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it. `said`: what the
   // custom evaluator gives for this model, where it is known; it is not asked then.
   Scores score(const graph::Model& candidate, size_t threads = 1, const runtime::Device& device = {},

@@ -63,6 +63,7 @@ Json to_json(const Head& head) {
            {"outputs", head.outputs},
            {"metric", head.metric.empty() ? Json() : Json(head.metric)}};
   if (!head.decoder.is_null()) out["decoder"] = head.decoder;
+  if (!head.problem.empty()) out["problem"] = head.problem;
   return out;
 }
 

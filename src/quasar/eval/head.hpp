@@ -20,11 +20,12 @@ struct Head {
   std::vector<std::string> outputs = {};  // that it is read from
   std::string metric = {};                // of agreement with the float model; "": none of its own
   Json decoder = nullptr;                 // of detectors, as the key `decoder` takes it
+  std::string problem = {};               // why its metric is not there; "": it is, or it has none
 
   bool is_known() const { return !name.empty(); }
 };
 
-// {name (null: unknown), why, outputs, metric (null: none), decoder where there is one}.
+// {name (null: unknown), why, outputs, metric (null: none), decoder and problem where there is one}.
 Json to_json(const Head& head);
 
 // What the float model answered on samples: all outputs of each, one behind the other, as its layout says. The texts are empty
@@ -60,7 +61,7 @@ class HeadKind {
 
 // A kind that is one function: `Entry<HeadKind> x() { return kind_of("…", claim_of_x); }`.
 using ClaimFunction = std::optional<Claim> (*)(const HeadFacts& facts);
-Entry<HeadKind> kind_of(std::string help, ClaimFunction claim);
+quasar::Entry<HeadKind> kind_of(std::string help, ClaimFunction claim);
 
 }  // namespace quasar::eval
 

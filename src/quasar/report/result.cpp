@@ -146,6 +146,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   out.update(header_json(job));
   out["seconds"] = summary.seconds;
   out["baseline"] = baseline_json(job, summary.baseline);
+  if (!summary.head.is_null()) out["head"] = summary.head;
   out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
   out["candidates"] = candidates_json(summary);
   if (!job.goals.constraints.empty() || job.goals.objectives.size() > 1) {
@@ -204,6 +205,15 @@ std::string front_table(const tune::Job& job, const tune::Summary& summary) {
   return text;
 }
 
+// Those that the job names, then the metric of the model's head.
+std::vector<std::string> reported(const tune::Job& job, const tune::Summary& summary) {
+  std::vector<std::string> out = job.metrics;
+  for (const auto& [name, score] : summary.baseline.metrics) {
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return out;
+}
+
 const search::Trial* default_trial(const tune::Summary& summary) {
   for (const auto& trial : summary.trials) {
     if (trial.number == 0 && trial.state == search::State::complete) return &trial;
@@ -224,12 +234,13 @@ std::string verdict(const tune::Summary& summary) {
 }
 
 std::string result_table(const tune::Job& job, const tune::Summary& summary) {
+  const std::vector<std::string> metrics = reported(job, summary);
   std::string text = verdict(summary) + row("", {"float", "default", "best", "95 % interval"});
   const search::Trial* first = default_trial(summary);
-  for (const auto& metric : job.metrics) {
+  for (const auto& metric : metrics) {
     const auto first_value = [&] {
-      const Json metrics = first == nullptr ? Json::object() : first->user_attributes.value("metrics", Json::object());
-      return metrics.contains(metric) ? shown(metrics[metric].get<double>()) : "-";
+      const Json values = first == nullptr ? Json::object() : first->user_attributes.value("metrics", Json::object());
+      return values.contains(metric) ? shown(values[metric].get<double>()) : "-";
     };
     const auto reference = summary.baseline.metrics.find(metric);
     const bool known = reference != summary.baseline.metrics.end();
@@ -239,7 +250,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
                          best != nullptr ? interval(*best) : "", best != nullptr ? tune::plain_word(metric, best->value) : ""});
   }
   if (summary.best && summary.best->holdout) {
-    for (const auto& metric : job.metrics) {
+    for (const auto& metric : metrics) {
       if (!summary.best->holdout->contains(metric)) continue;  // an evaluator with data of its own
       text += row(metric + " (hold-out)",
                   {shown(summary.baseline.holdout->at(metric).value), "", shown(summary.best->holdout->at(metric).value),

@@ -33,6 +33,7 @@ struct Job {
   std::vector<std::string> metrics;                        // that candidates are scored on
   std::shared_ptr<const eval::CustomEvaluator> evaluator;  // gives goals.own; nullptr: built-in metrics only
   Json decoder, output_weights;                            // of the model's outputs, as given; null: none
+  Json head_decoder;                                       // of a head that was recognized (with_head()); null: none
   Json tolerance;                                          // search_metric_tolerance; null: none
   std::optional<AccuracyCriterion> criterion;
   double least_agreement = 0.9;  // of answers with the float model's, below which a result is poor

@@ -83,6 +83,8 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   words["strategy"] = "repair";
   words["accuracy_criterion"] = goal_for(whole, poor.best->quality);
   words["search_stop_condition"] = *limits;
+  if (!words.contains("decoder") && poor.head.is_object() && poor.head.contains("decoder"))
+    words["decoder"] = poor.head["decoder"];
   words["load_study_if_exists"] = true;
   words["output_dir"] = folder.string();
   Job job = parse_job(words, whole.base);

@@ -87,20 +87,32 @@ std::string still_running(size_t trials) {
          " still running when the results were written: what comes of it stands in the study, and --resume takes it up";
 }
 
+// What the model answers, and whether that can be judged.
+void tell_head(Summary& summary, const eval::Evaluator& evaluator, const Log& log) {
+  const auto& head = evaluator.head();
+  if (!head) return;
+  summary.head = eval::to_json(*head);
+  tell(log, Level::info, (head->is_known() ? "head: " + head->name + " (" : "unknown head (") + head->why + ")");
+  if (!head->problem.empty())
+    warn(summary, log, "the model's head is " + head->name + ", but what it finds cannot be judged: " + head->problem);
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
-void carry_out(Summary& summary, const Job& job, const Monitor& monitor, Deadline::Clock::time_point begin) {
+void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
-  OutputFolder folder(job.output_dir);
+  OutputFolder folder(asked.output_dir);
   Stopwatch phase;
-  const Setting setting = prepare(job);
-  tell_spaces(job, setting, monitor.log);
+  const Setting setting = prepare(asked);
+  tell_spaces(asked, setting, monitor.log);
   for (const auto& note : setting.spaces.notes) warn(summary, monitor.log, note);
-  Variants variants = variants_of(job, setting, monitor.log);
-  auto storage = open_early(job);
+  Variants variants = variants_of(asked, setting, monitor.log);
+  auto storage = open_early(asked);
   summary.prepare_s = phase.seconds();
 
   phase = {};
-  const eval::Evaluator evaluator = evaluator_of(job, setting);
+  const eval::Evaluator evaluator = evaluator_of(asked, setting);
+  const Job job = with_head(asked, evaluator);
+  tell_head(summary, evaluator, monitor.log);
   summary.baseline = measure_float(job, setting, evaluator);
   if (monitor.baseline) monitor.baseline(summary.baseline);
   if (job.criterion) {

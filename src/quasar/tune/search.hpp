@@ -47,6 +47,7 @@ struct Summary {
   std::string reason;  // why the search ended, in words
   std::string lost;    // what became of the study while the search ran, so that its trials are not found again; "": nothing
   Measured baseline;
+  Json head = nullptr;  // of the model, as eval::to_json() writes it; null: it was not looked for
   std::optional<Winner> best;
   std::vector<search::Trial> trials;
   std::vector<int64_t> front;  // numbers of the feasible trials that none dominates

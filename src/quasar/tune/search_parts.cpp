@@ -151,7 +151,17 @@ Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
 }
 
 eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
-  return {setting.model, setting.samples.evaluation, evaluator_options(job, false)};
+  eval::EvaluatorOptions options = evaluator_options(job, false);
+  options.judge_head = true;
+  return {setting.model, setting.samples.evaluation, options};
+}
+
+Job with_head(Job job, const eval::Evaluator& evaluator) {
+  const auto& head = evaluator.head();
+  if (!head || head->metric.empty() || std::ranges::find(job.metrics, head->metric) != job.metrics.end()) return job;
+  job.metrics.push_back(head->metric);
+  job.head_decoder = head->decoder;
+  return job;
 }
 
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {

@@ -16,6 +16,10 @@ inline constexpr const char* job_attribute = "job";
 Variants variants_of(const Job& job, const Setting& setting, const Log& log);
 eval::Evaluator evaluator_of(const Job& job, const Setting& setting);
 
+// The job with the metric of the model's head among those that are reported, where the evaluator has added it. The study, whose
+// words and goal are as the user gave them, does not know of it.
+Job with_head(Job job, const eval::Evaluator& evaluator);
+
 // What the values of a study come from.
 struct Source {
   const eval::Evaluator& evaluator;

@@ -115,7 +115,7 @@ eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {
                                  .custom = own ? job.evaluator : nullptr,
                                  .model = job.model,
                                  .base = job.base,
-                                 .decoder = job.decoder,
+                                 .decoder = job.decoder.is_null() ? job.head_decoder : job.decoder,
                                  .output_weights = job.output_weights};
   for (const auto& metric : job.metrics) {
     if (own || !is_own(job.goals, metric)) options.metrics.push_back(metric);

@@ -1,5 +1,7 @@
 #include "quasar/tune/winner.hpp"
 
+#include <array>
+
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
@@ -107,8 +109,10 @@ Json processors_for(const Laboratory& lab, const Winner& winner, const graph::Mo
   return facts;
 }
 
-// The metric by which answers are compared: the outputs name classes where the user counts them; "": nobody said so.
-std::string answers_of(const Job& job) {
+// The metric by which answers are compared: that of the head. Where it is unknown, outputs name classes if the user counts them;
+// "": nobody said so.
+std::string answers_of(const Job& job, const std::optional<eval::Head>& head) {
+  if (head && !head->metric.empty() && eval::make_metric(head->metric)->needs() == eval::Truth::none) return head->metric;
   const auto counts_classes = [&](const std::string& metric) {
     return !is_own(job.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
   };
@@ -123,11 +127,12 @@ Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& 
   try {
     const CancelScope scope(closing.stop);
     or_warn(closing, "whether the best model is of use", [&] {
-      const auto answers = answers_of(lab.job);
+      const auto answers = answers_of(lab.job, lab.evaluator.head());
+      const bool classes = std::ranges::any_of(std::array{"agreement", "sequence_accuracy", "token_accuracy", "mean_iou"},
+                                               [&](const char* metric) { return answers.starts_with(metric); });
       const eval::ExaminationOptions options{.answers = answers, .device = lab.devices.first()};
       const auto examination = eval::examine(lab.evaluator, lab.model, model, options);
-      out = quality_of(
-          {lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, !answers.empty(), unquantized});
+      out = quality_of({lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, classes, unquantized});
     });
   } catch (const Cancelled&) {  // what was found comes first
   }

@@ -44,6 +44,7 @@ void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, d
   shift.prepare_s = phase.seconds();
 
   auto [job, ended] = awaited.wait(patience, monitor.log);
+  job = with_head(job, evaluator);
   preparation.is_done();
   phase = {};
   if (ended) {
