@@ -86,7 +86,7 @@ class Forms(Case):
     def test_one_source_for_two_purposes_is_read_once(self):
         with self.assertLogs("quasar", "WARNING"):
             found = self.search(calib=Reader(self.calibration[0]), eval=None)
-        self.assertEqual(found.result["best"]["metrics"]["L2"]["samples"], 50)
+        self.assertEqual(found.result["best"]["metrics"]["parts"]["samples"], 50)
 
     def test_classes_have_names(self):
         images, labels = self.evaluation

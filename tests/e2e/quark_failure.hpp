@@ -36,7 +36,8 @@ struct QuarkFailure : testing::Test {
   Ran search(const std::string& words, const std::string& arguments = "") {
     const fs::path config = folder.path() / "search.yaml";
     write_file(config,
-               "pruner: none\nmodel_input: " + digits("digits.onnx") + "\n" + data("calib_data_reader", "calibration.npz") +
+               "pruner: none\nleast_agreement: 0\nmodel_input: " + digits("digits.onnx") + "\n" +
+                   data("calib_data_reader", "calibration.npz") +
                    (words.find("eval_data_reader") == std::string::npos ? data("eval_data_reader", "evaluation.npz") : "") +
                    words);
     return run("search " + config.string() + " --output-dir " + out.string() + " " + arguments);

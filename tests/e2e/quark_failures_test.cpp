@@ -13,7 +13,7 @@ TEST_F(QuarkFailure, N01_OneReaderForCalibrationAndEvaluationIsNotExhausted) {
   const Ran ran = search(std::string(space) + "search_algo: Grid\n" + data("eval_data_reader", "calibration.npz"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("optimistic"), std::string::npos);
-  EXPECT_GT(result()["best"]["metrics"]["L2"]["samples"], 0);
+  EXPECT_GT(result()["best"]["metrics"]["parts"]["samples"], 0);
 }
 
 TEST_F(QuarkFailure, N02_SimilaritiesAreMaximized) {
@@ -75,15 +75,13 @@ TEST_F(QuarkFailure, N07_ExcludingEverythingDoesNotWin) {
   const Ran ran = search(std::string(space) + "  exclude: [null, {regex: \".*\"}]\nsearch_algo: Grid\n");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_GT(result()["best"]["operators"]["quantized"], 0);
-  EXPECT_GT(result()["best"]["metrics"]["L2"]["value"], 0.0);
+  EXPECT_GT(result()["best"]["metrics"]["parts"]["value"], 0.0);
   EXPECT_EQ(result()["trials"]["failed"], 16);
 }
 
 TEST_F(QuarkFailure, N08_ExcludedNamesInAListAreExcluded) {
-  ASSERT_EQ(
-      search("search_space:\n  weight: [Int8Spec]\n  exclude: [null, [{op_type: Gemm}, {op_type: Conv}]]\nsearch_algo: Grid\n")
-          .code,
-      0);
+  search("search_space:\n  weight: [Int8Spec]\n  exclude: [null, [{op_type: Gemm}, {op_type: Conv}]]\nsearch_algo: Grid\n");
+  EXPECT_EQ(result()["status"], "ok");
   std::set<int> quantized;
   for (const auto& trial : trials()) quantized.insert(trial.user_attributes.at("quantized_nodes").get<int>());
   EXPECT_EQ(quantized.size(), 2u);
@@ -149,16 +147,16 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   EXPECT_EQ(result()["candidates"].size(), result()["trials"]["executed"].get<size_t>());
 
   const std::string changed = with(space, "[MinMax, Percentile]", "[MinMax, Percentile, Entropy]");
-  const double before = result()["best"]["metrics"]["L2"]["value"];
+  const double before = result()["best"]["metrics"]["parts"]["value"];
   const Ran successor = search(changed + "n_trials: 9\n", "--resume");
   ASSERT_EQ(successor.code, 0) << successor.err;
   EXPECT_NE(successor.err.find("(other choices: activation_params_calibration_method): a new study, 'AutoSearch-2', begins"),
             std::string::npos)
       << successor.err;
   EXPECT_EQ(result()["study_name"], "AutoSearch-2");
-  EXPECT_EQ(result()["trials"]["requested"], 9);                                // none of the first study's count
-  EXPECT_LE(result()["best"]["metrics"]["L2"]["value"].get<double>(), before);  // its best is tried again
-  const Ran on = search(changed + "n_trials: 11\n", "--resume");                // the successor goes on, no third one begins
+  EXPECT_EQ(result()["trials"]["requested"], 9);                                   // none of the first study's count
+  EXPECT_LE(result()["best"]["metrics"]["parts"]["value"].get<double>(), before);  // its best is tried again
+  const Ran on = search(changed + "n_trials: 11\n", "--resume");                   // the successor goes on, no third one begins
   ASSERT_EQ(on.code, 0) << on.err;
   EXPECT_EQ(result()["study_name"], "AutoSearch-2");
   EXPECT_EQ(result()["trials"]["requested"], 11);
@@ -179,13 +177,13 @@ TEST_F(QuarkFailure, N31_ResumeWithOtherBudgetAndToleranceWorksAndOtherChoicesSt
   out = folder.path() / "warm";
   const Ran warm = search(changed + "n_trials: 5\nwarm_start: " + old.string() + "\n");
   ASSERT_EQ(warm.code, 0) << warm.err;
-  EXPECT_LE(result()["best"]["metrics"]["L2"]["value"].get<double>(), before);  // its best is tried again
+  EXPECT_LE(result()["best"]["metrics"]["parts"]["value"].get<double>(), before);  // its best is tried again
   EXPECT_NE(read_file(out / "auto_search.log").find("teach the sampler"), std::string::npos);
   out = folder.path() / "other";
   const Ran goals = search(
       changed + "objectives: [{metric: L2}, {metric: bytes}]\nsearch_algo: TPE\nwarm_start: " + old.string() + "\n", "--dry-run");
   EXPECT_EQ(goals.code, 1);
-  EXPECT_NE(goals.err.find("was about [\"L2\"], but this search is about [\"L2\",\"bytes\"]"), std::string::npos) << goals.err;
+  EXPECT_NE(goals.err.find("was about [\"parts\"], but this search is about [\"L2\",\"bytes\"]"), std::string::npos) << goals.err;
 }
 
 TEST_F(QuarkFailure, N33_N34_EqualModelsAreMadeOnceInBothStages) {

@@ -45,7 +45,8 @@ TEST(Report, ClassesHaveNames) {
   const TemporaryFolder folder;
   write_file(folder.path() / "names.txt", "nought\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
   const Ran ran =
-      run("search " + digits("search.yaml") + " --set eval_data_reader.class_names=names.txt --set n_trials=1 --output-dir out",
+      run("search " + digits("search.yaml") +
+              " --set eval_data_reader.class_names=names.txt --set n_trials=1 --set least_agreement=0 --output-dir out",
           "cd " + folder.path().string() + " &&");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json flips = read_json(folder.path() / "out/result.json")["best"]["flips"];

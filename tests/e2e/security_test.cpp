@@ -22,6 +22,7 @@ struct Security : testing::Test {
              {"calib_data_reader", reader("calibration.npz")},
              {"eval_data_reader", reader("evaluation.npz")},
              {"output_dir", out.string()},
+             {"least_agreement", 0},
              {"search_space",
               {{"activation", {"UInt8Spec"}},
                {"weight", {"Int8Spec"}},

@@ -15,10 +15,10 @@ struct Strategies : testing::Test {
 
   Ran search(const std::string& name, const std::string& more, const std::string& arguments = "") {
     const std::filesystem::path config = folder.path() / (name + ".yaml");
-    write_file(config, "model_input: " + digits("digits.onnx") +
-                           "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
-                           ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-                           ", labels: label, limit: 200}\nsearch_metric: L2\nstrategy: " + name + "\n" + more);
+    write_file(config,
+               "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                   ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+                   ", labels: label, limit: 200}\nsearch_metric: L2\nleast_agreement: 0\nstrategy: " + name + "\n" + more);
     return run("search " + config.string() + " --output-dir " + out(name).string() + " " + arguments);
   }
   std::filesystem::path out(const std::string& name) const { return folder.path() / (place.empty() ? name : place); }

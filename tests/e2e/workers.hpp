@@ -132,7 +132,7 @@ search_space:
     EXPECT_TRUE(fs::exists(out / "best.onnx"));
     double best = 1e9;
     for (const auto& trial : all) best = trial.state == search::State::complete ? std::min(best, trial.values.front()) : best;
-    EXPECT_DOUBLE_EQ(result["best"]["metrics"]["L2"]["value"], best);
+    EXPECT_DOUBLE_EQ(result["best"]["metrics"]["parts"]["value"], best);
   }
 
   // The password is nowhere but where the user wrote it.

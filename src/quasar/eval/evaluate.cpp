@@ -226,16 +226,16 @@ struct Evaluator::Impl {
   // The metric of the float model against itself.
   double reference_by(const NamedMetric& one) const {
     double total = 0;
-    std::vector<Part> parts;
+    std::vector<Part> contributions;
     for (size_t i = 0; i < count; ++i) {
       const Pair pair = pair_of(i, outputs.get(i));
       if (const PooledMetric* pooled = one.metric->pooled()) {
-        parts.push_back(pooled->part(pair, context));
+        contributions.push_back(pooled->part(pair, context));
       } else {
         total += one.metric->of(pair, context);
       }
     }
-    return parts.empty() ? total : one.metric->pooled()->pool(parts)->value(std::vector<uint32_t>(count, 1));
+    return contributions.empty() ? total : one.metric->pooled()->pool(contributions)->value(std::vector<uint32_t>(count, 1));
   }
 
   Pair pair_of(size_t i, std::span<const float> candidate) const {

@@ -23,7 +23,7 @@ class OutputParts;
 
 // What all samples share.
 struct Context {
-  double low = 0, high = 0;          // range of the float model's outputs over the whole evaluation set
+  double low = 0, high = 0;            // range of the float model's outputs over the whole evaluation set
   const Decoder* decoder = nullptr;    // what turns outputs into detections; null: none was named
   const OutputParts* parts = nullptr;  // of the outputs (parts.hpp); null: all values are one
 };

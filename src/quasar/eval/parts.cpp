@@ -78,7 +78,7 @@ Groups groups_of(const std::vector<Slice>& slices) {
   double largest = 0, of_probabilities = 0, count = 0;
   for (const Slice& slice : slices) largest = std::max(largest, slice.rms());
   for (size_t i = 0; i < slices.size(); ++i) {
-    if (!(slices[i].rms() > nothing * largest)) continue;
+    if (!(slices[i].rms() > (slices[i].is_probability() ? 0 : nothing * largest))) continue;
     (slices[i].is_probability() ? probabilities : others).push_back(static_cast<int64_t>(i));
     if (!slices[i].is_probability()) continue;
     of_probabilities += slices[i].squares;

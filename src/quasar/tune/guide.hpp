@@ -7,8 +7,8 @@
 
 namespace quasar::tune {
 
-// By the distance of the outputs' worst part, which is smooth where accuracy moves in steps of one sample. Where outputs have none (their
-// number may depend on the data), by what the goal counts, from the first trial on that shows it.
+// By the distance of the outputs' worst part, which is smooth where accuracy moves in steps of one sample. Where outputs have
+// none (their number may depend on the data), by what the goal counts, from the first trial on that shows it.
 class Guide {
  public:
   static constexpr const char* metric = "parts";

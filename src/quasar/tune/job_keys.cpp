@@ -75,7 +75,9 @@ std::vector<OptionSpec> own_keys() {
        .help = "a trial not worse than float by more than this is a candidate"},
       {.name = "least_agreement",
        .fallback = 0.9,
-       .help = "a result is poor when fewer answers are the float model's, of samples on which that is sure",
+       .help = "a result is poor when fewer answers are the float model's, of samples on which that is sure; 0: answers and "
+               "labels are "
+               "not judged",
        .low = 0,
        .high = 1},
       {.name = "accuracy_criterion",

@@ -82,6 +82,7 @@ void judge_answers(const Judged& judged, Quality& quality) {
 }
 
 void judge_labels(const Judged& judged, Quality& quality) {
+  if (judged.job.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
     if (!eval::is_metric(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
     const auto was = judged.reference.find(name);

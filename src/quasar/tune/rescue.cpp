@@ -44,7 +44,7 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
     stop["time_limit"] = left;
   }
   if (const auto most = trials_wanted(whole); most && (n_trials_of(whole) || max_trials_of(whole))) {
-    const int64_t left = *most - static_cast<int64_t>(first.counts.finished());
+    const int64_t left = *most - first_share(*most);  // what with_two_thirds() has kept
     if (left < 1) return std::nullopt;
     stop["n_trials"] = left;
   }

@@ -163,7 +163,8 @@ void keep_tolerance(Json& words, std::vector<std::string>& notes) {
 void tell_of_mixture(const Json& words, std::vector<std::string>& notes) {
   const Json algo = words.value("search_algo", Json()), metric = words.value("search_metric", Json());
   notes.push_back("search_spaces holds spaces of both forms: v1's are translated, and search_algo (" +
-                  (algo.is_null() ? "TPE" : algo.dump()) + ") and search_metric (" + (metric.is_null() ? "parts" : metric.dump()) +
+                  (algo.is_null() ? "TPE" : algo.dump()) + ") and search_metric (" +
+                  (metric.is_null() ? "parts" : metric.dump()) +
                   ") are those of the hierarchical form; v1's are grid_search and v1_L2");
 }
 

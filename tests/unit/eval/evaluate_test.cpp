@@ -174,7 +174,7 @@ TEST(Evaluator, CancelledWorkEndsBetweenSamples) {
   const Evaluator evaluator(scaled({1, 1, 1}), rows, {});
   std::stop_source stop;
   const CancelScope scope(stop.get_token());
-  EXPECT_EQ(evaluator.score(scaled({1, 1, 1})).at("L2").samples, 50u);
+  EXPECT_EQ(evaluator.score(scaled({1, 1, 1})).at("parts").samples, 50u);
   stop.request_stop();
   EXPECT_THROW(evaluator.score(scaled({1, 1, 1}), 2), Cancelled);
   EXPECT_THROW(Evaluator(scaled({1, 1, 1}), rows, {}), Cancelled);

@@ -20,7 +20,10 @@ TEST(RepairEnd, TheBestSoFarStaysWhenTheInstrumentedModelDoesNotRun) {
   const auto graph = trials.variants.graph_of(quant::parse_config(words_of(trials.setting.spaces.all, trials.default_point())));
   const_cast<graph::Model&>(graph->model).nodes.back().op_type = "NoSuchOperator";
   double value = 1;
-  const Finding finding = trials.run([&](const search::Point&) { return Measures{{"L2", value *= 0.9}}; });
+  const Finding finding = trials.run([&](const search::Point&) {
+    value *= 0.9;
+    return Measures{{"L2", value}, {"parts", value}};
+  });
   EXPECT_EQ(finding.end, search::RunResult::End::condition);
   EXPECT_NE(finding.reason.find("cannot be measured"), std::string::npos) << finding.reason;
   ASSERT_EQ(finding.warnings.size(), 1U);

@@ -129,7 +129,7 @@ TEST(V1Job, ASpaceOfBothFormsIsAnErrorThatNamesBoth) {
 TEST(V1Job, InAListEachSpaceIsTranslatedByItself) {
   const Job mixed = job_of({{"search_spaces", {v1_space, pro_space, "search_space_S8S8_AAWS"}}});
   EXPECT_EQ(mixed.search_algo, "tpe");
-  EXPECT_EQ(mixed.metrics, std::vector<std::string>{"L2"});
+  EXPECT_EQ(mixed.metrics, (std::vector<std::string>{"parts", "relative", "cos"}));
   EXPECT_EQ(count(mixed, "search_spaces holds spaces of both forms"), 1u);
   EXPECT_EQ(mixed.spaces[0]["activation"], Json({"Int8Spec"}));
   EXPECT_EQ(mixed.spaces[1], pro_space);
@@ -137,7 +137,7 @@ TEST(V1Job, InAListEachSpaceIsTranslatedByItself) {
   EXPECT_TRUE(mixed.translated);
   const Job all = job_of({{"search_spaces", {v1_space, "search_space_S8S8_AAWS"}}});
   EXPECT_EQ(all.search_algo, "grid");
-  EXPECT_EQ(all.metrics, std::vector<std::string>{"v1_L2"});
+  EXPECT_EQ(all.metrics, (std::vector<std::string>{"v1_L2", "relative", "cos"}));
   EXPECT_EQ(count(all, "both forms"), 0u);
   EXPECT_TRUE(holds(error_of({{"search_spaces", {v1_space, pro_space}}, {"quant_config", "S8S8_AAWS"}}), "hierarchical"));
 }

@@ -1,6 +1,6 @@
 // The relative error of the worst part of the outputs: max over parts p of ‖f_p − q_p‖ / N_p, where N_p is the mean over all
-// samples of ‖f_p‖: a part that is all zeros has the error 1. Parts are slices of different size (eval/parts.hpp); an output whose
-// slices are alike is one part.
+// samples of ‖f_p‖: a part that is all zeros has the error 1. Parts are slices of different size (eval/parts.hpp); an output
+// whose slices are alike is one part.
 #include "quasar/eval/parts.hpp"
 
 #include <algorithm>

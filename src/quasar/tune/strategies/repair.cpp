@@ -11,6 +11,7 @@
 #include "quasar/tune/come_down.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/precision.hpp"
+#include "quasar/tune/quality.hpp"
 #include "quasar/tune/ranking.hpp"
 #include "quasar/tune/repair_notes.hpp"
 #include "quasar/tune/tuner.hpp"
@@ -24,7 +25,6 @@ using search::Trial;
 constexpr size_t ranking_samples = 16, first_samples = 4;
 // What may be given up before anything else is tried: so many operators, with so much of the work.
 constexpr double operators_first = 0.25, work_first = 0.1;
-constexpr double far = 2;                             // times what may be lost
 constexpr size_t most_left = 3, most_looked_at = 32;  // operators that are left quantized in the last one's stead
 
 using Nodes = std::vector<std::string>;
@@ -98,17 +98,21 @@ class Repairing {
     }
   }
 
-  // So far from the goal that it is rather a few operators that cannot be quantized than all that lose a little.
+  // So far from the float model that it is rather a few operators that cannot be quantized than all that lose a little.
   bool is_far() const {
     const Measures values = measures_of(bench_.job.goals, notes_.current());
-    const Measures baseline = measures_of(bench_.lab->evaluator.reference());
-    return loss_of(*bench_.job.criterion, values, baseline) > far * bench_.job.criterion->tolerable_loss;
+    const auto parts = values.find(Guide::metric);
+    return parts != values.end() && plain_word(Guide::metric, parts->second) == "broken";
   }
 
   // Whether a few of the operators that do most harm alone are all that must be in float: known after some trials without any
   // rounding, where repairs take minutes.
   void give_up_few() {
-    rank(first_samples);
+    try {
+      rank(first_samples);
+    } catch (const ToggledModelFailed&) {  // repairs come first then, and it is told where it matters
+      return;
+    }
     const Rung& rung = notes_.rungs().back();
     const Nodes nodes = ranked_on(rung);
     const size_t most = most_of_little_work(nodes);
