@@ -40,12 +40,12 @@ class Quality : public testing::Test {
     }
   }
 
-  Ran search(const std::string& options) {
+  Ran search(const std::string& options, const std::string& out = "out") {
     return run("search --model " + path("model.onnx") + " --calib " + path("calibration") + " --eval " + path("evaluation") +
-               " --output-dir " + out_.string() + " " + options);
+               " --output-dir " + path(out) + " " + options);
   }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-  Json result() const { return read_json(out_ / "result.json"); }
+  Json result(const std::string& out = "out") const { return read_json(folder_.path() / out / "result.json"); }
 
   const TemporaryFolder folder_;
   const fs::path out_ = folder_.path() / "out";
@@ -59,6 +59,15 @@ TEST_F(Quality, AUselessModelIsCalledPoor) {
   EXPECT_EQ(result()["quality"], "poor");
   EXPECT_FALSE(result()["best"]["answers"]["try"].empty());
   EXPECT_NE(read_file(out_ / "report.html").find("Do not use best.onnx"), std::string::npos);
+}
+
+TEST_F(Quality, WhatIsAdvisedMendsItAsItStands) {
+  search("--set search_space.scheme='[U8S8_CHANNEL]' --set search_algo=Grid");
+  const auto advice = result()["best"]["answers"]["try"].front().get<std::string>();
+  const size_t begin = advice.find('`') + 1;
+  const Ran ran = search(advice.substr(begin, advice.find('`', begin) - begin), "mended");
+  EXPECT_EQ(ran.code, 0) << advice << ran.out << ran.err;
+  EXPECT_NE(result("mended")["quality"], "poor") << ran.out;
 }
 
 TEST_F(Quality, ADistanceThatSeesOnlyTheLargestValuesIsNamed) {

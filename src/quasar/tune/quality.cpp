@@ -11,7 +11,8 @@ namespace quasar::tune {
 namespace {
 
 constexpr double least_cosine = 0.9;
-constexpr double most_lost = 0.1;  // of a metric with labels, as a share of the float model's
+constexpr double most_lost = 0.1;       // of a metric with labels, as a share of the float model's
+constexpr double tolerable_part = 0.3;  // relative error of the worst part: its cosine is then about 0.95
 
 struct Words {
   double good, broken;
@@ -76,6 +77,11 @@ void judge_answers(const Judged& judged, Quality& quality) {
   quality.answers = {
       {"metric", answers->metric}, {"samples", judged.evaluator.samples()}, {"sure", answers->samples}, {"same", answers->share}};
   if (answers->share >= judged.job.least_agreement) return;
+  // Where float is not sure itself, half of the answers may change.
+  const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
+  const double lost = (1 - judged.job.least_agreement) * sure + 0.5 * (1 - sure);
+  quality.goal = {
+      {"criterion", "absolute"}, {"tolerable_loss", std::round(1000 * lost) / 1000}, {"metrics", {{answers->metric, 1}}}};
   quality.reasons.push_back("its answers are the float model's on " + of_float(answers->share) + " of the " +
                             std::to_string(answers->samples) + " samples on which float is sure (" + answers->metric +
                             "; least_agreement " + in_digits(judged.job.least_agreement, 3) + ")");
@@ -89,6 +95,8 @@ void judge_labels(const Judged& judged, Quality& quality) {
     if (was == judged.reference.end() || !(was->second.value > 0)) continue;
     const double lost = (was->second.value - score.value) / was->second.value;
     if (lost <= most_lost) continue;
+    if (quality.goal.is_null())
+      quality.goal = {{"criterion", "relative"}, {"tolerable_loss", most_lost}, {"metrics", {{name, 1}}}};
     quality.reasons.push_back(name + " falls from " + in_digits(was->second.value, 4) + " to " + in_digits(score.value, 4));
   }
 }
@@ -132,14 +140,31 @@ bool wants_checking(const Judged& judged, const Quality& quality) {
   return quality.answers.is_object() && plain_word("agreement", quality.answers["same"].get<double>()) != "good";
 }
 
-std::vector<std::string> cures_for(const Judged& judged) {
+// Whether the job's criterion is about one of these metrics.
+bool counts(const Job& job, const Json& metrics) {
+  return job.criterion &&
+         std::ranges::any_of(job.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
+}
+
+// As a shell takes it.
+std::string setting(const std::string& key, const Json& value) {
+  return "--set '" + key + "=" + value.dump() + "'";
+}
+
+std::vector<std::string> cures_for(const Judged& judged, const Quality& quality) {
   std::vector<std::string> out;
   if (!judged.unquantized.empty())
     out.push_back("see `quasar inspect MODEL` for what can be quantized, and choose a type that the target has kernels for");
-  if (judged.job.strategy != "repair")
-    out.push_back(
-        "strategy repair finds the operators that must stay in float: `--set strategy=repair --set "
-        "accuracy_criterion.tolerable_loss=0.05`, without a search space");
+  const Job& job = judged.job;
+  std::string goal = setting("accuracy_criterion", quality.goal);
+  const auto& head = judged.evaluator.head();
+  if (head && !head->decoder.is_null() && !job.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
+  if (job.strategy != "repair") {
+    out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +
+                  "`, without a preset or a search space");
+  } else if (!counts(job, quality.goal["metrics"])) {
+    out.push_back("make what is lost the goal: `" + goal + "`");
+  }
   out.push_back("more and more typical calibration samples");
   return out;
 }
@@ -163,7 +188,11 @@ Quality quality_of(const Judged& judged) {
   if (!judged.unquantized.empty()) quality.reasons.push_back(judged.unquantized);
   quality.metric_blind = blindness(judged, quality);
   quality.word = !quality.reasons.empty() ? "poor" : wants_checking(judged, quality) ? "check" : "good";
-  if (quality.poor()) quality.cures = cures_for(judged);
+  if (quality.poor()) {
+    if (quality.goal.is_null())
+      quality.goal = {{"criterion", "absolute"}, {"tolerable_loss", tolerable_part}, {"metrics", {{"parts", 1}}}};
+    quality.cures = cures_for(judged, quality);
+  }
   return quality;
 }
 

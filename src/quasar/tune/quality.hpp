@@ -17,6 +17,7 @@ struct Quality {
   std::string metric_blind = {};     // what the objective does not see of the outputs' parts; "": it sees them, or they are alike
   Json parts = Json::array();        // [{output, axis, slices, size, relative, cosine, word}]
   Json answers = nullptr;            // {metric, samples, sure, same}: share of the `sure` ones with float's answer
+  Json goal = nullptr;               // what makes it poor, as an accuracy_criterion for strategy repair; null: it is not poor
   bool poor() const { return word == "poor"; }
 };
 

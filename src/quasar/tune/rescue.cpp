@@ -11,7 +11,6 @@ namespace quasar::tune {
 namespace {
 
 constexpr double share_of_repair = 1.0 / 3;
-constexpr double tolerable_part = 0.3;  // relative error of the worst part: its cosine is then about 0.95
 
 // Keys of the first search that say how it searches, and not what for.
 constexpr const char* ways_to_search[] = {
@@ -22,16 +21,11 @@ int64_t first_share(int64_t most) {
   return std::max<int64_t>(1, most - static_cast<int64_t>(std::ceil(static_cast<double>(most) * share_of_repair)));
 }
 
-// What may be lost, by what makes the model poor.
+// What makes the model poor; but where the user has a goal, answers alone stand above it.
 Json goal_for(const Job& job, const Quality& quality) {
-  if (quality.answers.is_object() && quality.answers["same"].get<double>() < job.least_agreement) {
-    // Where float is not sure itself, half of the answers may change.
-    const double sure = quality.answers["sure"].get<double>() / std::max(1.0, quality.answers.value("samples", 1.0));
-    const double lost = (1 - job.least_agreement) * sure + 0.5 * (1 - sure);
-    return {{"criterion", "absolute"}, {"tolerable_loss", lost}, {"metrics", {{quality.answers["metric"], 1}}}};
-  }
-  if (job.criterion && !job.words.value("accuracy_criterion", Json()).is_null()) return job.words["accuracy_criterion"];
-  return {{"criterion", "absolute"}, {"tolerable_loss", tolerable_part}, {"metrics", {{"parts", 1}}}};
+  const bool answers = quality.answers.is_object() && quality.goal["metrics"].contains(quality.answers["metric"]);
+  const Json own = job.words.value("accuracy_criterion", Json());
+  return answers || !job.criterion || own.is_null() ? quality.goal : own;
 }
 
 // Of the limits what the first search has not used; nullopt: nothing.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "unit/runtime/models.hpp"
 
 namespace quasar::tune {
@@ -101,6 +103,24 @@ TEST_F(Qualities, ALabelledMetricThatFallsMakesItPoor) {
   job_ = job_with("top1");
   EXPECT_TRUE(of(scaled(-1, 1), true).poor());
   EXPECT_FALSE(of(scaled(0.9F, 1), true).poor());
+}
+
+// What it says is taken by the command line as it stands, and is a goal that can be reached.
+TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
+  const auto has = [](const Quality& quality, const std::string& text) {
+    return std::ranges::any_of(quality.cures, [&](const std::string& cure) { return cure.find(text) != std::string::npos; });
+  };
+  const std::string parts = R"(--set strategy=repair --set 'accuracy_criterion={"criterion":"absolute",)"
+                            R"("tolerable_loss":0.3,"metrics":{"parts":1}}')";
+  EXPECT_TRUE(has(of(scaled(1, 0)), parts));
+  EXPECT_TRUE(has(of(scaled(-1, 1), true, "agreement"), R"("tolerable_loss":0.1,"metrics":{"agreement":1})"));
+  job_ = job_with("top1");
+  EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"top1":1})"));
+  job_.strategy = "repair";
+  job_.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
+  EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
+  job_.criterion->parts.front().metric = "parts";
+  EXPECT_FALSE(has(of(scaled(1, 0)), "the goal"));
 }
 
 TEST_F(Qualities, SoDoesAModelThatIsHardlyQuantized) {
