@@ -74,8 +74,8 @@ class Evaluator final : public eval::CustomEvaluator {
 
   eval::Values score(const eval::Subject& subject) const override {
     eval::Values values;
-    throw_if_cancelled();
     in_python(attendance_, [&] {
+      throw_if_cancelled();  // Ctrl-C may have come while this call waited for its turn, and would not come again
       try {
         const py::object asked = py::cast(Asked(subject));
         values = function_.get()(asked, metrics().front().name).cast<eval::Values>();

@@ -170,6 +170,12 @@ search::Listener Console::listener() {
   return [this](const search::Event& event) { impl_->event(event); };
 }
 
+void Console::show(const std::string& objective) {
+  const std::lock_guard lock(impl_->guard);
+  impl_->objective = objective;
+  impl_->progress = ProgressLine(objective);
+}
+
 void Console::close_progress() {
   impl_->close_progress();
 }

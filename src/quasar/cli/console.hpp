@@ -20,6 +20,7 @@ class Console {
   Log log();                           // for the library
   void note(const std::string& text);  // for the log file only
   search::Listener listener();
+  void show(const std::string& objective);  // from now on
   void close_progress();  // ends the progress line
 
  private:

@@ -139,9 +139,10 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   for (const auto& reason : first.summary.best->quality.reasons)
     tell(monitor.log, Level::warning, "the best model is poor: " + reason);
   tell(monitor.log, Level::warning, "the search goes on with strategy repair");
+  if (monitor.goes_on) monitor.goes_on(*rescue);
   try {
     Searched repaired = search_once(*rescue, monitor);
-    if (tune::is_rescued_by(repaired.summary)) {
+    if (tune::is_rescued_by(first.summary, repaired.summary)) {
       take_the_place(repaired, first);
       write_report(repaired);
       first = std::move(repaired);

@@ -45,6 +45,18 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
   return stop;
 }
 
+double worst_part(const Quality& quality) {
+  double worst = 0;
+  for (const Json& part : quality.parts) worst = std::max(worst, part["relative"].get<double>());
+  return worst;
+}
+
+// Of two poor ones.
+bool is_better(const Quality& a, const Quality& b) {
+  if (a.answers.is_object() && b.answers.is_object()) return a.answers["same"].get<double>() > b.answers["same"].get<double>();
+  return worst_part(a) < worst_part(b);
+}
+
 }  // namespace
 
 bool is_rescued(const Job& job) {
@@ -88,8 +100,9 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   return job;
 }
 
-bool is_rescued_by(const Summary& repaired) {
-  return repaired.best && repaired.status != Status::interrupted && !repaired.best->quality.poor();
+bool is_rescued_by(const Summary& poor, const Summary& repaired) {
+  if (!repaired.best || repaired.status == Status::interrupted || repaired.best->quality.word == "unknown") return false;
+  return !repaired.best->quality.poor() || is_better(repaired.best->quality, poor.best->quality);
 }
 
 }  // namespace quasar::tune

@@ -17,7 +17,8 @@ Job with_two_thirds(Job job);
 // poor, or nothing is left to try it with. `whole`: the job with all its limits.
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder);
 
-// Whether what repair found stands in the place of the poor model.
-bool is_rescued_by(const Summary& repaired);
+// Whether what repair found takes the place of the poor model: it is not poor, or less so (more of the float model's answers;
+// where none are compared, a smaller error of the worst part).
+bool is_rescued_by(const Summary& poor, const Summary& repaired);
 
 }  // namespace quasar::tune

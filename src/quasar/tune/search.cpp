@@ -155,9 +155,10 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(lab, *best, {setting.samples, folder.unfinished(), limit, warning});
+  const Closing closing{setting.samples, folder.unfinished(), limit, monitor.stop, warning};
+  if (best != nullptr) summary.best = measure_winner(lab, *best, closing);
   if (best != nullptr && !summary.best->quality.metric_blind.empty()) warning(summary.best->quality.metric_blind);
-  measure_holdout(summary, lab, {setting.samples, folder.unfinished(), monitor.stop, warning});
+  measure_holdout(summary, lab, closing);
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());

@@ -65,7 +65,8 @@ struct Monitor {
   std::stop_token stop = {};
   std::function<void(const Measured&)> baseline = {};  // called when the float model has been measured
   std::function<void(const Summary&, const std::filesystem::path& folder)> results = {};
-  std::string launch = {};  // of processes that were started together: the same text for all of them
+  std::function<void(const Job&)> goes_on = {};  // called when the search goes on with another job (rescue.hpp)
+  std::string launch = {};                       // of processes that were started together: the same text for all of them
 };
 
 // Runs the search that the job describes and writes best.onnx, best_params.json, best_config.yaml and the study to its

@@ -53,7 +53,7 @@ eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const 
   auto recorded = recorded_scores(lab.job, trial);
   if (!recorded) return score();
   try {
-    const CancelScope scope(closing.stop);
+    const CancelScope scope(closing.limit);
     return score();
   } catch (const Cancelled&) {
     return *std::move(recorded);
@@ -66,7 +66,7 @@ eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph:
   eval::Scores out = winner.metrics;
   const auto known = out.find(lab.job.metrics.front());
   if (is_own(lab.job.goals, lab.job.metrics.front())) return out;  // a user's evaluator says one number
-  if (closing.stop.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
+  if (closing.limit.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
   or_warn(closing, "which samples the winner gets wrong",
           [&] { out = lab.evaluator.score(model, cores(), lab.devices.first(), said_before(lab.job, winner.trial)); });
   return out;
@@ -94,7 +94,7 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
 Json processors_for(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
   Json facts = processors_of(model);
   if (const std::string why = overflow_in_words(facts); !why.empty()) closing.warn(why);
-  if (!runtime::sums_overflow_here(model) || closing.stop.stop_requested()) return facts;
+  if (!runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
     eval::EvaluatorOptions options = evaluator_options(lab.job, true);
     options.exact_sums = false;
@@ -173,7 +173,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
   winner.metrics = scores_of(lab, trial, model, closing);
-  winner.latency = latency_of(lab, model, closing.stop);
+  winner.latency = latency_of(lab, model, closing.limit);
   if (!plan.shifts) winner.processors = processors_for(lab, winner, model, closing);
   winner.quality = judged(lab, winner, model, closing);
   const auto graph = lab.variants.graph_of(winner.config);
@@ -182,8 +182,8 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   LayerErrors errors;
   // The one that waits for the disk beside those that compute.
   parallel_for(3, one_at_a_time(graph->model) ? 1 : 3, [&](size_t i) {
-    if (i == 0 && !closing.stop.stop_requested()) {
-      const CancelScope scope(closing.stop);
+    if (i == 0 && !closing.limit.stop_requested()) {
+      const CancelScope scope(closing.limit);
       errors = measure_errors({graph->model, plan, model, lab.job.memory_limit}, samples);
     }
     if (i == 1) kernels = kernels_of(model, plan, closing);

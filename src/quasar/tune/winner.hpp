@@ -15,12 +15,13 @@ namespace quasar::tune {
 struct Closing {
   const data::Splits& samples;
   const std::filesystem::path& folder;  // where the winner's files are written until all results are there
-  const std::stop_token& stop;
+  const std::stop_token& limit;  // the search is stopped, or its time is up
+  const std::stop_token& stop;   // it is stopped
   std::function<void(const std::string&)> warn;
 };
 
-// Writes best.onnx (and best.onnx.data), best_params.json and best_config.yaml. Its latency is measured within half a second when
-// `stop` is requested.
+// Writes best.onnx (and best.onnx.data), best_params.json and best_config.yaml. Once `limit` is requested its latency is measured
+// within half a second, and what only the report shows is left out. Its quality is judged unless `stop` is requested.
 Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const Closing& closing);
 
 // Scores best.onnx and the float model on the hold-out samples; left out when the search is stopped meanwhile.

@@ -51,5 +51,22 @@ TEST(Winner, IsWrittenWithoutWhatNeedsTemporaryFiles) {
   EXPECT_NE(warning.find("(TMPDIR)"), std::string::npos) << warning;
 }
 
+// A poor model is called poor and mended, also where the time is up; who stops a search wants to see what there is.
+TEST(Winner, IsJudgedWhenTheTimeIsUp) {
+  MadeUpTrials trials(digits_words());
+  trials.run([](const search::Point&) { return Measures{{"L2", 0}, {"parts", 0}}; });
+  const TemporaryFolder folder;
+  std::stop_source requested;
+  requested.request_stop();
+  const std::stop_token yes = requested.get_token(), no;
+  const auto word = [&](const std::stop_token& stop) {
+    return measure_winner(trials.lab(), trials.study.at(0),
+                          {trials.setting.samples, folder.path(), yes, stop, [](const auto&) {}})
+        .quality.word;
+  };
+  EXPECT_NE(word(no), "unknown");
+  EXPECT_EQ(word(yes), "unknown");
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -107,7 +107,11 @@ class Search final : public Command {
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                  "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
     const auto [found, summary, result] =
-        report::search(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = launch()});
+        report::search(job, {.log = console.log(),
+                             .listener = console.listener(),
+                             .stop = stop_requested(),
+                             .goes_on = [&](const tune::Job& next) { console.show(next.goals.objectives.front().metric); },
+                             .launch = launch()});
     console.close_progress();
     console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) +
                  " reason=" + summary.reason);
