@@ -21,7 +21,7 @@ class Console {
   void note(const std::string& text);  // for the log file only
   search::Listener listener();
   void show(const std::string& objective);  // from now on
-  void close_progress();  // ends the progress line
+  void close_progress();                    // ends the progress line
 
  private:
   struct Impl;

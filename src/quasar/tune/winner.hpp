@@ -15,8 +15,8 @@ namespace quasar::tune {
 struct Closing {
   const data::Splits& samples;
   const std::filesystem::path& folder;  // where the winner's files are written until all results are there
-  const std::stop_token& limit;  // the search is stopped, or its time is up
-  const std::stop_token& stop;   // it is stopped
+  const std::stop_token& limit;         // the search is stopped, or its time is up
+  const std::stop_token& stop;          // it is stopped
   std::function<void(const std::string&)> warn;
 };
 

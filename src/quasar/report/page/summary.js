@@ -89,7 +89,7 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
       { title: 'metric', value: (row) => row.name }, { title: 'float', value: (row) => row.float, show: (row) => show(row, row.float) },
       { title: 'default', value: (row) => row.first, show: (row) => show(row, row.first), help: 'Trial 0: the scheme\'s default configuration' },
       { title: 'best', value: (row) => row.best.value, show: (row) => element('strong', {}, show(row, row.best.value)) },
-      { title: '', value: (row) => row.best.word || '', show: (row) => wordOf(row.best.word) },
+      { title: 'in a word', value: (row) => row.best.word || '', show: (row) => wordOf(row.best.word) },
       { title: '95 % interval', value: (row) => row.best.high - row.best.low, show: (row) => interval(row.metric || row.name, row.best) || '–' },
       { title: 'samples', value: (row) => row.best.samples }], rows),
     (search.sureness || []).length ? element('ul', { class: 'note sure' }, search.sureness.map((text) => element('li', {}, text))) : null];
@@ -105,7 +105,7 @@ sections.push({ id: 'answers', title: 'Outputs part by part', build: () => {
       { title: 'part', value: name }, { title: 'size', value: (part) => part.size, show: (part) => number(part.size, 3) },
       { title: 'relative error', value: (part) => part.relative, show: (part) => number(part.relative, 3) },
       { title: 'cosine', value: (part) => part.cosine, show: (part) => number(part.cosine, 5) },
-      { title: '', value: (part) => part.word, show: (part) => wordOf(part.constant ? 'constant' : part.word) }], parts)];
+      { title: 'in a word', value: (part) => part.word, show: (part) => wordOf(part.constant ? 'constant' : part.word) }], parts)];
 } });
 
 sections.push({ id: 'next', title: 'What to do next', build: () => {
