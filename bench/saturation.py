@@ -1,6 +1,6 @@
 """What `saturation: avoid` costs in exact arithmetic, and whether that is more than chance: each model is quantized with avoid and
-with ignore on several draws of the calibration samples. Printed are geometric means over the draws, and the factor by which single
-draws scatter (one standard deviation).
+with ignore on several draws of the calibration samples. Printed is the ratio of distances avoid / ignore, its geometric mean
+over the draws, and in brackets the factor by which it scatters between them (one standard deviation).
 usage: ORT_PYTHON bench/saturation.py QUASAR SHARED [--models digits resnet8 mobilenet …] [--draws 6] [--samples 200]"""
 import argparse
 import pathlib
@@ -51,20 +51,27 @@ def main():
     parser.add_argument("--draws", type=int, default=6)
     parser.add_argument("--samples", type=int, default=200)
     options = parser.parse_args()
-    print("| model, scheme | rounding | ignore | avoid | ratio | least, most | ratio scatters by | ignore itself by |\n" + "| --- " * 8 + "|")
+    print("| model, scheme | " + " | ".join(ROUNDING) + " |\n" + "| --- " * (1 + len(ROUNDING)) + "|", flush=True)
+    optimized, own = [], []  # logarithms: ratios of single draws by row; the scatter of `ignore` itself
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for model_name in options.models:
             model, calibration, data = processors.data(model_name, options.shared, options.samples)
             reference, files = outputs(model, data), list(draws(folder, calibration, options.draws))
             for scheme in SCHEMES:
+                cells = []
                 for rounding in ROUNDING:
                     words = ["--scheme", scheme, *([] if rounding == "nearest" else ["--set", f"algorithms={rounding}"]), "--set"]
                     ignore, avoid = (np.log([distance(options.quasar, model, file, [*words, f"saturation={how}"], data, reference, folder)
                                              for file in files]) for how in ("ignore", "avoid"))
                     ratio = avoid - ignore
-                    print(f"| {model_name} {scheme} | {rounding} | {np.exp(ignore.mean()):.4f} | {np.exp(avoid.mean()):.4f} | {np.exp(ratio.mean()):.3f} | "
-                          f"{np.exp(ratio.min()):.2f}, {np.exp(ratio.max()):.2f} | {np.exp(ratio.std(ddof=1)):.2f} | {np.exp(ignore.std(ddof=1)):.2f} |", flush=True)
+                    cells.append(f"{np.exp(ratio.mean()):.2f} ({np.exp(ratio.std(ddof=1)):.2f})")
+                    own.append(ignore.std(ddof=1))
+                    if rounding != "nearest":
+                        optimized.append(ratio)
+                print(f"| {model_name} {scheme} | " + " | ".join(cells) + " |", flush=True)
+    print(f"\nOptimized rounding: mean ratio {np.exp(np.mean(optimized)):.3f} over {len(optimized)} rows, single draws {np.exp(np.min(optimized)):.2f} to "
+          f"{np.exp(np.max(optimized)):.2f}; `ignore` itself scatters by {np.exp(min(own)):.2f} to {np.exp(max(own)):.2f}")
 
 
 if __name__ == "__main__":

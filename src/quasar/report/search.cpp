@@ -142,7 +142,7 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   if (monitor.goes_on) monitor.goes_on(*rescue);
   try {
     Searched repaired = search_once(*rescue, monitor);
-    if (tune::is_rescued_by(first.summary, repaired.summary)) {
+    if (tune::takes_the_place_of(first.summary, repaired.summary)) {
       take_the_place(repaired, first);
       write_report(repaired);
       first = std::move(repaired);

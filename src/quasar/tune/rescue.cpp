@@ -100,7 +100,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   return job;
 }
 
-bool is_rescued_by(const Summary& poor, const Summary& repaired) {
+bool takes_the_place_of(const Summary& poor, const Summary& repaired) {
   if (!repaired.best || repaired.status == Status::interrupted || repaired.best->quality.word == "unknown") return false;
   return !repaired.best->quality.poor() || is_better(repaired.best->quality, poor.best->quality);
 }

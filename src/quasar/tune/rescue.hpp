@@ -19,6 +19,6 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
 
 // Whether what repair found takes the place of the poor model: it is not poor, or less so (more of the float model's answers;
 // where none are compared, a smaller error of the worst part).
-bool is_rescued_by(const Summary& poor, const Summary& repaired);
+bool takes_the_place_of(const Summary& poor, const Summary& repaired);
 
 }  // namespace quasar::tune

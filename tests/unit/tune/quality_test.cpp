@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "quasar/tune/rescue.hpp"
+#include "quasar/tune/search.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::tune {
@@ -136,6 +138,30 @@ TEST_F(Qualities, AnObjectiveThatSeesTheLargestOnlyIsNamed) {
   EXPECT_NE(quality.metric_blind.find("L2 sees little but the largest of the outputs' parts: output 'y', 0 of axis 1: size"),
             std::string::npos)
       << quality.metric_blind;
+}
+
+Summary found(const std::string& word, const Json& same, double worst) {
+  Summary summary;
+  summary.best.emplace();
+  Quality& quality = summary.best->quality;
+  quality.word = word;
+  if (!same.is_null()) quality.answers = {{"same", same}};
+  quality.parts = Json::array({Json{{"relative", 0.01}}, Json{{"relative", worst}}});
+  return summary;
+}
+
+TEST(Rescue, WhatIsLessPoorTakesThePlace) {
+  const Summary poor = found("poor", 0.5, 0.6);
+  EXPECT_TRUE(takes_the_place_of(poor, found("check", 0.95, 0.9)));
+  EXPECT_TRUE(takes_the_place_of(poor, found("poor", 0.6, 0.9))) << "answers count";
+  EXPECT_FALSE(takes_the_place_of(poor, found("poor", 0.4, 0.1)));
+  EXPECT_TRUE(takes_the_place_of(found("poor", nullptr, 0.6), found("poor", nullptr, 0.5)));
+  EXPECT_FALSE(takes_the_place_of(found("poor", nullptr, 0.6), found("poor", nullptr, 0.6)));
+  EXPECT_FALSE(takes_the_place_of(poor, found("unknown", 0.9, 0.1))) << "nobody has looked at it";
+  EXPECT_FALSE(takes_the_place_of(poor, Summary()));
+  Summary interrupted = found("good", 1, 0);
+  interrupted.status = Status::interrupted;
+  EXPECT_FALSE(takes_the_place_of(poor, interrupted));
 }
 
 TEST(PlainWords, StandForScores) {
