@@ -63,7 +63,7 @@ class Tests:
         out, name = {}, "itself"
         for said in re.split(r"^(?=\[ RUN      \] )", done.stdout, flags=re.MULTILINE)[1:]:
             name = said.split("\n")[0].removeprefix("[ RUN      ] ")
-            ended = re.search(r"^\[ (      OK|  SKIPPED) \] ", said, re.MULTILINE)
+            ended = re.search(r"^\[ +(OK|SKIPPED) \] ", said, re.MULTILINE)
             out[f"{program} {name}"] = None if ended else said
         if done.returncode != 0 and not any(out.values()):  # it ended in the middle
             out[f"{program} {name}"] = done.stdout[-3000:]

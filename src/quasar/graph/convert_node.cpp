@@ -70,16 +70,17 @@ void prepare(NodeProto& node, const ConvertOptions& options) {
   if (node.op_type() == "Scan" && options.from < 9) throw Error("the batch axis that Scan had in opset 8 has no equivalent");
 }
 
-// Resize 10 -> 11: what used to be fixed became attributes with other defaults. Version 10 does not say how "nearest" rounds;
-// ONNX Runtime rounds up where it shrinks and down where it enlarges.
-void complete_resize(NodeProto& node, const std::vector<float>& scales) {
+// How "nearest" rounds in a Resize, or Upsample, of before opset 11. The definition does not say; ONNX Runtime rounds up along an
+// axis that shrinks and down along one that grows.
+const char* nearest_mode(bool shrinks) {
+  return shrinks ? "ceil" : "floor";
+}
+
+// Resize 10 -> 11: what used to be fixed became attributes with other defaults.
+void complete_resize(NodeProto& node, bool shrinks) {
   set_text(node, "coordinate_transformation_mode", "asymmetric");
   const auto* mode = find(node, "mode");
-  if (mode != nullptr && mode->s() != "nearest") return;
-  const bool shrinks = std::any_of(scales.begin(), scales.end(), [](float scale) { return scale < 1; });
-  const bool enlarges = std::any_of(scales.begin(), scales.end(), [](float scale) { return scale > 1; });
-  if (shrinks && enlarges) throw Error("it shrinks one axis and enlarges another, which 'nearest' rounds differently");
-  set_text(node, "nearest_mode", shrinks ? "ceil" : "floor");
+  if (mode == nullptr || mode->s() == "nearest") set_text(node, "nearest_mode", nearest_mode(shrinks));
 }
 
 // A model of the one node, with values called i0, i1 … and o0, o1 …; attributes that are not plain are left out.
@@ -184,17 +185,60 @@ class Replacement {
   std::map<std::string, const onnx::TensorProto*> constants_;
 };
 
+bool is_below_one(float scale) {
+  return scale < 1;
+}
+
+bool is_above_one(float scale) {
+  return scale > 1;
+}
+
+// The scales of a Resize, or of Upsample, which had them in an attribute; empty where they are computed.
+std::vector<float> scales_of(const NodeProto& node, const ConvertOptions& options) {
+  const auto* fixed = find(node, "scales");
+  return fixed != nullptr ? std::vector<float>(fixed->floats().begin(), fixed->floats().end())
+                          : options.constant_floats(node.input(1));
+}
+
+// A Resize of opset 10 that shrinks some axes and enlarges others: one that shrinks, then one that enlarges, as a Resize has one
+// nearest_mode for all axes since opset 11. "nearest" goes along each axis by itself, so that the values are the same.
+std::vector<NodeProto> shrink_then_enlarge(const NodeProto& node, const std::vector<float>& scales,
+                                           const ConvertOptions& options) {
+  const std::string base = node.name().empty() ? node.output(0) : node.name();
+  const std::string between = options.fresh(base + "_shrunk");
+  std::vector<NodeProto> nodes;
+  const auto add = [&](const std::string& name, const std::string& input, const std::string& output, bool shrinks) {
+    onnx::TensorProto tensor;
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    tensor.add_dims(static_cast<int64_t>(scales.size()));
+    for (const float scale : scales) tensor.add_float_data((shrinks ? is_below_one(scale) : is_above_one(scale)) ? scale : 1);
+    const std::string factors = options.fresh(base + "_scales");
+    nodes.push_back(constant_node(options.fresh(factors + "_node"), factors, tensor));
+    NodeProto part = node;
+    part.set_name(name);
+    part.clear_input();
+    for (const std::string& value : {input, std::string(), factors}) part.add_input(value);
+    part.set_output(0, output);
+    complete_resize(part, shrinks);
+    nodes.push_back(std::move(part));
+  };
+  add(options.fresh(base + "_shrink"), node.input(0), between, true);
+  add(node.name(), between, node.output(0), false);
+  return nodes;
+}
+
 std::vector<NodeProto> converted_by_onnx(const NodeProto& original, const ConvertOptions& options) {
   NodeProto node = original;
   prepare(node, options);
   auto nodes = Replacement(node, options).from(converted_graph(node, options));
-  NodeProto& result = nodes.back();
-  if (result.op_type() == "Resize" && options.from < 11 && options.to >= 11) {
-    const auto* fixed = find(original, "scales");  // Upsample's, before it became an input
-    const auto scales = fixed != nullptr ? std::vector<float>(fixed->floats().begin(), fixed->floats().end())
-                                         : options.constant_floats(original.input(1));
-    complete_resize(result, scales);
+  if (nodes.back().op_type() != "Resize" || options.from >= 11 || options.to < 11) return nodes;
+  const auto scales = scales_of(original, options);
+  const bool shrinks = std::ranges::any_of(scales, is_below_one);
+  const auto* mode = find(nodes.back(), "mode");
+  if (shrinks && std::ranges::any_of(scales, is_above_one) && (mode == nullptr || mode->s() == "nearest")) {
+    return shrink_then_enlarge(nodes.back(), scales, options);
   }
+  complete_resize(nodes.back(), shrinks);
   return nodes;
 }
 

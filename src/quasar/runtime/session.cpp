@@ -309,12 +309,26 @@ std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std:
   return results;
 }
 
+namespace {
+
+// False also for a file that cannot be read: opening it then says why, in the same words on every processor.
+bool sums_of_file_overflow_here(const fs::path& path) {
+  if (cpu_has_vnni()) return false;
+  try {
+    return sums_overflow_here(graph::load(path));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 Session::Session(const graph::Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->open(model, options);
 }
 
 Session::Session(const fs::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
-  impl_->open(path, options, false, options.exact_sums && !cpu_has_vnni() && sums_overflow_here(graph::load(path)));
+  impl_->open(path, options, false, options.exact_sums && sums_of_file_overflow_here(path));
 }
 
 Session::~Session() = default;

@@ -96,6 +96,19 @@ TEST(RaiseOpset, ResizeKeepsItsOldCoordinates) {
   }
 }
 
+// One nearest_mode cannot serve both: ONNX Runtime rounded up where it shrank and down where it enlarged.
+TEST(RaiseOpset, ResizeThatShrinksAndEnlargesBecomesTwo) {
+  Model model = around({"n", "Resize", "", {"x", "s"}, {"y"}}, 10);
+  model.initializers["s"] = Tensor::of<float>({4}, {1, 1, 0.5F, 2});
+  const Model raised = raise_opset(model, 13);
+  ASSERT_EQ(operators(raised), (std::vector<std::string>{"Resize", "Resize"}));
+  EXPECT_EQ(raised.nodes[0].text("nearest_mode", ""), "ceil");
+  EXPECT_EQ(to_doubles(*raised.initializer(raised.nodes[0].inputs[2])), (std::vector<double>{1, 1, 0.5, 1}));
+  EXPECT_EQ(raised.nodes[1].name, "n");
+  EXPECT_EQ(raised.nodes[1].text("nearest_mode", ""), "floor");
+  EXPECT_EQ(to_doubles(*raised.initializer(raised.nodes[1].inputs[2])), (std::vector<double>{1, 1, 1, 2}));
+}
+
 TEST(RaiseOpset, SoftmaxOverSeveralAxesIsFlattened) {
   const std::vector<std::string> flattened{"Flatten", "Softmax", "Shape", "Reshape"};
   EXPECT_EQ(operators(raise_opset(around(node_of("Softmax", {}), 7), 13)), flattened);
