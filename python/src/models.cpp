@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "quasar/base/in_and_out.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/outlet.hpp"
-#include "quasar/base/parallel.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"

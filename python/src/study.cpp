@@ -9,6 +9,7 @@
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/past_study.hpp"
 #include "quasar/tune/v1.hpp"
+#include "quasar/tune/v1_names.hpp"
 #include "quasar/tune/written_result.hpp"
 
 namespace quasar::python {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quasar/base/known_names.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/quant/config_keys.hpp"
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/base/json_in.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/rounding_options.hpp"

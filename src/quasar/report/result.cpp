@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/digits.hpp"
-#include "quasar/base/parallel.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/report/sureness.hpp"

@@ -8,7 +8,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"
-#include "quasar/base/json_in.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search::optuna {

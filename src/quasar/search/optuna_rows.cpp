@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "quasar/base/json_in.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/optuna_numbers.hpp"

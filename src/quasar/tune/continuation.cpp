@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"

@@ -7,6 +7,7 @@
 
 #include "quasar/base/hash.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/data/repeating.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/normalization.hpp"

@@ -1,6 +1,6 @@
 #include "quasar/tune/job.hpp"
 
-#include "quasar/base/machine_memory.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/misspelt.hpp"
 #include "quasar/search/stop.hpp"

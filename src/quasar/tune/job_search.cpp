@@ -3,7 +3,7 @@
 #include <iterator>
 #include <map>
 
-#include "quasar/base/known_names.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/quant/config_keys.hpp"
 #include "quasar/quant/recipes.hpp"
 #include "quasar/quant/rounding_config.hpp"

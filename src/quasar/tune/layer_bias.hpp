@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
-#include "quasar/tune/layer_rounding.hpp"
+#include "quasar/tune/layer_context.hpp"
 #include "quasar/tune/linear_layer.hpp"
 
 namespace quasar::tune {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/tune/comparable.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/tune/group_errors.hpp"
 

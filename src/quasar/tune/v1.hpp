@@ -9,9 +9,6 @@
 
 namespace quasar::tune {
 
-// Whether a space (or a base configuration) is written in v1's form.
-bool is_v1(const Json& space);
-
 struct Translation {
   Json space;                      // hierarchical
   std::vector<std::string> notes;  // what has no effect here, and why

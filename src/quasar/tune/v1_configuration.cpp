@@ -3,6 +3,7 @@
 #include "quasar/search/space.hpp"
 #include "quasar/tune/spaces.hpp"
 #include "quasar/tune/v1.hpp"
+#include "quasar/tune/v1_names.hpp"
 
 namespace quasar::tune {
 

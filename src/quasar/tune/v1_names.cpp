@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/quant/config_keys.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/rounding_options.hpp"
-#include "quasar/tune/v1.hpp"
 #include "quasar/tune/v1_words.hpp"
 
 namespace quasar::tune::v1 {

@@ -6,6 +6,13 @@
 
 #include "quasar/base/json.hpp"
 
+namespace quasar::tune {
+
+// Whether a space (or a base configuration) is written in v1's form.
+bool is_v1(const Json& space);
+
+}  // namespace quasar::tune
+
 namespace quasar::tune::v1 {
 
 // Keys of a space in this form that the hierarchical form lacks.

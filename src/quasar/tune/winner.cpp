@@ -6,6 +6,7 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/eval/paired.hpp"

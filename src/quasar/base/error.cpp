@@ -1,4 +1,5 @@
-#include "quasar/base/blame.hpp"
+
+#include "quasar/base/error.hpp"
 
 #include <algorithm>
 #include <array>

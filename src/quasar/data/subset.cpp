@@ -1,9 +1,8 @@
-#include "quasar/data/dataset.hpp"
-
 #include <algorithm>
 #include <numeric>
 
 #include "quasar/base/error.hpp"
+#include "quasar/data/dataset.hpp"
 #include "quasar/data/view.hpp"
 
 namespace quasar::data {

@@ -1,10 +1,13 @@
-// What this machine can hold at all: sizes that come from files are compared with it before memory is taken.
+// What this machine has: cores, and memory, with which sizes that come from files are compared before any is taken.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 namespace quasar {
+
+// Cores that this process may use.
+size_t cores();
 
 // Physical memory, in bytes.
 size_t machine_memory();
