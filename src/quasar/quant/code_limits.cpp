@@ -6,7 +6,6 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/quant/value_params.hpp"
 
 namespace quasar::quant {
 namespace {

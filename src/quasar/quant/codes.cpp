@@ -288,4 +288,12 @@ Tensor dequantize(const Tensor& codes, const QuantParams& params) {
   }
 }
 
+QuantParams stored_as(DataType type, QuantParams params) {
+  if (type == params.type) return params;
+  const auto shift = static_cast<int32_t>(grid_of(type, false).low - grid_of(params.type, false).low);
+  for (auto& zero_point : params.zero_points) zero_point += shift;
+  params.type = type;
+  return params;
+}
+
 }  // namespace quasar::quant

@@ -8,7 +8,6 @@
 #include "quasar/quant/option_keys.hpp"
 #include "quasar/quant/range.hpp"
 #include "quasar/quant/recipes.hpp"
-#include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
@@ -87,7 +86,7 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
   for (const auto& range : range_keys()) {
     if (key == range.key) return parse_range_key(config, range, value);
   }
-  parse_option_key(config, key, value);
+  parse_option_key({config.switches, config.selection, config.exclude, config.max_loop_num}, key, value);
 }
 
 // Optimized rounding chooses codes, and scales freely.
@@ -146,19 +145,19 @@ Config parse_config(const Json& words) {
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
   check_sides(config.activation, config.weight);
-  parse_layer_rules(canonical_words, config);
+  config.layers = parse_layer_rules(canonical_words, config.activation, config.weight);
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
   for (Scheme* scheme : schemes_of(config)) check_method_options(*scheme, "a layer of its own");
   config.transforms = parse_transforms(canonical_words);
-  config.mixed = parse_mixed_precision(canonical_words, config);
+  config.mixed = parse_mixed_precision(canonical_words, config.activation, config.weight);
   config.tensors = parse_tensor_overrides(canonical_words.value("TensorQuantOverrides", Json()));
   config.recipes_off = recipes_off(canonical_words);
   config.rounding = parse_rounding(canonical_words);
-  check_option_keys(config);
+  check_option_keys(config.switches, config.activation, config.weight);
   check_rounding(config);
-  check_format(config);
+  check_format(config.format, config.activation, config.weight, config.switches);
   return config;
 }
 
@@ -191,7 +190,7 @@ Json to_json(const Config& config) {
     write(config.weight), write(config.activation);
   }
   words.update(to_json(config.rounding));
-  words.update(option_words(config));
+  words.update(option_words(config.selection, config.switches, config.max_loop_num));
   words.update(to_json(config.layers));
   words.update(to_json(config.transforms));
   if (config.mixed) words.update(to_json(*config.mixed));

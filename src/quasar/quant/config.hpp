@@ -11,6 +11,7 @@
 #include "quasar/quant/format.hpp"
 #include "quasar/quant/layer_rules.hpp"
 #include "quasar/quant/mixed_precision.hpp"
+#include "quasar/quant/rounding_config.hpp"
 #include "quasar/quant/scheme.hpp"
 #include "quasar/quant/selection.hpp"
 #include "quasar/quant/switches.hpp"
@@ -18,14 +19,6 @@
 #include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
-
-// How rounding of weights is optimized; "nearest" unless the configuration names an algorithm.
-struct Rounding {
-  std::string method = "nearest";
-  Json options = Json::object();  // those that act, with defaults
-  Json inert = Json::object();    // accepted and recorded, without effect: not part of a plan's hash
-  bool operator==(const Rounding&) const = default;
-};
 
 struct Config {
   Scheme activation, weight;

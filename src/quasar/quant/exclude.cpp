@@ -7,7 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/quant/selection.hpp"
+#include "quasar/quant/quantizable.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -100,13 +100,6 @@ std::set<std::string> nodes_named(const std::string& name, const graph::Index& i
     if (!name.empty() && node.name.starts_with(name + "/")) out.insert(node.name);
   }
   return out;
-}
-
-std::string selectable_type(const std::string& key, const std::string& type) {
-  for (const auto* replaced : {"BatchNormalization", "Upsample"}) {
-    if (normalized(replaced) == normalized(type)) return replaced;
-  }
-  return quantizable_type(key, type);
 }
 
 namespace {

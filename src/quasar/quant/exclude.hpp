@@ -25,8 +25,4 @@ std::set<std::string> excluded_nodes(const std::vector<Json>& exclude, const gra
 std::set<std::string> nodes_of_type(const std::string& type, const graph::Model& model, const std::string& key);
 void require_known_type(const std::string& type, const std::string& key);
 
-// The operator type as ONNX spells it: one with a quantized form, or one that clean-up writes as such (Upsample,
-// BatchNormalization; NodeNames tells which nodes stand for its nodes). Throws Error as quantizable_type does.
-std::string selectable_type(const std::string& key, const std::string& type);
-
 }  // namespace quasar::quant

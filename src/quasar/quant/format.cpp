@@ -1,7 +1,7 @@
 #include "quasar/quant/format.hpp"
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/quant/config.hpp"
 #include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
@@ -34,15 +34,15 @@ std::string name_of(Format format) {
   return format == Format::qdq ? "QDQ" : "QOperator";
 }
 
-void check_format(const Config& config) {
-  if (config.format == Format::qdq) return;
+void check_format(Format format, const Scheme& activation, const Scheme& weight, const Switches& switches) {
+  if (format == Format::qdq) return;
   const std::string what = "quant_format: QOperator writes operators on codes (QLinearConv …); ";
-  for (const auto& reason : {obstacle(config.activation, "activation"), obstacle(config.weight, "weight")}) {
+  for (const auto& reason : {obstacle(activation, "activation"), obstacle(weight, "weight")}) {
     if (!reason.empty()) throw Error(what + reason + "; use QDQ");
   }
   const auto is = [&](const char* key, bool value) {
-    const auto found = config.switches.find(key);
-    return found != config.switches.end() && found->second == value;
+    const auto found = switches.find(key);
+    return found != switches.end() && found->second == value;
   };
   if (is("EnableNPUCnn", true))
     throw Error(what + "EnableNPUCnn makes models for processors whose compilers read Q/DQ pairs; use QDQ");

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "quasar/base/json.hpp"
+#include "quasar/quant/scheme.hpp"
+#include "quasar/quant/switches.hpp"
 
 namespace quasar::quant {
-
-struct Config;
 
 enum class Format { qdq, qoperator };
 
@@ -15,7 +15,7 @@ enum class Format { qdq, qoperator };
 Format parse_format(const Json& value);
 std::string name_of(Format format);
 
-// Throws Error when the configuration asks for QOperator with what no such operator computes, with the reason.
-void check_format(const Config& config);
+// Throws Error when a configuration asks for QOperator with what no such operator computes, with the reason.
+void check_format(Format format, const Scheme& activation, const Scheme& weight, const Switches& switches);
 
 }  // namespace quasar::quant

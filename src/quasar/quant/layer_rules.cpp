@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/quant/config.hpp"
 #include "quasar/quant/scheme_words.hpp"
 
 namespace quasar::quant {
@@ -68,7 +68,13 @@ Scheme side_of(const Json& rule, const std::string& side, const Scheme& usual) {
   return parse_scheme(words, side);
 }
 
-LayerRule parse_rule(const Json& words, const RuleForm& form, const Config& config) {
+// The schemes of all layers without a rule.
+struct Usual {
+  const Scheme& activation;
+  const Scheme& weight;
+};
+
+LayerRule parse_rule(const Json& words, const RuleForm& form, const Usual& usual) {
   if (!words.is_object())
     throw Error(form.key + ": " + words.dump() + " is not a mapping such as {spec: Int16Spec, " + form.selector + ": [name]}");
   check_keys(words, form);
@@ -78,33 +84,36 @@ LayerRule parse_rule(const Json& words, const RuleForm& form, const Config& conf
   if (rule.in_float) return rule;
   if (!words.contains("spec") && !words.contains("activation") && !words.contains("weight"))
     throw Error(form.key + ": " + words.dump() + " says nothing of types; give spec (null: float), or activation and weight");
-  rule.activation = side_of(words, "activation", config.activation);
-  rule.weight = side_of(words, "weight", config.weight);
+  rule.activation = side_of(words, "activation", usual.activation);
+  rule.weight = side_of(words, "weight", usual.weight);
   check_sides(rule.activation, rule.weight);
   return rule;
 }
 
-void parse_form(const Json& words, const RuleForm& form, Config& config) {
+void parse_form(const Json& words, const RuleForm& form, const Usual& usual, std::vector<LayerRule>& out) {
   const Json given = words.value(form.key, Json());
   if (given.is_null()) return;
   std::set<std::string> named;
   for (const auto& item : given.is_array() ? given : Json::array({given})) {
     if (item.is_null()) continue;
-    LayerRule rule = parse_rule(item, form, config);
+    LayerRule rule = parse_rule(item, form, usual);
     for (const auto* list : {&rule.nodes, &rule.op_types}) {
       for (const auto& name : *list) {
         if (!named.insert(name).second) throw Error(form.key + ": '" + name + "' is named twice");
       }
     }
-    config.layers.push_back(std::move(rule));
+    out.push_back(std::move(rule));
   }
 }
 
 }  // namespace
 
-void parse_layer_rules(const Json& words, Config& config) {
-  parse_form(words, by_name, config);
-  parse_form(words, by_type, config);
+std::vector<LayerRule> parse_layer_rules(const Json& words, const Scheme& activation, const Scheme& weight) {
+  std::vector<LayerRule> out;
+  const Usual usual{activation, weight};
+  parse_form(words, by_name, usual, out);
+  parse_form(words, by_type, usual, out);
+  return out;
 }
 
 Json to_json(const std::vector<LayerRule>& rules) {
@@ -113,9 +122,9 @@ Json to_json(const std::vector<LayerRule>& rules) {
   return words;
 }
 
-const LayerRule* rule_for(const graph::Node& node, const Config& config) {
+const LayerRule* rule_for(const graph::Node& node, const std::vector<LayerRule>& rules) {
   const LayerRule* found = nullptr;
-  for (const auto& rule : config.layers) {
+  for (const auto& rule : rules) {
     if (std::ranges::find(rule.nodes, node.name) != rule.nodes.end()) return &rule;
     if (found == nullptr && node.domain.empty() && std::ranges::find(rule.op_types, node.op_type) != rule.op_types.end())
       found = &rule;

@@ -13,8 +13,6 @@
 
 namespace quasar::quant {
 
-struct Config;
-
 struct LayerRule {
   Json words;                         // as written
   std::vector<std::string> nodes;     // specific_layer_config: names
@@ -24,15 +22,15 @@ struct LayerRule {
   bool operator==(const LayerRule&) const = default;
 };
 
-// Reads both keys into config.layers; `words` has canonical first-level keys, `config` the schemes of all other layers. What a
+// Reads both keys; `words` has canonical first-level keys, `activation` and `weight` are the schemes of all other layers. What a
 // rule does not say of calibration method, granularity and scale type is as in the configuration; symmetry is the type's own.
 // Throws Error for unknown keys, values, and a node or type that two rules name.
-void parse_layer_rules(const Json& words, Config& config);
+std::vector<LayerRule> parse_layer_rules(const Json& words, const Scheme& activation, const Scheme& weight);
 
 // Back in the user's words: {specific_layer_config, layer_type_config}, those that there are.
 Json to_json(const std::vector<LayerRule>& rules);
 
 // The rule for a node: one that names it, else one that names its type; nullptr when there is none.
-const LayerRule* rule_for(const graph::Node& node, const Config& config);
+const LayerRule* rule_for(const graph::Node& node, const std::vector<LayerRule>& rules);
 
 }  // namespace quasar::quant

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/plugin.hpp"
-#include "quasar/quant/config.hpp"
-#include "quasar/quant/placement.hpp"
-#include "quasar/quant/plan.hpp"
+#include "quasar/quant/quantizable.hpp"
 #include "quasar/quant/scheme_words.hpp"
-#include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -40,35 +38,21 @@ Scheme target_side(const std::string& side, const std::string& spec, const Schem
   return scheme;
 }
 
-// Where the pair behind a layer stands: on its output, or behind the activation or sum that is fused with it.
-double output_noise(const graph::Node& node, const graph::Index& index, const stats::Statistics& seen, const Plan& plan) {
-  std::string value = node.outputs[0];
-  while (!plan.values.contains(value)) {
-    const graph::Node* reader = sole_reader(value, index);
-    if (reader == nullptr) return 0;
-    value = reader->outputs[0];
-  }
-  const auto stats = seen.find(value);
-  if (stats == seen.end() || stats->second.mean_square <= 0) return 0;
-  const double scale = plan.values.at(value).scales.front();
-  return scale * scale / 12 / stats->second.mean_square;
-}
-
 }  // namespace
 
 std::vector<std::string> mixed_precision_keys() {
   return {switch_key, options_key};
 }
 
-std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Config& config) {
+std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Scheme& activation, const Scheme& weight) {
   const Json on = words.value(switch_key, Json(false)), given = words.value(options_key, Json());
   if (on != true && on != false && !on.is_null()) throw Error(switch_key + " is " + on.dump() + ", but must be true or false");
   if (on != true && given.is_null()) return std::nullopt;
   const Options options(option_specs(), given.is_null() ? Json::object() : given, options_key);
   MixedPrecision mixed;
   if (!given.is_null()) mixed.words = given;
-  mixed.activation = target_side("activation", options.text("ActTargetQuantType"), config.activation);
-  mixed.weight = target_side("weight", options.text("WeightTargetQuantType"), config.weight);
+  mixed.activation = target_side("activation", options.text("ActTargetQuantType"), activation);
+  mixed.weight = target_side("weight", options.text("WeightTargetQuantType"), weight);
   for (const auto& type : options.json("TargetOpType")) {
     if (!type.is_string()) throw Error(options_key + ".TargetOpType: " + type.dump() + " is not the name of an operator type");
     mixed.op_types.push_back(quantizable_type(options_key + ".TargetOpType", type.get<std::string>()));
@@ -80,15 +64,15 @@ std::optional<MixedPrecision> parse_mixed_precision(const Json& words, const Con
   }
   mixed.noise_share = options.real("noise_share");
   if (on != true) return std::nullopt;
-  if (config.activation.dynamic || !is_integer(config.activation.type))
-    throw Error(switch_key + ": activation is " + spec_name(config.activation) +
+  if (activation.dynamic || !is_integer(activation.type))
+    throw Error(switch_key + ": activation is " + spec_name(activation) +
                 ", but only layers between Q/DQ pairs of integer codes can be promoted: those of static integer types");
   const auto bits = [](const Scheme& scheme) { return bits_of(scheme.type); };
   if (mixed.activation.dynamic)
     throw Error(options_key + ".ActTargetQuantType is DynamicSpec, but promoted layers need a wider type");
   check_sides(mixed.activation, mixed.weight);
-  if (bits(mixed.activation) < bits(config.activation) || bits(mixed.weight) < bits(config.weight) ||
-      (bits(mixed.activation) == bits(config.activation) && bits(mixed.weight) == bits(config.weight))) {
+  if (bits(mixed.activation) < bits(activation) || bits(mixed.weight) < bits(weight) ||
+      (bits(mixed.activation) == bits(activation) && bits(mixed.weight) == bits(weight))) {
     throw Error(switch_key + ": the types of promoted layers (" + options.text("ActTargetQuantType") + ", " +
                 options.text("WeightTargetQuantType") + ") are no wider than those of all layers; see " + options_key);
   }
@@ -99,40 +83,6 @@ Json to_json(const MixedPrecision& mixed) {
   Json words{{switch_key, true}};
   if (!mixed.words.empty()) words[options_key] = mixed.words;
   return words;
-}
-
-std::vector<Sensitivity> sensitivities(const graph::Model& model, const stats::Statistics& seen, const Plan& plan) {
-  const graph::Index index(model);
-  std::vector<Sensitivity> out;
-  for (const auto& node : model.nodes) {
-    const auto planned = plan.nodes.find(node.name);
-    if (planned == plan.nodes.end() || !planned->second.weight) continue;
-    const ConstantPlan& weight = *planned->second.weight;
-    const auto layer = channel_layer(node, model);
-    const double noise = weight_noise(*model.initializer(node.inputs[weight.input]), weight.params, layer ? &*layer : nullptr);
-    out.push_back({node.name, noise, output_noise(node, index, seen, plan)});
-  }
-  std::ranges::stable_sort(out, std::ranges::greater(), &Sensitivity::total);
-  return out;
-}
-
-std::vector<std::string> promoted_layers(const graph::Model& model, const stats::Statistics& seen, const Plan& plan,
-                                         const MixedPrecision& mixed) {
-  const graph::Index index(model);
-  std::vector<Sensitivity> layers = sensitivities(model, seen, plan);
-  std::erase_if(layers, [&](const Sensitivity& layer) {
-    return std::ranges::find(mixed.op_types, index.node(layer.node)->op_type) == mixed.op_types.end();
-  });
-  double all = 0;
-  for (const auto& layer : layers) all += layer.total();
-  std::vector<std::string> out;
-  double left = all;
-  for (const auto& layer : layers) {
-    if (left <= mixed.noise_share * all || out.size() == mixed.most.value_or(layers.size())) break;
-    out.push_back(layer.node);
-    left -= layer.total();
-  }
-  return out;
 }
 
 }  // namespace quasar::quant

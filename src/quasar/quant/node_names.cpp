@@ -6,7 +6,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/quant/exclude.hpp"
-#include "quasar/quant/name_lists.hpp"
+#include "quasar/quant/selection.hpp"
 
 namespace quasar::quant {
 namespace {

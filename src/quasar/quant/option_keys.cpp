@@ -10,11 +10,11 @@ namespace {
 
 const std::string loops_key = "MaxLoopNum";
 
-void parse_loops(Config& config, const Json& value) {
+void parse_loops(int& max_loop_num, const Json& value) {
   if (value.is_null()) return;
   if (!value.is_number_integer() || value.get<int64_t>() < 1 || value.get<int64_t>() > 1000)
     throw Error(loops_key + " is " + value.dump() + ", but must be a whole number of 1 to 1000");
-  config.max_loop_num = value.get<int>();
+  max_loop_num = value.get<int>();
 }
 
 void check_fixed(const FixedOption& option, const Json& value) {
@@ -66,16 +66,16 @@ std::vector<std::string> option_keys() {
   return keys;
 }
 
-bool parse_option_key(Config& config, const std::string& key, const Json& value) {
+bool parse_option_key(const OptionParts& parts, const std::string& key, const Json& value) {
   const auto among = [&](const std::vector<std::string>& keys) { return std::ranges::find(keys, key) != keys.end(); };
   if (key == loops_key) {
-    parse_loops(config, value);
+    parse_loops(parts.max_loop_num, value);
   } else if (find_switch(key) != nullptr) {
-    if (!value.is_null()) config.switches[key] = parse_switch(key, value);
+    if (!value.is_null()) parts.switches[key] = parse_switch(key, value);
   } else if (among(selection_keys())) {
-    parse_selection(config.selection, key, value);
+    parse_selection(parts.selection, key, value);
   } else if (among(exclusion_keys())) {
-    for (auto& item : parse_exclusion(key, value)) config.exclude.push_back(std::move(item));
+    for (auto& item : parse_exclusion(key, value)) parts.exclude.push_back(std::move(item));
   } else if (const auto fixed = std::ranges::find(fixed_options(), key, &FixedOption::key); fixed != fixed_options().end()) {
     check_fixed(*fixed, value);
   } else {
@@ -84,27 +84,27 @@ bool parse_option_key(Config& config, const std::string& key, const Json& value)
   return true;
 }
 
-void check_option_keys(const Config& config) {
+void check_option_keys(const Switches& switches, const Scheme& activation, const Scheme& weight) {
   const auto powers = [](const Scheme& scheme) { return scheme.scale_type == ScaleType::power_of_two; };
-  const bool both = powers(config.activation) && powers(config.weight);
-  for (const auto& [key, value] : config.switches) {
+  const bool both = powers(activation) && powers(weight);
+  for (const auto& [key, value] : switches) {
     if (value && find_switch(key)->needs_powers && !both)
       throw Error(key +
                   " needs power-of-two scales of activations and weights (XInt8Spec, or scale_type PowerOf2): only those have "
                   "positions");
   }
-  const auto given = [&](const char* key) { return config.switches.contains(key) && config.switches.at(key); };
-  if (given("EnableNPUCnn") && (!both || !config.activation.symmetric || !config.weight.symmetric))
+  const auto given = [&](const char* key) { return switches.contains(key) && switches.at(key); };
+  if (given("EnableNPUCnn") && (!both || !activation.symmetric || !weight.symmetric))
     throw Error("EnableNPUCnn needs symmetric codes with power-of-two scales (XInt8Spec)");
   if (given("EnableNPUCnn") && given("EnableNPUTransformer"))
     throw Error(
         "EnableNPUCnn and EnableNPUTransformer exclude each other: one quantizes convolution nets, the other Gemm and MatMul");
 }
 
-Json option_words(const Config& config) {
-  Json words = to_json(config.selection);
-  for (const auto& [key, value] : config.switches) words[key] = value;
-  if (config.max_loop_num > 0) words[loops_key] = config.max_loop_num;
+Json option_words(const Selection& selection, const Switches& switches, int max_loop_num) {
+  Json words = to_json(selection);
+  for (const auto& [key, value] : switches) words[key] = value;
+  if (max_loop_num > 0) words[loops_key] = max_loop_num;
   return words;
 }
 

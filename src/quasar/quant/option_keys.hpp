@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "quasar/quant/config.hpp"
+#include "quasar/quant/scheme.hpp"
+#include "quasar/quant/selection.hpp"
+#include "quasar/quant/switches.hpp"
 
 namespace quasar::quant {
 
@@ -30,14 +32,22 @@ std::vector<std::string> option_keys();
 // Puts aliases where they belong. `words`: canonical first-level keys. Throws Error where both names are given.
 void expand_aliases(Json& words);
 
+// What options fill of a configuration.
+struct OptionParts {
+  Switches& switches;
+  Selection& selection;
+  std::vector<Json>& exclude;
+  int& max_loop_num;
+};
+
 // false when the key is none of option_keys(). Throws Error for wrong values, with the reason.
-bool parse_option_key(Config& config, const std::string& key, const Json& value);
+bool parse_option_key(const OptionParts& parts, const std::string& key, const Json& value);
 
 // Throws Error for options that contradict the types.
-void check_option_keys(const Config& config);
+void check_option_keys(const Switches& switches, const Scheme& activation, const Scheme& weight);
 
 // Back in the user's words.
-Json option_words(const Config& config);
+Json option_words(const Selection& selection, const Switches& switches, int max_loop_num);
 
 // The list for readers: key, where it acts, default, meaning.
 struct OptionFact {

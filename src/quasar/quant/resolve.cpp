@@ -11,6 +11,7 @@
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/promotion.hpp"
 #include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/shared_grids.hpp"
 #include "quasar/quant/shift_demands.hpp"

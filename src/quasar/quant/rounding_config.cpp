@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/base/json.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/rounding.hpp"
 #include "quasar/quant/rounding_options.hpp"

@@ -5,9 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "quasar/quant/config.hpp"
+#include "quasar/base/json.hpp"
 
 namespace quasar::quant {
+
+// How rounding of weights is optimized; "nearest" unless the configuration names an algorithm.
+struct Rounding {
+  std::string method = "nearest";
+  Json options = Json::object();  // those that act, with defaults
+  Json inert = Json::object();    // accepted and recorded, without effect: not part of a plan's hash
+  bool operator==(const Rounding&) const = default;
+};
 
 // algorithms and the methods' groups.
 std::vector<std::string> rounding_keys();

@@ -82,4 +82,7 @@ Shape scales_shape(const Shape& shape, const QuantParams& params);
 std::vector<int32_t> plain_codes(const Tensor& codes);
 Tensor codes_tensor(DataType type, const Shape& shape, std::span<const int32_t> codes);
 
+// The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
+QuantParams stored_as(DataType type, QuantParams params);
+
 }  // namespace quasar::quant

@@ -6,10 +6,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/ops/op.hpp"
-#include "quasar/quant/exclude.hpp"
-#include "quasar/quant/name_lists.hpp"
-#include "quasar/quant/standalone.hpp"
+#include "quasar/quant/quantizable.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -34,17 +31,6 @@ const std::vector<ListKey>& list_keys() {
 
 const std::string between_key = "RemoveQDQBetweenOps";
 
-std::vector<std::string> quantizable_types() {
-  std::vector<std::string> out;
-  for (const auto& [name, entry] : ops::types::table().items()) {
-    for (const auto type : entry.make({})->types()) out.emplace_back(type);
-  }
-  for (const auto type : standalone_types()) out.emplace_back(type);
-  std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
-  return out;
-}
-
 std::string type_name(const std::string& key, const Json& value) {
   if (!value.is_string()) throw Error(key + ": " + value.dump() + " is not a name");
   return value.get<std::string>();
@@ -56,18 +42,6 @@ std::vector<std::string> texts_of(const std::string& key, const Json& value) {
   for (const auto& item : value) out.push_back(type_name(key, item));
   return out;
 }
-
-}  // namespace
-
-std::string quantizable_type(const std::string& key, const std::string& type) {
-  static const std::vector<std::string> known = quantizable_types();
-  for (const auto& name : known) {
-    if (normalized(name) == normalized(type)) return name;
-  }
-  throw Error(key + ": operators of type '" + type + "' have no quantized form" + did_you_mean(type, known));
-}
-
-namespace {
 
 void require_node(const graph::Index& index, const std::string& key, const std::string& name) {
   if (index.node(name) != nullptr) return;

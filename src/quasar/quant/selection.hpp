@@ -19,9 +19,6 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-// The operator type as ONNX spells it. Throws Error, with the key and the nearest type, for one that has no quantized form.
-std::string quantizable_type(const std::string& key, const std::string& type);
-
 // OpTypesToQuantize, NodesToQuantize, InputNodes, OutputNodes, OpTypesToExcludeOutputQuantization,
 // NodesToExcludeOutputQuantization, RemoveQDQBetweenOps.
 std::vector<std::string> selection_keys();
@@ -30,6 +27,14 @@ std::vector<std::string> selection_keys();
 void parse_selection(Selection& selection, const std::string& key, const Json& value);
 
 Json to_json(const Selection& selection);
+
+// The lists of a selection that hold names of nodes.
+struct NameList {
+  std::string key;
+  std::set<std::string> Selection::*names;
+};
+
+const std::vector<NameList>& name_lists();
 
 // Why a node is not quantized, by name, of those that the selection leaves out. Throws Error for a name that no node has.
 std::map<std::string, std::string> left_out(const Selection& selection, const graph::Index& index);

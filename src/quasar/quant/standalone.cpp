@@ -61,10 +61,6 @@ std::set<std::string> nodes_for(Form form, const graph::Model& model) {
   return out;
 }
 
-std::vector<std::string_view> standalone_types() {
-  return {"MatMul", "Gemm", "LSTM", "Gather"};
-}
-
 std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model) {
   if (form != Form::dynamic) return "with values in float, only weights of MatMul and Gemm are quantized";
   const Tensor* table = node.is("Gather") ? ops::constant_input(node, 0, model) : nullptr;

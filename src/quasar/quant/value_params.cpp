@@ -39,14 +39,6 @@ void check_has_scales(const std::string& name, const TensorOverride& own, const 
 
 }  // namespace
 
-QuantParams stored_as(DataType type, QuantParams params) {
-  if (type == params.type) return params;
-  const auto shift = static_cast<int32_t>(grid_of(type, false).low - grid_of(params.type, false).low);
-  for (auto& zero_point : params.zero_points) zero_point += shift;
-  params.type = type;
-  return params;
-}
-
 // Memoized; std::unordered_map keeps references valid.
 const QuantParams& ValueParams::of(const std::string& value) {
   if (const auto known = params_.find(value); known != params_.end()) return known->second;

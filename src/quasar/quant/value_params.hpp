@@ -67,9 +67,6 @@ class ValueParams {
   std::set<std::string> absorbed_, used_;
 };
 
-// The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
-QuantParams stored_as(DataType type, QuantParams params);
-
 // A table that rows are taken from has one scale, whatever the weights of sums have.
 Scheme stored_scheme(const ops::Roles& roles, Scheme weight);
 

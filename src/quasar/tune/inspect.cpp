@@ -39,7 +39,7 @@ std::string described(const graph::Value& value) {
 // What a configuration says of a node apart from its role: a rule's types, overrides of its tensors.
 std::string own_words(const graph::Node& node, const quant::Config& config) {
   std::string out;
-  if (const quant::LayerRule* rule = quant::rule_for(node, config); rule != nullptr && !rule->in_float) {
+  if (const quant::LayerRule* rule = quant::rule_for(node, config.layers); rule != nullptr && !rule->in_float) {
     out += std::string("; ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config") + ": " +
            quant::spec_name(rule->activation) + " values, " + quant::spec_name(rule->weight) + " weights";
   }

@@ -33,7 +33,7 @@ using Planning = std::function<quant::Plan(const quant::Config&)>;
 std::vector<std::string> notes_without_effect(const Means& means, const quant::Plan& plan, const Planning& plan_of) {
   std::vector<std::string> notes;
   const std::string hash = quant::hash_of(plan);
-  const Json given = quant::option_words(means.config);
+  const Json given = quant::option_words(means.config.selection, means.config.switches, means.config.max_loop_num);
   for (const auto& [key, value] : given.items()) {
     Json words = to_json(means.config);
     words.erase(key);

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "quasar/base/hash.hpp"
-#include "quasar/quant/name_lists.hpp"
+#include "quasar/quant/selection.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/tune/rounding_memory.hpp"
