@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/search.hpp"
 #include "quasar/tune/tuner.hpp"
 

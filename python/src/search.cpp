@@ -7,6 +7,7 @@
 #include "guests.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/v1.hpp"
 
 namespace quasar::python {

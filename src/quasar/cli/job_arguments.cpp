@@ -5,6 +5,7 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/cli/arguments.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/preset.hpp"
 
 namespace quasar::cli {

@@ -11,6 +11,7 @@
 #include "quasar/data/truth.hpp"
 #include "quasar/eval/custom.hpp"
 #include "quasar/graph/files_of.hpp"
+#include "quasar/tune/attributes.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -13,13 +13,9 @@ namespace quasar::tune {
 // target, the samples and what is true of them, the user's evaluator, the weights of outputs, the decoder.
 Json goal_of(const Job& job, const data::Splits& samples);
 
-// The keys by which goal_of() knows the model and the calibration samples, and what stands there: hashes of the .onnx file and of
-// the files with its external data; of all samples.
-inline constexpr const char* model_attribute = "model";
-inline constexpr const char* calibration_attribute = "set of calibration samples";
-// The accuracy criterion where it is a constraint: not compared, as it is among the choices (continuation.hpp).
-inline constexpr const char* criterion_attribute = "criterion";
-bool is_fingerprint(const std::string& key);  // of those of goal_of(): what stands there says nothing to a reader
+// Of a key of goal_of(): whether what stands there is a hash, which says nothing to a reader.
+bool is_fingerprint(const std::string& key);
+// Hashes of the .onnx file and of the files with its external data; of all samples.
 std::string fingerprint(const std::filesystem::path& model);
 std::string fingerprint(const data::Dataset& samples);
 

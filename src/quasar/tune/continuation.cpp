@@ -8,6 +8,7 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
 #include "quasar/search/space.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/strategy.hpp"
 

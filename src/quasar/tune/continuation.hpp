@@ -12,10 +12,6 @@
 
 namespace quasar::tune {
 
-// User attributes of a study: the name of the one before it, and what its search may choose.
-inline constexpr const char* predecessor_attribute = "predecessor";
-inline constexpr const char* choices_attribute = "choices";
-
 // The studies of which `name` is one, each the predecessor of the next; empty: there is none of that name.
 std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name);
 

@@ -6,7 +6,7 @@
 
 #include "quasar/data/overlap.hpp"
 #include "quasar/tune/score_book.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 

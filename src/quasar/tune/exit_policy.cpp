@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "quasar/tune/strategy.hpp"
+#include "quasar/base/error.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -39,6 +39,19 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
 }
 
 }  // namespace
+
+Json condition_words(const Job& job) {
+  Json words = job.stop.is_null() ? Json::object() : job.stop;
+  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
+  for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
+    if (!job.tolerance.is_null() || job.criterion || !words.contains(key)) continue;
+    if (words[key].is_number() && words[key].get<double>() >= 0) {
+      throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
+    }
+  }
+  search::stop_conditions(words);
+  return words;
+}
 
 std::optional<int64_t> n_trials_of(const Job& job) {
   const Json words = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();

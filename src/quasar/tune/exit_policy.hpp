@@ -15,6 +15,9 @@ namespace quasar::tune {
 
 inline constexpr int64_t default_max_trials = 100;  // as Intel Neural Compressor's
 
+// The job's stop conditions but for n_trials, as words of search::stop_conditions, checked.
+Json condition_words(const Job& job);
+
 // n_trials and search_stop_condition.n_trials, the smaller one; nullopt: neither is given.
 std::optional<int64_t> n_trials_of(const Job& job);
 

@@ -7,6 +7,7 @@
 #include "quasar/data/places.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "quasar/tune/evaluator_files.hpp"
 #include "quasar/tune/flips.hpp"
 

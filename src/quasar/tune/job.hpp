@@ -66,10 +66,6 @@ bool criterion_is_constraint(const Job& job);
 // The specification of every key: name, default, meaning. `quasar list`, help and messages follow from it.
 const std::vector<OptionSpec>& job_keys();
 
-// Checks a configuration. Relative paths start from `base`, also those of sqlite:/// URLs. Throws Error: unknown keys (nearest
-// valid name), wrong types, keys that a later version brings ("not yet supported"), required keys missing.
-Job parse_job(const Json& words, const std::filesystem::path& base);
-
 // Where the job's study is kept, as search::open_storage() takes it.
 std::string storage_url(const Job& job);
 

@@ -5,7 +5,6 @@
 #include "quasar/eval/decoder.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/tune/job_parts.hpp"
-#include "quasar/tune/strategy.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -99,7 +98,7 @@ void read_criterion(Job& job, const Options& keys, const std::string& metric) {
 
 }  // namespace
 
-void read_goals(Job& job, const Options& keys, const Strategy& strategy) {
+void read_goals(Job& job, const Options& keys, const StrategyFacts& strategy) {
   const bool several = !keys.json("objectives").is_null();
   if (several && keys.has("direction")) throw Error("direction is for search_metric; every one of 'objectives' knows its own");
   const bool plain = !several || keys.given("search_metric") || keys.given("search_evaluator");

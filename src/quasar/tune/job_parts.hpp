@@ -1,11 +1,10 @@
-// The parts of parse_job(), each for the keys of one subject.
+// The parts of read_job(), each for the keys of one subject.
 #pragma once
 
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/strategy_facts.hpp"
 
 namespace quasar::tune {
-
-class Strategy;
 
 // Takes out keys that a later version brings, where they are switched off; throws Error where they are not.
 void refuse_later_keys(Json& words);
@@ -25,7 +24,7 @@ std::string sqlite_from(const std::filesystem::path& folder, const std::string& 
 
 // search_metric, search_evaluator, objectives, constraints, direction, accuracy_criterion, search_metric_tolerance; and the
 // metrics that the strategy needs besides.
-void read_goals(Job& job, const Options& keys, const Strategy& strategy);
+void read_goals(Job& job, const Options& keys, const StrategyFacts& strategy);
 
 // search_algo: the sampler by name, or as {name: …, option: value}. Options are checked here, before anything runs.
 void read_sampler(Job& job, const Json& words);
@@ -37,18 +36,15 @@ Json pruner_of(const Json& words);
 Json with_named_spaces(Json words);
 
 // search_space, search_spaces, calibration_sampling_size, recipes.
-void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy);
-
-// The alphas of recipes.smooth_quant_args to try, in order: a number, a list of them, or "auto". Throws Error for anything else.
-std::vector<Json> smooth_alphas_of(const Json& words);
+void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strategy);
 
 // strategy, two_stage_search and what else names a strategy.
-std::string strategy_of(const Options& keys, const TuningKeys& tuning);
+std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies);
 
 // Without fine-tuning, or without a choice of calibration, there is one stage only.
 void check_stages(Job& job);
 
 // The exit policy of tuning_criterion holds for every strategy; what would have no effect is an error.
-void apply_tuning_keys(Job& job, const Options& keys);
+void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies);
 
 }  // namespace quasar::tune

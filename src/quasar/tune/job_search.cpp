@@ -12,7 +12,6 @@
 #include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/preset.hpp"
 #include "quasar/tune/spaces.hpp"
-#include "quasar/tune/strategy.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -101,7 +100,7 @@ void read_sampling_size(Json& space, const Options& keys) {
 
 }  // namespace
 
-void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
+void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strategy) {
   const Json several = keys.json("search_spaces");
   if (!several.is_null()) {
     if (keys.has("search_space")) throw Error("search_space and search_spaces are given; keep one of them");
@@ -130,14 +129,14 @@ void read_spaces_key(Job& job, const Options& keys, const Strategy& strategy) {
   for (Json& space : job.spaces) fix_recipes(space, keys.json("recipes"));
 }
 
-std::string strategy_of(const Options& keys, const TuningKeys& tuning) {
+std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies) {
   const bool has_space = keys.has("search_space") || keys.has("search_spaces");
   std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
   if (!tuning.strategy.empty()) name = tuning.strategy;
   if (keys.has("strategy")) name = keys.text("strategy");
-  if (!keys.flag("two_stage_search")) return strategies::table().resolve(name);
+  if (!keys.flag("two_stage_search")) return strategies.resolve(name);
   const bool named = !tuning.strategy.empty() || keys.has("strategy");
-  if (named && strategies::table().resolve(name) != "two_stage")
+  if (named && strategies.resolve(name) != "two_stage")
     throw Error(std::string("two_stage_search: true is strategy two_stage, but ") +
                 (keys.has("strategy")      ? "strategy"
                  : keys.has("quant_level") ? "quant_level"
@@ -160,22 +159,22 @@ void check_stages(Job& job) {
 namespace {
 
 // One of the two would be overruled without a word.
-void check_named_once(const Job& job, const Options& keys) {
+void check_named_once(const Job& job, const Options& keys, const KnownStrategies& strategies) {
   if (!keys.has("strategy") || job.tuning.strategy.empty()) return;
   const std::string given = keys.text("strategy");
-  if (strategies::table().resolve(given) == strategies::table().resolve(job.tuning.strategy)) return;
+  if (strategies.resolve(given) == strategies.resolve(job.tuning.strategy)) return;
   throw Error("strategy is " + given + ", but tuning_criterion.strategy says " + job.tuning.strategy + "; keep one of them");
 }
 
 }  // namespace
 
 // The exit policy holds for every strategy; what would have no effect is an error.
-void apply_tuning_keys(Job& job, const Options& keys) {
+void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
   if (job.tuning.given && !job.criterion)
     throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
   if (keys.has("quant_level") && keys.has("strategy"))
     throw Error("quant_level and strategy both name a strategy; keep one of them");
-  check_named_once(job, keys);
+  check_named_once(job, keys, strategies);
   if (!job.spaces.front().empty() && (keys.has("op_type_dict") || keys.has("op_name_dict"))) {
     throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
                 job.strategy + " has a space of its own");

@@ -8,9 +8,9 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/misspelt.hpp"
 #include "quasar/search/optuna_format.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
-#include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/written_result.hpp"
 
 namespace quasar::tune {

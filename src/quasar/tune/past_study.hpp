@@ -38,10 +38,6 @@ PastStudy past_study(const Place& place, const std::string& name, const std::str
 // compared with it says nothing.
 void expect_finite(std::span<const search::Trial> trials, const std::string& study);
 
-// A user attribute of a study: {reader, split, folder} of its calibration samples; split: null without one; relative paths start
-// from the folder.
-inline constexpr const char* samples_attribute = "calibration";
-
 // A finished trial of an earlier search, whose model is to be made again.
 struct PastTrial {
   Json words;         // its configuration, with the search's target as key `target`

@@ -5,6 +5,7 @@
 
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/strategy.hpp"
 
 namespace quasar::tune {

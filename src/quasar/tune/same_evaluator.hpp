@@ -9,9 +9,8 @@
 
 namespace quasar::tune {
 
-// A user attribute of the study, and what stands there: {metric, value: of the float model, files: {name: hash}}; null where the
+// What stands in the study under evaluator_attribute: {metric, value: of the float model, files: {name: hash}}; null where the
 // metrics are Quasar's own.
-inline constexpr const char* evaluator_attribute = "search_evaluator on the float model";
 Json evaluator_facts(const Job& job, const eval::Scores& reference);
 
 struct OtherEvaluator {

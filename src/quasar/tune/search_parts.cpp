@@ -8,6 +8,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/optuna_format.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/goal_parts.hpp"

@@ -7,6 +7,7 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/study.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/launch_lead.hpp"
 #include "quasar/tune/past_study.hpp"

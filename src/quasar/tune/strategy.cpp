@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "quasar/quant/scheme_words.hpp"
+#include "quasar/search/prior_trials.hpp"
 #include "quasar/tune/cost.hpp"
 #include "quasar/tune/exit_policy.hpp"
-#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 
@@ -36,19 +36,6 @@ void tell_exception(Finding& finding, const std::string& strategy, const std::st
   finding.warnings.push_back(result.reason + "; the best trial so far is kept");
   static_cast<search::RunResult&>(finding) = std::move(result);
   finding.failed = true;
-}
-
-Json condition_words(const Job& job) {
-  Json words = job.stop.is_null() ? Json::object() : job.stop;
-  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
-  for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
-    if (!job.tolerance.is_null() || job.criterion || !words.contains(key)) continue;
-    if (words[key].is_number() && words[key].get<double>() >= 0) {
-      throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
-    }
-  }
-  search::stop_conditions(words);
-  return words;
 }
 
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
@@ -165,8 +152,8 @@ void limit(Stage& stage, const TrialLimit& kind, int64_t most) {
 
 search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage) {
   const auto sampler = search::samplers::table().make(stage.sampler, stage.sampler_options);
-  auto prior = fitting(bench.earlier, space);
-  for (auto& point : best_points(prior, bench.study.directions().front())) stage.first.push_back(std::move(point));
+  auto prior = search::fitting(bench.earlier, space);
+  for (auto& point : search::best_points(prior, bench.study.directions().front())) stage.first.push_back(std::move(point));
   const search::RunOptions options{.seed = bench.job.seed,
                                    .n_jobs = static_cast<size_t>(bench.job.n_jobs),
                                    .first = std::move(stage.first),

@@ -5,6 +5,7 @@
 #include "quasar/search/run.hpp"
 #include "quasar/tune/job.hpp"
 #include "quasar/tune/spaces.hpp"
+#include "quasar/tune/strategy_facts.hpp"
 #include "quasar/tune/trial.hpp"
 
 namespace quasar::tune {
@@ -32,15 +33,9 @@ struct Finding : search::RunResult {
   bool failed = false;                     // an exception ended it, which `reason` names
 };
 
-class Strategy {
+class Strategy : public StrategyFacts {
  public:
-  virtual ~Strategy() = default;
-  // What it searches when the user gives no space; null: a space is required. `target` and `tuning` of the job are read already.
-  virtual Json default_space(const Job& job) const;
-  // What it optimizes when the user gives no objectives, in their words; null: the first of search_metric.
-  virtual Json objectives() const { return nullptr; }
-  // Metrics that it needs besides the user's.
-  virtual std::vector<std::string> metrics() const { return {}; }
+  Json default_space(const Job& job) const override;
   // A search space of the job with what the strategy varies besides.
   virtual Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const;
   // What of each operator is a parameter besides those of the job's own space, in a word; "": nothing. Two strategies with the
@@ -48,8 +43,6 @@ class Strategy {
   virtual std::string operator_parameters() const { return ""; }
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
-  // Whether trials of earlier studies (warm_start) change what it tries.
-  virtual bool learns_from_earlier() const { return true; }
   // Trials that it runs at most, its space aside; nullopt: no number bounds them.
   virtual std::optional<int64_t> most_trials(const Job& job) const;
   // Throws Error for a job that it cannot run; called before anything is written.
@@ -61,9 +54,6 @@ class Strategy {
 
 // The end of a strategy out of which an exception came when some trials had finished; adds a warning.
 void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result);
-
-// The job's stop conditions but for n_trials, as words of search::stop_conditions, checked.
-Json condition_words(const Job& job);
 
 // n_trials and max_trials as given, the smaller one; else `default_trials`, or nullopt (the whole space) where the sampler
 // enumerates it.

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/search/prior_trials.hpp"
 #include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/hessian_trace.hpp"
 #include "quasar/tune/possible_points.hpp"
-#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -232,9 +232,9 @@ Finding Tuner::sample(const std::string& sampler) {
     all_possible = all_possible && is_possible;
     return is_possible;
   });
-  auto prior = fitting(bench_.earlier, bench_.space);
+  auto prior = search::fitting(bench_.earlier, bench_.space);
   std::vector<search::Point> first{bench_.space.nearest_to(Json::object())};
-  for (auto& point : best_points(prior, bench_.study.directions().front())) {
+  for (auto& point : search::best_points(prior, bench_.study.directions().front())) {
     if (std::ranges::find(first, point) == first.end()) first.push_back(std::move(point));
   }
   const search::RunOptions options{.seed = bench_.job.seed,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "quasar/tune/job_parts.hpp"
 #include "quasar/tune/loss.hpp"
 
 namespace quasar::tune {

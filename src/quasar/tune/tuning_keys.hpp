@@ -44,4 +44,7 @@ TuningKeys parse_tuning_keys(const Options& keys);
 // The recipes that a strategy tunes where the user has not fixed them.
 const std::vector<std::string>& tuned_recipes();
 
+// The alphas of recipes.smooth_quant_args to try, in order: a number, a list of them, or "auto". Throws Error for anything else.
+std::vector<Json> smooth_alphas_of(const Json& words);
+
 }  // namespace quasar::tune

@@ -6,6 +6,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/pareto.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "quasar/tune/continuation.hpp"
 #include "quasar/tune/goal_parts.hpp"
 #include "quasar/tune/job_parts.hpp"
@@ -14,8 +15,6 @@
 namespace quasar::tune {
 namespace {
 
-constexpr size_t tried_again = 3;
-
 // The objectives' metrics of what a study recorded: a name, or goals as to_json() writes them.
 Json comparable_metrics(const Json& recorded) {
   if (!recorded.is_object()) return Json::array({recorded});
@@ -23,38 +22,6 @@ Json comparable_metrics(const Json& recorded) {
   for (const Json& objective : recorded.value("objectives", Json::array()))
     out.push_back(objective.is_object() ? objective.value("metric", Json()) : objective);
   return out;
-}
-
-// Whether a parameter says nothing of which trial is better: it has one choice.
-bool is_fixed(const search::Distribution& distribution) {
-  return search::cardinality(distribution) == 1U;
-}
-
-// What a parameter means to a trial that does not have it: its only choice, or null where that is one (no algorithm, nothing
-// excluded); nullopt: nobody knows.
-std::optional<Json> unsaid(const search::Distribution& distribution) {
-  if (is_fixed(distribution)) return search::value_at(distribution, 0);
-  return search::contains(distribution, nullptr) ? std::optional<Json>(nullptr) : std::nullopt;
-}
-
-// The trial's point in the order and with the values of the space; nullopt: it is not one of its points.
-std::optional<search::Point> inside(const search::Trial& trial, const search::Space& space) {
-  search::Point point;
-  size_t known = 0;
-  for (const auto& parameter : space.parameters()) {
-    if (!space.is_active(parameter, point)) continue;
-    const Json* value = trial.point.find(parameter.name);
-    const std::optional<Json> meant = value == nullptr ? unsaid(*parameter.distribution) : *value;
-    if (!meant) return std::nullopt;
-    point.set(parameter.name, *meant);
-    if (value != nullptr) ++known;
-  }
-  for (size_t i = 0; i < trial.point.values().size(); ++i) {
-    const auto& name = trial.point.values()[i].first;
-    if (point.find(name) == nullptr && i < trial.distributions.size() && is_fixed(*trial.distributions[i])) ++known;
-  }
-  if (known != trial.point.values().size()) return std::nullopt;
-  return space.has(point) ? std::optional(point) : std::nullopt;
 }
 
 PastStudy named_by_warm_start(const Job& job) {
@@ -110,35 +77,6 @@ std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const 
     return false;
   });
   return trials;
-}
-
-std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space) {
-  std::vector<search::Trial> out;
-  for (const auto& trial : trials) {
-    auto point = inside(trial, space);
-    if (!point) continue;
-    search::Trial& prior = out.emplace_back(trial);
-    prior.id = -1;
-    prior.number = -1;
-    prior.point = std::move(*point);
-    prior.distributions.clear();
-    for (const auto& [name, value] : prior.point.values()) prior.distributions.push_back(space.find(name)->distribution);
-  }
-  return out;
-}
-
-std::vector<search::Point> best_points(std::span<const search::Trial> trials, search::Direction direction) {
-  std::vector<const search::Trial*> order;
-  for (const auto& trial : trials) {
-    if (trial.state == search::State::complete) order.push_back(&trial);
-  }
-  std::ranges::stable_sort(order, [&](const auto* a, const auto* b) {
-    const double excess = a->violation(), other = b->violation();
-    return excess != other ? excess < other : search::better(a->values.front(), b->values.front(), direction);
-  });
-  std::vector<search::Point> out;
-  for (size_t i = 0; i < std::min(tried_again, order.size()); ++i) out.push_back(order[i]->point);
-  return out;
 }
 
 }  // namespace quasar::tune

@@ -21,11 +21,4 @@ std::vector<search::Trial> earlier_trials(const Job& job);
 // ones that lack a metric of a constraint are left out: nobody knows whether they keep it.
 std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const Job& job, const eval::Scores& reference);
 
-// Those that lie in the space, as trials that no study has (number < 0). Parameters of one choice may be new or gone, and
-// one that may be null may be new: earlier trials are without it.
-std::vector<search::Trial> fitting(std::span<const search::Trial> trials, const search::Space& space);
-
-// The points of the best few, those that break no constraint first.
-std::vector<search::Point> best_points(std::span<const search::Trial> trials, search::Direction direction);
-
 }  // namespace quasar::tune

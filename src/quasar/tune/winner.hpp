@@ -6,7 +6,7 @@
 #include <stop_token>
 
 #include "quasar/data/dataset.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 #include "quasar/tune/trial.hpp"
 
 namespace quasar::tune {

@@ -1,7 +1,7 @@
 // One of several processes that run the trials of one search: the study is shared, the search itself is led by tune::search().
 #pragma once
 
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 

@@ -3,6 +3,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/quant/config.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/spaces.hpp"
 
 namespace quasar::fuzz {

@@ -6,6 +6,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/tune/attributes.hpp"
 #include "unit/graph/small_models.hpp"
 
 namespace quasar::tune {

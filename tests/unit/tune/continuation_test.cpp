@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/tune/attributes.hpp"
+
 namespace quasar::tune {
 namespace {
 

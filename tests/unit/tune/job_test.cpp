@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/tune/exit_policy.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/spaces.hpp"
 #include "quasar/tune/strategy.hpp"
 

@@ -7,6 +7,7 @@
 #include "generated_samples.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/tune/hessian_trace.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/search.hpp"
 #include "random_tensor.hpp"
 

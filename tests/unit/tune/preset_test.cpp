@@ -4,6 +4,7 @@
 
 #include "quasar/search/sampler.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/spaces.hpp"
 #include "quasar/tune/strategy.hpp"
 #include "unit/quant/npu_models.hpp"

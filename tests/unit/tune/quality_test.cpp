@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "quasar/tune/rescue.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::tune {

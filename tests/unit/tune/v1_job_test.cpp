@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/tune/job.hpp"
+#include "quasar/tune/parse_job.hpp"
 #include "quasar/tune/v1.hpp"
 #include "quasar/tune/v1_names.hpp"
 

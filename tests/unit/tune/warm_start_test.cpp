@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "quasar/base/file.hpp"
+#include "quasar/search/prior_trials.hpp"
 #include "quasar/tune/past_study.hpp"
 #include "unit/error_of.hpp"
 
@@ -25,7 +26,7 @@ search::Space space_of(const char* words) {
 TEST(WarmStart, ParametersOfOneChoiceMayBeNewOrGone) {
   const search::Space old = space_of(R"({"activation": ["Int8Spec", "UInt8Spec"], "weight": ["Int8Spec"]})");
   const std::vector<search::Trial> trials{tried(old, {{"activation", "UInt8Spec"}})};
-  const auto more = fitting(trials, space_of(R"({"activation": ["UInt8Spec", "Int16Spec"], "CalibDataSize": [50]})"));
+  const auto more = search::fitting(trials, space_of(R"({"activation": ["UInt8Spec", "Int16Spec"], "CalibDataSize": [50]})"));
   ASSERT_EQ(more.size(), 1U);
   EXPECT_EQ(*more[0].point.find("CalibDataSize"), 50);
   EXPECT_EQ(more[0].point.find("weight"), nullptr);
@@ -34,9 +35,9 @@ TEST(WarmStart, ParametersOfOneChoiceMayBeNewOrGone) {
 TEST(WarmStart, ValuesOutsideAndParametersOfSeveralChoicesStayOutside) {
   const search::Space old = space_of(R"({"activation": ["Int8Spec", "UInt8Spec"]})");
   const std::vector<search::Trial> trials{tried(old, {{"activation", "UInt8Spec"}})};
-  EXPECT_TRUE(fitting(trials, space_of(R"({"activation": ["Int8Spec", "Int16Spec"]})")).empty());
-  EXPECT_TRUE(fitting(trials, space_of(R"({"activation": ["UInt8Spec"], "CalibDataSize": [50, 60]})")).empty());
-  EXPECT_TRUE(fitting(trials, space_of(R"({"weight": ["Int8Spec", "UInt8Spec"]})")).empty());
+  EXPECT_TRUE(search::fitting(trials, space_of(R"({"activation": ["Int8Spec", "Int16Spec"]})")).empty());
+  EXPECT_TRUE(search::fitting(trials, space_of(R"({"activation": ["UInt8Spec"], "CalibDataSize": [50, 60]})")).empty());
+  EXPECT_TRUE(search::fitting(trials, space_of(R"({"weight": ["Int8Spec", "UInt8Spec"]})")).empty());
 }
 
 search::Trial complete(double bytes, std::map<std::string, double> metrics) {
@@ -58,7 +59,7 @@ TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   ASSERT_EQ(judged.size(), 2U);
   EXPECT_EQ(judged[0].violation(), 1.0);
   EXPECT_EQ(judged[1].violation(), 0.0);
-  const auto first = best_points(judged, search::Direction::minimize);
+  const auto first = search::best_points(judged, search::Direction::minimize);
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].values().front().second, 2) << "what keeps them comes before what costs less";
   job.goals.constraints.clear();

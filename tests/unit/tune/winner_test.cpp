@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "made_up_trials.hpp"
+#include "quasar/tune/parse_job.hpp"
+#include "quasar/tune/search.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -7,6 +7,8 @@
 #include "quasar/report/result.hpp"
 #include "quasar/tune/comparable.hpp"
 #include "quasar/tune/inspect.hpp"
+#include "quasar/tune/parse_job.hpp"
+#include "quasar/tune/search.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -1,3 +1,4 @@
+#include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/strategy.hpp"
 
 namespace quasar::tune::strategies {

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "quasar/quant/rounding_config.hpp"
+#include "quasar/search/prior_trials.hpp"
+#include "quasar/tune/exit_policy.hpp"
 #include "quasar/tune/strategy.hpp"
-#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -135,8 +136,8 @@ class TwoStage final : public Strategy {
                   [&](const Json& configuration) { return quant::without_rounding(configuration) == configuration; });
     auto points = enqueued(tuned, bench.spaces.each[i], all);
     // The best of earlier studies too.
-    const auto known = fitting(bench.earlier, bench.spaces.each[i]);
-    for (auto& point : best_points(known, bench.study.directions().front())) points.push_back(std::move(point));
+    const auto known = search::fitting(bench.earlier, bench.spaces.each[i]);
+    for (auto& point : search::best_points(known, bench.study.directions().front())) points.push_back(std::move(point));
     if (points.empty()) return;
     Nothing nothing;
     const search::RunOptions options{.seed = bench.job.seed,
