@@ -2,7 +2,7 @@
 #
 # quasar_extension_folder(target folder Type): for every folder/x.cpp, which defines `Entry<Type> x()` in namespace
 # quasar::<path>::<folder>, generates `const Table<Type>& table()`, declared in the parent's header.
-#   folder: below src/quasar, e.g. quant/ranges      kind: what messages call it, e.g. "range method"
+#   folder: below src/quasar, e.g. quant/codes/ranges      kind: what messages call it, e.g. "range method"
 function(quasar_extension_folder target folder Type header kind)
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${header})
     return()

@@ -51,7 +51,7 @@ def violations(root):
 
 
 def extension_folder(file):
-    """quasar/quant/ranges/minmax.cpp -> quasar/quant/ranges;  quasar/quant/plan.hpp -> None"""
+    """quasar/quant/codes/ranges/minmax.cpp -> quasar/quant/codes/ranges;  quasar/quant/plan.hpp -> None"""
     parts = file.split("/")
     return "/".join(parts[:3]) if len(parts) > 3 else None
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
-#include "quasar/quant/config.hpp"
+#include "quasar/quant/config/config.hpp"
 
 namespace quasar::quant {
 

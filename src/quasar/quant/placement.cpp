@@ -4,12 +4,12 @@
 #include <array>
 
 #include "quasar/quant/attention_masks.hpp"
-#include "quasar/quant/exclude.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/config/exclude.hpp"
+#include "quasar/quant/config/recipes.hpp"
 #include "quasar/quant/four_bit_values.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
-#include "quasar/quant/recipes.hpp"
-#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {

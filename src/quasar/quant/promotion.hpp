@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
-#include "quasar/quant/mixed_precision.hpp"
+#include "quasar/quant/config/mixed_precision.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/stats/statistics.hpp"
 

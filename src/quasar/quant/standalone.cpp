@@ -3,9 +3,9 @@
 #include "quasar/base/error.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/matmul_nbits.hpp"
-#include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
 namespace {

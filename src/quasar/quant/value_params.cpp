@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/integer_softmax.hpp"
-#include "quasar/quant/scheme_words.hpp"
-#include "quasar/quant/weights.hpp"
-#include "quasar/quant/zero_tensors.hpp"
+#include "quasar/quant/npu/zero_tensors.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/node_schemes.hpp"
 #include "quasar/quant/placement.hpp"
-#include "quasar/quant/range.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/quant/ties.hpp"
 #include "quasar/stats/statistics.hpp"

@@ -8,7 +8,7 @@
 #include "quasar/base/version.hpp"
 #include "quasar/report/sureness.hpp"
 #include "quasar/runtime/session.hpp"
-#include "quasar/tune/trial.hpp"
+#include "quasar/trial/trial.hpp"
 
 namespace quasar::report {
 namespace {

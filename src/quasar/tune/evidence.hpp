@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quasar/data/overlap.hpp"
-#include "quasar/tune/score_book.hpp"
+#include "quasar/trial/score_book.hpp"
 #include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {

@@ -1,7 +1,7 @@
 // The whole program: model and samples in, the best quantized model and the reasons out.
 #pragma once
 
-#include "quasar/tune/job.hpp"
+#include "quasar/job/job.hpp"
 #include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {

@@ -10,8 +10,8 @@
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/search/prior_trials.hpp"
+#include "quasar/studies/warm_start.hpp"
 #include "quasar/tune/open_data.hpp"
-#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {

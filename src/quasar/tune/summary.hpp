@@ -10,11 +10,11 @@
 
 #include "quasar/base/log.hpp"
 #include "quasar/eval/evaluate.hpp"
+#include "quasar/job/job.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/search/run.hpp"
-#include "quasar/tune/job.hpp"
-#include "quasar/tune/quality.hpp"
+#include "quasar/trial/quality.hpp"
 
 namespace quasar::tune {
 

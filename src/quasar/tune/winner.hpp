@@ -6,8 +6,8 @@
 #include <stop_token>
 
 #include "quasar/data/dataset.hpp"
+#include "quasar/trial/trial.hpp"
 #include "quasar/tune/summary.hpp"
-#include "quasar/tune/trial.hpp"
 
 namespace quasar::tune {
 

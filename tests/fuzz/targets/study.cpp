@@ -8,8 +8,8 @@
 #include "quasar/search/distribution.hpp"
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/search/tracker.hpp"
-#include "quasar/tune/past_study.hpp"
-#include "quasar/tune/warm_start.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/studies/warm_start.hpp"
 
 namespace quasar::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "quasar/quant/rounding_config.hpp"
+#include "quasar/quant/config/rounding_config.hpp"
 
 #include <gtest/gtest.h>
 
