@@ -9,6 +9,7 @@
 #include "quasar/base/json.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/model.hpp"

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/base/error.hpp"
+#include "quasar/quant/config/config.hpp"
+
 namespace quasar::quant {
 namespace {
 
