@@ -8,7 +8,7 @@
 namespace quasar::quant {
 namespace {
 
-constexpr size_t lanes = 8;
+constexpr size_t error_lanes = 8;
 
 // Lowest and highest code minus the zero point, and 1/s.
 struct Steps {
@@ -34,9 +34,9 @@ struct Absolute {
 template <class Measure>
 __attribute__((always_inline)) inline double mean(const double* low, const double* high, const double* share, size_t count,
                                                   const Steps& steps) {
-  double sum[lanes] = {};
-  for (size_t i = 0; i < count; i += lanes) {
-    for (size_t j = 0; j < lanes; ++j) {
+  double sum[error_lanes] = {};
+  for (size_t i = 0; i < count; i += error_lanes) {
+    for (size_t j = 0; j < error_lanes; ++j) {
       const double from = low[i + j] * steps.per_scale, to = high[i + j] * steps.per_scale;
       sum[j] += share[i + j] * (Measure::integral(to, steps) - Measure::integral(from, steps)) / (to - from);
     }
@@ -78,7 +78,7 @@ QuantizationError::QuantizationError(const stats::Histogram& histogram) {
     high_.push_back(middle + half);
     share_.push_back(static_cast<double>(counts[i]) / total);
   }
-  while (share_.size() % lanes != 0) {
+  while (share_.size() % error_lanes != 0) {
     low_.push_back(0);
     high_.push_back(1);
     share_.push_back(0);

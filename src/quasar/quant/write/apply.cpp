@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t first_opset_of_late_types = 21;
 constexpr int64_t first_ir_of_4_bits = 10;
-constexpr std::string_view microsoft = "com.microsoft";
+constexpr std::string_view own_domain = "com.microsoft";
 
 // Those that QuantizeLinear did not have from the start.
 bool is_late(DataType type) {
@@ -185,8 +185,8 @@ class Rewriting {
   std::string domain_for(DataType type) {
     if (bits_of(type) == 4) out_.ir_version = std::max(out_.ir_version, first_ir_of_4_bits);
     if (!is_late(type) || out_.opset() >= first_opset_of_late_types) return "";
-    out_.opsets.try_emplace(std::string(microsoft), 1);
-    return std::string(microsoft);
+    out_.opsets.try_emplace(std::string(own_domain), 1);
+    return std::string(own_domain);
   }
 
   // `constant`: the shape that blocks divide.
