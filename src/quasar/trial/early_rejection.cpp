@@ -11,7 +11,7 @@ namespace quasar::tune {
 namespace {
 
 constexpr double hardest_share = 0.25;  // of the samples come first at most
-constexpr double error = 1e-3;          // probability of rejecting what would have met the criterion
+constexpr double risk = 1e-3;           // probability of rejecting what would have met the criterion
 
 }  // namespace
 
@@ -66,7 +66,7 @@ bool EarlyRejection::out_of_reach(std::span<const double> values) const {
   const double slack = 1e-9 * static_cast<double>(ordered_.size()) * std::max(1.0, std::abs(tolerable_));
   const double margin = (static_cast<double>(ordered_.size()) * tolerable_ - lost + slack) / static_cast<double>(others);
   const auto rest = std::span<const double>(losses).subspan(known);
-  return search::refuted(rest, std::span<const double>(ordered_).subspan(known), floor_, margin, -std::log(error));
+  return search::refuted(rest, std::span<const double>(ordered_).subspan(known), floor_, margin, -std::log(risk));
 }
 
 }  // namespace quasar::tune

@@ -20,9 +20,9 @@ Tensor noise(const Shape& shape, uint64_t seed) {
   return Tensor::of(shape, values);
 }
 
-class Samples final : public data::Dataset {
+class MaybeLabelled final : public data::Dataset {
  public:
-  explicit Samples(bool labels) : labels_(labels) {}
+  explicit MaybeLabelled(bool labels) : labels_(labels) {}
   size_t size() const override { return 40; }
   data::Sample at(size_t index) const override { return {noise({1, inputs}, 9 + index)}; }
   std::optional<int64_t> label(size_t index) const override {
@@ -46,7 +46,7 @@ graph::Model linear() {
 
 // For L = mean_o (y_o − f_o)² and y = xW the Hessian's diagonal is 2 x_i² / outputs, whatever W is.
 TEST(HessianTrace, OfALinearLayerUnderSquaredErrorIsKnown) {
-  const Samples samples(false);
+  const MaybeLabelled samples(false);
   double expected = 0;
   for (size_t i = 0; i < samples.size(); i++) {
     const data::Sample sample = samples.at(i);
@@ -59,7 +59,7 @@ TEST(HessianTrace, OfALinearLayerUnderSquaredErrorIsKnown) {
 }
 
 TEST(HessianTrace, DoesNotDependOnThreads) {
-  const Samples samples(true);
+  const MaybeLabelled samples(true);
   for (const char* loss : {"mse", "kl", "cross_entropy"}) {
     const auto one = average_traces(linear(), {"w"}, samples, {.loss = loss, .threads = 1});
     const auto three = average_traces(linear(), {"w"}, samples, {.loss = loss, .threads = 3});
@@ -86,7 +86,7 @@ TEST(HessianTrace, ALossThatGivesNoNumberOrFailsIsNamed) {
     const Guest<Loss> guest(losses::table(), "my_own_loss",
                             {.help = "of a test", .make = [throws](const Options&) { return std::make_unique<Broken>(throws); }});
     try {
-      average_traces(linear(), {"w"}, Samples(false), {.loss = "my_own_loss", .threads = 1});
+      average_traces(linear(), {"w"}, MaybeLabelled(false), {.loss = "my_own_loss", .threads = 1});
       FAIL();
     } catch (const TraceFailed& failed) {
       const std::string what = failed.what();
@@ -98,8 +98,8 @@ TEST(HessianTrace, ALossThatGivesNoNumberOrFailsIsNamed) {
 }
 
 TEST(HessianTrace, MistakesAreTold) {
-  EXPECT_THROW(average_traces(linear(), {"w"}, Samples(false), {.loss = "cross_entropy"}), Error);
-  EXPECT_THROW(average_traces(linear(), {"w"}, Samples(true), {.loss = "hinge"}), Error);
+  EXPECT_THROW(average_traces(linear(), {"w"}, MaybeLabelled(false), {.loss = "cross_entropy"}), Error);
+  EXPECT_THROW(average_traces(linear(), {"w"}, MaybeLabelled(true), {.loss = "hinge"}), Error);
 }
 
 }  // namespace

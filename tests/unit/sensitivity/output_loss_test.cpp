@@ -14,24 +14,24 @@
 namespace quasar::tune {
 namespace {
 
-constexpr int64_t inputs = 6, outputs = 3;
+constexpr int64_t width = 6, classes = 3;
 
 class Labelled final : public GeneratedSamples {
  public:
-  Labelled() : GeneratedSamples(12, [](size_t index) { return data::Sample{random_tensor({1, inputs}, 9 + index)}; }) {}
-  std::optional<int64_t> label(size_t index) const override { return static_cast<int64_t>(index) % outputs; }
+  Labelled() : GeneratedSamples(12, [](size_t index) { return data::Sample{random_tensor({1, width}, 9 + index)}; }) {}
+  std::optional<int64_t> label(size_t index) const override { return static_cast<int64_t>(index) % classes; }
 };
 
 // x·w is what `y` gives as it is, and `best` as the place of its greatest value, which comes first; z is x·v.
 graph::Model three_outputs() {
   graph::Model model;
   model.opsets[""] = 17;
-  model.inputs = {{"x", DataType::float32, Shape{1, inputs}}};
+  model.inputs = {{"x", DataType::float32, Shape{1, width}}};
   model.outputs = {{"best", DataType::int64, Shape{1, 1}},
-                   {"y", DataType::float32, Shape{1, outputs}},
-                   {"z", DataType::float32, Shape{1, outputs}}};
-  model.initializers["w"] = random_tensor({inputs, outputs}, 1);
-  model.initializers["v"] = random_tensor({inputs, outputs}, 2);
+                   {"y", DataType::float32, Shape{1, classes}},
+                   {"z", DataType::float32, Shape{1, classes}}};
+  model.initializers["w"] = random_tensor({width, classes}, 1);
+  model.initializers["v"] = random_tensor({width, classes}, 2);
   model.nodes = {{.name = "one", .op_type = "MatMul", .domain = "", .inputs = {"x", "w"}, .outputs = {"y"}},
                  {.name = "other", .op_type = "MatMul", .domain = "", .inputs = {"x", "v"}, .outputs = {"z"}},
                  {.name = "place", .op_type = "ArgMax", .domain = "", .inputs = {"y"}, .outputs = {"best"}}};
@@ -76,7 +76,7 @@ TEST(OutputLoss, LabelsAreOfTheOneOutputWithScores) {
   EXPECT_EQ(chosen.at("v"), 0);
   model.nodes.push_back({.name = "outer", .op_type = "MatMul", .domain = "", .inputs = {"column", "z"}, .outputs = {"map"}});
   model.initializers["column"] = random_tensor({4, 1}, 3);
-  model.outputs[2] = {"map", DataType::float32, Shape{4, outputs}};
+  model.outputs[2] = {"map", DataType::float32, Shape{4, classes}};
   EXPECT_EQ(traces_of(model, "cross_entropy"), chosen);  // a map holds no scores of classes
 }
 
@@ -91,8 +91,8 @@ TEST(OutputLoss, WithoutFloatOutputsItSaysSo) {
 TEST(OutputLoss, OutputsOfAnotherSizeAreNotComparedAndTheLossIsNamed) {
   graph::Model model = three_outputs();
   std::vector<float> weights(model.initializers["w"].as<float>().begin(), model.initializers["w"].as<float>().end());
-  for (size_t i = 0; i < weights.size(); i += outputs) weights[i] = 0;
-  model.initializers["w"] = Tensor::of({inputs, outputs}, weights);
+  for (size_t i = 0; i < weights.size(); i += classes) weights[i] = 0;
+  model.initializers["w"] = Tensor::of({width, classes}, weights);
   model.initializers["zero"] = Tensor::scalar(0.0F);
   model.initializers["flat"] = Tensor::of(Shape{1}, std::vector<int64_t>{-1});
   model.nodes.push_back({.name = "compare", .op_type = "Greater", .domain = "", .inputs = {"y", "zero"}, .outputs = {"above"}});
