@@ -7,6 +7,7 @@
 #include "quasar/search/sequence.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/sensitivity/loss.hpp"
+#include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::python {
