@@ -1,14 +1,17 @@
 # One file = one extension, and its name is its registration.
 #
-# quasar_extension_folder(target folder Type): for every folder/x.cpp, which defines `Entry<Type> x()` in namespace
-# quasar::<path>::<folder>, generates `const Table<Type>& table()`, declared in the parent's header.
-#   folder: below src/quasar, e.g. quant/ranges      kind: what messages call it, e.g. "range method"
+# quasar_extension_folder(target folder Type header kind): for every folder/x.cpp, which defines `Entry<Type> x()` in the namespace
+# of the folder's name beside Type (of quant::RangeMethod in quant/codes/ranges: quasar::quant::ranges), generates
+# `const Table<Type>& table()`, declared in `header`.
+#   folder: below src/quasar, e.g. quant/codes/ranges      kind: what messages call it, e.g. "range method"
 function(quasar_extension_folder target folder Type header kind)
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${header})
     return()
   endif()
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/quasar/${folder}/*.cpp)
-  string(REPLACE "/" "::" namespace quasar/${folder})
+  get_filename_component(last ${folder} NAME)
+  string(REGEX REPLACE "::[^:]*$" "" namespace ${Type})
+  set(namespace quasar::${namespace}::${last})
   set(declarations "")
   set(entries "")
   foreach(file ${files})

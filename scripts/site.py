@@ -139,7 +139,7 @@ def list_page(kind, purpose, items):
 
 
 def header_page(folder, headers):
-    out = [f"# quasar/{folder}\n\nThe public headers of `quasar::{folder}`, as `make install` installs them."]
+    out = [f"# quasar/{folder}\n\nThe public headers of this folder, as `make install` installs them."]
     for header in headers:
         lines = (REPOSITORY / "src" / header).read_text().splitlines()
         count = next((i for i, line in enumerate(lines) if not line.startswith("//")), 0)

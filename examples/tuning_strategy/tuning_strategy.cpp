@@ -1,11 +1,12 @@
 // A tuning strategy of one's own in each of the two ways, known by name while the program runs: all at once in traverse(), or one
-// configuration after another in next(). In Quasar's tree the same class is a file in src/quasar/tune/strategies/.
+// configuration after another in next(). In Quasar's tree the same class is a file in src/quasar/strategy/strategies/.
 // usage: tuning_strategy FOLDER_OF_EXAMPLE_DIGITS OUTPUT_FOLDER
 #include <algorithm>
 #include <cstdio>
 
+#include "quasar/strategy/parse_job.hpp"
+#include "quasar/strategy/tuner.hpp"
 #include "quasar/tune/search.hpp"
-#include "quasar/tune/tuner.hpp"
 
 using namespace quasar;
 

@@ -6,8 +6,9 @@
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/sequence.hpp"
 #include "quasar/search/stop.hpp"
-#include "quasar/tune/loss.hpp"
-#include "quasar/tune/strategy.hpp"
+#include "quasar/sensitivity/loss.hpp"
+#include "quasar/strategy/exit_policy.hpp"
+#include "quasar/strategy/strategy.hpp"
 
 namespace quasar::python {
 namespace {

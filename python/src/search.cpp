@@ -6,8 +6,9 @@
 #include "attendance.hpp"
 #include "guests.hpp"
 #include "quasar/base/yaml.hpp"
+#include "quasar/job/v1.hpp"
 #include "quasar/report/result.hpp"
-#include "quasar/tune/v1.hpp"
+#include "quasar/strategy/parse_job.hpp"
 
 namespace quasar::python {
 namespace {

@@ -5,11 +5,12 @@
 
 #include "guests.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/job/v1.hpp"
+#include "quasar/job/v1_names.hpp"
 #include "quasar/search/ask.hpp"
 #include "quasar/search/storage.hpp"
-#include "quasar/tune/past_study.hpp"
-#include "quasar/tune/v1.hpp"
-#include "quasar/tune/written_result.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/studies/written_result.hpp"
 
 namespace quasar::python {
 namespace {

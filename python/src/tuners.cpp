@@ -5,8 +5,8 @@
 
 #include "guests.hpp"
 #include "quasar/base/cancellation.hpp"
-#include "quasar/tune/precision.hpp"
-#include "quasar/tune/tuner.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/strategy/tuner.hpp"
 
 namespace quasar::python {
 namespace {

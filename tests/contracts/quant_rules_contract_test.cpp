@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/quant/positions.hpp"
-#include "quasar/quant/switches.hpp"
+#include "quasar/quant/codes/switches.hpp"
+#include "quasar/quant/npu/positions.hpp"
 
 namespace quasar::quant {
 namespace {

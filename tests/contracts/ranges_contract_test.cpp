@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/quant/range.hpp"
+#include "quasar/quant/codes/range.hpp"
 
 namespace quasar::quant {
 namespace {

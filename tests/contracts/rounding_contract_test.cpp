@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/quant/rounding.hpp"
+#include "quasar/quant/codes/rounding.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "quasar/graph/load.hpp"
-#include "quasar/quant/transform.hpp"
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
 #include "unit/quant/random_dataset.hpp"

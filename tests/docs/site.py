@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as name:
     headers = (build / "public_headers.txt").read_text().split()
     for header in headers:
         assert header in text_of(site / f"reference/cpp/{header.split('/')[1]}.html"), header
-    assert "struct ExamineOptions" in text_of(site / "reference/cpp/tune.html")
+    assert "struct ExamineOptions" in text_of(site / "reference/cpp/inspect.html")
     python = text_of(site / "reference/python_api.html")
     for word in ("search(model", "class Study", "on_trial"):
         assert word in python, word

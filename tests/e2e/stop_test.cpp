@@ -9,6 +9,7 @@
 #include "quasar/report/result.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
+#include "quasar/strategy/parse_job.hpp"
 #include "quasar/tune/search.hpp"
 
 namespace quasar::e2e {

@@ -2,8 +2,9 @@
 // Those that concern one part only have unit tests:
 //   3 inert calibrators      unit/quant/ranges_test     4 memory                  unit/stats/histogram_test, bench/memory.sh
 //   5 impacts under wrong names  Fallback.RanksByNameWhateverTheOrder
-//   6 errors blind to scale  unit/tune/unit_errors_test 10 hawq_v2's formula      unit/tune/hessian_trace_test
-//   19, 20 ties and signs    unit/tune/accuracy_test    23 pass-through operators TuningSpace.PassThroughOperatorsAreNotTuned
+//   6 errors blind to scale  unit/sensitivity/unit_errors_test
+//   10 hawq_v2's formula     unit/sensitivity/hessian_trace_test
+//   19, 20 ties and signs    unit/job/accuracy_test    23 pass-through operators TuningSpace.PassThroughOperatorsAreNotTuned
 //   24 own strategies        examples.tuning_strategy, python/tests
 #include <gtest/gtest.h>
 

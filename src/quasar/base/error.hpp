@@ -9,6 +9,10 @@ namespace quasar {
 // Who can mend it: the user (a wrong file, key or value), or nobody at once (the world: disk full, database gone).
 enum class Blame { user, world };
 
+// Whose fault a failed system call is. The world's: a disk that is full, read-only, broken or out of reach, no open file left.
+// Everything else, a missing file or too little memory for what was asked, lies with whoever asked.
+Blame blame_of(int error_number);
+
 // A message for the person at the keyboard. It names the file or key, the value, what is allowed and the way out.
 class Error : public std::runtime_error {
  public:

@@ -14,7 +14,7 @@
 #include <set>
 #include <system_error>
 
-#include "quasar/base/blame.hpp"
+#include "quasar/base/error.hpp"
 
 namespace quasar {
 namespace fs = std::filesystem;

@@ -1,7 +1,9 @@
 #include "quasar/base/json.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "quasar/base/error.hpp"
-#include "quasar/base/json_in.hpp"
 
 namespace quasar {
 
@@ -20,6 +22,54 @@ Json parse_json(const std::string& text, const std::string& source) {
     const std::string why = e.what();
     throw Error(source + ": not valid JSON: " + why.substr(why.find("] ") + 2));  // without "[json.exception.parse_error.101] "
   }
+}
+
+// Brackets in texts do not count.
+size_t json_levels(const std::string& text) {
+  size_t levels = 0, deepest = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == '[' || c == '{')) {
+      deepest = std::max(deepest, ++levels);
+    } else if (!quoted && (c == ']' || c == '}') && levels > 0) {
+      --levels;
+    }
+  }
+  return deepest;
+}
+
+std::string json_of_python(const std::string& text) {
+  if (text.find("NaN") == std::string::npos && text.find("Infinity") == std::string::npos) return text;
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto stands_here = [&](std::string_view word) { return !quoted && text.compare(i, word.size(), word) == 0; };
+    const auto replace = [&](std::string_view word, const char* by) {
+      out += by;
+      i += word.size() - 1;
+    };
+    if (stands_here("NaN")) {
+      replace("NaN", "null");
+    } else if (stands_here("Infinity")) {
+      replace("Infinity", "1.7976931348623157e308");  // after a sign, the lowest
+    } else {
+      if (text[i] == '"') quoted = !quoted;
+      if (quoted && text[i] == '\\' && i + 1 < text.size()) out += text[i++];
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::optional<Json> json_in(const std::string& text) {
+  if (json_levels(text) > most_json_levels) return std::nullopt;
+  Json found = Json::parse(text, nullptr, false);
+  return found.is_discarded() ? std::nullopt : std::optional(std::move(found));
 }
 
 }  // namespace quasar

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-#include "quasar/base/parallel.hpp"
+#include "quasar/base/machine.hpp"
 
 namespace quasar {
 namespace {

@@ -1,4 +1,5 @@
-// Names as users write them: case, '-', '_' and '.' do not count, and a typing mistake gets the nearest valid name.
+// Names as users write them, and what a message about an unknown one says: case, '-', '_' and '.' do not count, and a typing
+// mistake gets the nearest valid name.
 #pragma once
 
 #include <string>
@@ -18,5 +19,12 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 // "a, b, c".
 std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
+
+// "; did you mean 'x'?; known: x, y, z": all names where they are few, else those that are near (some, where none is) and how
+// many there are besides.
+std::string known_names(std::string_view name, std::vector<std::string> candidates);
+
+// "'x', 'y' and 90 more": ten at most, the nearest first.
+std::string some_names(std::string_view name, std::vector<std::string> names);
 
 }  // namespace quasar

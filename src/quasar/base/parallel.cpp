@@ -1,7 +1,5 @@
 #include "quasar/base/parallel.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -11,16 +9,10 @@
 #include <vector>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/memory_cap.hpp"
 
 namespace quasar {
-
-size_t cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1U, std::thread::hardware_concurrency());
-}
 
 void parallel_for(size_t count, size_t threads, const std::function<void(size_t)>& work) {
   threads = std::min(threads == 0 ? cores() : threads, count);

@@ -6,9 +6,6 @@
 
 namespace quasar {
 
-// Cores that this process may use.
-size_t cores();
-
 // Calls work(i) once for every i in 0 … count-1 on up to `threads` threads (0: all cores). The order is not defined; write to
 // slot i only. The first exception stops the rest and is thrown again here; so does Cancelled, when the caller's work is
 // cancelled (base/cancellation.hpp).

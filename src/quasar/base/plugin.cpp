@@ -5,7 +5,7 @@
 #include <map>
 
 #include "quasar/base/as_written.hpp"
-#include "quasar/base/known_names.hpp"
+#include "quasar/base/names.hpp"
 
 namespace quasar {
 namespace {

@@ -1,6 +1,6 @@
 // Extension folders: one file is one extension, and its name is its registration.
 //
-// A file quant/ranges/percentile.cpp defines `Entry<RangeMethod> percentile()` in namespace quasar::quant::ranges; CMake
+// A file quant/codes/ranges/percentile.cpp defines `Entry<RangeMethod> percentile()` in namespace quasar::quant::ranges; CMake
 // globs the folder and generates `const Table<RangeMethod>& ranges::table()`. Command-line help, error messages, `quasar
 // list` and the reference documentation follow from the table.
 #pragma once

@@ -14,9 +14,9 @@
 #include <cstring>
 #include <optional>
 
-#include "quasar/base/blame.hpp"
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
+#include "quasar/base/error.hpp"
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/starter.hpp"
 

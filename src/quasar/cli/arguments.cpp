@@ -15,8 +15,8 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/outlet.hpp"
 #include "quasar/base/yaml.hpp"
-#include "quasar/quant/option_keys.hpp"
-#include "quasar/tune/job.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/quant/config/option_keys.hpp"
 
 namespace quasar::cli {
 

@@ -15,8 +15,8 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/cli/progress.hpp"
+#include "quasar/job/precision.hpp"
 #include "quasar/report/wrap.hpp"
-#include "quasar/tune/precision.hpp"
 
 namespace quasar::cli {
 namespace {

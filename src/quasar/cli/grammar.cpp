@@ -6,10 +6,10 @@
 
 #include "quasar/cli/lists.hpp"
 #include "quasar/eval/metric.hpp"
-#include "quasar/quant/config.hpp"
+#include "quasar/job/preset.hpp"
+#include "quasar/quant/config/config.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
-#include "quasar/tune/preset.hpp"
 
 namespace quasar::cli {
 namespace {

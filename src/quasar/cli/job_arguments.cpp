@@ -5,7 +5,8 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/cli/arguments.hpp"
-#include "quasar/tune/preset.hpp"
+#include "quasar/job/preset.hpp"
+#include "quasar/strategy/parse_job.hpp"
 
 namespace quasar::cli {
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/tune/job.hpp"
+#include "quasar/job/job.hpp"
 
 namespace CLI {
 class App;

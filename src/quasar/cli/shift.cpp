@@ -14,7 +14,7 @@
 #include "quasar/cli/signals.hpp"
 #include "quasar/report/results.hpp"
 #include "quasar/runtime/session.hpp"
-#include "quasar/tune/worker.hpp"
+#include "quasar/worker/worker.hpp"
 
 namespace quasar::cli {
 namespace fs = std::filesystem;

@@ -1,7 +1,7 @@
 // What a process does that works for a search which another one leads.
 #pragma once
 
-#include "quasar/tune/job.hpp"
+#include "quasar/job/job.hpp"
 
 namespace quasar::cli {
 

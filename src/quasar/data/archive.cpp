@@ -9,7 +9,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
-#include "quasar/base/machine_memory.hpp"
+#include "quasar/base/machine.hpp"
 
 namespace quasar::data {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "quasar/base/blame.hpp"
+#include "quasar/base/error.hpp"
 
 namespace quasar::data {
 namespace {

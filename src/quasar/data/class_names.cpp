@@ -6,7 +6,6 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/yaml.hpp"
-#include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
 
 namespace quasar::data {

@@ -44,11 +44,6 @@ class Repeated final : public View {
 
 }  // namespace
 
-int64_t repeats_of(const Dataset& samples) {
-  const auto* repeating = dynamic_cast<const Repeating*>(&samples);
-  return repeating == nullptr ? 1 : repeating->repeats();
-}
-
 int64_t fixed_batch(const std::vector<graph::Value>& inputs) {
   for (const auto& input : inputs) {
     if (input.shape && input.shape->size() > 1 && input.shape->front() > 1) return input.shape->front();

@@ -6,16 +6,6 @@
 
 namespace quasar::data {
 
-// Data sets that feed such models are Repeating besides.
-class Repeating {
- public:
-  virtual ~Repeating() = default;
-  virtual int64_t repeats() const { return 1; }  // how often a sample stands in the tensors that at() gives
-};
-
-// Of any data set; 1 when it does not know.
-int64_t repeats_of(const Dataset& samples);
-
 // The batch that the inputs fix: the first axis of the first one that has two axes or more and one above 1 there; 1: none does.
 int64_t fixed_batch(const std::vector<graph::Value>& inputs);
 

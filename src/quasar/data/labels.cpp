@@ -8,7 +8,6 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
-#include "quasar/data/options.hpp"
 
 namespace quasar::data {
 namespace {
@@ -46,17 +45,6 @@ std::optional<int64_t> number(const std::string& text) {
 }
 
 }  // namespace
-
-int64_t with_offset(int64_t label, int64_t offset) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(label, offset, &sum)) return sum;
-  throw Error("the label " + std::to_string(label) + " with label_offset " + std::to_string(offset) + " is no number of a class");
-}
-
-std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options) {
-  for (auto& label : labels) label = with_offset(label, integer_option(options, "label_offset", 0));
-  return labels;
-}
 
 std::vector<int64_t> labels_of(const Tensor& array, const std::string& where) {
   const Shape& shape = array.shape();
@@ -105,12 +93,6 @@ std::vector<int64_t> read_labels(const std::filesystem::path& csv, const std::ve
     labels.push_back(found->second);
   }
   return labels;
-}
-
-std::filesystem::path find_labels(const std::string& name, const std::filesystem::path& base,
-                                  const std::filesystem::path& folder) {
-  const std::filesystem::path here = base / name, there = folder / name;
-  return !std::filesystem::exists(here) && std::filesystem::exists(there) ? there : here;
 }
 
 }  // namespace quasar::data

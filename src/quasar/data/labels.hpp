@@ -33,21 +33,11 @@ class Labelled : public Dataset, public Named {
   Labels labels_;
 };
 
-// The sum. Throws Error where there is no such number.
-int64_t with_offset(int64_t label, int64_t offset);
-
-// The option label_offset added to each.
-std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options);
-
 // One label per sample from an array [n] or [n,1] of whole numbers. Throws Error that begins with `where`.
 std::vector<int64_t> labels_of(const Tensor& array, const std::string& where);
 
 // A CSV file with columns `file` and `label` (others are passed over): the label of each of `files`, in their order. Rows for
 // other files are allowed. Throws Error that names the CSV file and the line, or a file without a label.
 std::vector<int64_t> read_labels(const std::filesystem::path& csv, const std::vector<std::string>& files);
-
-// `name` from base if there is such a file, else from the samples' folder.
-std::filesystem::path find_labels(const std::string& name, const std::filesystem::path& base,
-                                  const std::filesystem::path& folder);
 
 }  // namespace quasar::data

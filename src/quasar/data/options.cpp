@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "quasar/base/machine_memory.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/machine.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/rng.hpp"
 
 namespace quasar::data {
@@ -44,6 +46,17 @@ std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
 
 int64_t integer_option(const Options& options, const std::string& name, int64_t fallback) {
   return options.has(name) ? options.integer(name) : fallback;
+}
+
+int64_t with_offset(int64_t label, int64_t offset) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(label, offset, &sum)) return sum;
+  throw Error("the label " + std::to_string(label) + " with label_offset " + std::to_string(offset) + " is no number of a class");
+}
+
+std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options) {
+  for (auto& label : labels) label = with_offset(label, integer_option(options, "label_offset", 0));
+  return labels;
 }
 
 std::string text_option(const Options& options, const std::string& name, const std::string& owner) {
@@ -120,6 +133,12 @@ std::filesystem::path path_of(const Options& options, const std::string& name, c
                               const std::string& owner) {
   if (!options.has(name) || options.text(name).empty()) throw Error(owner + ": option '" + name + "' is missing");
   return base / options.text(name);
+}
+
+std::filesystem::path find_labels(const std::string& name, const std::filesystem::path& base,
+                                  const std::filesystem::path& folder) {
+  const std::filesystem::path here = base / name, there = folder / name;
+  return !std::filesystem::exists(here) && std::filesystem::exists(there) ? there : here;
 }
 
 bool is_floating(DataType type) {

@@ -20,6 +20,12 @@ OptionSpec batch_size_option();
 // The option's value, or the fallback when it was given as null.
 int64_t integer_option(const Options& options, const std::string& name, int64_t fallback);
 
+// The label's sum with the offset. Throws Error where there is no such number.
+int64_t with_offset(int64_t label, int64_t offset);
+
+// The option label_offset added to each.
+std::vector<int64_t> with_offset(std::vector<int64_t> labels, const Options& options);
+
 // The option's text. Throws Error when it is none.
 std::string text_option(const Options& options, const std::string& name, const std::string& owner);
 
@@ -45,6 +51,10 @@ DatasetPtr limited(DatasetPtr all, const Options& options, const std::string& ow
 // The option as a path; relative ones start from base.
 std::filesystem::path path_of(const Options& options, const std::string& name, const std::filesystem::path& base,
                               const std::string& owner);
+
+// `name` from base if there is such a file, else from the samples' folder.
+std::filesystem::path find_labels(const std::string& name, const std::filesystem::path& base,
+                                  const std::filesystem::path& folder);
 
 // float16, bfloat16, float32 or float64.
 bool is_floating(DataType type);

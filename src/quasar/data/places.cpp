@@ -7,6 +7,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/data/labels.hpp"
+#include "quasar/data/options.hpp"
 #include "quasar/data/reader.hpp"
 
 namespace quasar::data {

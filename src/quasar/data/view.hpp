@@ -3,8 +3,8 @@
 
 #include "quasar/data/class_names.hpp"
 #include "quasar/data/dataset.hpp"
-#include "quasar/data/fixed_batch.hpp"
 #include "quasar/data/picture.hpp"
+#include "quasar/data/repeating.hpp"
 #include "quasar/data/truth.hpp"
 
 namespace quasar::data {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "quasar/base/json_in.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/graph/load.hpp"
 
 namespace quasar::eval {

@@ -10,7 +10,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/rng.hpp"
-#include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/repeating.hpp"
 #include "quasar/eval/decoder.hpp"
 #include "quasar/eval/flattened.hpp"
 #include "quasar/eval/ledger.hpp"

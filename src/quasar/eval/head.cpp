@@ -2,7 +2,6 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/eval/decoder.hpp"
-#include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval {
 namespace {

@@ -9,6 +9,8 @@
 #include "quasar/base/json.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/eval/head.hpp"
+#include "quasar/eval/head_facts.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/model.hpp"
 
@@ -28,13 +30,6 @@ struct Head {
 // {name (null: unknown), why, outputs, metric (null: none), decoder and problem where there is one}.
 Json to_json(const Head& head);
 
-// What the float model answered on samples: all outputs of each, one behind the other, as its layout says. The texts are empty
-// where nothing was run.
-struct Seen {
-  std::vector<Layout> layouts = {};
-  std::vector<std::span<const float>> values = {};
-};
-
 // The head, where all that is known speaks for one kind and nothing for another. Right rather than eager: the name is "" when no
 // kind fits, when several do, and when what would decide cannot be seen. Throws Error for a model that ONNX Runtime cannot open.
 Head head_of(const graph::Model& model, const Seen& seen = {});
@@ -44,8 +39,6 @@ Head head_on(const graph::Model& model, const data::Dataset& samples, size_t mos
 
 // The head of a detector whose `decoder` the user has named himself.
 Head head_by_decoder(const Json& decoder);
-
-class HeadFacts;
 
 // What one kind of head says of a model: it is mine, or it could be.
 struct Claim {

@@ -9,10 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "quasar/eval/head.hpp"
+#include "quasar/eval/metric.hpp"
 #include "quasar/graph/model.hpp"
 
 namespace quasar::eval {
+
+// What the float model answered on samples: all outputs of each, one behind the other, as its layout says. The texts are empty
+// where nothing was run.
+struct Seen {
+  std::vector<Layout> layouts = {};
+  std::vector<std::span<const float>> values = {};
+};
 
 struct HeadOutput {
   std::string name;

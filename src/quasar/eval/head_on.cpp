@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/repeating.hpp"
 #include "quasar/eval/flattened.hpp"
 #include "quasar/eval/head.hpp"
 #include "quasar/runtime/session.hpp"

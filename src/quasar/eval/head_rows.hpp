@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval {

@@ -1,9 +1,10 @@
+#include "quasar/eval/intervals.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/eval/evaluate.hpp"
 
 namespace quasar::eval {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/eval/evaluate.hpp"
+#include "quasar/eval/intervals.hpp"
 #include "quasar/eval/metric.hpp"
 
 namespace quasar::eval {

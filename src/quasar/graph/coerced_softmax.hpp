@@ -1,7 +1,14 @@
 // Softmax, LogSoftmax and Hardmax as they were before opset 13. For the sources of graph/ only.
 #pragma once
 
-#include "quasar/graph/convert_node.hpp"
+#include <string>
+#include <vector>
+
+#include "quasar/graph/convert_options.hpp"
+
+namespace onnx {
+class NodeProto;
+}
 
 namespace quasar::graph {
 

@@ -2,7 +2,14 @@
 // them below. For the sources of graph/ only.
 #pragma once
 
-#include "quasar/graph/convert_node.hpp"
+#include <string>
+#include <vector>
+
+#include "quasar/graph/convert_options.hpp"
+
+namespace onnx {
+class NodeProto;
+}
 
 namespace quasar::graph {
 

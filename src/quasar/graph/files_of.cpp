@@ -10,7 +10,7 @@
 #include <cstring>
 #include <set>
 
-#include "quasar/base/blame.hpp"
+#include "quasar/base/error.hpp"
 #include "quasar/graph/external_files.hpp"
 
 namespace quasar::graph {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quasar/quant/channel_layer.hpp"
-#include "quasar/quant/transform.hpp"
+#include "quasar/quant/config/transform.hpp"
 
 namespace quasar::quant {
 

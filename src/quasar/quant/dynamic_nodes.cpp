@@ -2,7 +2,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/ops/constants.hpp"
-#include "quasar/quant/weights.hpp"
+#include "quasar/quant/codes/weights.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -2,7 +2,12 @@
 //   x -> DynamicQuantizeLinear -> q, s, z;   y = (MatMulInteger(q, Q, z, Z) as float) · s · S + b
 #pragma once
 
-#include "quasar/quant/standalone.hpp"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quasar/quant/plan.hpp"
+#include "quasar/quant/workshop.hpp"
 
 namespace quasar::quant {
 

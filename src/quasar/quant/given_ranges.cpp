@@ -7,7 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "quasar/base/digits.hpp"
-#include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant {

@@ -1,7 +1,8 @@
 // com.microsoft MatMulNBits: y = x Wᵀ + b with the codes of W [outputs, inputs] in blocks along the inputs.
 #pragma once
 
-#include "quasar/quant/standalone.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/quant/workshop.hpp"
 
 namespace quasar::quant {
 

@@ -5,8 +5,8 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/quant/exclude.hpp"
-#include "quasar/quant/name_lists.hpp"
+#include "quasar/quant/config/exclude.hpp"
+#include "quasar/quant/config/selection.hpp"
 
 namespace quasar::quant {
 namespace {

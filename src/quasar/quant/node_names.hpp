@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
-#include "quasar/quant/config.hpp"
+#include "quasar/quant/config/config.hpp"
 
 namespace quasar::quant {
 
@@ -17,10 +17,10 @@ class NodeNames {
   NodeNames(const NodeNames&) = delete;
   NodeNames& operator=(const NodeNames&) = delete;
 
-  // The configuration with its exclude list, layer rules and selections (name_lists: NodesToQuantize and its like) resolved: they
-  // hold names of the prepared graph then. Names, patterns, types and stretches are looked for in the graph as it came, then in
-  // the prepared one. A node that was folded into another one (a BatchNormalization into its Conv) stands for that one; what was
-  // folded into a constant, or did nothing, stands for none. Throws Error for names and patterns that match no node of either
+  // The configuration with its exclude list, layer rules and selections (name_lists(): NodesToQuantize and its like) resolved:
+  // they hold names of the prepared graph then. Names, patterns, types and stretches are looked for in the graph as it came, then
+  // in the prepared one. A node that was folded into another one (a BatchNormalization into its Conv) stands for that one; what
+  // was folded into a constant, or did nothing, stands for none. Throws Error for names and patterns that match no node of either
   // graph, for operator types that neither has and that have no quantized form, for selections of which nothing is left, and for
   // overrides of values that clean-up removed.
   Config resolved(const Config& config) const;

@@ -5,9 +5,9 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/ops/overflow.hpp"
-#include "quasar/quant/exclude.hpp"
-#include "quasar/quant/scheme_words.hpp"
-#include "quasar/quant/weights.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/codes/weights.hpp"
+#include "quasar/quant/config/exclude.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -16,7 +16,7 @@ NodeSchemes::NodeSchemes(const graph::Index& index, const Placement& placement, 
   for (const auto& node : index.model().nodes) {
     const ops::Roles* roles = placement.roles(&node);
     if (roles == nullptr) continue;
-    if (const LayerRule* rule = rule_for(node, config)) {
+    if (const LayerRule* rule = rule_for(node, config.layers)) {
       nodes_[node.name] = {&rule->activation, &rule->weight};
     } else if (roles->kind == ops::Kind::movement || roles->kind == ops::Kind::activation) {
       const graph::Node* producer = index.producer(node.inputs[roles->activations.front()]);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/placement.hpp"
-#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant {
 

@@ -4,12 +4,12 @@
 #include <array>
 
 #include "quasar/quant/attention_masks.hpp"
-#include "quasar/quant/exclude.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/config/exclude.hpp"
+#include "quasar/quant/config/recipes.hpp"
 #include "quasar/quant/four_bit_values.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
-#include "quasar/quant/recipes.hpp"
-#include "quasar/quant/scheme_words.hpp"
 #include "quasar/quant/standalone.hpp"
 
 namespace quasar::quant {
@@ -54,7 +54,7 @@ class Placing {
 
  private:
   Form form_of_node(const graph::Node& node) const {
-    const LayerRule* rule = rule_for(node, config_);
+    const LayerRule* rule = rule_for(node, config_.layers);
     if (rule != nullptr && rule->in_float) return Form::pairs;
     return form_of(rule == nullptr ? config_.activation : rule->activation);
   }
@@ -66,7 +66,7 @@ class Placing {
     for (const auto& node : model_.nodes) {
       const Form form = form_of_node(node);
       if (!has_weights_for(form, node, model_)) continue;
-      const LayerRule* rule = rule_for(node, config_);
+      const LayerRule* rule = rule_for(node, config_.layers);
       std::string why = "excluded";
       if (excluded.contains(node.name)) {
         leave_by_choice(node.name, why);
@@ -93,7 +93,7 @@ class Placing {
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
       const graph::Node& node = *index_.node(name);
-      const LayerRule* rule = rule_for(node, config_);
+      const LayerRule* rule = rule_for(node, config_.layers);
       if (const Form form = form_of_node(node); form != Form::pairs) {
         if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, why_not_alone(form, node, model_));
         continue;
@@ -170,7 +170,7 @@ class Placing {
 
   // "": a grid holds its constants, or they are cast.
   std::string absurd_constant(const graph::Node& node, const ops::Roles& roles) const {
-    const LayerRule* rule = rule_for(node, config_);
+    const LayerRule* rule = rule_for(node, config_.layers);
     if (!is_integer((rule == nullptr ? config_.activation : rule->activation).type)) return "";
     for (const size_t input : roles.activations) {
       const Tensor* held = model_.initializer(node.inputs[input]);
@@ -233,7 +233,7 @@ class Placing {
 
   // What a target asks about the node.
   Config config_of(const graph::Node& node) const {
-    const LayerRule* rule = rule_for(node, config_);
+    const LayerRule* rule = rule_for(node, config_.layers);
     return rule == nullptr ? config_ : own_config(*rule);
   }
 

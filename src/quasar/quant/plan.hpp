@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
-#include "quasar/quant/code_limits.hpp"
-#include "quasar/quant/config.hpp"
+#include "quasar/quant/codes/code_limits.hpp"
+#include "quasar/quant/config/config.hpp"
 #include "quasar/quant/simulation.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/stats/statistics.hpp"

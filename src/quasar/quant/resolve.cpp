@@ -6,15 +6,16 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/quant/attention_masks.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/node_plans.hpp"
+#include "quasar/quant/npu/shift_demands.hpp"
+#include "quasar/quant/npu/shift_rules.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
-#include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/promotion.hpp"
 #include "quasar/quant/shared_grids.hpp"
-#include "quasar/quant/shift_demands.hpp"
-#include "quasar/quant/shift_rules.hpp"
 
 namespace quasar::quant {
 namespace {

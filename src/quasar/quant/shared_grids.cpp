@@ -6,7 +6,7 @@
 #include <set>
 
 #include "quasar/base/digits.hpp"
-#include "quasar/quant/scheme_words.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "quasar/graph/model.hpp"
-#include "quasar/quant/switches.hpp"
+#include "quasar/quant/codes/switches.hpp"
 
 namespace quasar::quant {
 

@@ -3,9 +3,9 @@
 #include "quasar/base/error.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/matmul_nbits.hpp"
-#include "quasar/quant/weights.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -59,10 +59,6 @@ std::set<std::string> nodes_for(Form form, const graph::Model& model) {
     if (has_weights_for(form, node, model) && why_no_float_data(node, floats).empty()) out.insert(node.name);
   }
   return out;
-}
-
-std::vector<std::string_view> standalone_types() {
-  return {"MatMul", "Gemm", "LSTM", "Gather"};
 }
 
 std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model) {

@@ -4,14 +4,13 @@
 //                  blocks MatMulNBits that multiplies in integers; LSTM -> com.microsoft DynamicQuantizeLSTM; Gather -> codes, DQ
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/workshop.hpp"
 
 namespace quasar::quant {
 
@@ -27,23 +26,11 @@ std::set<std::string> nodes_for(Form form, const graph::Model& model);
 // Why a node with weights for a form stays as it is all the same, by its data; "": it does not. `floats`: ops::float_values.
 std::string why_no_float_data(const graph::Node& node, const std::set<std::string>& floats);
 
-// The operator types that these forms are for.
-std::vector<std::string_view> standalone_types();
-
 // Why these forms leave a node alone that has no weights for them, in words.
 std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model);
 
 // The plan of such a node; nullopt: it stays in float, `why` says why.
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);
-
-// What a rewriting takes from its model: constants by name, names that are free.
-struct Workshop {
-  const graph::Model& model;                                          // the float model
-  std::function<std::string(const std::string&)> fresh;               // a free name like this one
-  std::function<std::string(const std::string&, const Tensor&)> add;  // adds an initializer, -> its name
-  // Value -> its codes, scale and zero point, where a node before has quantized it dynamically.
-  std::unordered_map<std::string, std::vector<std::string>>& quantized;
-};
 
 // The nodes that stand in for this one; its outputs keep their names. Domains other than ONNX's are to be imported by the caller.
 std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);

@@ -5,7 +5,7 @@
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/config.hpp"
+#include "quasar/quant/config/config.hpp"
 
 namespace quasar::quant {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/integer_softmax.hpp"
-#include "quasar/quant/scheme_words.hpp"
-#include "quasar/quant/weights.hpp"
-#include "quasar/quant/zero_tensors.hpp"
+#include "quasar/quant/npu/zero_tensors.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -38,14 +38,6 @@ void check_has_scales(const std::string& name, const TensorOverride& own, const 
 }
 
 }  // namespace
-
-QuantParams stored_as(DataType type, QuantParams params) {
-  if (type == params.type) return params;
-  const auto shift = static_cast<int32_t>(grid_of(type, false).low - grid_of(params.type, false).low);
-  for (auto& zero_point : params.zero_points) zero_point += shift;
-  params.type = type;
-  return params;
-}
 
 // Memoized; std::unordered_map keeps references valid.
 const QuantParams& ValueParams::of(const std::string& value) {

@@ -11,9 +11,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/node_schemes.hpp"
 #include "quasar/quant/placement.hpp"
-#include "quasar/quant/range.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/quant/ties.hpp"
 #include "quasar/stats/statistics.hpp"
@@ -66,9 +66,6 @@ class ValueParams {
   std::map<std::string, stats::Range> ranges_;
   std::set<std::string> absorbed_, used_;
 };
-
-// The zero point moves with the type, so that every code keeps its meaning: int8 −128…127 is uint8 0…255.
-QuantParams stored_as(DataType type, QuantParams params);
 
 // A table that rows are taken from has one scale, whatever the weights of sums have.
 Scheme stored_scheme(const ops::Roles& roles, Scheme weight);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "quasar/quant/channel_layer.hpp"
-#include "quasar/quant/scheme.hpp"
+#include "quasar/quant/codes/scheme.hpp"
 
 namespace quasar::quant {
 

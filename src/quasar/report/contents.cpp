@@ -12,8 +12,8 @@
 #include "quasar/report/sureness.hpp"
 #include "quasar/search/state_name.hpp"
 #include "quasar/search/storage.hpp"
-#include "quasar/tune/past_study.hpp"
-#include "quasar/tune/written_result.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/studies/written_result.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;

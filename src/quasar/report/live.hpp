@@ -9,7 +9,7 @@
 
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/search/run.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::report {
 

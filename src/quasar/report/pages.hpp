@@ -1,7 +1,7 @@
 // The files that a search leaves for its reader.
 #pragma once
 
-#include "quasar/tune/job.hpp"
+#include "quasar/job/job.hpp"
 
 namespace quasar::report {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "quasar/base/digits.hpp"
-#include "quasar/base/parallel.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/report/sureness.hpp"
 #include "quasar/runtime/session.hpp"
-#include "quasar/tune/trial.hpp"
+#include "quasar/trial/trial.hpp"
 
 namespace quasar::report {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::report {
 

@@ -3,8 +3,8 @@
 #include <regex>
 
 #include "quasar/base/error.hpp"
+#include "quasar/inspect/inputs.hpp"
 #include "quasar/tune/flips.hpp"
-#include "quasar/tune/inputs.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "quasar/tune/job.hpp"
+#include "quasar/job/job.hpp"
 
 namespace quasar::report {
 

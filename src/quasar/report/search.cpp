@@ -8,7 +8,7 @@
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/report/results.hpp"
-#include "quasar/tune/continuation.hpp"
+#include "quasar/studies/continuation.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/rescue.hpp"
 

@@ -1,25 +1,14 @@
 #include "quasar/runtime/device.hpp"
 
-#include <onnxruntime_cxx_api.h>
-
 #include <algorithm>
 #include <charconv>
 #include <map>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/runtime/execution_provider.hpp"
-#include "quasar/runtime/messages.hpp"
 
 namespace quasar::runtime {
 namespace {
-
-// By kind of device.
-const std::map<std::string, std::string>& providers() {
-  static const std::map<std::string, std::string> all{{"cpu", "CPUExecutionProvider"}, {"cuda", "CUDAExecutionProvider"}};
-  return all;
-}
 
 int index_of(const std::string& text, const Json& words) {
   int index = 0;
@@ -33,9 +22,9 @@ int index_of(const std::string& text, const Json& words) {
 void read(std::vector<Device>& out, const std::string& text, const Json& words) {
   const size_t colon = text.find(':');
   const std::string kind = normalized(text.substr(0, colon));
-  if (!providers().contains(kind)) {
+  if (!execution_providers().contains(kind)) {
     std::vector<std::string> known;
-    for (const auto& [name, provider] : providers()) known.push_back(name);
+    for (const auto& [name, provider] : execution_providers()) known.push_back(name);
     throw Error("search_devices is " + words.dump() + ", but must be cpu, or devices such as \"cuda:0,1\"" +
                 known_names(kind, known));
   }
@@ -49,6 +38,11 @@ void read(std::vector<Device>& out, const std::string& text, const Json& words) 
 }
 
 }  // namespace
+
+const std::map<std::string, std::string>& execution_providers() {
+  static const std::map<std::string, std::string> all{{"cpu", "CPUExecutionProvider"}, {"cuda", "CUDAExecutionProvider"}};
+  return all;
+}
 
 std::string Device::name() const {
   return is_cpu() ? kind : kind + ":" + std::to_string(index);
@@ -65,41 +59,6 @@ std::vector<Device> parse_devices(const Json& words) {
     if (std::ranges::count(out, device) > 1) throw Error("search_devices names " + device.name() + " twice: " + words.dump());
   }
   return out;
-}
-
-namespace {
-
-// Why sessions cannot be opened on the device; "": they can.
-std::string obstacle(const Device& device) {
-  const std::string& provider = providers().at(device.kind);
-  const std::vector<std::string> built_in = Ort::GetAvailableProviders();
-  if (std::ranges::find(built_in, provider) == built_in.end()) return "ONNX Runtime was built without " + provider;
-  try {
-    Ort::SessionOptions options;
-    append_provider(options, device);
-  } catch (const Ort::Exception& e) {
-    const std::string text = shortened(e.what()), marker = " FAIL : ";
-    const size_t at = text.rfind(marker);
-    return at == std::string::npos ? text : text.substr(at + marker.size());
-  }
-  return "";
-}
-
-}  // namespace
-
-std::vector<std::string> device_kinds() {
-  std::vector<std::string> out;
-  for (const auto& [kind, provider] : providers()) {
-    if (obstacle({kind, 0}).empty()) out.push_back(kind);
-  }
-  return out;
-}
-
-void check_device(const Device& device) {
-  const std::string why = obstacle(device);
-  if (why.empty()) return;
-  throw Error("search_devices: " + device.name() + " cannot be used (" + why + "); this ONNX Runtime has " +
-              joined(device_kinds()));
 }
 
 DeviceRing::DeviceRing(std::vector<Device> devices) : devices_(std::move(devices)), on_it_(devices_.size(), 0) {}

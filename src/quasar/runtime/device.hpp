@@ -1,6 +1,7 @@
 // Where a model runs: the processor, or an accelerator through one of ONNX Runtime's execution providers.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,9 @@ struct Device {
 
 // "cpu", "cuda" (the first), "cuda:1", "cuda:0,1", or a list of these. Throws Error for other words and for a device given twice.
 std::vector<Device> parse_devices(const Json& words);
+
+// The kinds of devices that there are, with ONNX Runtime's name for what runs models on each.
+const std::map<std::string, std::string>& execution_providers();
 
 // The kinds of devices that sessions can be opened on here: {"cpu"} or {"cpu", "cuda"}.
 std::vector<std::string> device_kinds();

@@ -9,9 +9,10 @@
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/search/claims.hpp"
+#include "quasar/search/objective.hpp"
 #include "quasar/search/proposals.hpp"
 #include "quasar/search/pulse.hpp"
-#include "quasar/search/run.hpp"
+#include "quasar/search/run_options.hpp"
 #include "quasar/search/tracker.hpp"
 
 namespace quasar::search {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "quasar/search/coordinates.hpp"
+#include "quasar/search/models/coordinates.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/search/sampler.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/search/run.hpp"
+#include "quasar/search/run_options.hpp"
 
 namespace quasar::search {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "quasar/base/blame.hpp"
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/error.hpp"
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/search/loop.hpp"
 

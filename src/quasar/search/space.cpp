@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/known_names.hpp"
 #include "quasar/base/names.hpp"
 
 namespace quasar::search {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"

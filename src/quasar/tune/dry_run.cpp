@@ -3,14 +3,14 @@
 #include <set>
 
 #include "quasar/runtime/kernels.hpp"
-#include "quasar/tune/continuation.hpp"
-#include "quasar/tune/exit_policy.hpp"
+#include "quasar/strategy/exit_policy.hpp"
+#include "quasar/studies/continuation.hpp"
+#include "quasar/trial/nothing_quantized.hpp"
+#include "quasar/trial/trial.hpp"
+#include "quasar/trial/variants.hpp"
 #include "quasar/tune/expected_time.hpp"
-#include "quasar/tune/nothing_quantized.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
-#include "quasar/tune/trial.hpp"
-#include "quasar/tune/variants.hpp"
 
 namespace quasar::tune {
 namespace {

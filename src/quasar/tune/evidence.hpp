@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "quasar/data/overlap.hpp"
-#include "quasar/tune/score_book.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/trial/score_book.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 

@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/job/cost.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
-#include "quasar/tune/cost.hpp"
-#include "quasar/tune/variants.hpp"
+#include "quasar/trial/variants.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/runtime/prepare.hpp"

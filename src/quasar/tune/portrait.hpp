@@ -7,8 +7,8 @@
 #include "quasar/base/json.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/rounding/rounding.hpp"
 #include "quasar/stats/statistics.hpp"
-#include "quasar/tune/rounding.hpp"
 
 namespace quasar::tune {
 

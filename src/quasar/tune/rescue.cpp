@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "quasar/search/storage.hpp"
-#include "quasar/tune/exit_policy.hpp"
-#include "quasar/tune/strategy.hpp"
+#include "quasar/strategy/exit_policy.hpp"
+#include "quasar/strategy/parse_job.hpp"
+#include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {
 namespace {

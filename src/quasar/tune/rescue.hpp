@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 

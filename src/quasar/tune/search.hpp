@@ -1,73 +1,10 @@
 // The whole program: model and samples in, the best quantized model and the reasons out.
 #pragma once
 
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <vector>
-
-#include "quasar/base/log.hpp"
-#include "quasar/eval/evaluate.hpp"
-#include "quasar/quant/plan.hpp"
-#include "quasar/runtime/kernels.hpp"
-#include "quasar/search/run.hpp"
-#include "quasar/tune/job.hpp"
-#include "quasar/tune/quality.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
-
-// strategy_failed: an exception came out of the strategy, and what was found until then is kept.
-enum class Status { ok, goal_missed, no_candidate, strategy_failed, interrupted };
-
-// A model with what was measured on it.
-struct Measured {
-  eval::Scores metrics;
-  std::optional<eval::Scores> holdout;
-  uintmax_t bytes = 0;
-  runtime::Latency latency;
-};
-
-struct Winner : Measured {
-  search::Trial trial;
-  quant::Config config;
-  size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
-  Json layers, ranges, flips;                   // portrait.hpp
-  std::vector<std::string> lost_parts = {};     // of its plan
-  Json processors;                              // for which of them the scores hold: processors.hpp
-  Quality quality;
-  Json evidence =
-      Json::object();  // {against_float: {metric: {lost, gained, p}}, holdout: the same there, rivals: […]}: evidence.hpp
-};
-
-// Everything that a report shows.
-struct Summary {
-  Status status = Status::ok;
-  std::string reason;  // why the search ended, in words
-  std::string lost;    // what became of the study while the search ran, so that its trials are not found again; "": nothing
-  Measured baseline;
-  Json head = nullptr;  // of the model, as eval::to_json() writes it; null: it was not looked for
-  std::optional<Winner> best;
-  std::vector<search::Trial> trials;
-  std::vector<int64_t> front;  // numbers of the feasible trials that none dominates
-  search::Counts counts;
-  Json story = nullptr;               // what the strategy tells of its way
-  std::vector<std::string> warnings;  // what the user should know: of the job, and what the search found out
-  double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
-};
-
-// Who watches, and who may stop it. `results` hears of the whole end, and writes into `folder` the result.json that is to appear
-// together with best.onnx; not called where the search ended before its first trial.
-struct Monitor {
-  Log log = {};
-  search::Listener listener = {};
-  std::stop_token stop = {};
-  std::function<void(const Measured&)> baseline = {};  // called when the float model has been measured
-  std::function<void(const Summary&, const std::filesystem::path& folder)> results = {};
-  std::function<void(const Job&)> goes_on = {};  // called when the search goes on with another job (rescue.hpp)
-  std::string launch = {};                       // of processes that were started together: the same text for all of them
-};
 
 // Runs the search that the job describes and writes best.onnx, best_params.json, best_config.yaml and the study to its
 // output_dir. Throws Error for what the user can mend; a failing trial is recorded, not thrown.

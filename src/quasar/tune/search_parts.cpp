@@ -4,16 +4,17 @@
 #include <cmath>
 #include <set>
 
+#include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/parallel.hpp"
 #include "quasar/base/secrets.hpp"
-#include "quasar/search/optuna_format.hpp"
-#include "quasar/tune/comparable.hpp"
-#include "quasar/tune/continuation.hpp"
-#include "quasar/tune/goal_parts.hpp"
-#include "quasar/tune/past_study.hpp"
-#include "quasar/tune/same_evaluator.hpp"
-#include "quasar/tune/warm_start.hpp"
+#include "quasar/job/goal_parts.hpp"
+#include "quasar/search/optuna/optuna_format.hpp"
+#include "quasar/studies/attributes.hpp"
+#include "quasar/studies/comparable.hpp"
+#include "quasar/studies/continuation.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/studies/same_evaluator.hpp"
+#include "quasar/studies/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {

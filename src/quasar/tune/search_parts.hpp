@@ -5,13 +5,10 @@
 
 #include "quasar/base/deadline.hpp"
 #include "quasar/search/storage.hpp"
-#include "quasar/tune/search.hpp"
 #include "quasar/tune/setting.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
-
-// A user attribute of the study: the configuration, without passwords.
-inline constexpr const char* job_attribute = "job";
 
 Variants variants_of(const Job& job, const Setting& setting, const Log& log);
 eval::Evaluator evaluator_of(const Job& job, const Setting& setting);

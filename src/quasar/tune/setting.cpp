@@ -9,8 +9,9 @@
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/search/prior_trials.hpp"
+#include "quasar/studies/warm_start.hpp"
 #include "quasar/tune/open_data.hpp"
-#include "quasar/tune/warm_start.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -66,7 +67,7 @@ Json warm_start_facts(const Job& job, const Setting& setting) {
   const auto& [spaces, earlier] = std::tie(setting.spaces, setting.earlier);
   size_t inside = 0;
   for (const auto& trial : earlier) {
-    const auto fits = [&](const search::Space& space) { return !fitting({&trial, 1}, space).empty(); };
+    const auto fits = [&](const search::Space& space) { return !search::fitting({&trial, 1}, space).empty(); };
     const bool first_stage = job.strategy == "two_stage" && std::ranges::any_of(spaces.calibration, fits);
     inside += first_stage || std::ranges::any_of(spaces.each, fits) ? 1 : 0;
   }

@@ -7,9 +7,9 @@
 
 #include "quasar/base/log.hpp"
 #include "quasar/data/overlap.hpp"
+#include "quasar/job/spaces.hpp"
 #include "quasar/quant/target.hpp"
-#include "quasar/tune/spaces.hpp"
-#include "quasar/tune/strategy.hpp"
+#include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {
 

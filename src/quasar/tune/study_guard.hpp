@@ -6,7 +6,7 @@
 #include "quasar/base/deadline.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/tune/output_folder.hpp"
-#include "quasar/tune/search.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 

@@ -6,8 +6,8 @@
 #include <stop_token>
 
 #include "quasar/data/dataset.hpp"
-#include "quasar/tune/search.hpp"
-#include "quasar/tune/trial.hpp"
+#include "quasar/trial/trial.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 

@@ -1,9 +1,10 @@
 // The bytes as a configuration file: every key that a search or `quasar quantize` takes, up to where something would be run.
 #include "fuzz/target.hpp"
 #include "quasar/base/yaml.hpp"
-#include "quasar/quant/config.hpp"
-#include "quasar/tune/job.hpp"
-#include "quasar/tune/spaces.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/job/spaces.hpp"
+#include "quasar/quant/config/config.hpp"
+#include "quasar/strategy/parse_job.hpp"
 
 namespace quasar::fuzz {
 namespace {

@@ -6,9 +6,10 @@
 
 #include "fuzz/target.hpp"
 #include "quasar/search/distribution.hpp"
+#include "quasar/search/prior_trials.hpp"
 #include "quasar/search/tracker.hpp"
-#include "quasar/tune/past_study.hpp"
-#include "quasar/tune/warm_start.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/studies/warm_start.hpp"
 
 namespace quasar::fuzz {
 namespace {
@@ -75,9 +76,9 @@ std::string read(const std::filesystem::path& path) {
     job.warm_start = path.string();
     job.goals.objectives = {{"L2", search::Direction::minimize}};
     const auto trials = tune::earlier_trials(job);
-    tune::best_points(trials, search::Direction::minimize);
+    search::best_points(trials, search::Direction::minimize);
     search::Space space = search::Space::parse({{"a", {"x", nullptr}}, {"b", {1, 3}}});
-    tune::fitting(trials, space);
+    search::fitting(trials, space);
   });
 }
 

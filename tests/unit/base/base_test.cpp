@@ -10,10 +10,10 @@
 #include <system_error>
 
 #include "quasar/base/as_written.hpp"
-#include "quasar/base/blame.hpp"
+#include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
-#include "quasar/base/json_in.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/plugin.hpp"

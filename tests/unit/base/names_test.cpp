@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "quasar/base/known_names.hpp"
-
 namespace quasar {
 namespace {
 

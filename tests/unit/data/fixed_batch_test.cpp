@@ -1,8 +1,8 @@
 // Models whose batch is fixed, and inputs that are the same for every sample.
-#include "quasar/data/fixed_batch.hpp"
 
 #include "files.hpp"
 #include "quasar/data/memory.hpp"
+#include "quasar/data/repeating.hpp"
 
 namespace quasar::data {
 namespace {

@@ -3,6 +3,7 @@
 #include "files.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/data/labels.hpp"
+#include "quasar/data/options.hpp"
 
 namespace quasar::data {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
-#include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/repeating.hpp"
 #include "unit/error_of.hpp"
 #include "unit/runtime/models.hpp"
 

@@ -1,5 +1,5 @@
 // Codes that no input makes overflow in sums of 16 bits.
-#include "quasar/quant/code_limits.hpp"
+#include "quasar/quant/codes/code_limits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/ops/overflow.hpp"
-#include "quasar/quant/weights.hpp"
+#include "quasar/quant/codes/weights.hpp"
 #include "sample_models.hpp"
 
 namespace quasar::quant {

@@ -1,5 +1,5 @@
 // What a configuration's words mean, and which are refused with what reason.
-#include "quasar/quant/config.hpp"
+#include "quasar/quant/config/config.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <numbers>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/quant/central_range.hpp"
-#include "quasar/quant/quantization_error.hpp"
-#include "quasar/quant/range.hpp"
+#include "quasar/quant/codes/central_range.hpp"
+#include "quasar/quant/codes/quantization_error.hpp"
+#include "quasar/quant/codes/range.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -1,4 +1,4 @@
-#include "quasar/quant/every_axis.hpp"
+#include "quasar/quant/write/every_axis.hpp"
 
 #include <gtest/gtest.h>
 

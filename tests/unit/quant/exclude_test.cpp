@@ -1,4 +1,4 @@
-#include "quasar/quant/exclude.hpp"
+#include "quasar/quant/config/exclude.hpp"
 
 #include <gtest/gtest.h>
 

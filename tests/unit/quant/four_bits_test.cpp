@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "made_up_statistics.hpp"
-#include "quasar/quant/block_scales.hpp"
+#include "quasar/quant/codes/block_scales.hpp"
 #include "quasar/runtime/session.hpp"
 #include "sample_models.hpp"
 

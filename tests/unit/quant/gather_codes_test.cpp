@@ -1,4 +1,4 @@
-#include "quasar/quant/gather_codes.hpp"
+#include "quasar/quant/write/gather_codes.hpp"
 
 #include <gtest/gtest.h>
 

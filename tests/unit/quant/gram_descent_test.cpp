@@ -1,4 +1,4 @@
-#include "quasar/quant/gram_descent.hpp"
+#include "quasar/quant/codes/gram_descent.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "quasar/quant/idle_bounds.hpp"
+#include "quasar/quant/write/idle_bounds.hpp"
 
 #include <gtest/gtest.h>
 

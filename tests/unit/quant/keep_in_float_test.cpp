@@ -1,4 +1,4 @@
-#include "quasar/quant/keep_in_float.hpp"
+#include "quasar/quant/write/keep_in_float.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/plain_gemm.hpp"
 #include "quasar/quant/node_names.hpp"
+#include "quasar/quant/promotion.hpp"
 #include "quasar/runtime/session.hpp"
 #include "sample_models.hpp"
 
@@ -217,7 +218,7 @@ TEST(NodeNamesTest, ATypeTakesAlongWhatItsNodesWereWrittenAs) {
   for (const std::string words : {R"({"OpTypesToQuantize": ["Gemm"]})", R"({"NodesToQuantize": ["Gemm_0"]})"})
     EXPECT_TRUE(left_out(names.resolved(parsed(words)).selection, index).empty()) << words;
   const Config rules = names.resolved(parsed(R"({"layer_type_config": [{"spec": null, "op_types": ["Gemm"]}]})"));
-  for (const auto& name : all) EXPECT_NE(rule_for(*index.node(name), rules), nullptr) << name;
+  for (const auto& name : all) EXPECT_NE(rule_for(*index.node(name), rules.layers), nullptr) << name;
   EXPECT_EQ(parse_config(to_json(rules)).layers.front().op_types, std::vector<std::string>{"Gemm"});
 }
 
@@ -237,7 +238,7 @@ TEST(NodeNamesTest, ATypeThatCleanUpReplacesStandsForWhatReplacedIt) {
   const auto rules_of = [&](const std::string& rules) {
     return names.resolved(parsed(R"({"layer_type_config": )" + rules + "}"));
   };
-  const auto rule_of = [&](const std::string& node, const Config& config) { return rule_for(*index.node(node), config); };
+  const auto rule_of = [&](const std::string& node, const Config& config) { return rule_for(*index.node(node), config.layers); };
   const Config floats =
       rules_of(R"([{"spec": null, "op_types": ["Upsample"]}, {"spec": null, "op_types": ["BatchNormalization"]}])");
   EXPECT_NE(rule_of("Upsample_0", floats), nullptr);

@@ -1,5 +1,5 @@
 // No option of the seeds is accepted and ignored: each changes the plan of a model made for it, or is an error that says why.
-#include "quasar/quant/option_keys.hpp"
+#include "quasar/quant/config/option_keys.hpp"
 
 #include <gtest/gtest.h>
 

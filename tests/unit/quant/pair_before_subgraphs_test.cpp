@@ -1,5 +1,5 @@
 // Quantized values that a subgraph reads: ONNX Runtime's optimizer fails by an assertion where one was only moved there.
-#include "quasar/quant/pair_before_subgraphs.hpp"
+#include "quasar/quant/write/pair_before_subgraphs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "quasar/base/rng.hpp"
-#include "quasar/quant/quantization_error.hpp"
-#include "quasar/quant/range.hpp"
+#include "quasar/quant/codes/quantization_error.hpp"
+#include "quasar/quant/codes/range.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "executed.hpp"
 #include "npu_models.hpp"
-#include "quasar/quant/idle_keys.hpp"
+#include "quasar/quant/config/idle_keys.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "made_up_statistics.hpp"
-#include "quasar/quant/transform.hpp"
+#include "quasar/quant/config/transform.hpp"
 #include "sample_models.hpp"
 
 namespace quasar::quant {

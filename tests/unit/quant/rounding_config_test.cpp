@@ -1,6 +1,9 @@
-#include "quasar/quant/rounding_config.hpp"
+#include "quasar/quant/config/rounding_config.hpp"
 
 #include <gtest/gtest.h>
+
+#include "quasar/base/error.hpp"
+#include "quasar/quant/config/config.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -1,4 +1,4 @@
-#include "quasar/quant/scheme.hpp"
+#include "quasar/quant/codes/scheme.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

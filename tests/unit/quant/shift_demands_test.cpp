@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "npu_models.hpp"
-#include "quasar/quant/check.hpp"
 #include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/npu/check.hpp"
 
 namespace quasar::quant {
 namespace {

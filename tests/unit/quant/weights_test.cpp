@@ -1,5 +1,5 @@
 // Scales, zero points, integer weights and biases, bit by bit against straightforward code that shares nothing with the library.
-#include "quasar/quant/weights.hpp"
+#include "quasar/quant/codes/weights.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,12 +1,12 @@
 // Tensors of zeros take no part in the scales of others.
-#include "quasar/quant/zero_tensors.hpp"
+#include "quasar/quant/npu/zero_tensors.hpp"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "npu_models.hpp"
-#include "quasar/quant/check.hpp"
+#include "quasar/quant/npu/check.hpp"
 
 namespace quasar::quant {
 namespace {

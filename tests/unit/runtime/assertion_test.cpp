@@ -11,7 +11,7 @@ namespace {
 
 using namespace quasar::test;
 
-// DequantizeLinear ─▶ Transpose ─▶ read by both branches of an If (quant/pair_before_subgraphs.hpp).
+// DequantizeLinear ─▶ Transpose ─▶ read by both branches of an If (quant/write/pair_before_subgraphs.hpp).
 graph::Model moved_into_branches() {
   graph::Model m = empty_model(13);
   m.inputs = {float_value("x", {2, 3}), {"chooses", DataType::boolean, Shape{}}};

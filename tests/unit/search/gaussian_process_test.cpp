@@ -1,14 +1,14 @@
 // The model behind the sampler gp, and the pieces that it stands on.
-#include "quasar/search/gaussian_process.hpp"
+#include "quasar/search/models/gaussian_process.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "quasar/search/acquisition.hpp"
-#include "quasar/search/cma.hpp"
-#include "quasar/search/descent.hpp"
-#include "quasar/search/normal.hpp"
+#include "quasar/search/models/acquisition.hpp"
+#include "quasar/search/models/cma.hpp"
+#include "quasar/search/models/descent.hpp"
+#include "quasar/search/models/normal.hpp"
 
 namespace quasar::search {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
-#include "quasar/search/optuna_format.hpp"
+#include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/study.hpp"
 #include "unit/error_of.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/search/parzen.hpp"
+#include "quasar/search/models/parzen.hpp"
 #include "quasar/search/sampler.hpp"
 
 namespace quasar::search {

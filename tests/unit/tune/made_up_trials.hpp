@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "quasar/base/file.hpp"
+#include "quasar/strategy/parse_job.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/data/image.hpp"
-#include "random_tensor.hpp"
 #include "unit/error_of.hpp"
+#include "unit/rounding/random_tensor.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::tune {

@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 
-#include "made_up_trials.hpp"
+#include "quasar/strategy/parse_job.hpp"
+#include "quasar/tune/search.hpp"
+#include "unit/tune/made_up_trials.hpp"
 
 namespace quasar::tune {
 namespace {

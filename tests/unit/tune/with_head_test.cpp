@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
-#include "made_up_trials.hpp"
+#include "quasar/inspect/inspect.hpp"
 #include "quasar/report/result.hpp"
-#include "quasar/tune/comparable.hpp"
-#include "quasar/tune/inspect.hpp"
+#include "quasar/strategy/parse_job.hpp"
+#include "quasar/studies/comparable.hpp"
+#include "quasar/tune/search.hpp"
+#include "unit/tune/made_up_trials.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -1,4 +1,4 @@
-#include "quasar/tune/inspect.hpp"
+#include "quasar/inspect/inspect.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iomanip>
@@ -10,12 +10,12 @@
 #include "quasar/base/printable.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/quant/config.hpp"
+#include "quasar/inspect/examine.hpp"
+#include "quasar/inspect/inputs.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/quant/config/config.hpp"
 #include "quasar/report/inspection.hpp"
 #include "quasar/report/writer.hpp"
-#include "quasar/tune/examine.hpp"
-#include "quasar/tune/inputs.hpp"
-#include "quasar/tune/job.hpp"
 
 namespace quasar::cli::commands {
 namespace {

@@ -1,4 +1,4 @@
-#include "quasar/tune/quantize.hpp"
+#include "quasar/inspect/quantize.hpp"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -11,10 +11,10 @@
 #include "quasar/base/printable.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/inspect/inputs.hpp"
+#include "quasar/job/job.hpp"
 #include "quasar/quant/given_ranges.hpp"
-#include "quasar/tune/inputs.hpp"
-#include "quasar/tune/job.hpp"
-#include "quasar/tune/past_study.hpp"
+#include "quasar/studies/past_study.hpp"
 
 namespace quasar::cli::commands {
 namespace {

@@ -6,10 +6,10 @@
 #include "quasar/base/outlet.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/inspect/inputs.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/writer.hpp"
-#include "quasar/tune/inputs.hpp"
-#include "quasar/tune/written_result.hpp"
+#include "quasar/studies/written_result.hpp"
 
 namespace quasar::cli::commands {
 namespace {

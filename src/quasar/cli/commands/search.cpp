@@ -16,8 +16,8 @@
 #include "quasar/report/search.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
-#include "quasar/tune/continuation.hpp"
-#include "quasar/tune/launch_lead.hpp"
+#include "quasar/studies/continuation.hpp"
+#include "quasar/worker/launch_lead.hpp"
 
 namespace quasar::cli::commands {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "quasar/base/json_in.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/data/npy_write.hpp"
 #include "quasar/eval/custom.hpp"

@@ -1,4 +1,5 @@
 // Classes: one vector of a sample's scores, by softmax, by sigmoids, or as they leave the last layer.
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_vectors.hpp"
 
 namespace quasar::eval::heads {

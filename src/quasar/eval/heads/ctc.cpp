@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval::heads {

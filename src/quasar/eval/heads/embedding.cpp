@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_vectors.hpp"
 
 namespace quasar::eval::heads {

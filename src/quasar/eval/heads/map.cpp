@@ -2,6 +2,7 @@
 // outputs of the same form are judged by the first.
 #include <algorithm>
 
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval::heads {

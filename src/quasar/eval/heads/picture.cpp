@@ -1,6 +1,7 @@
 // Pictures out of pictures: enlarged, cleaned, in another style. Three channels alone are no proof, they may be three classes.
 #include <algorithm>
 
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval::heads {

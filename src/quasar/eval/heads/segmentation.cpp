@@ -1,6 +1,7 @@
 // A class for every pixel: [1, classes, height, width], also with the classes last, or the classes themselves as whole numbers.
 #include <algorithm>
 
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval::heads {

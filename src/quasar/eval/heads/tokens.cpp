@@ -1,4 +1,5 @@
 // A class for every token of a text: tags, or the next token, [1, length, classes] with the length of an input of whole numbers.
+#include "quasar/eval/head.hpp"
 #include "quasar/eval/head_facts.hpp"
 
 namespace quasar::eval::heads {

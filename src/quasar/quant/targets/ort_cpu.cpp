@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <array>
 
-#include "quasar/quant/integer_operators.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/quant/write/integer_operators.hpp"
 
 namespace quasar::quant::targets {
 namespace {

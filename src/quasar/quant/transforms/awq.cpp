@@ -11,8 +11,8 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/channel_scaling.hpp"
-#include "quasar/quant/scheme_words.hpp"
-#include "quasar/quant/weights.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/codes/weights.hpp"
 #include "quasar/stats/gram.hpp"
 
 namespace quasar::quant::transforms {

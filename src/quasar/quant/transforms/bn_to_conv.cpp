@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "quasar/ops/constants.hpp"
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/pattern.hpp"
-#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "quasar/quant/channel_scaling.hpp"
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/equalization.hpp"
-#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

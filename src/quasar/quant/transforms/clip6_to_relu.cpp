@@ -1,6 +1,6 @@
 // Clip(0, 6) becomes Relu, so that equalization can pass. This changes the function wherever a value exceeds 6.
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/transform.hpp"
+#include "quasar/quant/config/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

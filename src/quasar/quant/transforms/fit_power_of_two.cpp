@@ -10,7 +10,7 @@
 
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/channel_layer.hpp"
-#include "quasar/quant/transform.hpp"
+#include "quasar/quant/config/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -1,8 +1,8 @@
 // x / ‖x‖₂ along one axis, exported in parts, becomes LpNormalization:  y = x / max(‖x‖₂, ε)
 // The bound ε is for vectors of zeros, which LpNormalization leaves zero as well; where it is above 10⁻¹⁰ the parts stay, because
 // short vectors would change.
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/pattern.hpp"
-#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -2,8 +2,8 @@
 // their means, which is the same mean. 512 positions at most, as Quark has it.
 #include <algorithm>
 
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/pattern.hpp"
-#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

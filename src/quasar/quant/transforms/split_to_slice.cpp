@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "quasar/ops/constants.hpp"
+#include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/pattern.hpp"
-#include "quasar/quant/transform.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/search/betting.hpp"
+#include "quasar/search/models/betting.hpp"
 #include "quasar/search/pruner.hpp"
 
 namespace quasar::search::pruners {

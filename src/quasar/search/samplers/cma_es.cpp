@@ -3,13 +3,13 @@
 // It serves the numbers that exist in every configuration; choices, and parameters that exist under a condition only, are drawn
 // independently and uniformly, as Optuna's sampler of this name does. Every finished trial of the space counts, whoever chose it.
 // When the distribution has shrunk to a point or nothing better came for long, it starts anew elsewhere with twice the population
-// (IPOP, Auger and Hansen 2005). Search distribution and references: search/cma.hpp.
+// (IPOP, Auger and Hansen 2005). Search distribution and references: search/models/cma.hpp.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "quasar/base/hash.hpp"
-#include "quasar/search/cma.hpp"
+#include "quasar/search/models/cma.hpp"
 #include "quasar/search/news.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/search/taken.hpp"

@@ -7,12 +7,12 @@
 // foremost are improved by descent in the numbers and by steps through choices. Beyond `n_points` trials the model keeps the best
 // half and the latest of the others, so that an ask costs the same in a long study. Its parameters are fitted at numbers of
 // trials that depend on nothing else, to the trials that there were then: a continued study asks what an undisturbed one asks.
-// Model: search/gaussian_process.hpp.
+// Model: search/models/gaussian_process.hpp.
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/search/acquisition.hpp"
-#include "quasar/search/descent.hpp"
+#include "quasar/search/models/acquisition.hpp"
+#include "quasar/search/models/descent.hpp"
 #include "quasar/search/news.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/search/taken.hpp"

@@ -8,7 +8,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"
-#include "quasar/search/coordinates.hpp"
+#include "quasar/search/models/coordinates.hpp"
 #include "quasar/search/taken.hpp"
 
 namespace quasar::search::samplers {

@@ -11,8 +11,8 @@
 #include <cmath>
 #include <set>
 
+#include "quasar/search/models/parzen.hpp"
 #include "quasar/search/pareto.hpp"
-#include "quasar/search/parzen.hpp"
 #include "quasar/search/taken.hpp"
 
 namespace quasar::search::samplers {

@@ -4,10 +4,10 @@
 // advisory lock, which ends with its connection. Heartbeats go over a connection of their own, so that they never wait for turns.
 #include <soci/postgresql/soci-postgresql.h>
 
-#include "quasar/search/optuna_format.hpp"
-#include "quasar/search/optuna_schema.hpp"
-#include "quasar/search/postgresql_session.hpp"
-#include "quasar/search/relational.hpp"
+#include "quasar/search/optuna/optuna_format.hpp"
+#include "quasar/search/optuna/optuna_schema.hpp"
+#include "quasar/search/optuna/postgresql_session.hpp"
+#include "quasar/search/optuna/relational.hpp"
 
 namespace quasar::search::storage {
 namespace {

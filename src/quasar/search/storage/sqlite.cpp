@@ -16,8 +16,8 @@
 
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/percent.hpp"
-#include "quasar/search/optuna_schema.hpp"
-#include "quasar/search/relational.hpp"
+#include "quasar/search/optuna/optuna_schema.hpp"
+#include "quasar/search/optuna/relational.hpp"
 
 namespace quasar::search::storage {
 namespace {

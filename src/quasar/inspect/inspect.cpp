@@ -1,0 +1,230 @@
+#include "quasar/inspect/inspect.hpp"
+
+#include <algorithm>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/eval/head.hpp"
+#include "quasar/graph/files_of.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/job/v1_configuration.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/config/layer_rules.hpp"
+#include "quasar/quant/node_names.hpp"
+#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/shift_demands.hpp"
+#include "quasar/quant/placement.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/stats/shapes.hpp"
+#include "quasar/tune/processors.hpp"
+
+namespace quasar::tune {
+namespace {
+
+const std::string usual_target = "ort_cpu";
+
+std::string described(const graph::Value& value) {
+  std::string text = value.name + " " + std::string(name_of(value.type));
+  if (!value.shape) return text;
+  text += " [";
+  for (size_t i = 0; i < value.shape->size(); ++i) {
+    const int64_t size = (*value.shape)[i];
+    const std::string symbol = i < value.symbols.size() && !value.symbols[i].empty() ? value.symbols[i] : "?";
+    text += (i > 0 ? "," : "") + (size < 0 ? symbol : std::to_string(size));
+  }
+  return text + "]";
+}
+
+// What a configuration says of a node apart from its role: a rule's types, overrides of its tensors.
+std::string own_words(const graph::Node& node, const quant::Config& config) {
+  std::string out;
+  if (const quant::LayerRule* rule = quant::rule_for(node, config.layers); rule != nullptr && !rule->in_float) {
+    out += std::string("; ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config") + ": " +
+           quant::spec_name(rule->activation) + " values, " + quant::spec_name(rule->weight) + " weights";
+  }
+  std::set<std::string> values(node.inputs.begin(), node.inputs.end());
+  values.insert(node.outputs.begin(), node.outputs.end());
+  for (const auto& value : values) {
+    if (config.tensors.contains(value)) out += "; TensorQuantOverrides: " + value + " " + config.tensors.at(value).words.dump();
+  }
+  return out;
+}
+
+// What a target would do with a model under a configuration.
+class Fate {
+ public:
+  // `ranks`: shapes of values, where they are known.
+  Fate(const graph::Index& index, const stats::Statistics& ranks, const std::string& target, const quant::NodeNames& names,
+       const Json& words)
+      : target_(quant::targets::table().make(target)),
+        scheme_(words.is_null() ? usual_scheme(target) : "configuration"),
+        config_(names.resolved(quant::parse_config(words.is_null() ? quant::schemes::table().make(scheme_)->words() : words))),
+        placement_(quant::place(index, config_, *target_, ranks)),
+        index_(index) {
+    if (target_->shifts()) quant::check_forms_for_shifts(config_);
+  }
+
+  const std::string& scheme() const { return scheme_; }
+
+  Json of(const graph::Node& node) const {
+    if (const ops::Roles* roles = placement_.roles(&node))
+      return {{"quantized", true}, {"as", role(node, *roles) + own_words(node, config_)}};
+    if (const auto alone = placement_.alone.find(node.name); alone != placement_.alone.end())
+      return {{"quantized", true}, {"as", role(node, alone->second) + own_words(node, config_)}};
+    const auto skipped = placement_.skipped.find(node.name);
+    const std::string why = skipped == placement_.skipped.end() ? "no operator that Quasar quantizes" : skipped->second;
+    return {{"quantized", false}, {"why", why}};
+  }
+
+ private:
+  static std::string role(const graph::Node& node, const quant::NodePlan& plan) {
+    if (plan.form == quant::Form::weights_only) return "float values, weights as codes (MatMulNBits)";
+    return node.is("Gather") ? "a table of codes" : "scales of its input found at run time, weights as codes";
+  }
+
+  // Whether a pair stands behind the node, or behind the sum that it runs as one with.
+  bool in_pairs(const graph::Node& node) const {
+    const std::string& value = node.outputs.front();
+    const auto sum = std::ranges::find(placement_.biased, value, [](const auto& pair) { return pair.second; });
+    return placement_.values.contains(sum == placement_.biased.end() ? value : sum->first);
+  }
+
+  std::string role(const graph::Node& node, const ops::Roles& roles) const {
+    const graph::Node* reader = quant::sole_reader(node.outputs.front(), index_);
+    const ops::Roles* next = placement_.roles(reader);
+    const bool joined = next != nullptr && target_->fuses(node, *reader) &&
+                        (next->kind == ops::Kind::activation || !placement_.values.contains(node.outputs.front()));
+    const std::string with = joined ? " with the " + reader->op_type + " behind it" : "";
+    switch (roles.kind) {
+      case ops::Kind::compute:
+        if (roles.activations.empty()) return "a table of codes";
+        return (roles.weight ? "integer sums over weights" : "integer sums of two activations") + with +
+               (joined || in_pairs(node) ? "" : ", written as floats");
+      case ops::Kind::elementwise:
+        return "with a scale of its own" + with;
+      case ops::Kind::movement:
+        return "moves codes, its input's scale";
+      case ops::Kind::activation:
+        return "clips, by the grid of its output";
+    }
+    return "";
+  }
+
+  std::unique_ptr<quant::Target> target_;
+  std::string scheme_;
+  quant::Config config_;
+  quant::Placement placement_;
+  const graph::Index& index_;
+};
+
+// Values' shapes, as far as they are known without running anything.
+stats::Statistics shapes_of(const graph::Model& model) {
+  stats::Statistics out;
+  for (const auto& [name, shape] : stats::known_shapes(model)) out[name].shape = shape;
+  return out;
+}
+
+// Nodes of the model as it came that clean-up left no node of that name for, and what became of them; `stands_for` gets the
+// other direction.
+Json folded_nodes(const graph::Model& original, const graph::Index& prepared, const quant::NodeNames& names,
+                  std::map<std::string, std::vector<std::string>>& stands_for) {
+  Json out = Json::array();
+  for (const auto& node : original.nodes) {
+    if (prepared.node(node.name) != nullptr) continue;
+    const std::set<std::string> into = names.survivors(node.name);
+    std::string what = "clean-up made a constant of it";
+    if (!into.empty()) {
+      what = "clean-up folded it into";
+      for (const auto& name : into) what += " " + name;
+    } else if (std::ranges::none_of(node.outputs, [&](const auto& value) { return prepared.model().initializer(value); })) {
+      what = "clean-up removed it: it does nothing, or nobody reads it";
+    }
+    for (const auto& name : into) stands_for[name].push_back(node.name);
+    out.push_back({{"name", node.name}, {"type", node.op_type}, {"into", into}, {"what", what}});
+  }
+  return out;
+}
+
+struct Graphs {
+  const graph::Model &original, &model;
+};
+
+void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, const InspectOptions& options) {
+  const Json& words = options.words;
+  const graph::Index index(graphs.model);
+  const quant::NodeNames names(graphs.original, graphs.model);
+  const stats::Statistics shapes = shapes_of(graphs.model);
+  std::map<std::string, Fate> fates;
+  for (const auto& name : quant::targets::table().names()) {
+    if (!words.is_null() && name != chosen) continue;
+    const auto& fate = fates.try_emplace(name, index, shapes, name, names, words).first->second;
+    facts["schemes"][name] = words.is_null() ? fate.scheme() : options.called;
+  }
+  std::map<std::string, std::vector<std::string>> stands_for;
+  facts["folded"] = folded_nodes(graphs.original, index, names, stands_for);
+  std::map<std::string, int> operators;
+  facts["nodes"] = Json::array();
+  for (const auto& node : graphs.model.nodes) {
+    operators[node.op_type]++;
+    Json entry{{"name", node.name}, {"type", node.op_type}};
+    if (const auto others = stands_for.find(node.name); others != stands_for.end()) entry["stands_for"] = others->second;
+    for (const auto& [name, fate] : fates) entry["targets"][name] = fate.of(node);
+    const Json said = entry["targets"][chosen];
+    entry.update(said);
+    facts["nodes"].push_back(std::move(entry));
+  }
+  facts["operators"] = operators;
+}
+
+Json check(const graph::Model& model, const std::string& target) {
+  Json list = Json::array();
+  for (const auto& violation : quant::violations(model)) {
+    list.push_back(
+        {{"node", violation.node}, {"rule", violation.rule}, {"what", violation.what}, {"figures", violation.figures}});
+  }
+  const quant::Network network = quant::network_of(model);
+  return {{"target", target}, {"layers", network.layers.size()}, {"in_float", network.in_float}, {"violations", std::move(list)}};
+}
+
+}  // namespace
+
+std::string usual_scheme(const std::string& target) {
+  const std::string name = quant::targets::table().resolve(target);
+  return quant::targets::table().make(name)->shifts() ? "xint8" : name == usual_target ? "u8s8_channel" : "a8w8";
+}
+
+Json inspect(const InspectOptions& given) {
+  InspectOptions options = given;
+  options.words = plain_words(given.words).words;
+  const std::string chosen = options.target.empty() ? usual_target : quant::targets::table().resolve(options.target);
+  const graph::Model original = graph::load(options.model);
+  const bool finished = quant::is_quantized(original), shifts = quant::targets::table().make(chosen)->shifts();
+  const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
+  const graph::Model model = finished ? original : raw ? runtime::unoptimized(original) : runtime::prepare(original);
+  Json facts{{"model", options.model.string()},
+             {"bytes", graph::bytes_on_disk(options.model)},
+             {"opset", original.opset()},
+             {"target", chosen}};
+  size_t parameters = 0;
+  for (const auto& [name, tensor] : model.initializers) parameters += tensor.count();
+  facts["parameters"] = parameters;
+  facts["inputs"] = facts["outputs"] = Json::array();
+  for (const auto& input : model.inputs) facts["inputs"].push_back(described(input));
+  for (const auto& output : model.outputs) facts["outputs"].push_back(described(output));
+  if (finished && shifts) {
+    facts["rules"] = check(model, chosen);
+  } else if (finished) {
+    std::map<std::string, int> operators;
+    for (const auto& node : model.nodes) operators[node.op_type]++;
+    facts["operators"] = operators;
+    facts["processors"] = processors_of(model);
+  } else {
+    facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(model)
+                                                         : eval::head_on(model, *data::open(options.data, model.inputs)));
+    add_nodes(facts, {original, model}, chosen, options);
+  }
+  return facts;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,217 @@
+#include "quasar/inspect/quantize.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "quasar/base/outlet.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/job/v1_configuration.hpp"
+#include "quasar/quant/config/idle_keys.hpp"
+#include "quasar/quant/config/option_keys.hpp"
+#include "quasar/quant/config/rounding_config.hpp"
+#include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/npu/check.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/stats/shapes.hpp"
+#include "quasar/trial/nothing_quantized.hpp"
+#include "quasar/trial/trial.hpp"
+#include "quasar/trial/variants.hpp"
+#include "quasar/tune/open_data.hpp"
+
+namespace quasar::tune {
+namespace {
+
+struct Means {
+  const quant::Config& config;
+  const quant::Target& target;
+  std::map<std::string, stats::Given> given = {};
+};
+
+using Planning = std::function<quant::Plan(const quant::Config&)>;
+
+// Options that are given, are not what would hold anyway, and change nothing in the plan of this model.
+std::vector<std::string> notes_without_effect(const Means& means, const quant::Plan& plan, const Planning& plan_of) {
+  std::vector<std::string> notes;
+  const std::string hash = quant::hash_of(plan);
+  const Json given = quant::option_words(means.config.selection, means.config.switches, means.config.max_loop_num);
+  for (const auto& [key, value] : given.items()) {
+    Json words = to_json(means.config);
+    words.erase(key);
+    try {
+      const quant::Config without = quant::parse_config(words);
+      const bool npu = means.target.shifts() || quant::is_on(means.config.switches, "EnableNPUCnn", false);
+      if (quant::find_switch(key) != nullptr && quant::is_on(without.switches, key, npu) == value) continue;
+      if (quant::hash_of(plan_of(without)) == hash)
+        notes.push_back(key + " has no effect: this model has nothing that it changes, with the other options as they are");
+    } catch (const Error&) {  // it is what makes the rest possible
+    }
+  }
+  return notes;
+}
+
+[[noreturn]] void need_samples() {
+  throw Error("this configuration needs calibration samples (--calib): ranges are observed, or rounding is optimized");
+}
+
+// nullptr: none are given, nor known and needed.
+data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config& config, const graph::Model& model) {
+  if (!options.calibration.is_null()) return open_data(options.calibration, model);
+  const bool wanted = options.trial && options.ranges.is_null() && !quant::needs_no_samples(config);
+  return wanted ? options.trial->samples(model.inputs) : nullptr;
+}
+
+// `names`: between the model as it came and this one.
+Quantized without_samples(const graph::Model& model, const Means& means, const quant::NodeNames& names) {
+  const bool chosen = !means.given.empty() && means.config.transforms.empty() && means.config.rounding.method == "nearest";
+  if (!chosen && !quant::needs_no_samples(means.config)) need_samples();
+  stats::Statistics seen;
+  if (chosen) {
+    for (const auto& [name, shape] : stats::known_shapes(model)) seen[name].shape = shape;
+  }
+  for (const auto& [name, given] : means.given) {
+    seen[name].given = given;
+    if (given.range) seen[name].range = *given.range;
+  }
+  const auto plan_of = [&](const quant::Config& config) {
+    return quant::resolve(model, seen, names.resolved(config), means.target);
+  };
+  quant::Plan plan = plan_of(means.config);
+  require_quantized(plan, {model, means.config});
+  if (std::string little = hardly_quantized(plan, model, seen); !little.empty()) plan.notes.push_back(std::move(little));
+  std::ranges::move(names.notes(means.config), std::back_inserter(plan.notes));
+  for (auto& note : notes_without_effect(means, plan, plan_of)) plan.notes.push_back(std::move(note));
+  for (const auto& [value, range] : plan.ranges) {
+    if (!means.given.contains(value))
+      throw Error("ranges leave out '" + value + "': give its range, or calibration samples for it");
+  }
+  return {.model = quant::written(model, plan), .plan = plan, .config = means.config};
+}
+
+// What a processor that shifts would find wrong: what is excluded may stand in the way of its rules.
+void note_broken_rules(Quantized& done) {
+  std::vector<std::string>& notes = done.plan.notes;
+  for (const auto& violation : quant::violations(done.model)) {
+    const std::string known = "rule " + violation.rule + " could not be kept at " + violation.node + ": ";
+    const auto same = [&](const std::string& note) { return note.starts_with(known); };
+    if (std::ranges::none_of(notes, same)) notes.push_back(known + violation.what);
+  }
+}
+
+void add_notes(Quantized& done, const QuantizeOptions& options, const std::map<std::string, stats::Given>& ranges) {
+  const Json& words = options.words;
+  std::vector<std::string>& notes = done.plan.notes;
+  if (done.plan.shifts) note_broken_rules(done);
+  for (auto& note : quant::notes_on_inert_options(words)) notes.push_back(std::move(note));
+  for (auto& note : quant::notes_on_idle_keys(words, done.config)) notes.push_back(std::move(note));
+  if (options.ranges.is_null()) return;
+  for (auto& note : quant::notes_on_ranges(options.ranges, ranges, done.plan, done.config)) notes.push_back(std::move(note));
+}
+
+// The values that a file of ranges may name: also those that transforms add, for which samples are looked at only where the file
+// names others than the model's. Without samples no transform runs, and what then is missing is said before.
+std::vector<std::string> values_to_name(const QuantizeOptions& options, const quant::Config& config, const graph::Model& original,
+                                        const graph::Model& model) {
+  std::vector<std::string> known = quant::observed_values(model);
+  const bool changed = !config.transforms.empty() || !config.optimize_model;
+  if (!changed || !quant::names_others(options.ranges, known)) return known;
+  const auto add = [&](const graph::Model& other) {
+    for (auto& value : quant::observed_values(other)) known.push_back(std::move(value));
+  };
+  if (options.calibration.is_null()) {
+    if (!quant::needs_no_samples(config) && !config.transforms.empty()) need_samples();
+    if (!config.optimize_model) add(runtime::unoptimized(original));
+    return known;
+  }
+  CalibrationNeeds needs;
+  needs.add(config);
+  Variants variants(original, model, data::open(options.calibration, model.inputs), needs);
+  add(variants.graph_of(config)->model);
+  return known;
+}
+
+// Names that clean-up took away are told as such.
+void check_not_removed(const Json& file, const std::vector<std::string>& known, const graph::Model& original) {
+  if (!quant::names_others(file, known)) return;
+  const std::vector<std::string> came = quant::observed_values(runtime::unoptimized(original));
+  for (const auto& [name, entry] : file.at("tensors").items()) {
+    const auto is = [&name = name](const std::string& value) { return value == name; };
+    if (std::ranges::any_of(known, is) || std::ranges::none_of(came, is)) continue;
+    throw Error("ranges: clean-up removed the value '" + name +
+                "' before quantization (what wrote or read it was folded into another node); 'OptimizeModel: false' keeps it");
+  }
+}
+
+Quantized quantize_as_said(const QuantizeOptions& options) {
+  const quant::Config config = quant::parse_config(options.words);
+  const auto target = quant::targets::table().make(options.target);
+  const graph::Model original = graph::load(options.model);
+  const graph::Model model = runtime::prepare(original);
+  CalibrationNeeds needs;
+  needs.add(config);
+  if (!options.ranges.is_null()) {
+    const std::vector<std::string> known = values_to_name(options, config, original, model);
+    check_not_removed(options.ranges, known, original);
+    needs.given = quant::parse_ranges(options.ranges, known, config.activation);
+  }
+  const data::DatasetPtr samples = samples_for(options, config, model);
+  if (samples == nullptr) {
+    const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
+    Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
+    add_notes(done, options, needs.given);
+    return done;
+  }
+  Variants variants(original, model, samples, needs);
+  quant::Plan plan = variants.plan(config, *target);
+  require_quantized(plan, {model, config});
+  std::string little = hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config));
+  if (!little.empty()) plan.notes.push_back(std::move(little));
+  const auto plan_of = [&](const quant::Config& other) { return variants.plan(other, *target); };
+  for (auto& note : notes_without_effect({config, *target}, plan, plan_of)) plan.notes.push_back(std::move(note));
+  Built built = variants.build(config, plan);
+  Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding)};
+  const std::string other = options.trial && !quant::needs_no_samples(config) ? options.trial->note_on(*samples) : "";
+  if (!other.empty()) done.plan.notes.insert(done.plan.notes.begin(), other);
+  add_notes(done, options, needs.given);
+  return done;
+}
+
+// Where the configuration names the target that it was found for, that is the target, unless another is asked for.
+std::vector<std::string> settle_target(QuantizeOptions& options) {
+  Json own;
+  if (options.words.is_object() && options.words.contains("target")) {
+    own = options.words["target"];
+    options.words.erase("target");
+  }
+  if (!own.is_null() && !own.is_string()) throw Error("target is " + own.dump() + ", but must be a name");
+  const std::string named = own.is_null() ? std::string() : quant::targets::table().resolve(own.get<std::string>());
+  if (options.target.empty()) {
+    options.target = named.empty() ? "ort_cpu" : named;
+  } else if (!named.empty() && quant::targets::table().resolve(options.target) != named) {
+    return {"target is " + options.target + ", but the configuration was found for " + named +
+            ": the model is another one than the search's"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Quantized quantize(const QuantizeOptions& given) {
+  QuantizeOptions options = given;
+  if (options.trial) options.trial->check_model(options.model);
+  PlainWords plain = plain_words(given.words);
+  options.words = std::move(plain.words);
+  for (auto& note : settle_target(options)) plain.notes.push_back(std::move(note));
+  Quantized done = quantize_as_said(options);
+  done.plan.notes.insert(done.plan.notes.begin(), plain.notes.begin(), plain.notes.end());
+  return done;
+}
+
+void write_model(const Quantized& result, const std::filesystem::path& file) {
+  if (!is_outlet(file)) return graph::save(result.model, file, external(result.config));
+  if (external(result.config) == graph::ExternalData::always)
+    throw Error("cannot write '" + file.string() +
+                "': it is no file, beside which external data could stand (use_external_data_format)");
+  write_output(file, graph::to_bytes(result.model));
+}
+
+}  // namespace quasar::tune

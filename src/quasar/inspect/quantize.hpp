@@ -1,0 +1,40 @@
+// One configuration, no search.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "quasar/base/json.hpp"
+#include "quasar/graph/model.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/rounding/rounding_report.hpp"
+#include "quasar/studies/past_study.hpp"
+
+namespace quasar::tune {
+
+struct QuantizeOptions {
+  std::filesystem::path model;
+  Json calibration;         // as data::open takes it; null: none, where the configuration needs no samples
+  Json words;               // the configuration, in the hierarchical form or in v1's
+  std::string target = {};  // "": the configuration's (key `target`, as in best_config.yaml), else ort_cpu
+  Json ranges = {};         // of activations, as quant::parse_ranges takes them
+  // Whose model is made again: the search's samples where none are given and some are needed; a note on others, and an error for
+  // another model.
+  std::optional<PastTrial> trial = {};
+};
+
+struct Quantized {
+  graph::Model model;
+  quant::Plan plan;
+  quant::Config config;
+  RoundingReport rounding = {};  // of optimized rounding; else without layers
+};
+
+Quantized quantize(const QuantizeOptions& options);
+
+// As the user named the file: a device or a pipe is written into, unless the configuration has external data
+// (use_external_data_format) or the model is too large to do without. Throws Error.
+void write_model(const Quantized& result, const std::filesystem::path& file);
+
+}  // namespace quasar::tune

@@ -1,0 +1,191 @@
+#include "quasar/job/goals.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/base/as_written.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/eval/metric.hpp"
+
+namespace quasar::tune {
+namespace {
+
+const std::vector<std::string> costs{"bytes", "latency", "peak_memory"};
+using Own = std::vector<eval::OwnMetric>;
+
+const std::map<std::string, Bound> bounds{{"max_drop", Bound::max_drop}, {"max", Bound::max}, {"min", Bound::min}};
+
+const Json& list_of(const Json& words, const std::string& key) {
+  if (!words.is_array() || words.empty()) throw Error(key + " is " + words.dump() + ", but must be a list of mappings");
+  for (const Json& entry : words) {
+    if (!entry.is_object() || !entry.contains("metric"))
+      throw Error(key + ": " + entry.dump() + " must be a mapping with 'metric', for example " +
+                  (key == "objectives" ? "{metric: top1}" : "{metric: top1, max_drop: 0.01}"));
+  }
+  return words;
+}
+
+Objective objective_of(const Json& words, const Own& own) {
+  Objective out{metric_named(words.at("metric"), "objectives", own), search::Direction::minimize};
+  out.direction = direction_of(out.metric, own);
+  for (const auto& [name, value] : words.items()) {
+    if (name == "metric") continue;
+    if (name != "direction") throw Error("objectives: unknown key '" + name + "'; known: metric, direction");
+    const char* way = out.direction == search::Direction::minimize ? "minimize" : "maximize";
+    if (value != way) throw Error("objectives: " + out.metric + " is better when one can " + way + " it; leave 'direction' out");
+  }
+  return out;
+}
+
+Constraint constraint_of(const Json& words, const Own& own) {
+  const std::string metric = metric_named(words.at("metric"), "constraints", own);
+  std::optional<Constraint> out;
+  for (const auto& [name, value] : words.items()) {
+    if (name == "metric") continue;
+    const auto bound = bounds.find(name);
+    if (bound == bounds.end()) {
+      const std::vector<std::string> known{"metric", "max_drop", "max", "min"};
+      throw Error("constraints: unknown key '" + name + "'; known: " + joined(known) + did_you_mean(name, known));
+    }
+    if (!value.is_number() || std::isnan(value.get<double>()))
+      throw Error("constraints: " + name + " of " + metric + " is " + as_written(value) + ", but must be a number");
+    if (out) throw Error("constraints: " + words.dump() + " has two bounds; write one entry for each");
+    out = Constraint{metric, bound->second, value.get<double>()};
+  }
+  if (!out) throw Error("constraints: " + words.dump() + " has no bound; give max_drop, max or min");
+  if (out->bound == Bound::max_drop && is_cost(metric)) {
+    throw Error("constraints: max_drop is for metrics; a bound on " + metric + " is written {metric: " + metric + ", max: …}");
+  }
+  return *out;
+}
+
+}  // namespace
+
+std::vector<search::Direction> Goals::directions() const {
+  std::vector<search::Direction> out;
+  for (const Objective& objective : objectives) out.push_back(objective.direction);
+  return out;
+}
+
+bool Goals::needs(const std::string& metric) const {
+  const auto about = [&](const auto& goal) { return goal.metric == metric; };
+  return std::ranges::any_of(objectives, about) || std::ranges::any_of(constraints, about);
+}
+
+bool is_cost(const std::string& metric) {
+  return std::ranges::find(costs, metric) != costs.end();
+}
+
+bool is_own(const Goals& goals, const std::string& metric) {
+  return std::ranges::any_of(goals.own, [&](const auto& own) { return own.name == metric; });
+}
+
+std::string metric_named(const Json& word, const std::string& key, const Own& own, Listed listed) {
+  if (word.is_object()) return eval::metric_text(word, key);
+  if (!word.is_string()) throw Error(key + ": " + word.dump() + " is not the name of a metric");
+  const std::string name = word.get<std::string>();
+  std::vector<std::string> names = eval::metrics::table().names();
+  for (const auto& [metric, direction] : own) {
+    if (metric == name) return name;
+    names.push_back(metric);
+  }
+  for (const std::string& cost : costs) {
+    if (normalized(cost) == normalized(name)) return cost;
+    if (listed == Listed::costs_too) names.push_back(cost);
+  }
+  if (eval::is_metric(name)) return eval::metric_text(name, key);
+  throw Error(key + ": unknown metric '" + name + "'; known: " + joined(names) + did_you_mean(name, names));
+}
+
+search::Direction direction_of(const std::string& metric, const Own& own) {
+  if (is_cost(metric)) return search::Direction::minimize;
+  const auto mine = std::ranges::find(own, metric, &eval::OwnMetric::name);
+  const auto direction = mine != own.end() ? mine->direction : eval::make_metric(metric)->direction();
+  return direction == eval::Direction::maximize ? search::Direction::maximize : search::Direction::minimize;
+}
+
+Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics, const Own& own) {
+  Goals out;
+  out.own = own;
+  if (objectives.is_null()) {
+    out.objectives.push_back({metrics.front(), direction_of(metrics.front(), own)});
+  } else {
+    for (const Json& words : list_of(objectives, "objectives")) {
+      Objective next = objective_of(words, own);
+      const auto same = [&](const Objective& other) { return other.metric == next.metric; };
+      if (std::ranges::any_of(out.objectives, same)) throw Error("objectives names " + next.metric + " twice");
+      out.objectives.push_back(std::move(next));
+    }
+  }
+  if (!constraints.is_null()) {
+    for (const Json& words : list_of(constraints, "constraints")) out.constraints.push_back(constraint_of(words, own));
+  }
+  return out;
+}
+
+std::vector<std::string> scored(const Goals& goals, const std::vector<std::string>& metrics) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& metric) {
+    if (!is_cost(metric) && std::ranges::find(out, metric) == out.end()) out.push_back(metric);
+  };
+  for (const Objective& objective : goals.objectives) add(objective.metric);
+  for (const Constraint& constraint : goals.constraints) add(constraint.metric);
+  for (const std::string& metric : metrics) add(metric);
+  return out;
+}
+
+std::vector<double> values_of(const Goals& goals, const Measures& measures) {
+  std::vector<double> out;
+  for (const Objective& objective : goals.objectives) out.push_back(measures.at(objective.metric));
+  return out;
+}
+
+std::vector<double> excesses(const Goals& goals, const Measures& measures, const eval::Scores& reference) {
+  std::vector<double> out;
+  for (const auto& [metric, bound, value] : goals.constraints) {
+    const double is = measures.at(metric);
+    double excess = bound == Bound::max ? is - value : value - is, unit = std::abs(value);
+    if (bound == Bound::max_drop) {
+      const double was = reference.at(metric).value;
+      excess = (direction_of(metric, goals.own) == search::Direction::maximize ? was - is : is - was) - value;
+      if (was != 0) unit = std::abs(was);
+    }
+    out.push_back(std::isfinite(unit) && unit > 0 ? excess / unit : excess);
+  }
+  return out;
+}
+
+Measures measures_of(const eval::Scores& scores) {
+  Measures out;
+  for (const auto& [name, score] : scores) out[name] = score.value;
+  return out;
+}
+
+Measures measures_of(const Goals& goals, const search::Trial& trial) {
+  Measures out;
+  if (trial.state != search::State::complete) return out;
+  const Json recorded = trial.user_attributes.value("metrics", Json::object());
+  for (const auto& [name, value] : recorded.items()) {
+    if (value.is_number()) out[name] = value.get<double>();
+  }
+  for (size_t i = 0; i < goals.objectives.size() && i < trial.values.size(); ++i)
+    out[goals.objectives[i].metric] = trial.values[i];  // infinite values are no numbers in JSON
+  return out;
+}
+
+Json to_json(const Goals& goals) {
+  Json out{{"objectives", Json::array()}, {"constraints", Json::array()}};
+  for (const auto& [metric, direction] : goals.objectives) {
+    out["objectives"].push_back(
+        {{"metric", metric}, {"direction", direction == search::Direction::minimize ? "minimize" : "maximize"}});
+  }
+  for (const Constraint& constraint : goals.constraints) {
+    for (const auto& [name, bound] : bounds) {
+      if (bound == constraint.bound) out["constraints"].push_back({{"metric", constraint.metric}, {name, constraint.value}});
+    }
+  }
+  return out;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,50 @@
+// The parts of read_job(), each for the keys of one subject.
+#pragma once
+
+#include "quasar/job/job.hpp"
+#include "quasar/job/strategy_facts.hpp"
+
+namespace quasar::tune {
+
+// Takes out keys that a later version brings, where they are switched off; throws Error where they are not.
+void refuse_later_keys(Json& words);
+
+// Throws Error, which says where it belongs, for a key at the top level that is one of a nested mapping, or nearly.
+void check_places(const Json& words);
+
+// The opposite: for a key of the mapping `place` that is one of the top level and not among `known`.
+void check_nested(const std::string& place, const Json& words, const std::vector<std::string>& known);
+
+// Where a study is kept, and how processes share it: the keys, and what they say.
+std::vector<OptionSpec> storage_key_specs();
+void read_storage_keys(Job& job, const Options& keys);
+
+// A relative sqlite:/// URL with its path from `folder`; other storages as they are.
+std::string sqlite_from(const std::filesystem::path& folder, const std::string& storage);
+
+// search_metric, search_evaluator, objectives, constraints, direction, accuracy_criterion, search_metric_tolerance; and the
+// metrics that the strategy needs besides.
+void read_goals(Job& job, const Options& keys, const StrategyFacts& strategy);
+
+// search_algo: the sampler by name, or as {name: …, option: value}. Options are checked here, before anything runs.
+void read_sampler(Job& job, const Json& words);
+
+// pruner, likewise. -> {name, options}
+Json pruner_of(const Json& words);
+
+// Names of presets in search_spaces, replaced by the spaces of those.
+Json with_named_spaces(Json words);
+
+// search_space, search_spaces, calibration_sampling_size, recipes.
+void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strategy);
+
+// strategy, two_stage_search and what else names a strategy.
+std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies);
+
+// Without fine-tuning, or without a choice of calibration, there is one stage only.
+void check_stages(Job& job);
+
+// The exit policy of tuning_criterion holds for every strategy; what would have no effect is an error.
+void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies);
+
+}  // namespace quasar::tune

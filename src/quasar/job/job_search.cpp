@@ -1,0 +1,206 @@
+// The keys of a configuration that say what may vary, and who decides what is tried next.
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "quasar/base/names.hpp"
+#include "quasar/job/job_parts.hpp"
+#include "quasar/job/preset.hpp"
+#include "quasar/job/spaces.hpp"
+#include "quasar/quant/config/config_keys.hpp"
+#include "quasar/quant/config/recipes.hpp"
+#include "quasar/quant/config/rounding_config.hpp"
+#include "quasar/search/pruner.hpp"
+#include "quasar/search/sampler.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// What the sampler of this name will be in a later version.
+const std::vector<std::string> later_samplers{"PartialFixed"};
+
+}  // namespace
+
+// The sampler by name, or as {name: …, option: value}: options are checked here, before anything runs.
+void read_sampler(Job& job, const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("search_algo is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  job.search_algo = search::samplers::table().resolve(name.get<std::string>(), later_samplers);
+  search::samplers::table().make(job.search_algo, options);
+  job.sampler_options = options;
+}
+
+// A name, or {name: …, option: value}: checked here, so that a wrong option is found before anything runs.
+Json pruner_of(const Json& words) {
+  Json options = words.is_object() ? words : Json{{"name", words}};
+  const Json name = options.value("name", Json());
+  if (!name.is_string()) throw Error("pruner is " + words.dump() + ", but must be a name or {name: ..., option: value}");
+  options.erase("name");
+  search::pruners::table().make(name.get<std::string>(), options);
+  return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
+}
+
+Json with_named_spaces(Json words) {
+  if (!words.contains("search_spaces") || !words["search_spaces"].is_array()) return words;
+  for (Json& space : words["search_spaces"]) {
+    if (space.is_string()) space = presets::table().make(space.get<std::string>())->words().value("search_space", Json::object());
+  }
+  return words;
+}
+
+namespace {
+
+// Recipes that the user decides are single choices of the search space.
+void fix_recipes(Json& space, const Json& recipes) {
+  if (!recipes.is_object()) throw Error("recipes must be a mapping, not " + recipes.dump());
+  Json rest = Json::object();
+  for (const auto& [name, value] : recipes.items()) {
+    if (name == "smooth_quant") {
+      space["include_sq"] = Json::array({value});
+    } else if (name == "smooth_quant_args") {
+      for (const auto& [option, given] : value.items()) {
+        if (option != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + option + "'; known: alpha");
+        space["SmoothAlpha"] = smooth_alphas_of(given);
+      }
+    } else {
+      rest[name] = value;
+    }
+  }
+  quant::recipes_off(rest);
+  for (const auto& [name, value] : rest.items()) space[name] = Json::array({value});
+}
+
+// First-level keys of a space; groups called *_options hold more of them.
+void check_names(const Json& space) {
+  std::vector<std::string> known = quant::config_keys();
+  known.insert(known.end(), {"calibration_sampling_size", "calibrate_method"});
+  check_nested("search_space", space, known);
+  std::map<std::string, std::string> seen;
+  for (const auto& [key, value] : space.items()) {
+    if (const auto [before, fresh] = seen.emplace(normalized(key), key); !fresh)
+      throw Error("search_space." + key + " is given twice (as '" + before->second + "' too)");
+    const auto same = [&](const std::string& name) { return normalized(name) == normalized(key); };
+    if (std::ranges::none_of(known, same) && !(value.is_object() && normalized(key).ends_with("options")))
+      throw Error("unknown key '" + key + "' in search_space" + known_names(key, known));
+  }
+}
+
+// CalibDataSize is a parameter wherever it is written: at the top level, where it holds for every space, or in a space.
+void read_sampling_size(Json& space, const Options& keys) {
+  if (!keys.has("calibration_sampling_size")) return;
+  for (const auto& [key, value] : space.items()) {
+    if (normalized(key) != "calibdatasize" && normalized(key) != "calibrationsamplingsize") continue;
+    throw Error("search_space." + key + " is given, and calibration_sampling_size at the top level too; keep one of them");
+  }
+  const Json sizes = keys.json("calibration_sampling_size");
+  space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
+}
+
+}  // namespace
+
+void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strategy) {
+  const Json several = keys.json("search_spaces");
+  if (!several.is_null()) {
+    if (keys.has("search_space")) throw Error("search_space and search_spaces are given; keep one of them");
+    if (!several.is_array() || several.empty())
+      throw Error("search_spaces must be a list of search spaces, not " + several.dump());
+    for (const Json& space : several) job.spaces.push_back(space);
+  } else {
+    job.spaces.push_back(keys.has("search_space") ? keys.json("search_space") : strategy.default_space(job));
+  }
+  // A strategy that makes its own space takes them into it.
+  const bool written = keys.has("search_space") || !several.is_null() || !job.spaces[0].empty();
+  if (job.spaces[0].is_null())
+    throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
+  for (Json& space : job.spaces) {
+    if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
+    check_names(space);
+    if (written) read_sampling_size(space, keys);
+    quant::join_pairs(space, job.warnings);
+    auto notes = quant::notes_on_inert_options(space);
+    std::ranges::move(quant::notes_on_misplaced_groups(space), std::back_inserter(notes));
+    for (auto& note : notes) {
+      if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
+    }
+  }
+  if (!keys.has("recipes") || job.spaces[0].empty()) return;  // the strategy makes its own space, recipes and all
+  for (Json& space : job.spaces) fix_recipes(space, keys.json("recipes"));
+}
+
+std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies) {
+  const bool has_space = keys.has("search_space") || keys.has("search_spaces");
+  std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
+  if (!tuning.strategy.empty()) name = tuning.strategy;
+  if (keys.has("strategy")) name = keys.text("strategy");
+  if (!keys.flag("two_stage_search")) return strategies.resolve(name);
+  const bool named = !tuning.strategy.empty() || keys.has("strategy");
+  if (named && strategies.resolve(name) != "two_stage")
+    throw Error(std::string("two_stage_search: true is strategy two_stage, but ") +
+                (keys.has("strategy")      ? "strategy"
+                 : keys.has("quant_level") ? "quant_level"
+                                           : "tuning_criterion.strategy") +
+                " says " + name + "; keep one of them");
+  return "two_stage";
+}
+
+// Without fine-tuning there is one stage only; without a choice of calibration the first would be one trial.
+void check_stages(Job& job) {
+  if (job.strategy != "two_stage") return;
+  const auto one = [](const Json& space) { return calibration_part(space).size() == 1U; };
+  const bool fine_tuning = std::ranges::any_of(job.spaces, has_fine_tuning);
+  if (fine_tuning && std::ranges::count_if(job.spaces, one) < std::ssize(job.spaces)) return;  // reads each of them
+  job.strategy = "flat";
+  job.warnings.push_back(std::string("two_stage_search: the space has no ") + (fine_tuning ? "calibration" : "fine-tuning") +
+                         " part, so this is a flat search");
+}
+
+namespace {
+
+// One of the two would be overruled without a word.
+void check_named_once(const Job& job, const Options& keys, const KnownStrategies& strategies) {
+  if (!keys.has("strategy") || job.tuning.strategy.empty()) return;
+  const std::string given = keys.text("strategy");
+  if (strategies.resolve(given) == strategies.resolve(job.tuning.strategy)) return;
+  throw Error("strategy is " + given + ", but tuning_criterion.strategy says " + job.tuning.strategy + "; keep one of them");
+}
+
+}  // namespace
+
+// The exit policy holds for every strategy; what would have no effect is an error.
+void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
+  if (job.tuning.given && !job.criterion)
+    throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
+  if (keys.has("quant_level") && keys.has("strategy"))
+    throw Error("quant_level and strategy both name a strategy; keep one of them");
+  check_named_once(job, keys, strategies);
+  if (!job.spaces.front().empty() && (keys.has("op_type_dict") || keys.has("op_name_dict"))) {
+    throw Error("op_type_dict and op_name_dict narrow the space that tuning strategies make (basic, mse, auto ...); strategy " +
+                job.strategy + " has a space of its own");
+  }
+  if (job.tuning.approach != Approach::static_ranges && (keys.has("search_space") || keys.has("search_spaces"))) {
+    throw Error("approach: " + keys.text("approach") +
+                " is for strategies that make their own space (repair, basic, auto ...); in a search space write " +
+                (job.tuning.approach == Approach::weight_only ? "scheme: [RTN_G32ASYM, GPTQ_G32ASYM, ...]"
+                                                              : "activation: [DynamicSpec]"));
+  }
+  if (job.strategy == "sigopt" && job.criterion)
+    job.warnings.push_back(
+        "strategy sigopt uses no hosted service: a Gaussian process here takes its place (accuracy as constraint, latency as "
+        "objective), nothing is sent anywhere, and the sigopt_* keys have no effect");
+  if (!keys.has("tuning_criterion")) return;
+  const Json kwargs = keys.json("tuning_criterion").value("strategy_kwargs", Json::object());
+  for (const auto& [name, value] : kwargs.items()) {
+    const std::string owner = name == "confidence_batches" ? "mse_v2" : name == "hawq_v2_loss" ? "hawq_v2" : "sigopt";
+    if (owner != job.strategy)
+      throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
+  }
+  if (job.tuning.timeout == 0) return;
+  if (job.stop.is_null()) job.stop = Json::object();
+  const Json own = job.stop.value("time_limit", Json());
+  const bool shorter = own.is_number() && own.get<double>() >= 0 && own.get<double>() < job.tuning.timeout;
+  if (!shorter) job.stop["time_limit"] = job.tuning.timeout;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,35 @@
+#include "quasar/job/preset.hpp"
+
+namespace quasar::tune::presets {
+
+Entry<Preset> cpu_int8_search() {
+  return {
+      "8 bits for CPUs: asymmetric uint8 activations, every calibration method, weights per channel or per tensor (grid of 20), "
+      "then "
+      "optimized rounding of the best.",
+      [](const Options&) {
+        return std::make_unique<Preset>(parse_json(R"({
+              "search_space": {
+                "activation": ["UInt8Spec"],
+                "activation_params": {
+                  "symmetric": [false],
+                  "calibration_method": ["MinMax", "Percentile", "LayerwisePercentile", "Entropy", "MinMSE"],
+                  "only_if": "activation"
+                },
+                "weight": ["Int8Spec"],
+                "weight_params": {
+                  "symmetric": [true],
+                  "calibration_method": ["MinMax", "MinMSE"],
+                  "quant_granularity": ["Tensor", "Channel"],
+                  "only_if": "weight"
+                },
+                "algorithms": [null, "adaround", "adaquant"]
+              },
+              "two_stage_search": true,
+              "search_algo": "Grid"
+            })",
+                                                   "preset cpu_int8_search"));
+      }};
+}
+
+}  // namespace quasar::tune::presets

@@ -1,0 +1,154 @@
+#include "quasar/job/read_job.hpp"
+
+#include "quasar/base/machine.hpp"
+#include "quasar/job/job_parts.hpp"
+#include "quasar/job/preset.hpp"
+#include "quasar/job/v1.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/search/misspelt.hpp"
+#include "quasar/search/stop.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path from(const fs::path& base, const std::string& path) {
+  return fs::path(path).is_absolute() ? fs::path(path) : base / path;
+}
+
+void read_data_keys(Job& job, const Options& keys) {
+  job.calibration = keys.json("calib_data_reader");
+  job.evaluation = keys.json("eval_data_reader");
+  job.holdout = keys.json("holdout_data_reader");
+  job.data = keys.json("data_reader");
+  job.split = keys.json("split");
+  if (job.split.is_null() != job.data.is_null())
+    throw Error("keys 'split' and 'data_reader' belong together: one of them is missing");
+  if (!job.split.is_null()) {
+    if (!job.calibration.is_null()) throw Error("calib_data_reader contradicts split: give one of them");
+    return;
+  }
+  if (job.calibration.is_null())
+    throw Error("calib_data_reader is required: a reader, for example {reader: npz, path: calib.npz}");
+  if (job.evaluation.is_null()) job.evaluation = job.calibration;
+}
+
+// An evaluator of the user's may have samples of its own.
+void warn_of_optimism(Job& job, const Options& keys) {
+  if (!job.split.is_null() || job.evaluation != job.calibration) return;
+  if (job.evaluator && !job.evaluator->looks_at_samples()) return;
+  job.warnings.push_back(std::string(keys.json("eval_data_reader").is_null()
+                                         ? "eval_data_reader is not given"
+                                         : "calib_data_reader and eval_data_reader are the same") +
+                         ": candidates are scored on the calibration samples, so their scores are optimistic");
+}
+
+// With less, the system's own libraries give up where no trial can.
+constexpr size_t least_memory_of_a_trial = size_t{16} << 20;
+
+// The conditions under their own names. n_trials: 0 is as left out, as at the top level.
+Json stop_of(const Json& words) {
+  if (!words.is_object()) return words;
+  check_nested("search_stop_condition", words, search::stop::table().names());
+  Json out = Json::object();
+  for (const auto& [given, value] : words.items()) {
+    const std::string& name = search::stop::table().resolve(given);
+    if (out.contains(name)) throw Error("search_stop_condition." + name + " is given twice (as '" + given + "' too)");
+    if (name != "n_trials" || value != 0) out[name] = value;
+  }
+  return out;
+}
+
+void read_search_keys(Job& job, const Options& keys) {
+  job.stop = stop_of(keys.json("search_stop_condition"));
+  job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
+  job.n_trials = keys.integer("n_trials");
+  job.n_jobs = keys.integer("n_jobs");
+  if (keys.has("search_devices")) job.devices = runtime::parse_devices(keys.json("search_devices"));
+  if (static_cast<size_t>(job.n_jobs) < job.devices.size()) {
+    job.warnings.push_back("search_devices names " + std::to_string(job.devices.size()) + " devices, but n_jobs is " +
+                           std::to_string(job.n_jobs) + ": only so many are busy at the same time");
+  }
+  job.seed = static_cast<uint64_t>(keys.integer("seed"));
+  job.expected_seconds = keys.real("expected_time_per_config");
+  job.trial_time_limit = keys.real("trial_time_limit");
+  job.trial_memory_limit = static_cast<size_t>(keys.integer("trial_memory_limit"));
+  if (job.trial_memory_limit > 0 && job.trial_memory_limit < least_memory_of_a_trial)
+    throw Error("trial_memory_limit is " + std::to_string(job.trial_memory_limit) + " bytes, but must be at least " +
+                std::to_string(least_memory_of_a_trial) + ", or 0 for none");
+  for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
+  job.warm_start_study = keys.text("warm_start_study");
+  if (!keys.has("warm_start")) {
+    if (!job.warm_start_study.empty())
+      throw Error("warm_start_study is '" + job.warm_start_study + "', but warm_start does not say where that study is");
+    return;
+  }
+  if (!keys.json("warm_start").is_string())
+    throw Error("warm_start is " + keys.json("warm_start").dump() + ", but must be a path");
+  job.warm_start = keys.json("warm_start").get<std::string>();
+  search::refuse_misspelt("warm_start", job.warm_start);
+}
+
+void read_places(Job& job, const Options& keys) {
+  job.output_dir = from(job.base, keys.text("output_dir"));
+  job.temp_dir = keys.text("temp_dir").empty() ? job.output_dir / "tmp" : from(job.base, keys.text("temp_dir"));
+  if (keys.has("search_log_path"))
+    job.warnings.push_back("search_log_path has no effect: the log is auto_search.log in output_dir, as Auto Search's own is");
+  read_storage_keys(job, keys);
+  job.keep_models = keys.text("keep_models");
+  job.plot_results = keys.flag("plot_results");
+  job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
+}
+
+// Without what must not be written anywhere.
+Json without_secrets(const Json& words) {
+  if (!words.is_object() && !words.is_array()) return words;
+  Json out = words.is_object() ? Json::object() : Json::array();
+  for (const auto& [name, value] : words.items()) {
+    if (words.is_array()) {
+      out.push_back(without_secrets(value));
+    } else if (normalized(name) != normalized(secret_keyword)) {
+      out[name] = without_secrets(value);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Job read_job(const Json& given, const fs::path& base, const KnownStrategies& strategies) {
+  if (!given.is_object()) throw Error("a configuration must be a mapping, not " + given.dump());
+  Job job;
+  job.base = base;
+  job.words = with_named_spaces(with_preset(canonical_keys(given)));
+  check_places(job.words);
+  JobTranslation v1 = job_from_v1(job.words);
+  job.translated = v1.translated;
+  job.warnings = std::move(v1.notes);
+  refuse_later_keys(v1.words);
+  const Options keys(job_keys(), v1.words, "configuration");
+  if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
+  job.model = from(base, keys.text("model_input"));
+  read_data_keys(job, keys);
+  job.target = quant::targets::table().resolve(keys.text("target"));
+  job.tuning = parse_tuning_keys(keys);
+  job.strategy = strategy_of(keys, job.tuning, strategies);
+  const auto strategy = strategies.of(job.strategy);
+  read_spaces_key(job, keys, *strategy);
+  check_stages(job);
+  read_sampler(job, keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
+  read_goals(job, keys, *strategy);
+  warn_of_optimism(job, keys);
+  read_search_keys(job, keys);
+  apply_tuning_keys(job, keys, strategies);
+  if (!job.warm_start.empty() && !strategy->learns_from_earlier()) {
+    job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +
+                           " decides step by step what it tries, whatever was tried before");
+    job.warm_start.clear();  // and is not looked at
+  }
+  job.words = without_secrets(job.words);
+  read_places(job, keys);
+  return job;
+}
+
+}  // namespace quasar::tune

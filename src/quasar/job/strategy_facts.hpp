@@ -1,0 +1,34 @@
+// What the keys of a configuration must know of strategies, which themselves stand on the job that these keys make.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quasar/base/json.hpp"
+
+namespace quasar::tune {
+
+struct Job;
+
+class StrategyFacts {
+ public:
+  virtual ~StrategyFacts() = default;
+  // What it searches when the user gives no space; null: a space is required. `target` and `tuning` of the job are read already.
+  virtual Json default_space(const Job& job) const = 0;
+  // What it optimizes when the user gives no objectives, in their words; null: the first of search_metric.
+  virtual Json objectives() const { return nullptr; }
+  // Metrics that it needs besides the user's.
+  virtual std::vector<std::string> metrics() const { return {}; }
+  // Whether trials of earlier studies (warm_start) change what it tries.
+  virtual bool learns_from_earlier() const { return true; }
+};
+
+// All strategies, by their names.
+struct KnownStrategies {
+  std::function<std::string(const std::string& name)> resolve;                      // throws Error for a name that is none
+  std::function<std::unique_ptr<const StrategyFacts>(const std::string& name)> of;  // likewise
+};
+
+}  // namespace quasar::tune

@@ -1,0 +1,118 @@
+#include "quasar/quant/codes/block_scales.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "quasar/base/clones.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/quant/codes/range.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr int shrinking_steps = 32;    // of 1/64 each: down to half the range
+constexpr int power_of_two_steps = 3;  // exponents below min_max's
+
+constexpr size_t lanes = 8;
+
+// Σ (clamp(round(u)) − u)², u = x / scale. `count` is a multiple of the lanes.
+QUASAR_CLONES("avx2", "default") double squared_steps(const float* x, size_t count, float per_scale, float low, float high) {
+  float sum[lanes] = {};
+  for (size_t i = 0; i < count; i += lanes) {
+    for (size_t j = 0; j < lanes; ++j) {
+      const float steps = x[i + j] * per_scale;
+      float code = std::nearbyintf(steps);
+      code = code > low ? code : low;
+      code = code < high ? code : high;
+      sum[j] += (code - steps) * (code - steps);
+    }
+  }
+  double total = 0;
+  for (const float part : sum) total += static_cast<double>(part);
+  return total;
+}
+
+// Of values that zeros (free of error) pad to a multiple of the lanes.
+double squared_error(std::span<const float> padded, const ScaleAndZero& params, const Grid& whole) {
+  const auto low = static_cast<float>(whole.low - params.zero_point), high = static_cast<float>(whole.high - params.zero_point);
+  const auto scale = static_cast<double>(params.scale);
+  return squared_steps(padded.data(), padded.size(), 1 / params.scale, low, high) * scale * scale;
+}
+
+class BlockScale {
+ public:
+  explicit BlockScale(const Scheme& scheme)
+      : scheme_(scheme),
+        whole_(grid_of(scheme.type, false)),
+        method_(ranges::table().make(scheme.range_method, scheme.range_options)) {}
+
+  ScaleAndZero of(std::vector<float>& values) const {
+    stats::Range range;
+    for (const float value : values) {
+      range.low = std::min<double>(range.low, value);
+      range.high = std::max<double>(range.high, value);
+    }
+    if (scheme_.range_method == "min_mse") {
+      values.resize((values.size() + lanes - 1) / lanes * lanes);
+      return least_error(values, range);
+    }
+    if (scheme_.range_method == "min_max") return scale_of(range);
+    return scale_of(method_->pick(stats::of_values(values, method_->needs()), scheme_));
+  }
+
+ private:
+  ScaleAndZero scale_of(const stats::Range& range) const {
+    return scale_for(range, scheme_.type, scheme_.symmetric, scheme_.scale_type);
+  }
+
+  ScaleAndZero least_error(std::span<const float> values, const stats::Range& range) const {
+    const bool powers = scheme_.scale_type == ScaleType::power_of_two;
+    ScaleAndZero best = scale_of(range);
+    double least = squared_error(values, best, whole_);
+    const auto consider = [&](double factor) {
+      const ScaleAndZero tried = scale_of({range.low * factor, range.high * factor});
+      const double error = squared_error(values, tried, whole_);
+      if (error < least) least = error, best = tried;
+    };
+    if (powers) consider(2);
+    for (int step = 1; step <= (powers ? power_of_two_steps : shrinking_steps); ++step)
+      consider(powers ? std::exp2(-step) : 1 - step / 64.0);
+    return best;
+  }
+
+  const Scheme& scheme_;
+  const Grid whole_;
+  const std::unique_ptr<RangeMethod> method_;
+};
+
+}  // namespace
+
+QuantParams block_params(const Tensor& weights, int axis, const Scheme& scheme) {
+  QuantParams params{
+      .type = scheme.type, .scales = {}, .zero_points = {}, .axis = axis, .block = static_cast<int>(scheme.group_size)};
+  const Shape& shape = weights.shape();
+  const Shape scales = scales_shape(shape, params);
+  params.scales.resize(count_of(scales));
+  params.zero_points.resize(params.scales.size());
+  const auto length = static_cast<size_t>(shape.at(static_cast<size_t>(axis))), block = scheme.group_size;
+  const auto other = static_cast<size_t>(shape.at(static_cast<size_t>(1 - axis)));
+  const size_t blocks = (length + block - 1) / block;
+  const auto values = weights.as<float>();
+  const BlockScale scale(scheme);
+  parallel_for(other, 0, [&](size_t row) {
+    std::vector<float> line;
+    for (size_t b = 0; b < blocks; ++b) {
+      line.clear();
+      for (size_t i = b * block; i < std::min(length, (b + 1) * block); ++i)
+        line.push_back(values[axis == 0 ? i * other + row : row * length + i]);
+      const ScaleAndZero found = scale.of(line);
+      const size_t place = axis == 0 ? b * other + row : row * blocks + b;
+      params.scales[place] = found.scale;
+      params.zero_points[place] = found.zero_point;
+    }
+  });
+  return params;
+}
+
+}  // namespace quasar::quant

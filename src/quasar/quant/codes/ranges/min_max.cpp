@@ -1,0 +1,42 @@
+// Everything that was observed, or its moving average over the samples.
+//   r ← r + c · (range of the next sample − r), starting with the first sample's range       (as ONNX Runtime and Quark)
+#include "quasar/quant/codes/central_range.hpp"
+#include "quasar/quant/codes/range.hpp"
+
+namespace quasar::quant::ranges {
+namespace {
+
+class MinMax final : public RangeMethod {
+ public:
+  explicit MinMax(const Options& options)
+      : moving_(options.flag("moving_average")), constant_(options.real("moving_average_constant")) {}
+  stats::Requests needs() const override { return moving_ ? stats::Requests{.averages = {constant_}} : stats::Requests{}; }
+  stats::Range pick(const stats::TensorStats& seen, const Scheme&) const override {
+    if (!moving_ || seen.count == 0) return with_zero(seen.range);
+    return with_zero(seen.averaged.at(constant_));
+  }
+
+ private:
+  bool moving_;
+  double constant_;
+};
+
+}  // namespace
+
+Entry<RangeMethod> min_max() {
+  return {.help = "The least and greatest value observed, or their moving average over the samples.",
+          .make = make_as<MinMax, RangeMethod>,
+          .options = {{.name = "moving_average",
+                       .fallback = false,
+                       .help = "average the samples' ranges instead of taking the widest",
+                       .aliases = {"CalibMovingAverage"}},
+                      {.name = "moving_average_constant",
+                       .fallback = 0.01,
+                       .help = "weight of each next sample in the average",
+                       .low = 0.0,
+                       .high = 1.0,
+                       .aliases = {"CalibMovingAverageConstant", "averaging_constant"}}},
+          .aliases = {"CalibrationMethod.MinMax"}};
+}
+
+}  // namespace quasar::quant::ranges

@@ -1,0 +1,208 @@
+#include "quasar/quant/config/config.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "quasar/base/names.hpp"
+#include "quasar/quant/codes/range.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/config/config_keys.hpp"
+#include "quasar/quant/config/option_keys.hpp"
+#include "quasar/quant/config/recipes.hpp"
+
+namespace quasar::quant {
+namespace {
+
+const std::string scheme_key = "scheme";
+
+// The configuration's two, and those of its layer rules.
+std::vector<Scheme*> schemes_of(Config& config) {
+  std::vector<Scheme*> all{&config.activation, &config.weight};
+  for (auto& rule : config.layers) all.insert(all.end(), {&rule.activation, &rule.weight});
+  return all;
+}
+
+void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
+  if (value.is_null()) return;
+  for (Scheme* scheme : schemes_of(config)) {
+    if (scheme->range_method == range.method) scheme->range_options[range.option] = value;
+  }
+  // Checked even where the method does not use it, so that a wrong value never passes.
+  const auto& entry = ranges::table().find(range.method).second;
+  try {
+    const Options checked(entry.options, Json{{range.option, value}}, range.method);
+  } catch (const Error& e) {
+    throw Error(range.key + ": " + e.what());
+  }
+}
+
+void parse_exclude(Config& config, const Json& value) {
+  if (value.is_null()) return;
+  const Json list = value.is_array() ? value : Json::array({value});
+  for (const auto& item : list) {
+    if (item.is_null()) continue;
+    if (!item.is_string() && !item.is_object()) {
+      const bool ends = item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string();
+      throw Error(
+          "exclude: " + item.dump() + " is not a name, {regex: …}, {op_type: …} or {from: …, to: …}" +
+          (ends ? "; did you mean {from: " + item[0].get<std::string>() + ", to: " + item[1].get<std::string>() + "}?" : ""));
+    }
+    config.exclude.push_back(item);
+  }
+}
+
+const std::string* match(const std::vector<std::string>& keys, const std::string& name) {
+  for (const auto& key : keys) {
+    if (normalized(key) == normalized(name)) return &key;
+  }
+  return nullptr;
+}
+
+// reduce_range is ONNX Runtime's word for one of the choices; false leaves the others open.
+void parse_saturation_key(Config& config, const std::string& key, const Json& value) {
+  if (value.is_null()) return;
+  std::optional<Saturation> wanted;
+  if (key == "saturation") wanted = parse_saturation(value);
+  if (key == "reduce_range" && parse_switch(key, value)) wanted = Saturation::reduce_range;
+  if (!wanted) return;
+  if (config.saturation && config.saturation != wanted)
+    throw Error("reduce_range is true, but saturation is " +
+                name_of(*wanted == Saturation::reduce_range ? *config.saturation : *wanted));
+  config.saturation = wanted;
+}
+
+void parse_option(Config& config, const std::string& key, const Json& value) {
+  if (key == "exclude") return parse_exclude(config, value);
+  if (key == "quant_format" && !value.is_null()) config.format = parse_format(value);
+  if (key == "saturation" || key == "reduce_range") parse_saturation_key(config, key, value);
+  if (key == "OptimizeModel" && !value.is_null()) config.optimize_model = parse_switch(key, value);
+  if (key == "use_external_data_format" && !value.is_null()) config.external_data = parse_switch(key, value);
+  if (key == "CalibDataSize") {
+    if (value.is_null()) return;
+    if (!value.is_number_integer() || value.get<int64_t>() < 1)
+      throw Error("CalibDataSize is " + value.dump() + ", but must be a whole number of at least 1");
+    config.calib_data_size = value.get<size_t>();
+  }
+  for (const auto& range : range_keys()) {
+    if (key == range.key) return parse_range_key(config, range, value);
+  }
+  parse_option_key({config.switches, config.selection, config.exclude, config.max_loop_num}, key, value);
+}
+
+// Optimized rounding chooses codes, and scales freely.
+void check_rounding(const Config& config) {
+  if (config.rounding.method == "nearest") return;
+  const std::string what = "algorithms: " + config.rounding.method;
+  if (is_half(config.weight.type))
+    throw Error(what + " chooses integer codes, but weight is " + std::string(name_of(config.weight.type)));
+  if (config.activation.dynamic)
+    throw Error(what + " needs activations whose scales are known before the run, not DynamicSpec; leave algorithms out");
+  if (config.rounding.method == "awq" && config.activation.type != DataType::float32)
+    throw Error(what + " is for weights only (activation: Float32Spec); include_sq scales channels of quantized activations");
+  if (config.weight.scale_type == ScaleType::int16)
+    throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");
+}
+
+// scheme: NAME stands for the words of a named configuration; what is given beside it comes before them.
+void expand_scheme(Json& words) {
+  if (!words.contains(scheme_key)) return;
+  const Json name = words[scheme_key];
+  words.erase(scheme_key);
+  if (name.is_null()) return;
+  if (!name.is_string())
+    throw Error("scheme is " + name.dump() + ", but must be the name of one: " + joined(schemes::table().names()));
+  Json all = schemes::table().make(name.get<std::string>())->words();
+  for (const auto& alias : option_aliases()) {
+    const bool given = words.contains(alias.key) && !words[alias.key].is_null();
+    if (given && all.contains(alias.group)) all[alias.group].erase(alias.parameter);
+  }
+  for (const auto& [key, value] : words.items()) {
+    if (all.contains(key) && all[key].is_object() && value.is_object()) {
+      all[key].update(value);
+    } else {
+      all[key] = value;
+    }
+  }
+  words = std::move(all);
+}
+
+}  // namespace
+
+Config parse_config(const Json& words) {
+  if (!words.is_object()) throw Error("a configuration must be a mapping, not " + words.dump());
+  const std::vector<std::string> keys = config_keys();
+  Json canonical_words = Json::object();
+  for (const auto& [name, value] : words.items()) {
+    const std::string wanted = normalized(name) == "calibrationsamplingsize" ? "CalibDataSize" : name;
+    const std::string* key = match(keys, wanted);
+    if (key == nullptr) throw Error("unknown key '" + name + "' in the configuration" + known_names(name, keys));
+    if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
+    canonical_words[*key] = value;
+  }
+  expand_scheme(canonical_words);
+  expand_aliases(canonical_words);
+  Config config;
+  config.activation = parse_scheme(canonical_words, "activation");
+  config.weight = parse_scheme(canonical_words, "weight");
+  check_sides(config.activation, config.weight);
+  config.layers = parse_layer_rules(canonical_words, config.activation, config.weight);
+  for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
+  check_method_options(config.activation, "activation");
+  check_method_options(config.weight, "weight");
+  for (Scheme* scheme : schemes_of(config)) check_method_options(*scheme, "a layer of its own");
+  config.transforms = parse_transforms(canonical_words);
+  config.mixed = parse_mixed_precision(canonical_words, config.activation, config.weight);
+  config.tensors = parse_tensor_overrides(canonical_words.value("TensorQuantOverrides", Json()));
+  config.recipes_off = recipes_off(canonical_words);
+  config.rounding = parse_rounding(canonical_words);
+  check_option_keys(config.switches, config.activation, config.weight);
+  check_rounding(config);
+  check_format(config.format, config.activation, config.weight, config.switches);
+  return config;
+}
+
+bool needs_no_samples(const Config& config) {
+  const auto is_free = [](const Scheme& scheme) { return scheme.dynamic || !is_integer(scheme.type); };
+  const auto rule_is_free = [&](const LayerRule& rule) { return rule.in_float || is_free(rule.activation); };
+  return is_free(config.activation) && std::ranges::all_of(config.layers, rule_is_free) && config.transforms.empty() &&
+         config.rounding.method == "nearest";
+}
+
+std::string contradiction(const Json& words) {
+  try {
+    parse_config(words);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+Json to_json(const Config& config) {
+  Json words{{"activation", spec_name(config.activation)},
+             {"activation_params", scheme_words(config.activation)},
+             {"weight", spec_name(config.weight)},
+             {"weight_params", scheme_words(config.weight)}};
+  for (const auto& range : range_keys()) {
+    const auto write = [&](const Scheme& scheme) {
+      if (scheme.range_method == range.method) words[range.key] = scheme.range_options.at(range.option);
+    };
+    for (const auto& rule : config.layers) write(rule.weight), write(rule.activation);
+    write(config.weight), write(config.activation);
+  }
+  words.update(to_json(config.rounding));
+  words.update(option_words(config.selection, config.switches, config.max_loop_num));
+  words.update(to_json(config.layers));
+  words.update(to_json(config.transforms));
+  if (config.mixed) words.update(to_json(*config.mixed));
+  for (const auto& [name, own] : config.tensors) words["TensorQuantOverrides"][name] = own.words;
+  for (const auto& recipe : config.recipes_off) words[recipe] = false;
+  if (!config.exclude.empty()) words["exclude"] = config.exclude;
+  if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
+  if (config.saturation) words["saturation"] = name_of(*config.saturation);
+  if (config.format != Format::qdq) words["quant_format"] = name_of(config.format);
+  if (!config.optimize_model) words["OptimizeModel"] = false;
+  if (config.external_data) words["use_external_data_format"] = true;
+  return words;
+}
+
+}  // namespace quasar::quant

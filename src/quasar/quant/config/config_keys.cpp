@@ -1,0 +1,43 @@
+#include "quasar/quant/config/config_keys.hpp"
+
+#include "quasar/quant/config/mixed_precision.hpp"
+#include "quasar/quant/config/option_keys.hpp"
+#include "quasar/quant/config/recipes.hpp"
+#include "quasar/quant/config/rounding_config.hpp"
+#include "quasar/quant/config/transform.hpp"
+
+namespace quasar::quant {
+
+const std::vector<RangeKey>& range_keys() {
+  static const std::vector<RangeKey> all{{"Percentile", "percentile", "percentile"},
+                                         {"PercentileCandidates", "layerwise_percentile", "percentile_candidates"},
+                                         {"CalibMovingAverage", "min_max", "moving_average"},
+                                         {"CalibMovingAverageConstant", "min_max", "moving_average_constant"}};
+  return all;
+}
+
+std::vector<std::string> config_keys() {
+  std::vector<std::string> keys{"activation",
+                                "activation_params",
+                                "weight",
+                                "weight_params",
+                                "exclude",
+                                "CalibDataSize",
+                                "specific_layer_config",
+                                "layer_type_config",
+                                "quant_format",
+                                "saturation",
+                                "reduce_range",
+                                "OptimizeModel",
+                                "use_external_data_format",
+                                "scheme"};
+  for (const auto& range : range_keys()) keys.push_back(range.key);
+  for (auto& key : rounding_keys()) keys.push_back(std::move(key));
+  for (const auto& list :
+       {transform_keys(), mixed_precision_keys(), recipe_keys(), std::vector<std::string>{"TensorQuantOverrides"}})
+    keys.insert(keys.end(), list.begin(), list.end());
+  for (auto& key : option_keys()) keys.push_back(std::move(key));
+  return keys;
+}
+
+}  // namespace quasar::quant

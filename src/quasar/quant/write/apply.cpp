@@ -1,0 +1,260 @@
+// The rewriting of a float model into QDQ format. 4-bit and 16-bit codes: QuantizeLinear and DequantizeLinear have them from
+// opset 21 on; below, ONNX Runtime's own operators of the same names (domain com.microsoft) stand in, so that the opset need not
+// be raised.
+//   x ─Q─DQ─▶ node ─▶ y ─Q─DQ─▶      weights, biases and constants: codes ─DQ─▶ node
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "quasar/base/error.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/quant/standalone.hpp"
+#include "quasar/quant/write/every_axis.hpp"
+#include "quasar/quant/write/gather_codes.hpp"
+#include "quasar/quant/write/idle_bounds.hpp"
+#include "quasar/quant/write/keep_in_float.hpp"
+#include "quasar/quant/write/pair_before_subgraphs.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr int64_t first_opset_of_late_types = 21;
+constexpr int64_t first_ir_of_4_bits = 10;
+constexpr std::string_view own_domain = "com.microsoft";
+
+// Those that QuantizeLinear did not have from the start.
+bool is_late(DataType type) {
+  return bits_of(type) == 4 || type == DataType::int16 || type == DataType::uint16;
+}
+
+class Rewriting {
+ public:
+  Rewriting(const graph::Model& model, const Plan& plan) : model_(model), plan_(plan), names_(model), out_(model) {}
+
+  graph::Model run() {
+    out_.nodes.clear();
+    for (const auto& input : model_.inputs) {
+      if (plan_.values.contains(input.name)) quantize_value(input.name, input.name, false);
+    }
+    for (const auto& node : model_.nodes) rewrite(node);
+    drop_unread_constants();
+    suit_onnx_runtime();
+    out_.metadata["quasar.version"] = QUASAR_VERSION;
+    out_.metadata["quasar.plan"] = summary_of(plan_);
+    out_.metadata["quasar.plan_hash"] = hash_of(plan_);
+    out_.metadata["quasar.quantized_nodes"] = std::to_string(plan_.nodes.size());
+    graph::verify(out_, "quantization");
+    return std::move(out_);
+  }
+
+ private:
+  void suit_onnx_runtime() {
+    if (!plan_.shifts) {
+      keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
+      gather_codes_first(out_);          // and its compiler reads pairs
+    }
+    pair_before_subgraphs(out_);
+    const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
+    if (std::ranges::none_of(plan_.values, has_bytes)) return;
+    write_every_axis(out_, model_);
+    if (!plan_.shifts) drop_idle_bounds(out_);
+  }
+
+  // The pair that the plan wants on a value; quantized nodes read it from then on.
+  void quantize_value(const std::string& value, const std::string& from, bool by_quantized) {
+    const std::string to = by_quantized ? value : names_.fresh(value + "_dequantized");
+    add_pair(value, from, to, plan_.params(value));
+    if (to != value) dequantized_[value] = to;
+  }
+
+  void rewrite(graph::Node node) {
+    if (plan_.folded.contains(node.name)) return quantize_value(node.outputs[0], node.inputs[0], true);
+    const auto found = plan_.nodes.find(node.name);
+    if (found != plan_.nodes.end() && found->second.form != Form::pairs) return rewrite_on_its_own(node, found->second);
+    const bool quantized = found != plan_.nodes.end();
+    if (plan_.relus.contains(node.name)) {
+      node.op_type = "Relu";
+      node.inputs.resize(1);
+    }
+    if (quantized) {
+      for (auto& input : node.inputs) read(input, node.name);
+      const NodePlan& plan = found->second;
+      for (const auto& [input, tensor] : plan.replaced) {
+        const std::string name = names_.fresh(node.inputs.at(input) + "_of_" + node.name);
+        out_.initializers[name] = tensor;
+        node.inputs[input] = name;
+      }
+      if (plan.weight) quantize_constant(node, *plan.weight);
+      if (plan.bias) quantize_constant(node, *plan.bias);
+      for (const auto& constant : plan.constants) quantize_constant(node, constant);
+    }
+    const std::vector<std::string> outputs = node.outputs;
+    for (auto& output : node.outputs) {
+      if (quantized && plan_.values.contains(output)) output = names_.fresh(output + "_float");
+    }
+    const std::vector<std::string> written = node.outputs;
+    if (quantized && found->second.simulation) {
+      simulate(std::move(node), *found->second.simulation, {out_, names_});
+    } else {
+      out_.nodes.push_back(std::move(node));
+    }
+    for (size_t k = 0; k < outputs.size(); k++) {
+      if (!plan_.values.contains(outputs[k])) continue;
+      quantize_value(outputs[k], written[k], quantized);
+    }
+  }
+
+  // What a quantized node reads in the place of a value.
+  void read(std::string& input, const std::string& node) {
+    const auto found = plan_.conversions.find(input);
+    if (found != plan_.conversions.end() && found->second.contains(node)) {
+      input = converted(input, found->second.at(node));
+    } else if (const auto pair = dequantized_.find(input); pair != dequantized_.end()) {
+      input = pair->second;
+    }
+  }
+
+  // A pair of its own behind the value; nodes that read it alike share it.
+  std::string converted(const std::string& value, const QuantParams& params) {
+    for (const auto& [known, name] : conversions_[value]) {
+      if (known == params) return name;
+    }
+    std::string name = names_.fresh(value + "_converted");
+    add_pair(value, value, name, params);
+    conversions_[value].emplace_back(params, name);
+    return name;
+  }
+
+  // Such nodes read and write float values.
+  void rewrite_on_its_own(const graph::Node& node, const NodePlan& plan) {
+    const Workshop workshop{.model = model_,
+                            .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
+                            .add =
+                                [this](const std::string& wish, const Tensor& tensor) {
+                                  const std::string name = names_.fresh(wish);
+                                  out_.initializers[name] = tensor;
+                                  return name;
+                                },
+                            .quantized = run_time_codes_};
+    for (auto& made : rewrite_alone(node, plan, workshop)) {
+      if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
+      out_.nodes.push_back(std::move(made));
+    }
+    for (const auto& input : node.inputs) {
+      if (model_.initializer(input) != nullptr) constants_.try_emplace(input);
+    }
+    for (const auto& output : node.outputs) {
+      if (plan_.values.contains(output)) quantize_value(output, output, false);
+    }
+  }
+
+  // `from` ─Q─DQ─▶ `to`, or casts there and back.
+  void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params) {
+    if (is_half(params.type)) {
+      const std::string narrow = names_.fresh(value + "_" + std::string(name_of(params.type)));
+      add_cast(value, from, narrow, params.type);
+      add_cast(value, narrow, to, DataType::float32);
+      return;
+    }
+    const auto [scale, zero_point] = add_params(value, {}, params);
+    const std::string codes = names_.fresh(value + "_quantized");
+    add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
+    add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params);
+  }
+
+  void add_node(const std::string& type, const std::string& value, std::vector<std::string> inputs, const std::string& output,
+                const QuantParams& params) {
+    graph::Node node{.name = names_.fresh(value + "_" + type),
+                     .op_type = type,
+                     .domain = domain_for(params.type),
+                     .inputs = std::move(inputs),
+                     .outputs = {output}};
+    if (params.axis >= 0) node.set({"axis", int64_t{params.axis}});
+    if (params.block > 0) node.set({"block_size", int64_t{params.block}});
+    out_.nodes.push_back(std::move(node));
+  }
+
+  void add_cast(const std::string& value, const std::string& from, const std::string& to, DataType type) {
+    graph::Node node{.name = names_.fresh(value + "_Cast"), .op_type = "Cast", .domain = "", .inputs = {from}, .outputs = {to}};
+    node.set({"to", static_cast<int64_t>(type)});
+    out_.nodes.push_back(std::move(node));
+  }
+
+  std::string domain_for(DataType type) {
+    if (bits_of(type) == 4) out_.ir_version = std::max(out_.ir_version, first_ir_of_4_bits);
+    if (!is_late(type) || out_.opset() >= first_opset_of_late_types) return "";
+    out_.opsets.try_emplace(std::string(own_domain), 1);
+    return std::string(own_domain);
+  }
+
+  // `constant`: the shape that blocks divide.
+  std::pair<std::string, std::string> add_params(const std::string& value, const Shape& constant, const QuantParams& params) {
+    const Shape shape = scales_shape(constant, params);
+    const std::string scale = names_.fresh(value + "_scale"), zero_point = names_.fresh(value + "_zero_point");
+    out_.initializers[scale] = Tensor::of(shape, params.scales);
+    out_.initializers[zero_point] = codes_tensor(params.type, shape, params.zero_points);
+    return {scale, zero_point};
+  }
+
+  // Nodes that share a constant share its codes when their parameters agree.
+  void quantize_constant(graph::Node& node, const ConstantPlan& plan) {
+    const std::string value = node.inputs.at(plan.input);
+    const Tensor* values = model_.initializer(value);
+    if (values == nullptr)
+      throw Error("the plan does not fit the model: input " + std::to_string(plan.input) + " of " + node.name +
+                  " is not constant");
+    for (const auto& [known, result] : constants_[value]) {
+      if (known.params == plan.params && known.limits == plan.limits && known.optimized == plan.optimized) {
+        node.inputs[plan.input] = result;
+        return;
+      }
+    }
+    const QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
+    if (plan.optimized && plan.optimized->codes.shape() != values->shape())
+      throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
+                  " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
+    const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
+    out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize_within(*values, params, plan.limits);
+    if (is_half(params.type)) {
+      add_cast(value, codes, result, DataType::float32);
+    } else {
+      const auto [scale, zero_point] = add_params(value, values->shape(), params);
+      add_node("DequantizeLinear", value, {codes, scale, zero_point}, result, params);
+    }
+    constants_[value].emplace_back(plan, result);
+    node.inputs[plan.input] = result;
+  }
+
+  // The float originals, unless float nodes or subgraphs still read them.
+  void drop_unread_constants() {
+    std::set<std::string_view> read;
+    for (const auto& node : out_.nodes) {
+      read.insert(node.inputs.begin(), node.inputs.end());
+      read.insert(node.captures.begin(), node.captures.end());
+    }
+    for (const auto& output : out_.outputs) read.insert(output.name);
+    for (const auto& [name, results] : constants_) {
+      if (!read.contains(name)) out_.initializers.erase(name);
+    }
+  }
+
+  const graph::Model& model_;
+  const Plan& plan_;
+  graph::Names names_;
+  graph::Model out_;
+  std::unordered_map<std::string, std::vector<std::string>> run_time_codes_;  // value -> codes, scale, zero point
+  std::unordered_map<std::string, std::string> dequantized_;                  // value -> what quantized nodes read
+  std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>> conversions_;
+  std::unordered_map<std::string, std::vector<std::pair<ConstantPlan, std::string>>>
+      constants_;  // constant -> its dequantized forms
+};
+
+}  // namespace
+
+graph::Model apply(const graph::Model& model, const Plan& plan) {
+  return Rewriting(model, plan).run();
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,238 @@
+#include "quasar/quant/write/integer_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace quasar::quant {
+namespace {
+
+using Nodes = std::optional<std::vector<graph::Node>>;
+
+constexpr const char* microsoft = "com.microsoft";
+
+bool single(const std::optional<Codes>& codes) {
+  return codes && codes->scales == 1 && bits_of(codes->type) == 8;
+}
+
+// Unsigned values take weights of both types, signed ones signed weights; the result is of the values' type.
+bool multiply(const Codes& values, const Codes& weights, const std::optional<Codes>& result) {
+  return (values.type == DataType::uint8 || weights.type == DataType::int8) && bits_of(weights.type) == 8 &&
+         (!result || (single(result) && result->type == values.type));
+}
+
+void append(std::vector<std::string>& inputs, const Codes& codes) {
+  inputs.insert(inputs.end(), {codes.codes, codes.scale, codes.zero_point});
+}
+
+void append_grid(std::vector<std::string>& inputs, const Codes& codes) {
+  inputs.insert(inputs.end(), {codes.scale, codes.zero_point});
+}
+
+// The group's node as another operator, with the same attributes.
+graph::Node renamed(const Group& group, const char* type, const char* domain, std::vector<std::string> inputs) {
+  return {.name = group.node.name,
+          .op_type = type,
+          .domain = domain,
+          .inputs = std::move(inputs),
+          .outputs = {group.output ? group.output->codes : group.result},
+          .captures = {},
+          .attributes = group.node.attributes,
+          .rest = group.node.rest};
+}
+
+double product_scale(const Codes& values, const Codes& weights, size_t k, const graph::Model& model) {
+  const auto scales = model.initializer(weights.scale)->as<float>();
+  return double{model.initializer(values.scale)->as<float>()[0]} * double{scales[scales.size() == 1 ? 0 : k]};
+}
+
+// Whether the bias adds to the integer sums as it is: int32 with the scale s_input · s_weight.
+bool adds_to_sums(const Group& group, const graph::Model& model) {
+  if (group.node.inputs.size() < 3 || group.node.inputs[2].empty()) return true;
+  const auto& bias = group.inputs[2];
+  const Tensor* codes = bias ? model.initializer(bias->codes) : nullptr;
+  if (codes == nullptr || codes->type() != DataType::int32) return false;
+  const auto scales = model.initializer(bias->scale)->as<float>();
+  for (size_t k = 0; k < scales.size(); k++) {
+    const double wanted = product_scale(*group.inputs[0], *group.inputs[1], k, model);
+    if (std::abs(double{scales[k]} - wanted) > 1e-4 * wanted) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> weighted_inputs(const Group& group) {
+  std::vector<std::string> inputs;
+  append(inputs, *group.inputs[0]);
+  append(inputs, *group.inputs[1]);
+  return inputs;
+}
+
+std::string bias_of(const Group& group) {
+  return group.inputs.size() > 2 && group.inputs[2] ? group.inputs[2]->codes : "";
+}
+
+bool is_zero(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+graph::Node step(const Workbench& bench, const std::string& type, const Group& group, std::vector<std::string> inputs,
+                 const std::string& output) {
+  return {.name = bench.fresh(group.node.name + "_" + type),
+          .op_type = type,
+          .domain = "",
+          .inputs = std::move(inputs),
+          .outputs = {output}};
+}
+
+// A float result: integer sums, then their scales and the bias.
+Nodes conv_integer(const Group& group, const Workbench& bench) {
+  const Codes &values = *group.inputs[0], &weights = *group.inputs[1];
+  const Tensor& zero_points = *bench.model.initializer(weights.zero_point);
+  if (values.type != DataType::uint8 || (weights.scales > 1 && !is_zero(zero_points))) return std::nullopt;
+  const Tensor& kernel = *bench.model.initializer(weights.codes);
+  Shape shape(kernel.shape().size() - 1, 1);
+  shape[0] = kernel.shape()[0];
+  const auto channels = static_cast<size_t>(shape[0]);
+  std::vector<float> scales, offsets;
+  for (size_t k = 0; k < channels; k++) scales.push_back(static_cast<float>(product_scale(values, weights, k, bench.model)));
+  const std::string name = group.node.name, sums = bench.fresh(name + "_sums"), floats = bench.fresh(name + "_float_sums");
+  std::vector<std::string> inputs{values.codes, weights.codes, values.zero_point};
+  if (!is_zero(zero_points)) inputs.push_back(weights.zero_point);
+  graph::Node conv = renamed(group, "ConvInteger", "", inputs);
+  conv.outputs = {sums};
+  graph::Node cast = step(bench, "Cast", group, {sums}, floats);
+  cast.set({"to", static_cast<int64_t>(DataType::float32)});
+  const std::string bias = bias_of(group), scaled = bias.empty() ? group.result : bench.fresh(name + "_scaled");
+  std::vector<graph::Node> nodes{
+      std::move(conv), std::move(cast),
+      step(bench, "Mul", group, {floats, bench.add(name + "_scales", Tensor::of(shape, scales))}, scaled)};
+  if (bias.empty()) return nodes;
+  const auto codes = bench.model.initializer(bias)->as<int32_t>();
+  for (size_t k = 0; k < channels; k++) offsets.push_back(static_cast<float>(codes[k]) * scales[k]);
+  nodes.push_back(step(bench, "Add", group, {scaled, bench.add(name + "_offsets", Tensor::of(shape, offsets))}, group.result));
+  return nodes;
+}
+
+Nodes conv(const Group& group, const Workbench& bench) {
+  const auto &values = group.inputs[0], &weights = group.inputs[1];
+  if (!single(values) || !weights || !multiply(*values, *weights, group.output) || (weights->scales > 1 && weights->axis != 0) ||
+      !adds_to_sums(group, bench.model))
+    return std::nullopt;
+  if (!group.output) return conv_integer(group, bench);
+  std::vector<std::string> inputs = weighted_inputs(group);
+  append_grid(inputs, *group.output);
+  if (const std::string bias = bias_of(group); !bias.empty()) inputs.push_back(bias);
+  return {{renamed(group, "QLinearConv", "", inputs)}};
+}
+
+Nodes matmul(const Group& group, const Workbench&) {
+  const auto &a = group.inputs[0], &b = group.inputs[1];
+  if (!single(a) || !b || !multiply(*a, *b, group.output)) return std::nullopt;
+  if (group.output) {
+    std::vector<std::string> inputs = weighted_inputs(group);
+    append_grid(inputs, *group.output);
+    return {{renamed(group, "QLinearMatMul", "", inputs)}};
+  }
+  std::vector<std::string> inputs{a->codes, b->codes, a->scale, b->scale, a->zero_point, b->zero_point};
+  if (!group.added.empty()) inputs.push_back(group.added);
+  return {{renamed(group, "MatMulIntegerToFloat", microsoft, inputs)}};
+}
+
+Nodes gemm(const Group& group, const Workbench& bench) {
+  const auto &values = group.inputs[0], &weights = group.inputs[1];
+  if (!single(values) || !weights || !multiply(*values, *weights, group.output) || !adds_to_sums(group, bench.model))
+    return std::nullopt;
+  std::vector<std::string> inputs = weighted_inputs(group);
+  inputs.push_back(bias_of(group));
+  if (group.output) append_grid(inputs, *group.output);
+  while (inputs.back().empty()) inputs.pop_back();
+  graph::Node node = renamed(group, "QGemm", microsoft, inputs);
+  std::erase_if(node.attributes, [](const graph::Attribute& attribute) { return attribute.name == "beta"; });  // it is 1
+  return {{std::move(node)}};
+}
+
+// All codes have one scale, and one type.
+bool alike(const Group& group, size_t first = 0) {
+  if (!single(group.output)) return false;
+  for (size_t i = first; i < group.inputs.size(); i++) {
+    if (!single(group.inputs[i]) || group.inputs[i]->type != group.output->type) return false;
+  }
+  return true;
+}
+
+Nodes two_tensors(const Group& group, const Workbench&) {
+  if (!alike(group) || group.inputs.size() != 2) return std::nullopt;
+  std::vector<std::string> inputs = weighted_inputs(group);
+  append_grid(inputs, *group.output);
+  return {{renamed(group, group.node.is("Add") ? "QLinearAdd" : "QLinearMul", microsoft, inputs)}};
+}
+
+Nodes one_tensor(const Group& group, const Workbench& bench) {
+  if (!alike(group) || group.inputs.size() != 1 || is_dilated(group.node)) return std::nullopt;
+  std::vector<std::string> inputs;
+  append(inputs, *group.inputs[0]);
+  append_grid(inputs, *group.output);
+  graph::Node node = renamed(group, ("QLinear" + group.node.op_type).c_str(), microsoft, inputs);
+  std::erase_if(node.attributes, [](const graph::Attribute& attribute) { return attribute.name == "dilations"; });
+  if (group.node.is("Softmax")) node.set({"opset", bench.model.opset()});
+  return {{std::move(node)}};
+}
+
+Nodes concat(const Group& group, const Workbench& bench) {
+  if (!alike(group)) return std::nullopt;
+  const auto same = [&](const std::string& a, const std::string& b) {
+    return *bench.model.initializer(a) == *bench.model.initializer(b);
+  };
+  std::vector<std::string> moved, inputs;
+  append_grid(inputs, *group.output);
+  for (const auto& input : group.inputs) {
+    append(inputs, *input);
+    if (same(input->scale, group.output->scale) && same(input->zero_point, group.output->zero_point))
+      moved.push_back(input->codes);
+  }
+  if (moved.size() == group.inputs.size()) return {{renamed(group, "Concat", "", moved)}};
+  return {{renamed(group, "QLinearConcat", microsoft, inputs)}};
+}
+
+Nodes where(const Group& group, const Workbench&) {
+  if (!alike(group, 1)) return std::nullopt;
+  std::vector<std::string> inputs{group.node.inputs[0]};
+  append(inputs, *group.inputs[1]);
+  append(inputs, *group.inputs[2]);
+  append_grid(inputs, *group.output);
+  return {{renamed(group, "QLinearWhere", microsoft, inputs)}};
+}
+
+}  // namespace
+
+std::optional<std::vector<graph::Node>> on_codes(const Group& group, const Workbench& bench) {
+  using Make = Nodes (*)(const Group&, const Workbench&);
+  static const std::map<std::string_view, Make> operators{{"Conv", conv},
+                                                          {"MatMul", matmul},
+                                                          {"Gemm", gemm},
+                                                          {"Add", two_tensors},
+                                                          {"Mul", two_tensors},
+                                                          {"Sigmoid", one_tensor},
+                                                          {"LeakyRelu", one_tensor},
+                                                          {"Softmax", one_tensor},
+                                                          {"AveragePool", one_tensor},
+                                                          {"GlobalAveragePool", one_tensor},
+                                                          {"Concat", concat},
+                                                          {"Where", where}};
+  const auto found = operators.find(group.node.op_type);
+  return found == operators.end() || !group.node.domain.empty() ? std::nullopt : found->second(group, bench);
+}
+
+bool is_dilated(const graph::Node& node) {
+  return std::ranges::any_of(node.integers("dilations"), [](int64_t step) { return step != 1; });
+}
+
+bool moves_codes(const std::string& op_type) {
+  constexpr std::array all = {"Reshape",   "Flatten", "Squeeze",      "Unsqueeze",    "Transpose", "Slice",
+                              "Split",     "Gather",  "Expand",       "Tile",         "MaxPool",   "ReduceMax",
+                              "ReduceMin", "Resize",  "DepthToSpace", "SpaceToDepth", "Pad"};
+  return std::ranges::find(all, op_type) != all.end();
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,192 @@
+#include "quasar/quant/write/keep_in_float.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "quasar/quant/codes/scheme.hpp"
+#include "quasar/quant/write/integer_operators.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr int64_t first_opset_of_axes = 13;
+
+// How many channels the first input has along its axis.
+struct Channels {
+  int64_t axis = 1, count = 1;
+};
+
+Channels channels_of(const graph::Node& node, const Shape& weights) {
+  if (node.op_type == "Conv") return {1, weights.at(1) * node.integer("group", 1)};
+  if (node.op_type == "ConvTranspose") return {1, weights.at(0)};
+  const bool transposed = node.integer("transA", 0) != 0;
+  return {transposed ? 0 : 1, weights.at(node.integer("transB", 0) != 0 ? 1 : 0)};
+}
+
+// Those that ONNX Runtime (1.30) computes in codes of 8 bits between pairs; what moves values gives the same in codes.
+bool computes_in_codes(const graph::Node& node) {
+  constexpr std::array all = {"Softmax", "Sigmoid", "LeakyRelu", "AveragePool", "GlobalAveragePool", "Add", "Mul", "Concat",
+                              "Where",   "MatMul",  "Gemm",      "Conv"};
+  return std::ranges::any_of(all, [&](const char* type) { return node.is(type); });
+}
+
+// Its pairs may come to stand on the other side of such a node, or the node be dropped.
+bool lets_pairs_pass(const graph::Node& node) {
+  return node.domain.empty() && (moves_codes(node.op_type) || node.is("Relu") || node.is("Clip") || node.is("Identity") ||
+                                 node.is("Dropout") || node.is("Cast"));
+}
+
+// The inputs that such a node reads as codes: [first, last).
+std::pair<size_t, size_t> value_inputs(const graph::Node& node) {
+  if (node.is("Where")) return {1, node.inputs.size()};
+  if (node.is("MatMul") || node.is("Gemm") || node.is("Conv")) return {0, 2};
+  return {0, node.inputs.size()};
+}
+
+bool is_single(const Tensor* tensor) {
+  return tensor != nullptr && tensor->count() == 1;
+}
+
+Tensor repeated(const Tensor& one, int64_t count) {
+  if (bits_of(one.type()) == 4)
+    return codes_tensor(one.type(), {count}, std::vector<int32_t>(static_cast<size_t>(count), plain_codes(one).front()));
+  const auto bytes = one.bytes();
+  std::vector<std::byte> all;
+  for (int64_t i = 0; i < count; i++) all.insert(all.end(), bytes.begin(), bytes.end());
+  return Tensor::copy(one.type(), {count}, all.data(), all.size());
+}
+
+Tensor halved(const Tensor& weights) {
+  std::vector<float> values(weights.as<float>().begin(), weights.as<float>().end());
+  for (float& value : values) value *= 0.5F;
+  return Tensor::of(weights.shape(), values);
+}
+
+class Keeping {
+ public:
+  Keeping(graph::Model& model, const std::map<std::string, NodePlan>& planned)
+      : model_(model), planned_(planned), names_(model) {}
+
+  void run() {
+    const graph::Model before = model_;
+    const graph::Index index(before);
+    model_.nodes.clear();
+    for (graph::Node node : before.nodes) {
+      if (node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm")) keep(node, index);
+      if (has_no_kernel_on_codes(node) || !planned_.contains(node.name)) keep_apart(node, index);
+      model_.nodes.push_back(std::move(node));
+    }
+  }
+
+ private:
+  // ONNX Runtime would write one all the same, and refuse the model.
+  static bool has_no_kernel_on_codes(const graph::Node& node) { return node.is("AveragePool") && is_dilated(node); }
+
+  void keep_apart(graph::Node& node, const graph::Index& index) {
+    const bool weighted = node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm");
+    const graph::Node* pair = index.producer(node.inputs.front());
+    const bool folds = weighted && pair != nullptr && pair->op_type == "DequantizeLinear" &&
+                       index.model().initializer(node.inputs[1]) == nullptr && is_constant(node.inputs[1], index);
+    if (!folds && (!computes_in_codes(node) || !stands_between_codes(node, index))) return;
+    const auto [first, last] = value_inputs(node);
+    size_t copied = first;
+    while (copied + 1 < last && is_constant(node.inputs[copied], index)) copied++;
+    std::string& input = node.inputs[copied];
+    const std::string own = names_.fresh(node.name + "_input");
+    model_.nodes.push_back(
+        {.name = names_.fresh(node.name + "_Sum"), .op_type = "Sum", .domain = "", .inputs = {input}, .outputs = {own}});
+    input = own;
+  }
+
+  // ONNX Runtime makes an initializer of it.
+  static bool is_constant(const std::string& value, const graph::Index& index) {
+    if (value.empty() || index.model().initializer(value) != nullptr) return true;
+    const graph::Node* producer = index.producer(value);
+    return producer != nullptr && producer->captures.empty() &&
+           std::ranges::all_of(producer->inputs, [&](const std::string& input) { return is_constant(input, index); });
+  }
+
+  static bool stands_between_codes(const graph::Node& node, const graph::Index& index) {
+    const auto [first, last] = value_inputs(node);
+    bool any = false;
+    for (size_t i = first; i < last; i++) {
+      const bool from_codes = comes_from_codes(node.inputs[i], index);
+      any = any || from_codes;
+      // ONNX Runtime gives a constant of Where a pair of its own.
+      if (!from_codes && !(node.is("Where") && is_constant(node.inputs[i], index))) return false;
+    }
+    if (!any) return false;
+    return node.is("MatMul") || node.is("Gemm") || becomes_codes(node.outputs.front(), index);
+  }
+
+  static bool has_bytes(const graph::Node& pair, const graph::Index& index) {
+    const Tensor* zero_point = pair.inputs.size() > 2 ? index.model().initializer(pair.inputs[2]) : nullptr;
+    return zero_point != nullptr && bits_of(zero_point->type()) == 8;
+  }
+
+  static bool comes_from_codes(const std::string& value, const graph::Index& index) {
+    const graph::Node* producer = index.producer(value);
+    if (producer == nullptr) return false;
+    if (producer->op_type == "DequantizeLinear") return has_bytes(*producer, index);
+    return lets_pairs_pass(*producer) && comes_from_codes(producer->inputs.front(), index);
+  }
+
+  static bool becomes_codes(const std::string& value, const graph::Index& index) {
+    const auto& readers = index.consumers(value);
+    if (readers.empty() || index.is_output(value)) return false;
+    return std::ranges::all_of(readers, [&](const graph::Node* reader) {
+      if (reader->op_type == "QuantizeLinear") return has_bytes(*reader, index);
+      return lets_pairs_pass(*reader) && becomes_codes(reader->outputs.front(), index);
+    });
+  }
+
+  void keep(graph::Node& node, const graph::Index& index) {
+    const Tensor* weights = index.model().initializer(node.inputs[1]);
+    const graph::Node* pair = index.producer(node.inputs[0]);
+    if (weights == nullptr || weights->type() != DataType::float32 || pair == nullptr || pair->op_type != "DequantizeLinear")
+      return;
+    const Tensor* scale = index.model().initializer(pair->inputs[1]);
+    const Tensor* zero_point = index.model().initializer(pair->inputs[2]);
+    if (!is_single(scale) || !is_single(zero_point)) return;
+    const Channels channels = channels_of(node, weights->shape());
+    if (channels.count > 1 && model_.opset() >= first_opset_of_axes) {
+      graph::Node own = *pair;
+      own.name = names_.fresh(node.name + "_DequantizeLinear");
+      own.inputs[1] = add(node.name + "_input_scale", repeated(*scale, channels.count));
+      own.inputs[2] = add(node.name + "_input_zero_point", repeated(*zero_point, channels.count));
+      own.outputs = {names_.fresh(node.name + "_input")};
+      own.set({"axis", channels.axis});
+      node.inputs[0] = own.outputs[0];
+      model_.nodes.push_back(std::move(own));
+    } else {
+      const std::string doubled = names_.fresh(node.name + "_input");
+      model_.nodes.push_back({.name = names_.fresh(node.name + "_Mul"),
+                              .op_type = "Mul",
+                              .domain = "",
+                              .inputs = {node.inputs[0], add(node.name + "_two", Tensor::scalar(2.0F))},
+                              .outputs = {doubled}});
+      node.inputs[0] = doubled;
+      node.inputs[1] = add(node.name + "_half_weights", halved(*weights));
+    }
+  }
+
+  std::string add(const std::string& wish, Tensor values) {
+    std::string name = names_.fresh(wish);
+    model_.initializers[name] = std::move(values);
+    return name;
+  }
+
+  graph::Model& model_;
+  const std::map<std::string, NodePlan>& planned_;
+  graph::Names names_;
+};
+
+}  // namespace
+
+void keep_in_float(graph::Model& quantized, const std::map<std::string, NodePlan>& planned) {
+  Keeping(quantized, planned).run();
+  graph::remove_unused(quantized);
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,244 @@
+#include "quasar/rounding/activation_scales.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+#include <span>
+
+#include "quasar/base/hash.hpp"
+#include "quasar/base/json.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/quant/codes/weights.hpp"
+#include "quasar/rounding/judges.hpp"
+#include "quasar/rounding/normalization.hpp"
+#include "quasar/rounding/scale_candidates.hpp"
+#include "quasar/rounding/scale_trial.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/stats/summary.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr size_t layers_ahead = 2;
+constexpr size_t fewest_samples = 8, usual_samples = 64;
+constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
+constexpr size_t cheap_values = size_t{1} << 17;   // likewise: all samples judge
+constexpr size_t screenings[] = {8, 16, 32};       // judges after which candidates that lose for certain are given up
+constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
+
+class Refinement {
+ public:
+  Refinement(const graph::Model& model, const quant::Plan& plan, const data::Dataset& samples, const RefineOptions& options)
+      : model_(model), plan_(plan), samples_(samples), options_(options), memo_(options.memo ? *options.memo : own_memo_) {}
+
+  std::map<std::string, quant::QuantParams> run(const std::function<void()>& check) {
+    find_trials();
+    if (trials_.empty()) return {};
+    taps_ = taps();
+    recall();
+    if (trials_.empty()) return std::move(out_);
+    const runtime::Session reference(runtime::tapped(model_, taps_));
+    call_judges(reference);
+    for (size_t first = 0; first < trials_.size();) {
+      if (check) check();
+      size_t last = first, bytes = 0;
+      while (last < trials_.size() && (last == first || bytes + trials_[last].window.weight_bytes <= options_.memory_limit))
+        bytes += trials_[last++].window.weight_bytes;
+      measure({trials_.begin() + static_cast<std::ptrdiff_t>(first), trials_.begin() + static_cast<std::ptrdiff_t>(last)},
+              reference);
+      first = last;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void find_trials() {
+    auto groups = shared_scales(model_, plan_);
+    if (groups.empty()) return;
+    const graph::Index index(model_);
+    const auto types = runtime::value_types(model_);
+    for (auto& group : groups) {
+      if (std::ranges::any_of(group, [this](const std::string& value) { return options_.keep.contains(value); })) continue;
+      auto window = scale_window(index, types, plan_, group, layers_ahead);
+      if (!window) continue;
+      ScaleTrial trial{std::move(group), std::move(*window)};
+      for (const auto& output : trial.window.outputs) trial.normalized.push_back(normalized_value(output, index));
+      trial.candidates = scale_candidates(plan_.values.at(trial.group.front()));
+      trials_.push_back(std::move(trial));
+    }
+    std::erase_if(trials_, [](const ScaleTrial& trial) { return trial.candidates.size() < 2; });
+  }
+
+  // What a session of the float model can give, which its kernels depend on: all that any plan looks at, so that neither how
+  // many windows fit nor which were looked at before changes a value; and what these trials look at besides.
+  std::vector<std::string> taps() const {
+    const auto values = quant::observed_values(model_);
+    std::set<std::string> wanted(values.begin(), values.end());
+    for (const auto& trial : trials_) {
+      wanted.insert(trial.window.inputs.begin(), trial.window.inputs.end());
+      wanted.insert(trial.window.outputs.begin(), trial.window.outputs.end());
+      for (const auto& value : trial.normalized) {
+        if (!value.empty()) wanted.insert(value);
+      }
+    }
+    return {wanted.begin(), wanted.end()};
+  }
+
+  // What was decided before, in trials of other plans whose windows are the same, need not be looked at again.
+  void recall() {
+    const std::string looked_at = hash_of(Json(taps_).dump());
+    for (auto& trial : trials_) {
+      Json candidates = Json::array();
+      for (const auto& params : trial.candidates)
+        candidates.push_back({name_of(params.type), std::bit_cast<uint32_t>(params.scales[0]), params.zero_points[0]});
+      trial.key = hash_of(graph::to_bytes(trial.window.model) +
+                          Json{looked_at, trial.window.inputs, trial.window.outputs, trial.normalized, candidates}.dump());
+      if (const auto choice = memo_.choice(trial.key)) adopt(trial, *choice);
+    }
+    std::erase_if(trials_, [this](const ScaleTrial& trial) { return memo_.choice(trial.key).has_value(); });
+  }
+
+  std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference,
+                                          std::span<const ScaleTrial> trials) const {
+    std::set<std::string> wanted;
+    for (const auto& trial : trials) {
+      for (const auto* names : {&trial.window.inputs, &trial.window.outputs, &trial.normalized})
+        wanted.insert(names->begin(), names->end());
+    }
+    wanted.erase("");
+    const std::vector<std::string> names(wanted.begin(), wanted.end());
+    std::map<std::string, Tensor> values;
+    auto outputs = reference.run(samples_.at(sample), names);
+    for (size_t i = 0; i < names.size(); i++) values[names[i]] = std::move(outputs[i]);
+    return values;
+  }
+
+  // The float model runs once per sample for all these trials.
+  void measure(std::span<ScaleTrial> trials, const runtime::Session& reference) {
+    parallel_for(trials.size(), options_.threads, [&](size_t i) { trials[i].open(); });
+    const auto look_at = [&](size_t from, size_t to) {
+      std::set<size_t> wanted_samples;
+      for (const auto& trial : trials) {
+        for (size_t i = from; i < std::min(to, trial.judges.size()) && trial.alive.size() > 1; i++)
+          wanted_samples.insert(trial.judges[i].sample);
+      }
+      const std::vector<size_t> samples(wanted_samples.begin(), wanted_samples.end());
+      parallel_for(samples.size(), options_.threads, [&](size_t i) {
+        const auto values = values_of(samples[i], reference, trials);
+        for (auto& trial : trials) {
+          const auto slot = trial.slots.find(samples[i]);
+          if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
+          trial.look_at(slot->second, values);
+        }
+      });
+    };
+    size_t seen = 0;
+    for (const size_t next : screenings) {
+      look_at(seen, next);
+      for (auto& trial : trials) {
+        if (trial.judges.size() > next) trial.screen(next);
+      }
+      seen = next;
+    }
+    look_at(seen, samples_.size());
+    for (auto& trial : trials) {
+      trial.close();
+      const size_t choice = trial.best();
+      memo_.keep(trial.key, choice);
+      adopt(trial, choice);
+    }
+  }
+
+  void call_judges(const runtime::Session& reference) {
+    const auto example = values_of(0, reference, trials_);
+    std::vector<size_t> most;
+    std::set<std::string> chosen_from;
+    for (const auto& trial : trials_) {
+      const size_t count = std::max<size_t>(example.at(trial.window.inputs.front()).count(), 1);
+      const bool cheap = count * samples_.size() <= cheap_values;
+      most.push_back(cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
+      if (most.back() < samples_.size()) chosen_from.insert(trial.window.inputs.front());
+    }
+    const auto reaches = reaches_of(chosen_from, reference);
+    for (size_t i = 0; i < trials_.size(); i++) {
+      ScaleTrial& trial = trials_[i];
+      const auto reach = reaches.find(trial.window.inputs.front());
+      trial.begin(judges(reach == reaches.end() ? std::vector<Reach>(samples_.size()) : reach->second, most[i]));
+    }
+  }
+
+  // How far values reach in each sample: one run of the float model.
+  std::map<std::string, std::vector<Reach>> reaches_of(const std::set<std::string>& values, const runtime::Session& reference) {
+    std::map<std::string, std::vector<Reach>> out;
+    std::vector<std::string> names;
+    const auto key = [&, looked_at = hash_of(Json(taps_).dump())](const std::string& name) { return looked_at + name; };
+    for (const auto& name : values) {
+      const auto known = memo_.reach(key(name));
+      out[name] = known.value_or(std::vector<Reach>(samples_.size()));
+      if (!known) names.push_back(name);
+    }
+    if (names.empty()) return out;
+    parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
+      const auto found = reference.run(samples_.at(sample), names);
+      for (size_t i = 0; i < names.size(); i++) {
+        const stats::Summary seen = stats::summarize(found[i].as<float>());
+        out.at(names[i])[sample] = {seen.low, seen.high};
+      }
+    });
+    for (const auto& name : names) memo_.keep(key(name), out.at(name));
+    return out;
+  }
+
+  void adopt(const ScaleTrial& trial, size_t choice) {
+    if (choice == 0 || !biases_fit(trial.group, trial.candidates[choice])) return;
+    const quant::QuantParams& chosen = trial.candidates[choice];
+    for (const auto& value : trial.group) {
+      quant::QuantParams params = plan_.values.at(value);
+      const auto shift = static_cast<int32_t>(quant::grid_of(params.type, false).low - quant::grid_of(chosen.type, false).low);
+      params.scales = chosen.scales;
+      params.zero_points[0] = chosen.zero_points[0] + shift;
+      out_[value] = params;
+    }
+  }
+
+  // Codes of biases grow as the scale of the layer's input shrinks.
+  bool biases_fit(const SharedScale& group, const quant::QuantParams& params) const {
+    for (const auto& node : model_.nodes) {
+      const auto found = plan_.nodes.find(node.name);
+      if (found == plan_.nodes.end() || !found->second.bias || !found->second.weight) continue;
+      if (std::ranges::count(group, node.inputs[0]) == 0) continue;
+      const Tensor* bias = model_.initializer(node.inputs[found->second.bias->input]);
+      const auto& scales = found->second.weight->params.scales;
+      const auto values = bias->as<float>();
+      for (size_t i = 0; i < values.size(); i++) {
+        const double step = static_cast<double>(params.scales[0]) * static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
+        if (std::abs(static_cast<double>(values[i])) > step * largest_bias_code) return false;
+      }
+    }
+    return true;
+  }
+
+  const graph::Model& model_;
+  const quant::Plan& plan_;
+  const data::Dataset& samples_;
+  RefineOptions options_;
+  WindowMemo own_memo_;
+  WindowMemo& memo_;
+  std::vector<ScaleTrial> trials_;
+  std::vector<std::string> taps_;
+  std::map<std::string, quant::QuantParams> out_;
+};
+
+}  // namespace
+
+std::map<std::string, quant::QuantParams> refined_activations(const graph::Model& model, const quant::Plan& plan,
+                                                              const data::Dataset& samples, const RefineOptions& options,
+                                                              const std::function<void()>& check) {
+  if (samples.size() == 0) return {};
+  return Refinement(model, plan, samples, options).run(check);
+}
+
+}  // namespace quasar::tune

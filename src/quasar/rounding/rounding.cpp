@@ -1,0 +1,277 @@
+#include "quasar/rounding/rounding.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/quant/codes/rounding_options.hpp"
+#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/vector_behind.hpp"
+#include "quasar/rounding/activation_scales.hpp"
+#include "quasar/rounding/frontier.hpp"
+#include "quasar/rounding/idle_options.hpp"
+#include "quasar/rounding/input_scales.hpp"
+#include "quasar/rounding/judges.hpp"
+#include "quasar/rounding/prefix_hash.hpp"
+#include "quasar/rounding/refinement_check.hpp"
+#include "quasar/rounding/rounded_layer.hpp"
+#include "quasar/rounding/rounding_layers.hpp"
+#include "quasar/rounding/rounding_memory.hpp"
+#include "quasar/rounding/sensitivity.hpp"
+#include "quasar/rounding/wide_rounding.hpp"
+
+namespace quasar::tune {
+namespace {
+
+graph::Model without_unused(graph::Model model) {
+  graph::remove_unused(model);
+  return model;
+}
+
+// Of the whole set, as many as a fixed budget allows: which samples judge does not depend on how many can be held.
+data::DatasetPtr judging_samples(const data::DatasetPtr& samples) {
+  constexpr size_t budget = size_t{256} << 20, fewest = 16, most = 1024;
+  if (samples->size() == 0) return samples;
+  const size_t count = budget / std::max<size_t>(bytes_of(samples->at(0)), 1);
+  return data::subset(samples, spread_over(samples->size(), std::clamp(count, fewest, most)));
+}
+
+RounderOptions with_memory(RounderOptions options, const data::DatasetPtr& samples) {
+  if (options.memory == nullptr) options.memory = std::make_shared<RoundingMemory>(samples, options.memory_limit);
+  return options;
+}
+
+// The vector behind a matrix product that can take up its mean error.
+std::optional<quant::VectorBehind> vector_of(const LinearLayer& layer, const graph::Index& index, const quant::Plan& plan) {
+  if (layer.bias_input) return std::nullopt;
+  return quant::vector_behind(*index.node(layer.node), layer.outputs, index, plan);
+}
+
+// What was chosen for a layer goes into the model that the layers behind it are seen in.
+void hand_over(const graph::Model& model, const LinearLayer& layer, const quant::NodePlan& plan, Frontier& frontier) {
+  if (plan.form != quant::Form::pairs) {
+    if (plan.weight->optimized) frontier.rewrite(model, layer.node, plan);
+    return;
+  }
+  if (plan.weight->optimized) frontier.replace(layer.node, layer.weight_input, *plan.weight->optimized);
+  if (plan.bias && plan.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *plan.bias->optimized);
+}
+
+}  // namespace
+
+// What depends on the float model and the number of samples only.
+struct Rounder::Material {
+  Material(const graph::Model& model, size_t samples, RoundingMemory& memory, size_t threads)
+      : targets(model, layers_of(model), memory.samples, {.samples = samples, .threads = threads}, memory.targets),
+        frontier(samples * targets.largest_output()) {}
+
+  FloatTargets targets;
+  // Bytes of values between layers: until they were seen, four values of 8 bits, all as large as the largest layer's output.
+  std::atomic<size_t> frontier;
+  std::atomic<bool> seen = false;
+
+  void note(const Frontier& done) {
+    if (done.most_bytes() == 0) return;  // all moments were known
+    frontier = seen ? std::max<size_t>(frontier, done.most_bytes()) : done.most_bytes();
+    seen = true;
+  }
+};
+
+Rounder::Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOptions options)
+    : model_(without_unused(model)),
+      options_(with_memory(std::move(options), samples)),
+      memory_(options_.memory),
+      name_(std::to_string(memory_->users++) + "/"),
+      windows_(std::make_shared<WindowMemo>()) {}
+
+Rounder::~Rounder() = default;
+
+std::shared_ptr<Rounder::Material> Rounder::material(size_t count) {
+  const std::lock_guard lock(guard_);
+  auto& material = materials_[count];
+  if (material == nullptr) material = std::make_shared<Material>(model_, count, *memory_, options_.threads);
+  return material;
+}
+
+FrontierOptions Rounder::frontier_options(size_t samples) const {
+  return {.samples = samples, .memory_limit = memory_->frontiers.limit(), .threads = options_.threads};
+}
+
+void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const {
+  if (!rounding_acts(plan)) plan.rounding = {};
+  Json& options = plan.rounding.options;
+  if (!options.contains("data_size")) return;
+  const size_t all = memory_->samples->size();
+  size_t samples = std::min(all, calibration.value_or(all));
+  if (options["data_size"].is_number()) samples = std::min(samples, options["data_size"].get<size_t>());
+  options["data_size"] = samples;
+  const graph::Index index(model_);
+  const auto layers = layers_of(model_);
+  drop_idle_options(plan, std::ranges::any_of(layers, [&](const LinearLayer& layer) {
+                      return plan.nodes.contains(layer.node) && vector_of(layer, index, plan);
+                    }));
+}
+
+// Without layers whose codes can be chosen every method makes the same model.
+bool Rounder::rounding_acts(quant::Plan& plan) const {
+  if (plan.rounding.method == quant::Rounding().method) return true;
+  const auto rounded = [&](const LinearLayer& layer) {
+    const auto found = plan.nodes.find(layer.node);
+    return found != plan.nodes.end() && found->second.weight;
+  };
+  if (std::ranges::any_of(layers_of(model_), rounded)) return true;
+  plan.notes.push_back(plan.rounding.method + ": no layer of this model has codes that could be chosen");
+  return false;
+}
+
+void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check) {
+  quant::Plan key = plan;
+  key.rounding = {.options = {{"keep_activations", settings.keep_activations}}};
+  const std::string hash = quant::hash_of(key);
+  const auto known = [&]() -> std::optional<std::map<std::string, quant::QuantParams>> {
+    const std::lock_guard lock(guard_);
+    const auto found = refined_.find(hash);
+    return found == refined_.end() ? std::nullopt : std::optional(found->second);
+  }();
+  if (known) {
+    plan.refined = *known;
+  } else {
+    const RefineOptions options{.memory_limit = options_.memory_limit / 4,
+                                .threads = options_.threads,
+                                .keep = settings.keep_activations,
+                                .memo = windows_};
+    const data::DatasetPtr judging = judging_samples(memory_->samples);
+    plan.refined = proven(refined_activations(model_, plan, *judging, options, check), model_, plan, *judging, options_.threads);
+    if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
+    const std::lock_guard lock(guard_);
+    refined_[hash] = plan.refined;
+  }
+  if (plan.shifts) quant::limit_weight_scales(plan, quant::network_of(quant::apply(model_, plan)));
+  follow_refined_inputs(model_, plan);
+}
+
+RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& check) {
+  const Stopwatch watch;
+  RoundingReport report;
+  const auto& [name, entry] = quant::rounding::table().find(plan.rounding.method);
+  const Options options(entry.options, plan.rounding.options, "rounding method " + name);
+  const auto method = entry.make(options);
+  if (!method->optimizes()) return report;
+  const quant::LayerSettings settings = quant::layer_settings(options);
+  const size_t all = memory_->samples->size(), wanted = std::min(settings.data_size.value_or(all), all);
+  const auto material = this->material(wanted);
+  const SharedLimit::Work work(memory_->targets, material->targets);
+  if (settings.refine_activations) {
+    const Stopwatch refinement;
+    refine(plan, settings, check);
+    report.refined = plan.refined.size();
+    report.refine_s = refinement.seconds();
+  }
+  const auto& layers = material->targets.layers();
+  report.kept = left_nearest(model_, plan);
+  const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
+    const bool can =
+        node.form != quant::Form::dynamic && bits_of(node.weight->params.type) <= 16 && !quant::is_half(node.weight->params.type);
+    if (!can) report.kept.push_back(layer.node + ": its layer rule gives it no codes that could be chosen");
+    return can;
+  });
+  const MemoryGate::Pass pass(memory_->frontiers, material->frontier, check);
+  Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
+  PrefixHash prefix(model_, plan, std::to_string(wanted));
+  const graph::Index index(model_);
+  for (const size_t i : chosen) {
+    if (check) check();
+    const LinearLayer& layer = layers[i];
+    const float input = input_scale(plan, layer);
+    quant::NodePlan& node = plan.nodes.at(layer.node);
+    auto behind = vector_of(layer, index, plan);
+    const LayerContext context{model_, settings, *method, options_.threads, input, behind ? &behind->values : nullptr};
+    const LayerError error =
+        round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), plan.rounding, node);
+    hand_over(model_, layer, node, frontier);
+    if (behind && settings.update_bias && node.weight->optimized) {
+      frontier.replace(behind->node, behind->input, behind->values);
+      plan.nodes.at(behind->node).replaced[behind->input] = std::move(behind->values);
+    }
+    tell(options_.log, Level::debug, in_words(error));
+    report.layers.push_back(error);
+    report.samples = frontier.samples();
+  }
+  material->note(frontier);
+  report.seconds = watch.seconds();
+  if (report.samples < wanted && !report.layers.empty())
+    tell(options_.log, Level::warning, samples_given_up(report.samples, wanted, options_.memory_limit));
+  tell(options_.log, Level::info, summary_of(name, report));
+  return report;
+}
+
+std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
+  const auto material = this->material(memory_->samples->size());
+  const auto& layers = material->targets.layers();
+  const auto [chosen, stops] = chosen_of(
+      layers, plan, [this](const LinearLayer& layer, const quant::NodePlan&) { return layer.inputs <= options_.most_inputs; });
+  Frontier frontier(model_, stops, memory_->samples, frontier_options(material->targets.samples()));
+  const graph::Index index(model_);
+  std::map<std::string, double> errors;
+  for (const size_t i : chosen) {
+    const auto moments = moments_at(layers[i], i, *material, frontier, name_ + "float " + layers[i].node);
+    const quant::NodePlan& node = plan.nodes.at(layers[i].node);
+    const Tensor& weights = *model_.initializer(index.node(layers[i].node)->inputs[layers[i].weight_input]);
+    errors[layers[i].node] = rounding_error(layers[i], *moments, weights, node.weight->params,
+                                            node.bias || vector_of(layers[i], index, plan), options_.threads);
+  }
+  return errors;
+}
+
+// `prefix`: hash of all that the layer's inputs depend on. Where samples were given up, what was seen depends on more than that.
+LayerError Rounder::round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
+                              Frontier& frontier, const std::string& prefix, const quant::Rounding& rounding,
+                              quant::NodePlan& plan) const {
+  const std::string key = key_of(prefix, layer, plan, rounding, context.vector);
+  if (const auto known = memory_->rounded.find(key)) {
+    put_into(plan, context.vector, *known);
+    return known->error;
+  }
+  const LayerError error = layer.inputs > options_.most_inputs
+                               ? round_in_blocks(layer, index, context, material, frontier, plan)
+                               : round_layer(layer, *moments_at(layer, index, material, frontier, prefix), context, plan);
+  if (frontier.samples() == material.targets.samples())
+    memory_->rounded.keep(key, std::make_shared<const RoundedLayer>(taken_from(plan, context.vector, error)));
+  return error;
+}
+
+LayerError Rounder::round_in_blocks(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
+                                    Frontier& frontier, quant::NodePlan& plan) const {
+  frontier.advance(layer.node);
+  const auto targets = material.targets.at(index);
+  const auto fill = [&](size_t sample, std::span<const uint32_t> positions, float* to, size_t stride) {
+    gather_inputs(layer, frontier.input(sample), frontier.decoding(), (*targets)[sample].shape, positions, to, stride);
+  };
+  return round_wide_layer(layer, {*targets, frontier.samples(), fill, options_.block_inputs}, context, plan);
+}
+
+// What was kept under the key, or is observed now.
+std::shared_ptr<const Moments> Rounder::moments_at(const LinearLayer& layer, size_t index, Material& material, Frontier& frontier,
+                                                   const std::string& key) const {
+  if (auto known = memory_->moments.find(key)) return known;
+  auto moments = observe(layer, *material.targets.at(index), frontier);
+  if (frontier.samples() == material.targets.samples()) memory_->moments.keep(key, moments);
+  return moments;
+}
+
+// The layer's moments over the samples that the frontier holds.
+std::shared_ptr<const Moments> Rounder::observe(const LinearLayer& layer, const std::vector<Target>& targets,
+                                                Frontier& frontier) const {
+  frontier.advance(layer.node);
+  std::vector<size_t> samples(frontier.samples());
+  std::iota(samples.begin(), samples.end(), size_t{0});
+  const auto fill = [&](size_t sample, float* to, size_t stride) {
+    const Target& target = targets[sample];
+    gather_inputs(layer, frontier.input(sample), frontier.decoding(), target.shape, target.positions, to, stride);
+  };
+  return std::make_shared<const Moments>(moments_of(layer, samples, targets, fill, options_.threads));
+}
+
+}  // namespace quasar::tune

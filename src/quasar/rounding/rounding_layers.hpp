@@ -1,0 +1,28 @@
+// The layers of a model whose weights' codes can be chosen, and those whose cannot.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quasar/quant/plan.hpp"
+#include "quasar/rounding/linear_layer.hpp"
+
+namespace quasar::tune {
+
+// In the model's order.
+std::vector<LinearLayer> layers_of(const graph::Model& model);
+
+struct Chosen {
+  std::vector<size_t> layers;      // indices
+  std::vector<std::string> stops;  // their nodes, for a frontier
+};
+
+// The layers with quantized weights for which `wanted` holds.
+Chosen chosen_of(const std::vector<LinearLayer>& layers, const quant::Plan& plan,
+                 const std::function<bool(const LinearLayer&, const quant::NodePlan&)>& wanted);
+
+// Nodes whose weights are quantized, but belong to no layer that can be posed as a problem, with the reason.
+std::vector<std::string> left_nearest(const graph::Model& model, const quant::Plan& plan);
+
+}  // namespace quasar::tune

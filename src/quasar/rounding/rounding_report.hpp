@@ -1,0 +1,35 @@
+// How optimized rounding went, layer by layer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quasar/base/json.hpp"
+#include "quasar/rounding/layer_rounding.hpp"
+
+namespace quasar::tune {
+
+struct RoundingReport {
+  std::vector<LayerError> layers;
+  std::vector<std::string> kept;  // quantized layers that could not be optimized, with the reason
+  size_t samples = 0;
+  size_t refined = 0;  // activations whose scales were chosen again
+  double refine_s = 0, seconds = 0;
+};
+
+// {samples, seconds, refined, refine_s, layers: [[node, before, after, alone]], kept}: what a trial records.
+Json to_json(const RoundingReport& report);
+
+// {"before": …, "after": …, "alone": …} by layer: the same for a file.
+Json errors_by_layer(const RoundingReport& report);
+
+// "conv1: relative output error 3.1 % -> 0.42 %"
+std::string in_words(const LayerError& error);
+
+// "adaquant: 28 layers on 100 samples, output error of nearest rounding × 0.21 (geometric mean), …"
+std::string summary_of(const std::string& method, const RoundingReport& report);
+
+// The warning for a memory_limit (bytes) that let go of samples on the way.
+std::string samples_given_up(size_t left, size_t wanted, size_t memory_limit);
+
+}  // namespace quasar::tune

@@ -1,0 +1,55 @@
+// One group of values whose scale is under trial: its window runs with every candidate on the samples that judge, and what comes
+// out is compared with the float model's values. For activation_scales.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quasar/rounding/judges.hpp"
+#include "quasar/rounding/scale_window.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::tune {
+
+struct ScaleTrial {
+  ScaleTrial(SharedScale values, ScaleWindow around) : group(std::move(values)), window(std::move(around)) {}
+
+  SharedScale group;
+  ScaleWindow window;
+  std::vector<std::string> normalized = {};         // by output of the window: what is normalized behind it; "": nothing
+  std::vector<quant::QuantParams> candidates = {};  // the present parameters first
+  std::string key = {};                             // hash of all that decides
+  std::vector<Judge> judges = {};
+  std::map<size_t, size_t> slots = {};  // of judges, by sample
+  std::set<size_t> alive = {};          // candidates that are still looked at; without any but the present: done
+
+  void begin(std::vector<Judge> with);
+  void open() {
+    session_ = std::make_unique<runtime::Session>(
+        window.model, runtime::SessionOptions{.optimization = runtime::Optimization::basic, .arena = false});
+  }
+  void close() { session_.reset(); }
+
+  // Runs the candidates that are alive on one judge's sample; `values`: the float model's, by name.
+  void look_at(size_t slot, const std::map<std::string, Tensor>& values);
+
+  // After the first `count` judges: gives up candidates that are certain to lose, or that are hopeless.
+  void screen(size_t count);
+
+  // The candidate that is certain to do better; 0: the present one stays.
+  size_t best() const;
+
+ private:
+  // What each of the first judges adds to the relative squared error of a candidate.
+  std::vector<double> errors_of(size_t candidate, size_t count) const;
+
+  std::unique_ptr<runtime::Session> session_ = {};
+  std::vector<std::vector<double>> errors_ = {};  // [candidate][judge · outputs + output]
+  std::vector<double> powers_ = {};               // [judge · outputs + output]
+};
+
+}  // namespace quasar::tune

@@ -1,0 +1,56 @@
+#include "quasar/rounding/sensitivity.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "quasar/base/parallel.hpp"
+#include "quasar/quant/codes/vectors.hpp"
+
+namespace quasar::tune {
+
+double error_of_change(const LinearLayer& layer, const Moments& moments,
+                       const std::function<double(size_t output, size_t input)>& change, bool centred, size_t threads) {
+  const size_t k = layer.inputs;
+  const double share = 1 / positive(moments.weight);
+  std::vector<double> sums(layer.outputs);
+  parallel_for(layer.outputs, threads, [&](size_t o) {
+    const size_t group = o / layer.group_outputs();
+    const double* const gram = moments.gram.data() + group * k * k;  // the part below the diagonal
+    const double* const means = moments.inputs.data() + group * k;
+    std::vector<double> delta(k);
+    for (size_t j = 0; j < k; j++) delta[j] = change(o, j);
+    double square = 0, mean = 0;
+    for (size_t i = 0; i < k; i++) {
+      if (delta[i] == 0) continue;
+      square += delta[i] * (2 * quant::dot(i, gram + i * k, delta.data()) + gram[i * k + i] * delta[i]);
+      mean += delta[i] * means[i];
+    }
+    sums[o] = std::max(share * square - (centred ? share * mean * share * mean : 0), 0.0);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+double variance_of_outputs(const Moments& moments) {
+  constexpr double rounding = 1e-7;  // of the power: below it the difference of two sums says nothing
+  const double share = 1 / positive(moments.weight);
+  double sum = 0, power = 0;
+  for (size_t o = 0; o < moments.outputs.size(); o++) {
+    sum += std::max(share * moments.squares[o] - share * moments.outputs[o] * share * moments.outputs[o], 0.0);
+    power += share * moments.squares[o];
+  }
+  return sum > rounding * power ? sum : std::numeric_limits<double>::quiet_NaN();
+}
+
+double rounding_error(const LinearLayer& layer, const Moments& moments, const Tensor& weights, const quant::QuantParams& params,
+                      bool centred, size_t threads) {
+  const Tensor rounded = quant::dequantize(quant::quantize(weights, params), params);
+  const auto exact = weights.as<float>(), used = rounded.as<float>();
+  const auto change = [&](size_t o, size_t i) {
+    const size_t at = layer.stored_at(o, i);
+    return static_cast<double>(used[at]) - static_cast<double>(exact[at]);
+  };
+  return error_of_change(layer, moments, change, centred, threads) / variance_of_outputs(moments);
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,147 @@
+#include "quasar/sensitivity/unit_errors.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/machine.hpp"
+#include "quasar/base/parallel.hpp"
+#include "quasar/sensitivity/group_errors.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr size_t samples_of_groups = 2;
+
+std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, size_t units) {
+  std::vector<double> means(units);
+  for (const auto& distances : by_sample) {
+    for (size_t u = 0; u < units; u++) means[u] += distances[u] / static_cast<double>(by_sample.size());
+  }
+  return means;
+}
+
+// Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
+std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                            const std::vector<bool>& chosen, size_t threads, const Distance& distance = output_distance) {
+  const size_t units = model.units().size();
+  const std::vector<bool> off(units, false);
+  std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
+  // With fewer samples than threads, several threads share the units of one.
+  const size_t workers = passages_at_once(model, samples, threads);
+  const size_t shares = samples.size() == 0 ? 1 : (workers + samples.size() - 1) / samples.size();
+  parallel_for(samples.size() * shares, workers, [&](size_t piece) {
+    const size_t i = piece / shares;
+    const data::Sample sample = samples.at(i);
+    const ToggledModel::Passage passage(model, sample, on);
+    const std::vector<Tensor> reference = on == off ? passage.outputs() : model.outputs(sample, off);
+    for (size_t u = piece % shares; u < units; u += shares) {
+      if (chosen[u]) by_sample[i][u] = distance(reference, passage.flipped(u));
+    }
+  });
+  return means_of(by_sample, units);
+}
+
+}  // namespace
+
+size_t passages_at_once(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  if (samples.size() == 0) return 1;
+  const size_t bytes = ToggledModel::Passage(model, samples.at(0), std::vector<bool>(model.units().size())).bytes();
+  return std::clamp<size_t>(model.kept_bytes() / std::max<size_t>(bytes, 1), 1, threads == 0 ? cores() : threads);
+}
+
+std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads,
+                                     const Distance& distance) {
+  const size_t units = model.units().size();
+  return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads, distance);
+}
+
+namespace {
+
+// Of more units than can be looked at one by one, what groups of them cause together is shared out.
+std::vector<double> at_outputs(const ToggledModel& model, const data::Dataset& samples, const std::vector<UnitError>& errors,
+                               size_t threads, const Distance& distance) {
+  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads, distance);
+  std::vector<double> noises;
+  for (const auto& error : errors) noises.push_back(error.noise_to_signal);
+  const data::DatasetPtr all(data::DatasetPtr(), &samples);  // does not own
+  return shared_out(
+      group_errors(model, *data::first(all, std::min(samples.size(), samples_of_groups)), most_single_units, threads, distance),
+      noises);
+}
+
+}  // namespace
+
+std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads, const Distance& distance) {
+  const size_t units = model.units().size();
+  const std::vector<bool> off(units, false);
+  std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
+  parallel_for(samples.size(), threads, [&](size_t i) { locals[i] = model.locals(samples.at(i), off); });
+  std::vector<UnitError> errors;
+  for (size_t u = 0; u < units; u++) {
+    ToggledModel::Local sum;
+    for (const auto& local : locals) {
+      sum.noise += local[u].noise;
+      sum.signal += local[u].signal;
+      sum.size += local[u].size;
+    }
+    const Unit& unit = model.units()[u];
+    errors.push_back({.unit = unit,
+                      .work = unit.inputs_per_output * sum.size / static_cast<double>(samples.size()),
+                      .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0});
+  }
+  const std::vector<double> distances = at_outputs(model, samples, errors, threads, distance);
+  for (size_t u = 0; u < units; u++) errors[u].output_error = distances[u];
+  return errors;
+}
+
+Json to_json(std::span<const UnitError> errors) {
+  Json out = Json::array();
+  for (const auto& error : errors) {
+    out.push_back({{"node", error.unit.node},
+                   {"op_type", error.unit.op_type},
+                   {"output_error", error.output_error},
+                   {"noise_to_signal", error.noise_to_signal},
+                   {"work", error.work}});
+  }
+  return out;
+}
+
+double with_all(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  const size_t units = model.units().size();
+  std::vector<double> distances(samples.size());
+  parallel_for(samples.size(), threads, [&](size_t i) {
+    const data::Sample sample = samples.at(i);
+    distances[i] = output_distance(model.outputs(sample, std::vector<bool>(units, false)),
+                                   model.outputs(sample, std::vector<bool>(units, true)));
+  });
+  double sum = 0;
+  for (const double one : distances) sum += one;
+  return sum / static_cast<double>(samples.size());
+}
+
+std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+  const size_t units = model.units().size();
+  std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
+  parallel_for(samples.size(), passages_at_once(model, samples, threads), [&](size_t i) {
+    ToggledModel::Passage passage(model, samples.at(i), std::vector<bool>(units, false));
+    const std::vector<Tensor> reference = passage.outputs();
+    for (size_t u = 0; u < units; u++) {
+      passage.flip(u);
+      by_sample[i][u] = output_distance(reference, passage.outputs());
+    }
+  });
+  return means_of(by_sample, units);
+}
+
+std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                                 size_t threads) {
+  return flipped(model, samples, on, on, threads);
+}
+
+std::vector<double> with_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
+                              size_t threads) {
+  std::vector<bool> off = on;
+  off.flip();
+  return flipped(model, samples, on, off, threads);
+}
+
+}  // namespace quasar::tune

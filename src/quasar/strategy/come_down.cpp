@@ -1,0 +1,101 @@
+#include "quasar/strategy/come_down.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "quasar/job/precision.hpp"
+
+namespace quasar::tune {
+namespace {
+
+class ComingDown {
+ public:
+  ComingDown(const search::Space& space, search::Sequence& sequence, RepairNotes& notes)
+      : space_(space), sequence_(sequence), notes_(notes) {}
+
+  // To 8 bits, then those that cannot to the cheapest rung. What that changes may let others have 8 bits.
+  void run() {
+    int64_t settled = -1;
+    for (bool in_pieces = true; notes_.ground().number != settled; in_pieces = false) {
+      come({[&](const std::string& node) { return notes_.cheapest(node); }, 0}, in_pieces);
+      settled = notes_.ground().number;
+      for (size_t r = 0; r + 1 < notes_.rungs().size(); r++) {
+        const Rung& rung = notes_.rungs()[r];
+        come({[&](const std::string& node) { return rung.nodes.contains(node) ? rung.choice : Json(); }, r + 1}, in_pieces);
+      }
+    }
+  }
+
+ private:
+  // What operators on rung `from` or above become; null for one that cannot.
+  struct Step {
+    std::function<Json(const std::string& node)> to;
+    size_t from = 0;
+  };
+
+  void come(const Step& step, bool in_pieces) {
+    std::vector<std::string> left = above(step);
+    for (size_t size = in_pieces ? left.size() / 2 : 0; size > 1; size = (size + 1) / 2) {
+      for (size_t end = left.size(); end > 0;) {
+        const size_t begin = end > size ? end - size : 0;
+        returns(step, left, begin, end);
+        end = begin;
+      }
+    }
+    one_by_one(step, left);
+  }
+
+  // Over and over, until the same model has refused all that are left: one that returns may make room for another.
+  void one_by_one(const Step& step, std::vector<std::string>& left) {
+    size_t next = left.size();
+    for (size_t refused = 0; refused < left.size();) {
+      next = (next == 0 ? left.size() : next) - 1;
+      refused = returns(step, left, next, next + 1) ? 0 : refused + 1;
+    }
+  }
+
+  // Whether left[begin, end) may; then they are left no longer.
+  bool returns(const Step& step, std::vector<std::string>& left, size_t begin, size_t end) {
+    Changes changes;
+    for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
+    const search::Trial trial = sequence_.evaluate(changed(space_, notes_.ground().point, changes));
+    notes_.note(trial, "take back", changes);
+    const bool gains = notes_.ground().number == trial.number;  // not where both ways cost the same
+    if (gains) {
+      left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
+    } else if (end - begin == 1 && step.from == 0 && !notes_.holds(trial)) {
+      notes_.note_without(left[begin], trial);
+    }
+    return gains;
+  }
+
+  // Those that can go, the most sensitive first.
+  std::vector<std::string> above(const Step& step) const {
+    std::vector<std::string> nodes;
+    for (const auto& [name, value] : notes_.ground().point.values()) {
+      const auto rung = std::ranges::find(notes_.rungs(), value, &Rung::choice) - notes_.rungs().begin();
+      if (!name.starts_with(precision_of("")) || rung < static_cast<ptrdiff_t>(step.from) || rung == std::ssize(notes_.rungs()))
+        continue;
+      const std::string node = name.substr(precision_of("").size());
+      if (const Json to = step.to(node); !to.is_null() && to != value) nodes.push_back(node);
+    }
+    const auto place = [&](const std::string& node) {
+      return std::ranges::find_if(notes_.units(), [&](const UnitError& error) { return error.unit.node == node; }) -
+             notes_.units().begin();
+    };
+    std::ranges::stable_sort(nodes, {}, place);
+    return nodes;
+  }
+
+  const search::Space& space_;
+  search::Sequence& sequence_;
+  RepairNotes& notes_;
+};
+
+}  // namespace
+
+void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes) {
+  ComingDown(space, sequence, notes).run();
+}
+
+}  // namespace quasar::tune

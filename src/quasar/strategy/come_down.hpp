@@ -1,0 +1,14 @@
+// The end of a search by repair: operators that were given up return to 8 bits, as long as the goal holds.
+#pragma once
+
+#include "quasar/search/sequence.hpp"
+#include "quasar/strategy/repair_notes.hpp"
+
+namespace quasar::tune {
+
+// From the rung on which they are to 8 bits, and those that cannot, to the cheapest rung that they can be on; halves of them,
+// quarters … and single operators, the least sensitive first, until no single one can any more. `notes` knows a trial that is
+// accurate, and hears of every one.
+void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes);
+
+}  // namespace quasar::tune

@@ -1,0 +1,100 @@
+#include "quasar/strategy/exit_policy.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "quasar/base/error.hpp"
+
+namespace quasar::tune {
+namespace {
+
+std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+class MaxTrials final : public search::StopCondition {
+ public:
+  explicit MaxTrials(int64_t most) : most_(static_cast<uint64_t>(most)) {}
+
+  std::optional<std::string> met(const search::Progress& progress) const override {
+    if (progress.counts.executed() + progress.counts.running >= most_)
+      return "max_trials of " + std::to_string(most_) + " reached";
+    if (progress.duplicates_in_a_row < most_duplicates) return std::nullopt;
+    return "nothing new comes: " + std::to_string(progress.duplicates_in_a_row) +
+           " configurations in a row made models that were tried before";
+  }
+  std::optional<uint64_t> limit() const override { return most_; }  // duplicates aside
+
+ private:
+  uint64_t most_;
+};
+
+int64_t most_of(const Job& job) {
+  return max_trials_of(job).value_or(n_trials_of(job) ? std::numeric_limits<int64_t>::max() : default_max_trials);
+}
+
+void replace(std::string& text, const std::string& what, const std::string& by) {
+  if (const size_t at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+Json condition_words(const Job& job) {
+  Json words = job.stop.is_null() ? Json::object() : job.stop;
+  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
+  for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
+    if (!job.tolerance.is_null() || job.criterion || !words.contains(key)) continue;
+    if (words[key].is_number() && words[key].get<double>() >= 0) {
+      throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
+    }
+  }
+  search::stop_conditions(words);
+  return words;
+}
+
+std::optional<int64_t> n_trials_of(const Job& job) {
+  const Json words = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();
+  const bool given = words.is_number_integer() && words.get<int64_t>() >= 0;
+  return smaller(job.n_trials > 0 ? std::optional(job.n_trials) : std::nullopt,
+                 given ? std::optional(words.get<int64_t>()) : std::nullopt);
+}
+
+std::optional<int64_t> max_trials_of(const Job& job) {
+  if (job.tuning.max_trials) return job.tuning.max_trials;
+  return job.tuning.given && !n_trials_of(job) ? std::optional(default_max_trials) : std::nullopt;
+}
+
+std::unique_ptr<search::StopCondition> max_trials(int64_t most) {
+  return std::make_unique<MaxTrials>(most);
+}
+
+search::StopConditions exit_policy(const Job& job) {
+  Json words = condition_words(job);
+  if (const auto most = n_trials_of(job)) words["n_trials"] = *most;
+  auto conditions = search::stop_conditions(words);  // its time_limit is timeout's already
+  conditions.push_back(max_trials(most_of(job)));
+  return conditions;
+}
+
+MostTrials most_trials_of(const Job& job) {
+  const int64_t models = most_of(job), all = n_trials_of(job).value_or(models);
+  return all < models || models == std::numeric_limits<int64_t>::max() ? MostTrials{all, "n_trials"}
+                                                                       : MostTrials{models, "max_trials"};
+}
+
+size_t trials_left(const Job& job, const search::Counts& used) {
+  const auto left = [](int64_t most, size_t done) { return most - std::min(most, static_cast<int64_t>(done)); };
+  int64_t out = left(most_of(job), used.executed());
+  if (const auto most = n_trials_of(job)) out = std::min(out, left(*most, used.finished()));
+  return static_cast<size_t>(out);
+}
+
+std::string in_the_users_words(const Job& job, std::string reason) {
+  const Json seconds = job.stop.is_object() ? job.stop.value("time_limit", Json()) : Json();
+  if (job.tuning.timeout > 0 && seconds.is_number() && seconds.get<double>() == job.tuning.timeout)
+    replace(reason, "time_limit of", "timeout of");
+  return reason;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,162 @@
+#include "quasar/strategy/repair_notes.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "quasar/base/names.hpp"
+#include "quasar/job/goal_parts.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/strategy/tuning_space.hpp"
+#include "quasar/trial/ranking.hpp"
+
+namespace quasar::tune {
+namespace {
+
+using search::Trial;
+
+constexpr const char* not_tried = "; other choices of operators were not tried";
+
+Json value_of(const Trial& trial) {
+  return trial.values.empty() ? Json() : Json(trial.values.front());
+}
+
+}  // namespace
+
+RepairNotes::RepairNotes(const Workbench& bench, std::vector<Rung> rungs)
+    : bench_(bench),
+      rungs_(std::move(rungs)),
+      guide_(bench.job, bench.lab->evaluator.reference()),
+      left_(bench.lab->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}) {}
+
+void RepairNotes::note(const Trial& trial, const std::string& step, const Changes& changes) {
+  const bool nearer = !current_ || guide_.nearer(trial, *current_);
+  if (nearer) current_ = trial;
+  bool kept = nearer && units_.empty();  // once operators are ranked, what meets the goal is gone on from
+  const auto costs_less = [&](const std::optional<Trial>& best) { return !best || price(trial) < price(*best); };
+  if (is_accurate(trial) && costs_less(accurate_)) {
+    accurate_ = trial;
+    kept = true;
+    if (!met_) without_.clear();
+  }
+  if (trial.is_candidate() && costs_less(met_)) {
+    met_ = trial;
+    kept = true;
+    without_.clear();
+  }
+  Json words = Json::object();
+  for (const auto& [name, value] : changes) words[name] = value;
+  steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", kept}, {"value", value_of(trial)}});
+}
+
+void RepairNotes::note_most(const Trial& trial, size_t operators) {
+  if (!most_ || guide_.nearer(trial, most_->second)) most_ = {operators, trial};
+}
+
+Verdict RepairNotes::verdict_on(const Trial& trial) const {
+  if (trial.state == search::State::failed) return Verdict::unknown;
+  return is_accurate(trial) ? Verdict::enough : Verdict::too_little;
+}
+
+bool RepairNotes::is_accurate(const Trial& trial) const {
+  return trial.is_candidate() ||
+         tune::is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference());
+}
+
+Json RepairNotes::cheapest(const std::string& node) const {
+  return choices_of(*bench_.space.find(precision_of(node))).front();
+}
+
+std::string RepairNotes::shortfall() const {
+  std::ostringstream out;
+  const Job& job = bench_.job;
+  const eval::Scores& reference = bench_.lab->evaluator.reference();
+  if (accurate_) {
+    out << joined(missed_costs(job, measures_of(job.goals, *accurate_), reference), " and ")
+        << " is not kept: that is the least found with the accuracy criterion met, by " << float_nodes(accurate_->point).size()
+        << " operators in float" << (units_.size() > 2 ? not_tried : "");
+    return out.str();
+  }
+  const Measures measures = most_ ? measures_of(job.goals, most_->second) : Measures();
+  out << (measures.empty() ? "the accuracy criterion" : joined(missed_accuracy(job, measures, reference), " and "))
+      << " is not met by any repair, ";
+  if (!most_) {
+    out << "and no operator can be left in float";
+    return out.str();
+  }
+  const bool failed = most_->second.state == search::State::failed;
+  out << (failed ? "and the trial with " : "nor with ") << most_->first << " of " << units_.size() << " operators in "
+      << rungs_.back().name << (failed ? " failed" : "");
+  if (!measures.empty()) out << " (" << reached(*job.criterion, measures, measures_of(reference)) << ")";
+  if (units_.size() > 2) out << not_tried;  // of two, each has been left alone
+  return out.str();
+}
+
+void RepairNotes::conclude(Finding& finding) const {
+  const Trial* const last = result();
+  if (met_ || accurate_) finding.winner = last->number;
+  const bool locally = !outputs_compare(units_);
+  if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
+  Json ignored = Json::array();
+  if (std::string why = idle_auto(bench_.job.tuning, bench_.lab->model, bench_.lab->target); !why.empty()) {
+    finding.warnings.push_back(why);
+    ignored.push_back(why);
+  }
+  Json steps = steps_;
+  for (Json& step : steps) step["kept"] = step["kept"] == true || (last != nullptr && step["trial"] == last->number);
+  finding.story = {{"strategy", "repair"}, {"goal", to_json(*bench_.job.criterion)}, {"steps", steps}, {"float", given_up()},
+                   {"ignored", ignored},   {"sensitivity", to_json(units_)}};
+}
+
+// What meets the goal; else what meets its accuracy at the least cost; else the best of the study.
+const Trial* RepairNotes::result() const {
+  if (met_) return &*met_;
+  return accurate_ ? &*accurate_ : bench_.study.best();
+}
+
+// Operators above 8 bits in the end, whether the goal is met or not: on which rung, what each costs in 8 bits, and the score
+// without it; those that a recipe leaves in float, with the recipe.
+Json RepairNotes::given_up() const {
+  Json out = Json::array();
+  const Trial* const last = result();
+  if (last == nullptr) return out;
+  const auto by_recipes = left_.by_recipes(bench_.space, last->point);
+  for (const auto& [node, recipe] : by_recipes)
+    out.push_back({{"node", node}, {"type", in_float}, {"quantized_gives", nullptr}, {"why", recipe + " is off"}});
+  for (const auto& rung : rungs_) {
+    for (const auto& [name, value] : last->point.values()) {
+      if (!name.starts_with(precision_of("")) || value != rung.choice) continue;
+      const std::string node = name.substr(precision_of("").size());
+      if (value == cheapest(node) || by_recipes.contains(node)) continue;
+      Json entry{{"node", node}, {"type", rung.name}, {"quantized_gives", nullptr}};
+      if (const auto found = without_.find(node); found != without_.end()) entry.update(in_eight_bits(found->second));
+      for (const auto& error : units_) {
+        if (error.unit.node == node) entry["output_error"] = error.output_error;
+      }
+      out.push_back(entry);
+    }
+  }
+  return out;
+}
+
+// What an operator's quantization gave, or what is known of it where the trial was given up early.
+Json RepairNotes::in_eight_bits(const Trial& trial) const {
+  Json out{{"quantized_gives", value_of(trial)}};
+  if (trial.state == search::State::complete && !bench_.job.goals.constraints.empty()) {  // the value alone may meet the goal
+    const Measures measures = measures_of(bench_.job.goals, trial);
+    auto missed = missed_accuracy(bench_.job, measures, bench_.lab->evaluator.reference());
+    std::ranges::move(missed_costs(bench_.job, measures, bench_.lab->evaluator.reference()), std::back_inserter(missed));
+    if (!missed.empty()) out["why"] = "quantized too, it misses " + joined(missed, " and ");
+  }
+  if (trial.state != search::State::pruned) return out;
+  const Json bound = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
+  for (const auto& [side, value] : bound.items()) out["quantized_gives_" + side] = value;
+  out["given_up"] = trial.user_attributes.value(search::attribute::pruned, std::string());
+  return out;
+}
+
+std::vector<Json> choices_of(const search::Parameter& parameter) {
+  const auto* categorical = std::get_if<search::Categorical>(parameter.distribution.get());
+  return categorical == nullptr ? std::vector<Json>() : categorical->choices;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,77 @@
+// What a search by repair has found so far, and what it tells of its way in the end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quasar/sensitivity/unit_errors.hpp"
+#include "quasar/strategy/guide.hpp"
+#include "quasar/strategy/left_in_float.hpp"
+#include "quasar/strategy/repair_space.hpp"
+#include "quasar/strategy/shortest_piece.hpp"
+#include "quasar/strategy/strategy.hpp"
+
+namespace quasar::tune {
+
+// Parameters of a point, and what they become.
+using Changes = std::vector<std::pair<std::string, Json>>;
+
+class RepairNotes {
+ public:
+  // `bench` outlives it.
+  RepairNotes(const Workbench& bench, std::vector<Rung> rungs);
+
+  // Keeps the trial where it is nearer to the float model, and of those that are accurate enough the one that gives up least.
+  void note(const search::Trial& trial, const std::string& step, const Changes& changes);
+  // A trial with `operators` on the last rung, as many as may be.
+  void note_most(const search::Trial& trial, size_t operators);
+  // One with this operator in 8 bits, and the others as the ground has them; forgotten when the ground is another.
+  void note_without(const std::string& node, const search::Trial& trial) { without_.insert_or_assign(node, trial); }
+  void note_ranking(std::vector<UnitError> units) { units_ = std::move(units); }
+
+  const std::vector<Rung>& rungs() const { return rungs_; }
+  const std::vector<UnitError>& units() const { return units_; }  // ranked; empty: not yet
+  const search::Trial& current() const { return *current_; }      // nearest to the float model; there is one after the first
+  const std::optional<search::Trial>& met() const { return met_; }
+  const std::optional<search::Trial>& accurate() const { return accurate_; }  // whatever it costs
+
+  // Where operators come down from, and what must hold below: the whole goal once something meets it, accuracy until then.
+  const search::Trial& ground() const { return met_ ? *met_ : *accurate_; }
+  bool holds(const search::Trial& trial) const { return met_ ? trial.is_candidate() : is_accurate(trial); }
+
+  // What a trial says of the accuracy.
+  Verdict verdict_on(const search::Trial& trial) const;
+  // In operators above 8 bits.
+  double price(const search::Trial& trial) const { return left_.given_up(bench_.space, trial.point); }
+  // What the node is when nothing of it is given up.
+  Json cheapest(const std::string& node) const;
+
+  // What was done in vain: subsets of the operators that were not tried may do better, though it is not likely.
+  std::string shortfall() const;
+  // Winner, warnings and story.
+  void conclude(Finding& finding) const;
+
+ private:
+  bool is_accurate(const search::Trial& trial) const;
+  const search::Trial* result() const;  // nullptr: nothing was scored
+  Json given_up() const;
+  Json in_eight_bits(const search::Trial& trial) const;
+
+  const Workbench& bench_;
+  const std::vector<Rung> rungs_;
+  Guide guide_;
+  const LeftInFloat left_;
+  std::optional<search::Trial> current_, met_, accurate_;  // met and accurate: with the least given up
+  std::optional<std::pair<size_t, search::Trial>> most_;
+  std::vector<UnitError> units_;                  // the most harmful first
+  std::map<std::string, search::Trial> without_;  // by operator: what became of it in 8 bits
+  Json steps_ = Json::array();
+};
+
+// The choices of a parameter that has a list of them.
+std::vector<Json> choices_of(const search::Parameter& parameter);
+
+}  // namespace quasar::tune

@@ -1,0 +1,142 @@
+#include "quasar/strategy/repair_space.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/job/capability_words.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/standalone.hpp"
+#include "quasar/strategy/tuning_space.hpp"
+
+namespace quasar::tune {
+namespace {
+
+const Json ranges = {"MinMax", "MinMSE", "Percentile", "Entropy"};
+
+// Whether some activations of the space have 8 bits, and no layers have types of their own that would contradict ours.
+bool has_eight_bits(const Json& search_space) {
+  if (search_space.contains("specific_layer_config")) return false;
+  const Json activation = search_space.value("activation", Json());
+  for (const auto& spec : activation.is_array() ? activation : Json::array({activation})) {
+    if (spec.is_string() && normalized(spec.get<std::string>()).find("int8") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Whether no activation of the space has another width. Layers, types and named configurations have what they say.
+Activations activations_of(const Json& search_space) {
+  for (const char* key : {"scheme", "specific_layer_config", "layer_type_config", "TensorQuantOverrides", "include_auto_mp"}) {
+    if (search_space.contains(key)) return Activations::of_any_width;
+  }
+  const Json activation = search_space.value("activation", Json());
+  const Json specs = activation.is_array() ? activation : Json::array({activation});
+  const auto is_byte = [](const Json& spec) {
+    return spec.is_string() && normalized(spec.get<std::string>()).find("int8") != std::string::npos;
+  };
+  return std::ranges::all_of(specs, is_byte) ? Activations::eight_bits : Activations::of_any_width;
+}
+
+// The nodes that the target computes in this type, and not only simulates.
+std::set<std::string> computed_in(DataType activation, DataType weight, const std::vector<std::string>& nodes,
+                                  const graph::Model& model, const quant::Target& target) {
+  quant::Config config;
+  config.activation.type = activation;
+  config.weight.type = weight;
+  std::set<std::string> out;
+  if (!target.remark(config).empty()) return out;
+  const graph::Index index(model);
+  for (const auto& name : nodes) {
+    std::string why;
+    const auto roles = ops::roles_of(*index.node(name), model, why);
+    if (roles && target.runs(*index.node(name), *roles, config, why)) out.insert(name);
+  }
+  return out;
+}
+
+// In topological order.
+std::vector<std::string> in_order(const graph::Model& model, const std::set<std::string>& nodes) {
+  std::vector<std::string> names;
+  for (const auto& node : model.nodes) {
+    if (nodes.contains(node.name)) names.push_back(node.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Json repairs_for(const Job& job) {
+  Json weight{{"only_if", "weight"}}, activation{{"only_if", "activation"}, {"calibration_method", ranges}};
+  if (job.tuning.approach == Approach::weight_only) return {{"scheme", weight_only_schemes()}};
+  if (job.target == "xint8") {
+    weight["calibration_method"] = {"MinMSE", "MinMax"};
+    return {{"weight", {"XInt8Spec"}},        {"activation", {"XInt8Spec"}},  {"algorithms", {nullptr, "adaquant"}},
+            {"FitPowerOfTwo", {false, true}}, {"include_cle", {false, true}}, {"weight_params", weight},
+            {"activation_params", activation}};
+  }
+  weight.update({{"symmetric", {true}}, {"quant_granularity", {"Channel"}}, {"calibration_method", {"MinMax", "MinMSE"}}});
+  if (job.tuning.approach == Approach::dynamic)
+    return {{"weight", {"Int8Spec"}}, {"activation", {"DynamicSpec"}}, {"weight_params", weight}};
+  activation["symmetric"] = {false};
+  return {{"weight", {"Int8Spec"}},
+          {"activation", {"UInt8Spec"}},
+          {"BiasCorrection", {false, true}},  // a tenth of the time of rounding
+          {"algorithms", {nullptr, "adaquant"}},
+          {"adaquant_params", {{"only_if", {{"algorithms", "adaquant"}}}, {"refine_activations", {false, true}}}},
+          {"weight_params", weight},
+          {"activation_params", activation}};
+}
+
+std::vector<std::string> repairable_nodes(const Job& job, const Json& search_space, const graph::Model& model,
+                                          const quant::Target& target) {
+  switch (job.tuning.approach) {
+    case Approach::weight_only:
+      return in_order(model, quant::nodes_for(quant::Form::weights_only, model));
+    case Approach::dynamic:
+      return in_order(model, dynamic_nodes(model, target));
+    case Approach::both: {
+      std::set<std::string> nodes = dynamic_nodes(model, target);
+      for (auto& name : tunable_nodes(model, target, activations_of(search_space))) nodes.insert(std::move(name));
+      return in_order(model, nodes);
+    }
+    default:
+      return tunable_nodes(model, target, activations_of(search_space));
+  }
+}
+
+std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) {
+  const std::vector<std::string> nodes = repairable_nodes(job, search_space, model, target);
+  const bool fixed = job.tuning.approach == Approach::static_ranges || job.tuning.approach == Approach::both;
+  std::vector<Rung> rungs;
+  if (job.tuning.approach == Approach::both) {
+    rungs.push_back({"dynamic", dynamic_rule(combinations(dynamic_capability()).front()), dynamic_nodes(model, target)});
+  }
+  if (fixed && has_eight_bits(search_space)) {
+    rungs.push_back({"A16W8", {{"activation", "Int16Spec"}}, computed_in(DataType::int16, DataType::int8, nodes, model, target)});
+    rungs.push_back({float16, float16, computed_in(DataType::float16, DataType::float16, nodes, model, target)});
+  }
+  std::erase_if(rungs, [](const Rung& rung) { return rung.nodes.empty(); });
+  rungs.push_back({in_float, in_float, {nodes.begin(), nodes.end()}});
+  return rungs;
+}
+
+Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
+  const auto nodes = repairable_nodes(job, search_space, model, target);
+  if (nodes.empty())
+    throw Error("nothing in this model can be quantized on target " + job.target +
+                (job.tuning.approach == Approach::static_ranges ? std::string() : " by this approach; choose another approach"));
+  const auto rungs = rungs_of(job, search_space, model, target);
+  const auto fixed = tunable_nodes(model, target, activations_of(search_space));
+  for (const auto& node : nodes) {
+    const bool only_dynamic = job.tuning.approach == Approach::both && std::ranges::find(fixed, node) == fixed.end();
+    Json choices = only_dynamic ? Json::array() : Json::array({quantized});
+    for (const auto& rung : rungs) {
+      if (rung.nodes.contains(node)) choices.push_back(rung.choice);
+    }
+    search_space[precision_of(node)] = choices;
+  }
+  return search_space;
+}
+
+}  // namespace quasar::tune

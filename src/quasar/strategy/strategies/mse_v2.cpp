@@ -1,0 +1,149 @@
+// Fallback of the operator without which the outputs are nearest to the float model's, scored again after every step on some
+// batches; once the goal is met, operators whose return costs least are quantized again as long as it holds.
+#include <algorithm>
+#include <cmath>
+
+#include "quasar/sensitivity/unit_errors.hpp"
+#include "quasar/strategy/fallback.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+constexpr size_t batch = 8;
+constexpr size_t mse_v2_combinations = 2;
+
+class Way {
+ public:
+  explicit Way(Tuner& tuner)
+      : tuner_(tuner),
+        start_(best_options(tuner, mse_v2_combinations)),
+        samples_(
+            tuner.samples(batch * static_cast<size_t>(tuner.bench().job.tuning.kwargs.value("confidence_batches", int64_t{2})))),
+        model_(tuner.toggled(start_.config)),
+        on_(model_.units().size(), true),
+        free_(on_.size()) {
+    const auto nodes = fallible_nodes(start_.config, tuner.space());
+    for (size_t u = 0; u < on_.size(); u++) free_[u] = std::ranges::find(nodes, model_.units()[u].node) != nodes.end();
+  }
+
+  // To the cheapest types first; -> whether the goal is met
+  bool fall_back() {
+    bool met = start_.trial.is_candidate();
+    for (const auto& type : fallback_types(tuner_.space())) {
+      if (met) break;
+      type_ = type;
+      on_.assign(on_.size(), true);
+      tuner_.tell("fallback" + (type == in_float ? std::string() : " to " + type));
+      for (size_t k = 0; !met; k++) {
+        const auto chosen = next(k);
+        if (!chosen) break;
+        on_[*chosen] = false;
+        const TuneConfig config = current();
+        met = tuner_.why_impossible(config).empty() && tuner_.explore(config).is_candidate();
+      }
+    }
+    return met;
+  }
+
+  // One after another as long as the goal holds, ends with the first that misses it. One whose trial fails proves nothing: it
+  // stays as it is, and the next one takes its turn.
+  void revert() {
+    tuner_.tell("revert fallback");
+    std::vector<bool> free = free_;
+    while (std::ranges::count(on_, false) > 1) {
+      std::vector<bool> off = on_;
+      off.flip();
+      std::vector<double> errors = with_each(model_, *samples_, on_);
+      locally_if_need_be(errors, off, 1);
+      const auto chosen = least(errors, off, free);
+      if (!chosen) return;
+      on_[*chosen] = true;
+      const search::Trial trial = tuner_.explore(current());
+      if (trial.is_candidate()) continue;
+      if (trial.state != search::State::failed) return;
+      on_[*chosen] = false;
+      free[*chosen] = false;
+    }
+  }
+
+ private:
+  TuneConfig current() const {
+    std::vector<std::string> fallen;
+    for (size_t u = 0; u < on_.size(); u++) {
+      if (!on_[u]) fallen.push_back(model_.units()[u].node);
+    }
+    return with_float(start_.config, tuner_.space(), fallen, type_);
+  }
+
+  // The unit that falls back as number k: the same for every type, since a switch that is off stands for float32.
+  std::optional<size_t> next(size_t k) {
+    if (k < order_.size()) return order_[k];
+    std::vector<double> errors = without_each(model_, *samples_, on_);
+    if (k == 0) tuner_.tell_sensitivity(listed(model_, errors));
+    locally_if_need_be(errors, on_, -1);
+    const auto chosen = least(errors, on_, free_);
+    if (!chosen || std::ranges::count(on_, true) <= 1) return std::nullopt;
+    order_.push_back(*chosen);
+    return chosen;
+  }
+
+  // Where outputs cannot be compared, the noise at each unit's own output stands for them.
+  void locally_if_need_be(std::vector<double>& errors, const std::vector<bool>& among, double sign) {
+    bool compare = true;
+    for (size_t u = 0; u < errors.size(); u++) compare = compare && (!among[u] || std::isfinite(errors[u]));
+    if (compare) return;
+    if (noise_.empty()) {
+      for (const auto& unit : alone(model_, *samples_)) noise_.push_back(unit.noise_to_signal);
+    }
+    for (size_t u = 0; u < errors.size(); u++) errors[u] = sign * noise_[u];
+  }
+
+  // What helps most first: `error_without` is the distance of the outputs with this operator alone in float.
+  static Json listed(const ToggledModel& model, const std::vector<double>& errors) {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t u = 0; u < errors.size(); u++) order.emplace_back(errors[u], u);
+    std::ranges::sort(order);
+    Json out = Json::array();
+    for (const auto& [error, u] : order)
+      out.push_back({{"node", model.units()[u].node}, {"op_type", model.units()[u].op_type}, {"error_without", error}});
+    return out;
+  }
+
+  static std::optional<size_t> least(const std::vector<double>& errors, const std::vector<bool>& among,
+                                     const std::vector<bool>& free) {
+    std::optional<size_t> best;
+    for (size_t u = 0; u < errors.size(); u++) {
+      if (among[u] && free[u] && (!best || errors[u] < errors[*best])) best = u;
+    }
+    return best;
+  }
+
+  Tuner& tuner_;
+  const Attempt start_;
+  const data::DatasetPtr samples_;
+  const ToggledModel model_;
+  std::vector<bool> on_, free_;  // of each unit: quantized; may fall back
+  std::vector<size_t> order_;    // in which units fall back, as far as it is known
+  std::vector<double> noise_;    // of each unit at its own output; empty: not needed so far
+  std::string type_ = in_float;
+};
+
+class MseV2 final : public TuningStrategy {
+ public:
+  void traverse(Tuner& tuner) const override {
+    Way way(tuner);
+    if (way.fall_back()) way.revert();
+  }
+
+ protected:
+  std::string name() const override { return "mse_v2"; }
+};
+
+}  // namespace
+
+Entry<Strategy> mse_v2() {
+  return {.help = "Fallback of what helps the outputs most, scored again after each step; then what can return does.",
+          .make = make_as<MseV2, Strategy>};
+}
+
+}  // namespace quasar::tune::strategies

@@ -1,0 +1,263 @@
+// Reaches an accuracy goal with the least given up. First what costs nothing at run time is tried, one choice of the space after
+// another (channels, ranges, equalization, rounding …), and kept where it brings the outputs nearer to the float model's. If that
+// is not enough, operators climb: to ranges at run time, 16 bits where the target computes in them, float at last. One
+// instrumented model ranks them by the error that each causes alone, weighted by the work that it does; the shortest sufficient
+// piece of the ranking is found by doubling and bisection, O(log n) trials; at the end every operator that may come down again
+// does.
+#include <algorithm>
+#include <map>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/strategy/come_down.hpp"
+#include "quasar/strategy/exit_policy.hpp"
+#include "quasar/strategy/repair_notes.hpp"
+#include "quasar/strategy/tuner.hpp"
+#include "quasar/trial/quality.hpp"
+#include "quasar/trial/ranking.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+using search::Point;
+using search::Trial;
+
+constexpr size_t ranking_samples = 16, first_samples = 4;
+// What may be given up before anything else is tried: so many operators, with so much of the work.
+constexpr double operators_first = 0.25, work_first = 0.1;
+constexpr size_t most_left = 3, most_looked_at = 32;  // operators that are left quantized in the last one's stead
+
+using Nodes = std::vector<std::string>;
+
+class Repairing {
+ public:
+  explicit Repairing(const Workbench& bench)
+      : bench_(bench),
+        notes_(bench, rungs_of(bench.job, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
+        sequence_({.seed = bench.job.seed,
+                   .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+                   .stage = "repair",
+                   .listener = bench.listener,
+                   .stop = bench.stop,
+                   .begin = bench.begin},
+                  bench.study, bench.space, exit_policy(bench.job), bench.objective) {}
+
+  Finding run() {
+    Finding finding;
+    try {
+      static_cast<search::RunResult&>(finding) = sequence_.finished(traverse());
+    } catch (const search::SequenceOver& over) {
+      static_cast<search::RunResult&>(finding) = over.result;
+    } catch (const Cancelled&) {
+      static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, exit_policy(bench_.job));
+    } catch (const ToggledModelFailed& failed) {
+      static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
+    }
+    notes_.conclude(finding);
+    return finding;
+  }
+
+ private:
+  std::string traverse() {
+    for (const Point& point : first_points(bench_.job, bench_.space))
+      notes_.note(sequence_.evaluate(point), "default configuration", {});
+    if (!notes_.met() && is_far()) give_up_few();
+    if (!notes_.met()) repair();
+    if (!notes_.met()) rank(ranking_samples);
+    const Watching watching(bench_.lab->rejection, values_of(notes_.current()));
+    for (const Rung& rung : notes_.rungs()) {
+      if (notes_.met()) break;
+      if (notes_.accurate() && notes_.price(*notes_.accurate()) == 0) break;  // giving up more only costs more
+      climb(rung);
+    }
+    if (notes_.accurate()) {
+      if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(false);
+      come_down(bench_.space, sequence_, notes_);
+    }
+    return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
+  }
+
+  // Coordinate by coordinate, in the order of the space.
+  void repair() {
+    for (const auto& parameter : bench_.space.parameters()) {
+      if (notes_.met() || parameter.name.starts_with(precision_of(""))) continue;
+      if (!bench_.space.is_active(parameter, notes_.current().point)) continue;
+      const Point from = notes_.current().point;
+      std::vector<Point> points;
+      std::vector<Changes> changes;
+      for (const Json& choice : choices_of(parameter)) {
+        if (choice == *from.find(parameter.name)) continue;
+        const Changes change{{parameter.name, choice}};
+        Point point = changed(bench_.space, from, change);
+        if (!why_impossible(*bench_.lab, point).empty()) continue;
+        changes.push_back(change);
+        points.push_back(std::move(point));
+      }
+      const std::vector<Trial> trials = sequence_.evaluate(points);
+      for (size_t i = 0; i < trials.size(); i++) notes_.note(trials[i], "repair", changes[i]);
+    }
+  }
+
+  // So far from the float model that it is rather a few operators that cannot be quantized than all that lose a little.
+  bool is_far() const {
+    const Measures values = measures_of(bench_.job.goals, notes_.current());
+    const auto parts = values.find(Guide::metric);
+    return parts != values.end() && plain_word(Guide::metric, parts->second) == "broken";
+  }
+
+  // Whether a few of the operators that do most harm alone are all that must be in float: known after some trials without any
+  // rounding, where repairs take minutes.
+  void give_up_few() {
+    try {
+      rank(first_samples);
+    } catch (const ToggledModelFailed&) {  // repairs come first then, and it is told where it matters
+      return;
+    }
+    const Rung& rung = notes_.rungs().back();
+    const Nodes nodes = ranked_on(rung);
+    const size_t most = most_of_little_work(nodes);
+    size_t low = 0;
+    for (size_t k = 1; low < most; k = std::min(2 * k, most)) {
+      if (!can_be_tried(rung, nodes, k)) break;
+      const Verdict verdict = try_on(rung, nodes, k);
+      if (verdict == Verdict::enough) {
+        find_shortest({low, k, true}, [&](size_t count) { return try_on(rung, nodes, count); });
+        return;
+      }
+      low = k;
+    }
+  }
+
+  // How many of the first of these do hardly any of the work; one at least.
+  size_t most_of_little_work(const Nodes& nodes) const {
+    std::map<std::string, double> work;
+    double all = 0;
+    for (const auto& unit : notes_.units()) all += work[unit.unit.node] = unit.work;
+    size_t count = 0;
+    for (double given = 0; count < nodes.size(); count++) {
+      given += work[nodes[count]];
+      if (given > work_first * all || static_cast<double>(count) > operators_first * static_cast<double>(nodes.size())) break;
+    }
+    return std::min(nodes.size(), std::max<size_t>(1, count));
+  }
+
+  void rank(size_t most_samples) {
+    repaired_ = notes_.current().point;
+    const data::DatasetPtr samples = data::first(bench_.samples, std::min(most_samples, bench_.samples->size()));
+    auto units = by_gain(*bench_.lab, repaired_, notes_.rungs().back().nodes, *samples);
+    ranked_locally_if_need_be(units);
+    notes_.note_ranking(std::move(units));
+  }
+
+  bool is_last(const Rung& rung) const { return &rung == &notes_.rungs().back(); }
+
+  // The first k of these operators on this rung, on top of the best repairs.
+  Point point_on(const Rung& rung, const Nodes& nodes, size_t k) const {
+    Changes changes;
+    for (size_t i = 0; i < k; i++) changes.emplace_back(precision_of(nodes[i]), rung.choice);
+    return changed(bench_.space, repaired_, changes);
+  }
+
+  bool can_be_tried(const Rung& rung, const Nodes& nodes, size_t k) const {
+    return why_impossible(*bench_.lab, point_on(rung, nodes, k)).empty();
+  }
+
+  Verdict try_on(const Rung& rung, const Nodes& nodes, size_t k) {
+    const bool most = is_last(rung) && k == nodes.size();
+    // What comes out in the end is scored in full, met or not.
+    if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(most);
+    const Trial trial = sequence_.evaluate(point_on(rung, nodes, k));
+    notes_.note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
+    if (most) notes_.note_most(trial, k);
+    return notes_.verdict_on(trial);
+  }
+
+  // The ranking of the operators that can be on this rung.
+  Nodes ranked_on(const Rung& rung) const {
+    Nodes nodes;
+    for (const auto& unit : notes_.units()) {
+      if (rung.nodes.contains(unit.unit.node)) nodes.push_back(unit.unit.node);
+    }
+    return nodes;
+  }
+
+  // The fewest operators of the ranking that are accurate enough on this rung, if any number is. Costs do not count here: they
+  // grow with every operator, and the fewest have the best chance to keep them.
+  void climb(const Rung& rung) {
+    const bool last = is_last(rung);
+    Nodes nodes = ranked_on(rung);
+    // A model in which nothing is quantized any more is no trial. A sum that only nodes in float read stays in float, too.
+    nodes.resize(greatest(nodes.size(), [&](size_t k) { return k == 0 || can_be_tried(rung, nodes, k); }));
+    if (nodes.empty()) return;
+    size_t low = 0;
+    if (last && nodes.size() > 1) {
+      if (try_on(rung, nodes, 1) == Verdict::enough) return;
+      low = 1;
+    }
+    // Where the whole ranking is not enough, no piece of it is; and its trial is the quickest, with next to nothing to round.
+    Verdict whole = try_on(rung, nodes, nodes.size());
+    if (last && whole == Verdict::too_little && leave_another(rung, nodes)) {
+      whole = Verdict::enough;
+      low = 0;
+    }
+    if (whole == Verdict::too_little) return;
+    find_shortest({low, nodes.size(), whole == Verdict::enough}, [&](size_t k) { return try_on(rung, nodes, k); });
+  }
+
+  // The last of a ranking by gain per cost need not be the operator that does the least harm when it stays quantized alone: that
+  // is the one with the least error alone, which is the very error of that model. -> whether the goal is met so; `nodes` are the
+  // others then.
+  bool leave_another(const Rung& rung, Nodes& nodes) {
+    size_t tried = 0, looked_at = 0;
+    for (const auto& node : by_least_harm(notes_.units())) {
+      if (tried == most_left || looked_at == most_looked_at) return false;
+      if (std::ranges::find(nodes, node) == nodes.end()) continue;
+      looked_at++;
+      Nodes others = ranked_on(rung);
+      std::erase(others, node);
+      if (!can_be_tried(rung, others, others.size())) continue;
+      tried++;
+      if (try_on(rung, others, others.size()) != Verdict::enough) continue;
+      nodes = std::move(others);
+      return true;
+    }
+    return false;
+  }
+
+  // Of every sample; empty where they are not known.
+  std::vector<double> values_of(const Trial& trial) const {
+    const auto scores = bench_.lab->book.by_sample(trial.number);
+    return scores ? scores->at(bench_.job.metrics.front()).per_sample : std::vector<double>();
+  }
+
+  const Workbench& bench_;
+  RepairNotes notes_;
+  search::Sequence sequence_;
+  Point repaired_;
+};
+
+class Repair final : public Strategy {
+ public:
+  Json default_space(const Job& job) const override { return repairs_for(job); }
+  void check(const Job& job, const Spaces& spaces) const override {
+    if (!job.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
+    if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
+    exit_policy(job);
+  }
+  Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
+    return with_rungs(job, search_space, model, target);
+  }
+  std::vector<std::string> metrics() const override { return {Guide::metric}; }
+  bool learns_from_earlier() const override { return false; }
+  std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
+  Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
+};
+
+}  // namespace
+
+Entry<Strategy> repair() {
+  return {"Reaches an accuracy goal with the least given up: repairs first, then the fewest operators in 16 bits or float.",
+          make_as<Repair, Strategy>};
+}
+
+}  // namespace quasar::tune::strategies

@@ -1,0 +1,180 @@
+#include "quasar/strategy/strategy.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "quasar/job/cost.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/search/prior_trials.hpp"
+#include "quasar/strategy/exit_policy.hpp"
+
+namespace quasar::tune {
+
+Json Strategy::default_space(const Job& /*job*/) const {
+  return nullptr;
+}
+
+Json Strategy::space_of(const Job& /*job*/, const Json& search_space, const graph::Model& /*model*/,
+                        const quant::Target& /*target*/) const {
+  return search_space;
+}
+
+namespace {
+
+// An exception's text may have several lines, a reason has one.
+std::string on_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string out;
+  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+}  // namespace
+
+void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result) {
+  result.reason = "strategy " + strategy + " ended with an exception: " + on_one_line(what);
+  finding.warnings.push_back(result.reason + "; the best trial so far is kept");
+  static_cast<search::RunResult&>(finding) = std::move(result);
+  finding.failed = true;
+}
+
+std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
+  const auto all = n_trials_of(job), models = max_trials_of(job);
+  if (all && models) return std::min(*all, *models);
+  if (all || models) return all ? all : models;
+  return job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
+}
+
+int64_t TrialLimit::used(const search::Counts& counts) const {
+  return static_cast<int64_t>(models ? counts.executed() : counts.finished());
+}
+
+TrialLimit trial_limit(const Job& job) {
+  const auto most = trials_wanted(job);
+  return {most, most && most == max_trials_of(job) && most != n_trials_of(job)};
+}
+
+std::optional<int64_t> Strategy::most_trials(const Job& job) const {
+  return trials_wanted(job);
+}
+
+std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
+  return {};
+}
+
+search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
+  if (max_trials_of(job)) return exit_policy(job);
+  Json words = condition_words(job);
+  if (const auto wanted = trials_wanted(job, default_trials)) words["n_trials"] = *wanted;
+  return search::stop_conditions(words);
+}
+
+std::optional<double> time_limit_of(const search::StopConditions& conditions) {
+  std::optional<double> earliest;
+  for (const auto& condition : conditions) {
+    if (const auto seconds = condition->deadline()) earliest = std::min(*seconds, earliest.value_or(*seconds));
+  }
+  return earliest;
+}
+
+search::Point default_point(const search::Space& space) {
+  search::Point point = space.nearest_to(Json::object());
+  for (uint64_t i = 0; !space.forbidden().empty() && i <= space.forbidden().size() && !space.refused(point).empty(); ++i)
+    point = space.at(i);
+  Rng rng(0);
+  for (uint64_t i = 0; i < search::Space::most_looked_through && !space.refused(point).empty(); ++i) point = space.sample(rng);
+  return point;
+}
+
+namespace {
+
+// The space's own spelling of a choice: "int8" is its "Int8Spec".
+Json spelled(const search::Space& space, const std::string& name, const Json& value) {
+  const search::Parameter* parameter = space.find(name);
+  const auto* choices = parameter == nullptr ? nullptr : std::get_if<search::Categorical>(parameter->distribution.get());
+  if (choices == nullptr || !value.is_string() || search::contains(*parameter->distribution, value)) return value;
+  const auto word = [&](const Json& choice) { return quant::spec_word(choice.get<std::string>()); };
+  const auto same = std::ranges::find_if(choices->choices,
+                                         [&](const Json& choice) { return choice.is_string() && word(choice) == word(value); });
+  return same == choices->choices.end() ? value : *same;
+}
+
+Json spelled(const search::Space& space, const Json& words) {
+  Json out = words;
+  for (auto& [key, value] : out.items()) {
+    if (value.is_object() && space.find(key) == nullptr) {
+      for (auto& [member, inner] : value.items()) inner = spelled(space, key + "_" + member, inner);
+    } else {
+      value = spelled(space, key, value);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces) {
+  std::vector<search::Point> out;
+  for (const auto& words : job.enqueue) {
+    std::string why;
+    const auto point = [&](const search::Space& in) -> std::optional<search::Point> {
+      try {
+        search::Point inside = in.encode(spelled(in, words));
+        if (const std::string reason = in.refused(inside); !reason.empty()) throw Error(reason);
+        return inside;
+      } catch (const Error& e) {
+        if (why.empty()) why = e.what();
+        return std::nullopt;
+      }
+    };
+    if (auto inside = point(space)) {
+      out.push_back(std::move(*inside));
+    } else if (std::ranges::none_of(spaces, [&](const auto& other) { return point(other).has_value(); })) {
+      throw Error("enqueue: " + why);
+    }
+  }
+  return out;
+}
+
+std::vector<search::Point> first_points(const Job& job, const search::Space& space) {
+  std::vector<search::Point> points{default_point(space)};
+  for (auto& point : enqueued(job, space, {space})) points.push_back(std::move(point));
+  return points;
+}
+
+void limit(Stage& stage, const TrialLimit& kind, int64_t most) {
+  if (kind.models) {
+    stage.max_trials = most;
+  } else {
+    stage.conditions["n_trials"] = most;
+  }
+}
+
+search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage) {
+  const auto sampler = search::samplers::table().make(stage.sampler, stage.sampler_options);
+  auto prior = search::fitting(bench.earlier, space);
+  for (auto& point : search::best_points(prior, bench.study.directions().front())) stage.first.push_back(std::move(point));
+  const search::RunOptions options{.seed = bench.job.seed,
+                                   .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+                                   .first = std::move(stage.first),
+                                   .stage = stage.name,
+                                   .prior = std::move(prior),
+                                   .cost = cost_of(space),
+                                   .likeness = likeness_of(bench.spaces.all),
+                                   .listener = bench.listener,
+                                   .stop = bench.stop,
+                                   .begin = bench.begin};
+  auto conditions = search::stop_conditions(stage.conditions);
+  if (stage.max_trials) conditions.push_back(max_trials(*stage.max_trials));
+  return search::run(options, bench.study, space, *sampler, conditions, bench.objective);
+}
+
+search::Counts counts_of(const search::Study& study, const std::string& stage) {
+  search::Counts counts;
+  for (const auto& trial : study.trials()) {
+    if (trial.user_attributes.value(search::attribute::stage, std::string()) == stage) search::count(counts, trial);
+  }
+  return counts;
+}
+
+}  // namespace quasar::tune

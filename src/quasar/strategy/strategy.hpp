@@ -1,0 +1,104 @@
+// Strategies: who decides which configurations are tried next. One file each in strategies/.
+#pragma once
+
+#include "quasar/base/plugin.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/job/spaces.hpp"
+#include "quasar/job/strategy_facts.hpp"
+#include "quasar/search/run.hpp"
+#include "quasar/trial/trial.hpp"
+
+namespace quasar::tune {
+
+// What a strategy works with; all of it outlives the run.
+struct Workbench {
+  const Laboratory* lab = nullptr;  // what the objective tries its points with; tests may do without
+  const Job& job;
+  const Spaces& spaces;
+  const search::Space& space;  // the first of them, for strategies that search one
+  search::Study& study;
+  search::Objective objective;
+  search::Listener listener = {};
+  std::stop_token stop = {};
+  data::DatasetPtr samples = nullptr;                                              // the calibration samples
+  std::span<const search::Trial> earlier = {};                                     // of the study that warm_start names
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
+};
+
+// How a strategy ended.
+struct Finding : search::RunResult {
+  std::optional<int64_t> winner = {};      // number of the trial that it chose; nullopt: the one with the best value
+  Json story = nullptr;                    // how it came there, for the report
+  std::vector<std::string> warnings = {};  // what the user should know of it
+  bool failed = false;                     // an exception ended it, which `reason` names
+};
+
+class Strategy : public StrategyFacts {
+ public:
+  Json default_space(const Job& job) const override;
+  // A search space of the job with what the strategy varies besides.
+  virtual Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const;
+  // What of each operator is a parameter besides those of the job's own space, in a word; "": nothing. Two strategies with the
+  // same answer make the same space of the same job.
+  virtual std::string operator_parameters() const { return ""; }
+  // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
+  virtual bool races() const { return false; }
+  // Trials that it runs at most, its space aside; nullopt: no number bounds them.
+  virtual std::optional<int64_t> most_trials(const Job& job) const;
+  // Throws Error for a job that it cannot run; called before anything is written.
+  virtual void check(const Job& job, const Spaces& spaces) const = 0;
+  // Configurations whose statistics the points of space_of() need besides those of the job's own space.
+  virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
+  virtual Finding run(const Workbench& bench) const = 0;
+};
+
+// The end of a strategy out of which an exception came when some trials had finished; adds a warning.
+void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result);
+
+// n_trials and max_trials as given, the smaller one; else `default_trials`, or nullopt (the whole space) where the sampler
+// enumerates it.
+std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials = 20);
+
+// The same, and which kind of trials it counts.
+struct TrialLimit {
+  std::optional<int64_t> most;
+  bool models = false;  // it is max_trials: duplicates do not count
+  int64_t used(const search::Counts& counts) const;
+};
+TrialLimit trial_limit(const Job& job);
+
+// The job's stop conditions, with n_trials or max_trials (exit_policy.hpp), or as many trials as trials_wanted() says.
+search::StopConditions conditions_of(const Job& job, int64_t default_trials = 20);
+
+// Seconds after which the conditions end everything; nullopt: never.
+std::optional<double> time_limit_of(const search::StopConditions& conditions);
+
+// The default configuration of a space: the first choices, or the first combination that is possible.
+search::Point default_point(const search::Space& space);
+
+// The enqueued configurations that lie in the space. Throws Error for one that lies in none of `spaces`.
+std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces);
+
+// The points tried before anything else: the default configuration (trial 0), then the enqueued ones.
+std::vector<search::Point> first_points(const Job& job, const search::Space& space);
+
+// One run() of a strategy: everything that all strategies do alike.
+struct Stage {
+  std::string name;
+  std::string sampler;
+  Json sampler_options = Json::object();
+  std::vector<search::Point> first = {};
+  Json conditions = Json::object();        // as search::stop_conditions takes them; a time limit counts from the bench's begin
+  std::optional<int64_t> max_trials = {};  // that are no duplicates
+};
+void limit(Stage& stage, const TrialLimit& kind, int64_t most);
+search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage);
+
+// Trials of the study that belong to a stage.
+search::Counts counts_of(const search::Study& study, const std::string& stage);
+
+}  // namespace quasar::tune
+
+namespace quasar::tune::strategies {
+const Table<Strategy>& table();
+}

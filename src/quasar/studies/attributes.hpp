@@ -1,0 +1,25 @@
+// The user attributes of a study: by which names it keeps what its search was about.
+#pragma once
+
+namespace quasar::tune {
+
+// The configuration, without passwords.
+inline constexpr const char* job_attribute = "job";
+
+// The name of the study before it, and what its search may choose (continuation.hpp).
+inline constexpr const char* predecessor_attribute = "predecessor";
+inline constexpr const char* choices_attribute = "choices";
+
+// {reader, split, folder} of the calibration samples; split: null without one; relative paths start from the folder.
+inline constexpr const char* samples_attribute = "calibration";
+
+// The keys by which goal_of() knows the model and the calibration samples.
+inline constexpr const char* model_attribute = "model";
+inline constexpr const char* calibration_attribute = "set of calibration samples";
+// The accuracy criterion where it is a constraint: not compared, as it is among the choices (continuation.hpp).
+inline constexpr const char* criterion_attribute = "criterion";
+
+// What the user's evaluator says of the float model (same_evaluator.hpp).
+inline constexpr const char* evaluator_attribute = "search_evaluator on the float model";
+
+}  // namespace quasar::tune

@@ -1,0 +1,120 @@
+#include "quasar/trial/nothing_quantized.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/graph/inner_operators.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/standalone.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Whether something of the plan is held in codes, whatever the rest.
+bool has_codes(const quant::Plan& plan) {
+  const auto in_codes = [](const quant::QuantParams& params) { return !quant::is_half(params.type); };
+  const auto node_has = [&](const quant::NodePlan& node) {
+    return node.form != quant::Form::pairs || (node.weight && in_codes(node.weight->params)) ||
+           std::ranges::any_of(node.constants, [&](const auto& constant) { return in_codes(constant.params); });
+  };
+  return std::ranges::any_of(plan.values, [&](const auto& value) { return in_codes(value.second); }) ||
+         std::ranges::any_of(plan.nodes, [&](const auto& node) { return node_has(node.second); });
+}
+
+// "3 Conv, 2 MatMul"
+std::string counted(const std::map<std::string, size_t>& types) {
+  std::vector<std::string> out;
+  for (const auto& [type, count] : types) out.push_back(std::to_string(count) + " " + type);
+  return joined(out);
+}
+
+// What a form quantizes, in the model: the operators of its types, outside and inside of If, Loop and Scan.
+class Supply {
+ public:
+  Supply(const graph::Model& model, quant::Form form) : model_(model), form_(form) {
+    for (const auto& node : model.nodes) {
+      if (node.domain.empty() && fits(node.op_type)) ++outside_[node.op_type];
+      bool holds = false;
+      for (const auto& [type, count] : graph::inner_operators(node)) {
+        if (!fits(type)) continue;
+        inside_[type] += count;
+        holds = true;
+      }
+      if (holds) holders_.push_back(node.op_type + " '" + node.name + "'");
+    }
+  }
+
+  // Why the form finds nothing; "": it finds something, and other reasons keep that in float.
+  std::string why_empty() const {
+    if (form_ == quant::Form::pairs) {
+      if (!outside_.empty()) return "";
+      return inside_.empty() ? "this model has no operator that Quasar quantizes"
+                             : "all of this model's operators that could be quantized stand inside " + place();
+    }
+    const auto fed = [&](const graph::Node& node) { return quant::has_weights_for(form_, node, model_); };
+    if (std::ranges::any_of(model_.nodes, fed)) return "";
+    const std::string products = form_ == quant::Form::dynamic ? "MatMul, Gemm or LSTM" : "MatMul or Gemm";
+    std::string text = "this model has no " + products + (outside_.empty() ? "" : " with constant weights");
+    if (!inside_.empty()) return text + " but inside " + place();
+    const size_t convs = static_cast<size_t>(std::ranges::count(model_.nodes, "Conv", &graph::Node::op_type));
+    if (convs > 0)
+      text += "; its " + counted({{"Conv", convs}}) + " need a scheme with calibration samples, such as U8S8_CHANNEL";
+    return text;
+  }
+
+ private:
+  bool fits(const std::string& type) const {
+    if (form_ == quant::Form::pairs) return is_served(type);
+    return type == "MatMul" || type == "Gemm" || (form_ == quant::Form::dynamic && type == "LSTM");
+  }
+
+  static bool is_served(const std::string& type) {
+    static const std::set<std::string, std::less<>> all = [] {
+      std::set<std::string, std::less<>> out;
+      for (const auto& [name, entry] : ops::types::table().items()) {
+        for (const auto one : entry.make({})->types()) out.emplace(one);
+      }
+      return out;
+    }();
+    return all.contains(type);
+  }
+
+  // "If 'If_0' (3 Conv, 1 LSTM), whose graphs Quasar does not quantize"
+  std::string place() const {
+    const std::string more = holders_.size() > 1 ? " and " + std::to_string(holders_.size() - 1) + " more" : "";
+    return holders_.front() + more + " (" + counted(inside_) + "), and Quasar does not quantize the graphs in there";
+  }
+
+  const graph::Model& model_;
+  const quant::Form form_;
+  std::map<std::string, size_t> outside_, inside_;
+  std::vector<std::string> holders_;
+};
+
+// The reasons node by node.
+std::string each_reason(const quant::Plan& plan) {
+  std::map<std::string, std::vector<std::string>> nodes;  // by the reason
+  for (const auto& [node, why] : plan.skipped) nodes[why].push_back(node);
+  for (const auto& [node, planned] : plan.nodes) nodes["16-bit floats to fall back to are no quantization"].push_back(node);
+  std::string text;
+  for (const auto& [why, names] : nodes)
+    text += (text.empty() ? "" : "; ") + names.front() +
+            (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "") + ": " + why;
+  return text;
+}
+
+}  // namespace
+
+void require_quantized(const quant::Plan& plan, const PlanOrigin& origin) {
+  const bool only_casts = origin.halves == Halves::fallback && !has_codes(plan);
+  if (!plan.nodes.empty() && !only_casts) return;
+  std::string why =
+      only_casts && !plan.nodes.empty() ? "" : Supply(origin.model, quant::form_of(origin.config.activation)).why_empty();
+  if (why.empty()) why = each_reason(plan);
+  throw Error("nothing in this model is quantized under this configuration" + (why.empty() ? "" : ": " + why));
+}
+
+}  // namespace quasar::tune

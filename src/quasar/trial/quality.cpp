@@ -1,0 +1,205 @@
+#include "quasar/trial/quality.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "quasar/base/digits.hpp"
+#include "quasar/base/names.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr double least_cosine = 0.9;
+constexpr double most_lost = 0.1;       // of a metric with labels, as a share of the float model's
+constexpr double tolerable_part = 0.3;  // relative error of the worst part: its cosine is then about 0.95
+
+struct Words {
+  double good, broken;
+  bool higher;
+};
+
+const std::map<std::string, Words>& words_by_metric() {
+  static const std::map<std::string, Words> words{{"relative", {0.1, 0.4, false}},
+                                                  {"parts", {0.1, 0.4, false}},
+                                                  {"cos", {0.995, least_cosine, true}},
+                                                  {"agreement", {0.95, 0.9, true}}};
+  return words;
+}
+
+// "0–3, 7"
+std::string ranges_of(const std::vector<int64_t>& slices) {
+  std::vector<std::string> runs;
+  for (size_t i = 0; i < slices.size();) {
+    size_t last = i;
+    while (last + 1 < slices.size() && slices[last + 1] == slices[last] + 1) ++last;
+    runs.push_back(std::to_string(slices[i]) + (last > i ? "–" + std::to_string(slices[last]) : ""));
+    i = last + 1;
+  }
+  constexpr size_t most = 4;
+  const size_t left = runs.size() > most ? runs.size() - most : 0;
+  if (left > 0) runs.resize(most);
+  return joined(runs) + (left > 0 ? " and " + std::to_string(left) + " more ranges" : "");
+}
+
+std::string name_of(const Json& part) {
+  const std::string output = "output '" + part["output"].get<std::string>() + "'";
+  return part.contains("slices") ? output + ", " + part["slices"].get<std::string>() + " of axis " + part["axis"].dump() : output;
+}
+
+Json parts_json(const Judged& judged) {
+  Json out = Json::array();
+  const auto& parts = judged.evaluator.parts().all();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const eval::PartError& error = judged.examination.parts[i];
+    Json part{{"output", judged.evaluator.outputs()[parts[i].output]},
+              {"size", parts[i].rms},
+              {"relative", error.relative},
+              {"cosine", error.cosine},
+              {"word", error.constant ? "broken" : plain_word("relative", error.relative)}};
+    if (parts[i].axis) {
+      part["axis"] = *parts[i].axis;
+      part["slices"] = ranges_of(parts[i].slices);
+    }
+    if (error.constant) part["constant"] = true;
+    out.push_back(std::move(part));
+  }
+  return out;
+}
+
+std::string of_float(double share) {
+  return in_digits(100 * share, 3) + " %";
+}
+
+void judge_answers(const Judged& judged, Quality& quality) {
+  const auto& answers = judged.examination.answers;
+  if (!answers || answers->samples == 0) return;
+  quality.answers = {
+      {"metric", answers->metric}, {"samples", judged.evaluator.samples()}, {"sure", answers->samples}, {"same", answers->share}};
+  if (answers->share >= judged.job.least_agreement) return;
+  // Where float is not sure itself, half of the answers may change.
+  const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
+  const double lost = (1 - judged.job.least_agreement) * sure + 0.5 * (1 - sure);
+  quality.goal = {
+      {"criterion", "absolute"}, {"tolerable_loss", std::round(1000 * lost) / 1000}, {"metrics", {{answers->metric, 1}}}};
+  quality.reasons.push_back("its answers are the float model's on " + of_float(answers->share) + " of the " +
+                            std::to_string(answers->samples) + " samples on which float is sure (" + answers->metric +
+                            "; least_agreement " + in_digits(judged.job.least_agreement, 3) + ")");
+}
+
+void judge_labels(const Judged& judged, Quality& quality) {
+  if (judged.job.least_agreement == 0) return;
+  for (const auto& [name, score] : judged.scores) {
+    if (!eval::is_metric(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
+    const auto was = judged.reference.find(name);
+    if (was == judged.reference.end() || !(was->second.value > 0)) continue;
+    const double lost = (was->second.value - score.value) / was->second.value;
+    if (lost <= most_lost) continue;
+    if (quality.goal.is_null())
+      quality.goal = {{"criterion", "relative"}, {"tolerable_loss", most_lost}, {"metrics", {{name, 1}}}};
+    quality.reasons.push_back(name + " falls from " + in_digits(was->second.value, 4) + " to " + in_digits(score.value, 4));
+  }
+}
+
+// Values of classes may be far off where the answers are right.
+void judge_parts(const Judged& judged, Quality& quality) {
+  for (const Json& part : quality.parts) {
+    if (!(part["size"].get<double>() > 0)) continue;
+    if (part.contains("constant")) {
+      quality.reasons.push_back(name_of(part) + " is one value everywhere, and varies in the float model");
+    } else if (!judged.classes && part["cosine"].get<double>() < least_cosine) {
+      quality.reasons.push_back(name_of(part) + " is far from the float model's: cosine " +
+                                in_digits(part["cosine"].get<double>(), 3) + ", relative error " +
+                                in_digits(part["relative"].get<double>(), 3));
+    }
+  }
+}
+
+// Distances that the largest values decide.
+bool counts_by_size(const std::string& metric) {
+  static const std::vector<std::string> distances{"L2",   "L1",    "mse",   "cos",    "psnr",    "sqnr",
+                                                  "ssim", "v1_L2", "v1_L1", "v1_cos", "v1_psnr", "v1_ssim"};
+  return std::ranges::find(distances, metric) != distances.end();
+}
+
+std::string blindness(const Judged& judged, const Quality& quality) {
+  const std::string& metric = judged.job.goals.objectives.front().metric;
+  if (!counts_by_size(metric) || !judged.evaluator.parts().differ()) return "";
+  std::vector<std::string> rows;
+  for (const Json& part : quality.parts)
+    rows.push_back(name_of(part) + ": size " + in_digits(part["size"].get<double>(), 3) + ", relative error " +
+                   in_digits(part["relative"].get<double>(), 3) + " (" + part["word"].get<std::string>() + ")");
+  std::string text = metric + " sees little but the largest of the outputs' parts: ";
+  for (const auto& row : rows) text += (&row == &rows.front() ? "" : "; ") + row;
+  return text + ". Metric parts counts the worst of them (search_metric: parts)";
+}
+
+bool wants_checking(const Judged& judged, const Quality& quality) {
+  const auto is_off = [](const Json& part) { return part["word"] != "good" && part["size"].get<double>() > 0; };
+  if (!judged.classes && std::ranges::any_of(quality.parts, is_off)) return true;
+  return quality.answers.is_object() && plain_word("agreement", quality.answers["same"].get<double>()) != "good";
+}
+
+// Whether the job's criterion is about one of these metrics.
+bool counts(const Job& job, const Json& metrics) {
+  return job.criterion &&
+         std::ranges::any_of(job.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
+}
+
+// As a shell takes it.
+std::string setting(const std::string& key, const Json& value) {
+  return "--set '" + key + "=" + value.dump() + "'";
+}
+
+std::vector<std::string> cures_for(const Judged& judged, const Quality& quality) {
+  std::vector<std::string> out;
+  if (!judged.unquantized.empty())
+    out.push_back("see `quasar inspect MODEL` for what can be quantized, and choose a type that the target has kernels for");
+  const Job& job = judged.job;
+  std::string goal = setting("accuracy_criterion", quality.goal);
+  const auto& head = judged.evaluator.head();
+  if (head && !head->decoder.is_null() && !job.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
+  if (job.strategy != "repair") {
+    out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +
+                  "`, without a preset or a search space");
+  } else if (!counts(job, quality.goal["metrics"])) {
+    out.push_back("make what is lost the goal: `" + goal + "`");
+  }
+  out.push_back("more and more typical calibration samples");
+  return out;
+}
+
+}  // namespace
+
+std::string plain_word(const std::string& metric, double value) {
+  const auto found = words_by_metric().find(metric);
+  if (found == words_by_metric().end() || !std::isfinite(value)) return "";
+  const auto [good, broken, higher] = found->second;
+  if (higher ? value >= good : value <= good) return "good";
+  return (higher ? value < broken : value > broken) ? "broken" : "check";
+}
+
+Quality quality_of(const Judged& judged) {
+  Quality quality;
+  quality.parts = parts_json(judged);
+  judge_answers(judged, quality);
+  judge_labels(judged, quality);
+  judge_parts(judged, quality);
+  if (!judged.unquantized.empty()) quality.reasons.push_back(judged.unquantized);
+  quality.metric_blind = blindness(judged, quality);
+  quality.word = !quality.reasons.empty() ? "poor" : wants_checking(judged, quality) ? "check" : "good";
+  if (quality.poor()) {
+    if (quality.goal.is_null())
+      quality.goal = {{"criterion", "absolute"}, {"tolerable_loss", tolerable_part}, {"metrics", {{"parts", 1}}}};
+    quality.cures = cures_for(judged, quality);
+  }
+  return quality;
+}
+
+Json to_json(const Quality& quality) {
+  Json out{{"word", quality.word}, {"parts", quality.parts}, {"answers", quality.answers}};
+  if (quality.poor()) out.update({{"reasons", quality.reasons}, {"try", quality.cures}});
+  return out;
+}
+
+}  // namespace quasar::tune

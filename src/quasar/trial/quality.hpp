@@ -1,0 +1,52 @@
+// Whether the best model of a search is of use, and why not: what a score alone does not show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quasar/base/json.hpp"
+#include "quasar/eval/examination.hpp"
+#include "quasar/job/job.hpp"
+
+namespace quasar::tune {
+
+struct Quality {
+  std::string word = "unknown";      // good, check or poor; unknown: it was not looked at
+  std::vector<std::string> reasons;  // why it is poor
+  std::vector<std::string> cures;    // what to try then
+  std::string metric_blind = {};     // what the objective does not see of the outputs' parts; "": it sees them, or they are alike
+  Json parts = Json::array();        // [{output, axis, slices, size, relative, cosine, word}]
+  Json answers = nullptr;            // {metric, samples, sure, same}: share of the `sure` ones with float's answer
+  Json goal = nullptr;               // what makes it poor, as an accuracy_criterion for strategy repair; null: it is not poor
+  bool poor() const { return word == "poor"; }
+};
+
+// What is known of a model when its quality is judged.
+struct Judged {
+  const Job& job;
+  const eval::Scores& reference;  // the float model's scores
+  const eval::Scores& scores;
+  const eval::Evaluator& evaluator;
+  const eval::Examination& examination;
+  bool classes = false;     // the outputs name classes: their answers are judged, and not their values
+  std::string unquantized;  // why hardly anything is quantized; "": enough is
+};
+
+// Poor is a model
+// - whose answers are float's on less than least_agreement of the samples on which float is sure,
+// - that loses more than a tenth of a metric with labels,
+// - with a part of the outputs, where these are no classes, whose cosine is below 0.9, or which became constant,
+// - of which hardly anything is quantized.
+// To be checked is one with a part that is off by more than a tenth, or whose answers are just enough.
+Quality quality_of(const Judged& judged);
+
+// A plain word for a score: good, check or broken; "" for metrics of which a number alone says nothing.
+//   relative, parts   good up to 0.1, broken beyond 0.4
+//   cos               good from 0.995, broken below 0.9
+//   agreement         good from 0.95, broken below 0.9
+std::string plain_word(const std::string& metric, double value);
+
+// {quality, reasons, cures, parts, answers}: for result.json.
+Json to_json(const Quality& quality);
+
+}  // namespace quasar::tune

@@ -1,0 +1,350 @@
+#include "quasar/trial/trial.hpp"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/deadline.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/machine.hpp"
+#include "quasar/base/memory_cap.hpp"
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/base/temporary_room.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/job/goal_parts.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/job/spaces.hpp"
+#include "quasar/quant/standalone.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/trial/nothing_quantized.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Of the constants: what a model's file consists of, but for a few kilobytes.
+size_t weight_bytes(const graph::Model& model) {
+  size_t total = 0;
+  for (const auto& [name, tensor] : model.initializers) total += tensor.bytes().size();
+  return total;
+}
+
+// Of the file that it would make; beyond protobuf's 2 GB its weights, which are nearly all of it.
+size_t bytes_of(const graph::Model& model) {
+  const size_t weights = weight_bytes(model);
+  return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
+}
+
+}  // namespace
+
+Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work,
+                  const runtime::Device& device) {
+  const Goals& goals = lab.job.goals;
+  Measures out;
+  for (const auto& [name, score] : scores) out[name] = score.value;
+  if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
+  if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, lab.samples));
+  if (goals.needs("latency"))
+    out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples, 50, 30, device).median_ms; });
+  return out;
+}
+
+graph::ExternalData external(const quant::Config& config) {
+  return config.external_data ? graph::ExternalData::always : graph::ExternalData::when_needed;
+}
+
+bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference) {
+  if (job.criterion) return excess_of(*job.criterion, values, measures_of(reference)) <= 0;
+  if (job.tolerance.is_null()) return false;
+  const auto& [metric, direction] = job.goals.objectives.front();
+  const double value = values.at(metric), was = reference.at(metric).value;
+  return (direction == search::Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
+}
+
+quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
+  return lab.variants.plan(config, lab.target);
+}
+
+Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check) {
+  return lab.variants.build(config, plan, check);
+}
+
+namespace {
+
+// An operator of its own falls back to a 16-bit float; a configuration of such types quantizes to them.
+Halves halves_of(const quant::Config& config, const search::Point& point) {
+  const bool meant = quant::is_half(config.activation.type) || quant::is_half(config.weight.type);
+  return meant || !falls_back_to_half(point) ? Halves::meant : Halves::fallback;
+}
+
+// Whether the space has nothing but weights only and scales found at run time. Few operators have kernels for these.
+bool asks_for_no_pairs(const search::Space& space) {
+  const auto has_pairs = [&](const search::Point& point) {
+    return quant::form_of(quant::parse_config(words_of(space, point)).activation) == quant::Form::pairs;
+  };
+  const search::Point first = space.nearest_to(Json::object());
+  if (has_pairs(first)) return false;
+  for (const char* name : {"scheme", "activation"}) {
+    const search::Parameter* parameter = space.find(name);
+    for (uint64_t i = 0; parameter != nullptr && i < search::cardinality(*parameter->distribution).value_or(0); i++) {
+      const std::pair<std::string, Json> choice(name, search::value_at(*parameter->distribution, i));
+      if (has_pairs(changed(space, first, std::span(&choice, 1)))) return false;
+    }
+  }
+  return true;
+}
+
+// Throws Error for what would win every search, and be of no use.
+void require_enough(const Laboratory& lab, const quant::Config& config, const search::Point& point, const quant::Plan& plan) {
+  require_quantized(plan, {lab.model, config, halves_of(config, point)});
+  const std::string why = hardly_quantized(plan, lab.variants.graph_of(config)->model, lab.variants.seen(config));
+  if (!why.empty() && !asks_for_no_pairs(lab.space)) throw Error(why);
+}
+
+}  // namespace
+
+std::string why_impossible(const Laboratory& lab, const search::Point& point) {
+  try {
+    const quant::Config config = quant::parse_config(words_of(lab.space, point));
+    require_enough(lab, config, point, plan_of(lab, config));
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
+  const auto recorded = trial.user_attributes.find("config");
+  return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(lab.space, trial.point) : *recorded);
+}
+
+std::string why_not_raced(const Job& job) {
+  const Goals& goals = job.goals;
+  const std::string& objective = goals.objectives.front().metric;
+  if (goals.objectives.size() > 1) return "several objectives are compared by whole scores";
+  if (!goals.constraints.empty()) return "constraints need whole scores";
+  if (job.criterion) return "the accuracy criterion needs whole scores";
+  if (is_cost(objective) || is_own(goals, objective) || !eval::make_metric(objective)->best_possible())
+    return objective + " is no mean over samples";
+  return "";
+}
+
+std::string idle_pruner(const Job& job) {
+  const std::string why = why_not_raced(job);
+  return job.words.contains("pruner") && job.pruner.at("name") != "none" && !why.empty() ? "pruner has no effect: " + why : "";
+}
+
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
+  const std::string name = job.pruner.at("name");
+  if (name == "none" || !why_not_raced(job).empty()) return nullptr;
+  const std::string& objective = job.goals.objectives.front().metric;
+  const auto best = eval::make_metric(objective)->best_possible();
+  search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
+  if (!job.tolerance.is_null()) {
+    const double sign = options.direction == search::Direction::minimize ? 1 : -1;
+    options.good_enough = evaluator.reference().at(objective).value + sign * job.tolerance.get<double>();
+  }
+  return std::make_unique<search::Racer>(search::pruners::table().make(name, job.pruner.at("options")), options, study.trials());
+}
+
+namespace {
+
+size_t threads_of(const Job& job) {
+  return std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs));
+}
+
+// `value`: of the first objective.
+void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
+  const bool minimize = lab.job.goals.objectives.front().direction == search::Direction::minimize;
+  lab.book.keep(trial, scores, minimize ? value : -value, model);
+}
+
+// How a trial that was given up stood.
+struct Fallen {
+  std::optional<double> value;  // nullopt: the samples so far are no fair selection
+  size_t samples = 0;
+};
+
+// Beside the user's evaluator, metrics are left out where outputs cannot be compared; the goals may need them.
+void require_scores(const Goals& goals, const eval::Scores& scores) {
+  const auto require = [&](const std::string& metric) {
+    if (is_cost(metric) || scores.contains(metric)) return;
+    throw Error("metric " + metric +
+                " has no value: the candidate's outputs are not finite, or not as many as the float model's");
+  };
+  for (const auto& objective : goals.objectives) require(objective.metric);
+  for (const auto& constraint : goals.constraints) require(constraint.metric);
+}
+
+// nullopt and the standing: the pruner gave the trial up.
+std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen,
+                                  const runtime::Device& device) {
+  const size_t threads = threads_of(lab.job);
+  if (lab.rejection != nullptr && lab.rejection->watches()) {
+    const auto referee = [&](std::span<const double> values) {
+      fallen = {std::nullopt, values.size()};
+      return values.size() == lab.evaluator.samples() || !lab.rejection->out_of_reach(values);
+    };
+    return lab.evaluator.race(candidate, threads, referee, device, lab.rejection->order());
+  }
+  if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads, device);
+  const auto referee = [&](std::span<const double> values) {
+    fallen = {search::mean_of(values), values.size()};
+    const bool given_up = lab.racer->gives_up(trial, values, lab.evaluator.samples());
+    return !given_up || trial.number() == 0;  // the default configuration: reports compare with all of it
+  };
+  return lab.evaluator.race(candidate, threads, referee, device);
+}
+
+constexpr const char* content_attribute = "model_hash";  // of a model whose rounding was optimized
+
+// What the model holds, however its plan asked for it.
+std::string content_of(const graph::Model& model, quant::Plan plan) {
+  plan.rounding = {};
+  plan.corrections = {};
+  std::string text = quant::hash_of(plan);
+  for (const auto& [name, tensor] : model.initializers) text += name + hash_of(tensor.bytes());
+  return hash_of(std::string_view(text));
+}
+
+search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
+  Quiet::Work work(lab.quiet);
+  const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
+  const quant::Plan plan = plan_of(lab, config);
+  require_enough(lab, config, trial.point(), plan);
+  const Json own{{"config", quant::to_json(config)}};  // also of a duplicate: another configuration may make the same model
+  if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other, .user_attributes = own};
+  Stopwatch watch;
+  const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
+  const double build_s = watch.seconds();
+  const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
+  if (const auto other = lab.book.same_model(content); other && !content.empty())
+    return {.values = {}, .duplicate_of = other, .user_attributes = own};
+  if (lab.job.keep_models == "all") graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
+  Fallen fallen;
+  const auto loan = lab.devices.take();
+  const auto scores = score(lab, trial, candidate, fallen, loan.device());
+  search::Outcome outcome{.user_attributes = {{"config", own.at("config")},
+                                              {"quantized_nodes", plan.nodes.size()},
+                                              {"bytes", weight_bytes(candidate)},
+                                              {"build_s", build_s},
+                                              {"score_s", watch.seconds() - build_s}}};
+  if (!loan.device().is_cpu()) outcome.user_attributes["device"] = loan.device().name();
+  if (!rounding.layers.empty()) outcome.user_attributes["rounding"] = to_json(rounding);
+  if (!scores) {
+    outcome.pruned = true;
+    if (fallen.value) outcome.values = {*fallen.value};
+    if (!fallen.value && lab.job.criterion) outcome.user_attributes[missed_attribute] = to_json(*lab.job.criterion);
+    outcome.user_attributes[search::attribute::pruned] = "after " + std::to_string(fallen.samples) + " of " +
+                                                         std::to_string(lab.evaluator.samples()) + " samples" +
+                                                         (fallen.value ? "" : ": the accuracy criterion is out of reach");
+    return outcome;
+  }
+  if (!content.empty()) {
+    lab.book.know(content, trial.number());
+    outcome.user_attributes[content_attribute] = content;
+  }
+  const Goals& goals = lab.job.goals;
+  require_scores(goals, *scores);
+  const Measures measures = measured(lab, candidate, *scores, work, loan.device());
+  outcome.values = values_of(goals, measures);
+  const eval::Scores& reference = lab.evaluator.reference();
+  outcome.constraints = constraints_of(lab.job, measures, reference);
+  outcome.user_attributes["metrics"] = measures;
+  const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
+  outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);
+  if (feasible) {
+    keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
+  } else {
+    lab.book.note(trial.number(), *scores);
+  }
+  if (outcome.candidate && lab.job.keep_models == "candidates")
+    graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
+  return outcome;
+}
+
+Error out_of_memory(const Job& job) {
+  const Uncapped words;
+  const size_t most = job.trial_memory_limit;
+  return Error("out of memory" + (most == 0
+                                      ? std::string()
+                                      : ": the trial needs more than trial_memory_limit (" + std::to_string(most) + " bytes)"));
+}
+
+}  // namespace
+
+std::filesystem::path kept_file(const Job& job, int64_t trial) {
+  const std::string study = job.predecessor.empty() ? "" : job.study_name + "_";
+  return job.output_dir / (study + "trial_" + std::to_string(trial) + ".onnx");
+}
+
+void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
+  for (const search::Trial& trial : trials) {
+    const auto content = trial.user_attributes.find(content_attribute);
+    if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
+      lab.book.know(content->get<std::string>(), trial.number);
+  }
+}
+
+std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial) {
+  eval::Scores out;
+  for (const auto& [name, value] : measures_of(job.goals, trial)) {
+    if (!is_cost(name)) out[name] = {.value = value, .low = value, .high = value};
+  }
+  return all_there(job, out) ? std::optional(out) : std::nullopt;
+}
+
+eval::Scores said_before(const Job& job, const search::Trial& trial) {
+  auto recorded = recorded_scores(job, trial);
+  const auto own = [&](const std::string& metric) { return is_own(job.goals, metric); };
+  if (!recorded || std::ranges::none_of(job.metrics, own)) return {};
+  // What else it gives stays.
+  for (const auto& metric : job.metrics) {
+    if (!own(metric)) recorded->erase(metric);
+  }
+  return *std::move(recorded);
+}
+
+bool all_there(const Job& job, const eval::Scores& scores) {
+  return std::ranges::all_of(job.metrics, [&](const std::string& metric) { return scores.contains(metric); });
+}
+
+void recall_best(const Laboratory& lab, const search::Trial& trial) {
+  const eval::Scores said = said_before(lab.job, trial);
+  if (all_there(lab.job, said)) return;
+  const quant::Config config = config_of(lab, trial);
+  const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
+  const auto crown = [&](std::span<const double> values) {
+    if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
+    return true;
+  };
+  const auto scores = lab.evaluator.race(model, cores(), crown, lab.devices.first(), {}, said);
+  if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
+}
+
+search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
+  const double limit = lab.job.trial_time_limit;
+  const Deadline deadline = [&] {
+    const Uncapped others;
+    return Deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
+  }();
+  const CancelScope scope(deadline.token());
+  try {
+    const MemoryCap cap(lab.job.trial_memory_limit);
+    return run_trial(lab, trial);
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory(lab.job);
+  } catch (const std::system_error& e) {  // a thread that found no room for its stack
+    if (lab.job.trial_memory_limit == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
+    throw out_of_memory(lab.job);
+  } catch (const eval::EvaluatorFailed& failed) {
+    require_temporary_room();  // where the model and the evaluator's answer stand
+    if (failed.kind.empty()) throw;
+    throw search::TrialFailed(failed.what(), {{failed.kind, failed.details}});
+  } catch (const Cancelled&) {
+    if (!deadline.passed()) throw;
+    throw Error("the trial took longer than trial_time_limit (" + Json(limit).dump() + " s)");
+  }
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,310 @@
+#include "quasar/trial/variants.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "quasar/base/hash.hpp"
+#include "quasar/quant/config/selection.hpp"
+#include "quasar/quant/standalone.hpp"
+#include "quasar/rounding/rounding_memory.hpp"
+#include "quasar/runtime/prepare.hpp"
+
+namespace quasar::tune {
+namespace {
+
+const std::string awq = "awq";
+
+// Of all that differs between two graphs: nodes and constants. Attributes change only with the operator's type.
+std::string digest_of(const graph::Model& model, const graph::Model& prepared) {
+  Json facts = Json::array();
+  for (const auto& node : model.nodes) facts.push_back({node.name, node.op_type, node.inputs, node.outputs});
+  for (const auto& [name, tensor] : model.initializers) {
+    const Tensor* before = prepared.initializer(name);
+    if (before != nullptr && (before->bytes().data() == tensor.bytes().data() || *before == tensor)) continue;
+    facts.push_back({name, tensor.shape(), hash_of(tensor.bytes())});
+  }
+  return hash_of(std::string_view(facts.dump()));
+}
+
+// What nodes became, step after step.
+void note_successors(const std::map<std::string, std::set<std::string>>& latest,
+                     std::map<std::string, std::set<std::string>>& all) {
+  for (auto& [name, nodes] : all) {
+    const std::set<std::string> before = nodes;
+    for (const auto& node : before) {
+      const auto next = latest.find(node);
+      if (next == latest.end()) continue;
+      nodes.erase(node);
+      nodes.insert(next->second.begin(), next->second.end());
+    }
+  }
+  for (const auto& [name, nodes] : latest) all.try_emplace(name, nodes);
+}
+
+// Names in a list, with those that stand for nodes that are gone.
+std::vector<std::string> succeeded(const std::vector<std::string>& names,
+                                   const std::map<std::string, std::set<std::string>>& became) {
+  std::vector<std::string> out;
+  for (const auto& name : names) {
+    const auto found = became.find(name);
+    if (found == became.end()) {
+      out.push_back(name);
+    } else {
+      out.insert(out.end(), found->second.begin(), found->second.end());
+    }
+  }
+  return out;
+}
+
+// An empty list would choose all nodes: one whose nodes are all gone stays as it is, and is refused.
+quant::Selection succeeded(quant::Selection selection, const std::map<std::string, std::set<std::string>>& became) {
+  const auto replace = [&](std::set<std::string>& names) {
+    const auto now = succeeded(std::vector<std::string>(names.begin(), names.end()), became);
+    if (!now.empty()) names = {now.begin(), now.end()};
+  };
+  for (const auto& list : quant::name_lists()) replace(selection.*list.names);
+  return selection;
+}
+
+// Ranges that the user gave are not to be chosen again.
+void keep_given(quant::Plan& plan, const quant::Config& config, const CalibrationNeeds& needs) {
+  Json& options = plan.rounding.options;
+  if (!options.value("refine_activations", false)) return;
+  std::set<std::string> kept;
+  for (const auto& value : options["keep_activations"]) {
+    const auto name = value.get<std::string>();
+    kept.insert(name);
+    if (!plan.values.contains(name)) plan.notes.push_back("keep_activations: no quantized value is named '" + name + "'");
+  }
+  for (const auto& [value, own] : config.tensors) kept.insert(value);
+  for (const auto& [value, given] : needs.given) kept.insert(value);
+  std::erase_if(kept, [&](const std::string& value) { return !plan.values.contains(value); });
+  options["keep_activations"] = kept;
+}
+
+// Weights that were scaled for their rounding (weights only).
+bool scales_weights(const quant::Config& config) {
+  return config.rounding.method == awq && std::ranges::count(config.transforms, awq, &quant::TransformUse::name) > 0;
+}
+
+std::map<std::string, int> without(std::map<std::string, int> axes, const std::set<std::string>& values) {
+  std::erase_if(axes, [&](const auto& axis) { return values.contains(axis.first); });
+  return axes;
+}
+
+// Warnings alone.
+Log warnings_of(const Log& log) {
+  return [log](Level level, const std::string& text) {
+    if (level == Level::warning || level == Level::error) tell(log, level, text);
+  };
+}
+
+// What nearest rounding does to the model before its weights were scaled, in place of what it does afterwards.
+void set_nearest(RoundingReport& report, const graph::Model& model, const quant::Config& config, const quant::Plan& scaled,
+                 Rounder& rounder) {
+  quant::Plan plan;
+  plan.rounding = scaled.rounding;
+  std::string why;
+  for (const auto& node : model.nodes) {
+    if (!scaled.nodes.contains(node.name)) continue;
+    if (auto own = quant::plan_alone(node, model, config, why)) plan.nodes[node.name] = std::move(*own);
+  }
+  std::map<std::string, LayerError> errors;
+  for (const auto& layer : rounder.improve(plan).layers) errors[layer.node] = layer;
+  for (auto& layer : report.layers) {
+    const auto found = errors.find(layer.node);
+    if (found != errors.end()) layer.before = found->second.before, layer.alone = found->second.alone;
+  }
+}
+
+}  // namespace
+
+Variants::Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples,
+                   const CalibrationNeeds& needs, VariantOptions options)
+    : original_(original),
+      prepared_(prepared),
+      names_(original, prepared),
+      samples_(std::move(samples)),
+      needs_(needs),
+      options_(std::move(options)) {
+  if (options_.rounding.memory == nullptr)
+    options_.rounding.memory = std::make_shared<RoundingMemory>(samples_, options_.rounding.memory_limit);
+  if (!options_.statistics_dir.empty())
+    shared_ = std::make_shared<StatisticsFolder>(options_.statistics_dir, samples_, options_.log);
+  base_ = std::make_shared<Variant>();
+  base_->model = prepared;
+  base_->calibration = calibration_of(base_->model);
+  base_->rounder = std::make_shared<Rounder>(base_->model, samples_, options_.rounding);
+  by_digest_[""] = base_;
+}
+
+Variants::~Variants() = default;
+
+std::shared_ptr<Calibration> Variants::calibration_of(const graph::Model& model) const {
+  return std::make_shared<Calibration>(model, samples_, needs_, options_.log, shared_);
+}
+
+void Variants::observe() {
+  base_->calibration->observe();
+}
+
+double Variants::seconds() const {
+  double sum = 0;
+  for (const auto& [digest, variant] : by_digest_) sum += variant->calibration->seconds();
+  return sum;
+}
+
+std::shared_ptr<const Variant> Variants::of(const quant::Config& config) {
+  if (config.transforms.empty() && config.optimize_model) return base_;
+  Json settings = Json::array({config.optimize_model});
+  for (const auto& use : config.transforms) settings.push_back({use.name, use.options});
+  settings.push_back(config.calib_data_size ? Json(*config.calib_data_size) : Json());
+  const std::lock_guard lock(guard_);
+  auto& variant = by_settings_[settings.dump()];
+  if (variant == nullptr) variant = make(config);
+  return variant;
+}
+
+// The graph that transforms start from, without clean-up where OptimizeModel is false.
+std::shared_ptr<Variant> Variants::start(const quant::Config& config) {
+  if (config.optimize_model) return base_;
+  if (raw_ != nullptr) return raw_;
+  graph::Model model = runtime::unoptimized(original_);
+  raw_names_.emplace(original_, model);
+  const std::string digest = digest_of(model, prepared_);
+  if (digest == digest_of(prepared_, prepared_)) return raw_ = base_;  // clean-up changed nothing
+  raw_ = std::make_shared<Variant>();
+  raw_->model = std::move(model);
+  raw_->digest = digest;
+  raw_->calibration = calibration_of(raw_->model);
+  raw_->rounder = std::make_shared<Rounder>(raw_->model, samples_, options_.rounding);
+  by_digest_[digest] = raw_;
+  return raw_;
+}
+
+std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
+  const auto from = start(config);
+  if (config.transforms.empty()) return from;
+  auto out = std::make_shared<Variant>();
+  out->model = from->model;
+  out->digest = from->digest;
+  std::set<std::string> changed;
+  const auto observed = [&](const quant::Transform& transform, const Json& options) {
+    auto axes = transform.needs(out->model);
+    if (axes.empty()) return stats::ChannelStatistics{};
+    size_t samples = config.calib_data_size.value_or(samples_->size());
+    if (const Json own = options.value("data_size", Json()); own.is_number()) samples = std::min(samples, own.get<size_t>());
+    stats::ChannelStatistics known;
+    if (transform.product_block() == 0) known = from->calibration->channels(without(axes, changed), samples);
+    std::erase_if(axes, [&](const auto& value) { return known.contains(value.first); });
+    if (axes.empty()) return known;
+    known.merge(
+        stats::collect_channels(out->model, *samples_, axes,
+                                {.samples = samples, .threads = options_.rounding.threads, .block = transform.product_block()}));
+    return known;
+  };
+  size_t changes = 0;
+  for (const auto& use : config.transforms) {
+    const auto transform = quant::transforms::table().make(use.name, use.options);
+    const bool corrects = transform->corrects_plan();
+    quant::Transformed result =
+        transform->rewrite(out->model, corrects ? stats::ChannelStatistics{} : observed(*transform, use.options));
+    for (auto& note : result.notes) {
+      tell(options_.log, Level::info, note);
+      out->notes.push_back(std::move(note));
+    }
+    if (result.changes > 0) {
+      changes += result.changes;
+      out->model = std::move(result.model);
+      changed.merge(result.values);
+      out->in_float.merge(result.in_float);
+      note_successors(result.became, out->became);
+    }
+    if (!corrects) continue;
+    out->corrections.push_back(use);
+    for (auto& [name, channels] : observed(*transform, use.options)) out->channels.insert_or_assign(name, std::move(channels));
+  }
+  if (changes > 0) {
+    graph::verify(out->model, "the transforms");
+    out->digest = digest_of(out->model, prepared_);
+  }
+  // Other settings may have made the same graph: one calibration serves both.
+  const auto known = by_digest_.find(out->digest);
+  if (known != by_digest_.end()) {
+    out->calibration = known->second->calibration;
+    out->rounder = known->second->rounder;
+    return out;
+  }
+  out->calibration = calibration_of(out->model);
+  out->calibration->reuse(from->calibration, std::move(changed));
+  RounderOptions rounding = options_.rounding;
+  if (scales_weights(config)) rounding.log = warnings_of(rounding.log);  // improve() tells the rest
+  out->rounder = std::make_shared<Rounder>(out->model, samples_, std::move(rounding));
+  by_digest_[out->digest] = out;
+  return out;
+}
+
+// Names as the variant's graph has them.
+quant::Config Variants::resolved(const quant::Config& config, const Variant& variant) {
+  quant::Config out = (config.optimize_model || !raw_names_ ? names_ : *raw_names_).resolved(config);
+  if (variant.became.empty()) return out;
+  const std::vector<std::string> excluded = succeeded({out.exclude.begin(), out.exclude.end()}, variant.became);
+  out.exclude.assign(excluded.begin(), excluded.end());
+  for (auto& rule : out.layers) rule.nodes = succeeded(rule.nodes, variant.became);
+  out.selection = succeeded(std::move(out.selection), variant.became);
+  return out;
+}
+
+quant::Plan Variants::plan(const quant::Config& given, const quant::Target& target) {
+  const auto variant = of(given);
+  quant::Config config = resolved(given, *variant);
+  config.exclude.insert(config.exclude.end(), variant->in_float.begin(), variant->in_float.end());
+  quant::Plan plan = quant::resolve(variant->model, variant->calibration->seen(config), config, target);
+  for (const auto& name : variant->in_float) plan.skipped.erase(name);
+  plan.graph = variant->digest;
+  plan.corrections = variant->corrections;
+  std::ranges::move(names_.notes(given), std::back_inserter(plan.notes));
+  keep_given(plan, config, needs_);
+  variant->rounder->settle(plan, config.calib_data_size);
+  tell_new(plan.notes);
+  plan.notes.insert(plan.notes.begin(), variant->notes.begin(), variant->notes.end());  // told when it was made
+  return plan;
+}
+
+void Variants::tell_new(const std::vector<std::string>& notes) {
+  const std::lock_guard lock(guard_);
+  for (const auto& note : notes) {
+    if (told_.insert(note).second) tell(options_.log, Level::info, note);
+  }
+}
+
+const stats::Statistics& Variants::seen(const quant::Config& config) {
+  const auto variant = of(config);
+  return variant->calibration->seen(resolved(config, *variant));
+}
+
+RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
+  const auto variant = of(config);
+  RoundingReport report = variant->rounder->improve(plan, check);
+  quant::Config unscaled = config;
+  std::erase_if(unscaled.transforms, [](const quant::TransformUse& use) { return use.name == awq; });
+  const auto plain = scales_weights(config) ? of(unscaled) : variant;
+  if (plain->rounder != variant->rounder) {
+    RounderOptions silent = options_.rounding;
+    silent.log = {};
+    Rounder rounder(plain->model, samples_, silent);
+    set_nearest(report, plain->model, config, plan, rounder);
+    for (const auto& layer : report.layers) tell(options_.rounding.log, Level::debug, in_words(layer));
+    tell(options_.rounding.log, Level::info, summary_of(plan.rounding.method, report));
+  }
+  for (const auto& use : plan.corrections)
+    quant::transforms::table().make(use.name, use.options)->correct(variant->model, variant->channels, plan);
+  return report;
+}
+
+Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
+  RoundingReport report = improve(config, plan, check);
+  return {quant::written(of(config)->model, plan), std::move(report)};
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,94 @@
+// The float graphs that clean-up and transforms make of a model, each made and calibrated once, on first use.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/job/calibration.hpp"
+#include "quasar/quant/node_names.hpp"
+#include "quasar/quant/plan.hpp"
+#include "quasar/rounding/rounding.hpp"
+
+namespace quasar::tune {
+
+// A float graph with what is known of it.
+struct Variant {
+  graph::Model model;
+  std::string digest;                                   // "" for the prepared graph: transforms that change nothing make no other
+  std::set<std::string> in_float;                       // nodes that transforms added, which are not quantized
+  std::map<std::string, std::set<std::string>> became;  // nodes that transforms replaced -> those that stand for them
+  std::vector<std::string> notes;
+  std::vector<quant::TransformUse> corrections;  // of plans
+  stats::ChannelStatistics channels;             // what the corrections need
+  std::shared_ptr<Calibration> calibration;
+  std::shared_ptr<Rounder> rounder;
+};
+
+struct VariantOptions {
+  RounderOptions rounding = {};
+  Log log = {};
+  std::filesystem::path statistics_dir = {};  // through which processes share statistics; empty: this one observes by itself
+};
+
+// A quantized model, and how its rounding went.
+struct Built {
+  graph::Model model;
+  RoundingReport rounding;
+};
+
+// Statistics belong to a variant: what a transform leaves alone keeps what was observed of the prepared graph, all else is
+// observed again. All functions may be called from several threads.
+class Variants {
+ public:
+  // `original`: the model as it came, whose names users know; `prepared`: after clean-up. Both must outlive this.
+  Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples, const CalibrationNeeds& needs,
+           VariantOptions options = {});
+  ~Variants();
+
+  // Observes the prepared graph now.
+  void observe();
+  double seconds() const;  // spent on observing, all variants
+
+  // The float graph of a configuration, and what was observed of it.
+  std::shared_ptr<const Variant> graph_of(const quant::Config& config) { return of(config); }
+  const stats::Statistics& seen(const quant::Config& config);
+
+  // The plan of a configuration, before rounding is optimized. Throws Error when it cannot be carried out.
+  quant::Plan plan(const quant::Config& config, const quant::Target& target);
+
+  // Puts codes and biases into the plan, as its rounding and its corrections say. `check` is called between layers; what it
+  // throws ends the work.
+  RoundingReport improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
+
+  // The quantized model of a plan for this configuration; the plan gets what improve() puts into it. `check` is called between
+  // layers; what it throws ends the work.
+  Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
+
+ private:
+  std::shared_ptr<const Variant> of(const quant::Config& config);
+  std::shared_ptr<const Variant> make(const quant::Config& config);
+  std::shared_ptr<Variant> start(const quant::Config& config);
+  std::shared_ptr<Calibration> calibration_of(const graph::Model& model) const;
+  quant::Config resolved(const quant::Config& config, const Variant& variant);
+  void tell_new(const std::vector<std::string>& notes);  // each once
+
+  const graph::Model &original_, &prepared_;
+  const quant::NodeNames names_;
+  std::optional<quant::NodeNames> raw_names_;  // of the graph without clean-up
+  data::DatasetPtr samples_;
+  CalibrationNeeds needs_;
+  VariantOptions options_;
+  std::shared_ptr<StatisticsFolder> shared_;
+  std::shared_ptr<Variant> base_, raw_;
+  std::mutex guard_;
+  std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
+  std::set<std::string> told_;
+};
+
+}  // namespace quasar::tune

@@ -1,0 +1,174 @@
+#include "quasar/worker/search_to_join.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/search/study.hpp"
+#include "quasar/studies/attributes.hpp"
+#include "quasar/studies/continuation.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/tune/search_parts.hpp"
+#include "quasar/worker/launch_lead.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// What the leader has said last; each part may be missing.
+struct Said {
+  std::string state, reason, run, launch;
+  explicit Said(const search::StudyRecord& study) {
+    const Json all = study.user_attributes.value(search::search_attribute, Json());
+    const auto part = [&](const char* key) {
+      const Json value = all.is_object() ? all.value(key, Json()) : Json();
+      return value.is_string() ? value.get<std::string>() : std::string();
+    };
+    state = part("state");
+    reason = part("reason");
+    run = study.name + " " + part("run");
+    launch = part("launch");
+  }
+};
+
+Job in_study(Job job, const search::StudyRecord& study) {
+  job.study_name = study.name;
+  job.predecessor = study.user_attributes.value(predecessor_attribute, "");
+  return job;
+}
+
+std::string place_of(const std::string& study, const Job& job) {
+  return "the study '" + study + "' in " + without_password(job.storage);
+}
+
+// Those that may be the search, the likeliest first: a search that was continued with other choices goes on in another study of
+// the chain. One with other choices is there to be told so.
+std::vector<const search::StudyRecord*> candidates(std::span<const search::StudyRecord> studies, const Job& job) {
+  auto out = chain_of(studies, job.study_name);
+  std::ranges::reverse(out);
+  if (const auto* study = with_choices(studies, job.study_name, choices_of(job))) {
+    std::erase(out, study);
+    out.insert(out.begin(), study);
+  }
+  return out;
+}
+
+}  // namespace
+
+// What there is at one moment.
+struct SearchToJoin::Look {
+  std::optional<Found> found;
+  std::optional<std::string> ended;  // some earlier run, with its reason
+  std::string missing;               // what is waited for, in words
+  std::string trouble;               // why it could not be seen whether a search may be joined; "": it could
+};
+
+SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string launch)
+    : asked_(std::move(asked)), storage_(storage), launch_(std::move(launch)) {
+  const auto studies = storage_.studies();
+  for (const auto* study : candidates(studies, asked_)) {
+    if (const Said said(*study); said.state == "ended") over_.insert(said.run);
+  }
+  if (const auto* study = with_choices(studies, asked_.study_name, choices_of(asked_)))
+    expect_finite(storage_.trials(study->id), place_of(study->name, asked_));  // no leader could go on with what cannot be read
+}
+
+Job SearchToJoin::guess() const {
+  const auto studies = storage_.studies();
+  const auto* study = with_choices(studies, asked_.study_name, choices_of(asked_));
+  return study == nullptr ? asked_ : in_study(asked_, *study);
+}
+
+bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& trouble) const {
+  return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && is_led(study, trouble);
+}
+
+// In a turn, so that no leader is just taking over from one that died (Study::hold()).
+bool SearchToJoin::is_led(const search::StudyRecord& study, std::string& trouble) const {
+  try {
+    const auto turn = storage_.sharing()->turn(study.id);
+    return storage_.sharing()->is_held(study.id) &&
+           storage_.sharing()->attribute(study.id, search::search_attribute) == study.user_attributes[search::search_attribute];
+  } catch (const search::ConnectionLost& lost) {  // looked at again
+    trouble = lost.what();
+    return false;
+  }
+}
+
+SearchToJoin::Look SearchToJoin::look() const {
+  const std::string place = place_of(asked_.study_name, asked_);
+  const auto studies = storage_.studies();
+  const auto all = candidates(studies, asked_);
+  Look out{.found = {}, .ended = {}, .missing = "`quasar search` to begin " + place, .trouble = {}};
+  for (const auto* study : all) {
+    const Said said(*study);
+    if (!launch_.empty() && said.launch != launch_) continue;
+    if (may_be_joined(*study, out.trouble)) {
+      out.found = {in_study(asked_, *study), std::nullopt};
+      return out;
+    }
+    const bool came_and_went = said.state == "ended" && !over_.contains(said.run);
+    if (came_and_went && !out.found) out.found = {in_study(asked_, *study), said.reason};
+  }
+  if (!out.trouble.empty()) out.missing = "an answer of the storage: " + out.trouble;
+  if (all.empty() || out.found || !launch_.empty() || !out.trouble.empty()) return out;
+  const Said said(*all.front());
+  const std::string again = "`quasar search --resume` to continue " + place;
+  if (said.state == "ended") {
+    out.ended = said.reason;
+    out.missing = again + ", whose search has ended: " + said.reason;
+  } else if (said.state == "running" || (said.state == "preparing" && !is_led(*all.front(), out.trouble))) {
+    out.missing = again + ": whoever led its search is not there any more";
+  }
+  return out;
+}
+
+std::optional<std::string> SearchToJoin::over() {
+  const auto studies = storage_.studies();
+  std::optional<std::string> reason;
+  for (const auto* study : candidates(studies, asked_)) {
+    const Said said(*study);
+    if (!launch_.empty() && said.launch != launch_) continue;
+    if (launch_.empty() && (said.state == "preparing" || said.state == "running")) return std::nullopt;  // wait() looks closer
+    if (said.state == "ended" && !over_.contains(said.run)) reason = said.reason;
+  }
+  if (!reason) expect_launch();
+  return reason;
+}
+
+void SearchToJoin::expect_launch() {
+  if (launch_.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
+  try {
+    const bool held = storage_.sharing()->is_held(id_of_launch(launch_));
+    launch_seen_ = launch_seen_ || held;
+    launch_missed_ = held || !launch_seen_ ? std::nullopt : std::optional(launch_missed_.value_or(now));
+  } catch (const search::ConnectionLost&) {  // so has the leader
+    launch_missed_.reset();
+  }
+  if (launch_missed_ && now - *launch_missed_ > std::chrono::duration<double>(launch_grace))
+    throw LaunchGone(
+        "the first process of this launch has ended before this one could join its search: its own message says why");
+}
+
+SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
+  const Stopwatch watch;
+  std::string told;
+  for (;;) {
+    const Look now = look();
+    if (now.found) return *now.found;
+    if (watch.seconds() >= patience && now.ended) return {guess(), now.ended};
+    if (watch.seconds() >= patience && !now.trouble.empty())
+      throw Error("no search could be joined in " + Json(patience).dump() + " s: " + now.trouble, Blame::world);
+    if (watch.seconds() >= patience)
+      throw Error("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
+                  "; start `quasar search` with the same storage, or wait longer (--wait)");
+    if (told != now.missing) tell(log, Level::info, "waiting for " + now.missing);
+    told = now.missing;
+    throw_if_cancelled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
+}  // namespace quasar::tune

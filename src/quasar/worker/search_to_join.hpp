@@ -1,0 +1,57 @@
+// The search that a worker joins: found among the studies of its storage, and waited for when nobody leads it (yet).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "quasar/base/log.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::tune {
+
+// The process that leads this launch has ended, and will never say so in the study.
+class LaunchGone : public Error {
+ public:
+  using Error::Error;
+};
+
+class SearchToJoin {
+ public:
+  // Looks for the first time. `launch`: of processes that were started together; the search is that of the one which leads them,
+  // and no other. "": anybody's. `storage` must outlive it. Throws Error for a study that is there and damaged.
+  SearchToJoin(Job asked, search::Storage& storage, std::string launch);
+
+  // The job with the study as it is now, which may be another one when the leader has come.
+  Job guess() const;
+
+  struct Found {
+    Job job;
+    std::optional<std::string> ended;  // why there is nothing to join
+  };
+  // Waits up to `patience` seconds for a leader that says "running"; what earlier runs have left in the study does not count.
+  // Throws Error when none comes, unless the last one has said why it ended; and Cancelled.
+  Found wait(double patience, const Log& log) const;
+
+  // For a thread beside one that prepares: why there is nothing to be joined any more, since the search has ended meanwhile;
+  // nullopt: there may be. Throws LaunchGone when the first process of the launch was there, and is not any more.
+  std::optional<std::string> over();
+
+ private:
+  struct Look;
+  Look look() const;
+  void expect_launch();
+  bool is_led(const search::StudyRecord& study, std::string& trouble) const;
+  bool may_be_joined(const search::StudyRecord& study, std::string& trouble) const;
+
+  Job asked_;
+  search::Storage& storage_;
+  std::string launch_;
+  std::set<std::string> over_;  // runs that had ended at the first look
+  bool launch_seen_ = false;
+  std::optional<std::chrono::steady_clock::time_point> launch_missed_;  // since when it is not held any more
+};
+
+}  // namespace quasar::tune

@@ -1,0 +1,109 @@
+#include "quasar/worker/worker.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/studies/warm_start.hpp"
+#include "quasar/tune/search_parts.hpp"
+#include "quasar/worker/leader_watch.hpp"
+#include "quasar/worker/preparation.hpp"
+
+namespace quasar::tune {
+namespace {
+
+void count_mine(Shift& shift, const search::Event& event) {
+  if (event.elsewhere || event.kind != search::Event::Kind::finished || !event.trial.finished()) return;
+  ++(event.trial.is_duplicate() ? shift.duplicates : shift.executed);
+  if (event.trial.state == search::State::failed && !event.trial.is_duplicate()) ++shift.failed;
+}
+
+// Seconds of the search, which its leader counts and says when they are over; none are left in the worker's job.
+std::optional<double> take_time_limit(Job& job) {
+  const auto seconds = time_limit_of(conditions_of(job));
+  if (job.stop.is_object()) job.stop.erase("time_limit");
+  return seconds;
+}
+
+// What there is to be joined, and the work that would be in vain without it.
+struct Occasion {
+  search::Storage& storage;
+  SearchToJoin& awaited;
+  Preparation& preparation;
+};
+
+void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, double patience) {
+  Stopwatch phase;
+  const auto& [storage, awaited, preparation] = occasion;
+  const Job before = awaited.guess();
+  Setting setting = prepare(before);
+  Variants variants = variants_of(before, setting, monitor.log);
+  const eval::Evaluator evaluator = evaluator_of(before, setting);
+  variants.observe();
+  shift.prepare_s = phase.seconds();
+
+  auto [job, ended] = awaited.wait(patience, monitor.log);
+  job = with_head(job, evaluator);
+  preparation.is_done();
+  phase = {};
+  if (ended) {
+    shift.reason = "the search has ended: " + *ended;
+    return;
+  }
+  const auto seconds = take_time_limit(job);
+  if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
+  const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
+  search::Study study = join_study(job, storage, {evaluator, setting.samples, warning});
+  ScoreBook book;
+  Quiet quiet;
+  runtime::DeviceRing devices(job.devices);
+  const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  const Laboratory lab{
+      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
+      quiet, devices,       racer.get()};
+  const LeaderWatch leader(study, seconds, monitor.stop);
+  const CancelScope scope(leader.token());
+  Monitor counting = monitor;
+  counting.stop = leader.token();
+  counting.listener = [&](const search::Event& event) {
+    count_mine(shift, event);
+    if (monitor.listener && !event.elsewhere) monitor.listener(event);
+  };
+  const Finding result = run_strategy(lab, setting, study, counting, Deadline::Clock::now());
+  shift.all = result.counts;
+  shift.reason = result.reason;
+  shift.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
+  if (leader.passed())
+    shift.reason = "nobody has led the search for its time_limit of " + Json(*seconds).dump() + " s; continue it with --resume";
+  shift.trials_s = phase.seconds();
+}
+
+}  // namespace
+
+Shift work(const Job& asked, const Monitor& monitor, double patience) {
+  if (!search::is_shared_storage(asked.storage))
+    throw Error(
+        "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
+        "is '" +
+        without_password(asked.storage) + "'");
+  const Stopwatch total;
+  Shift shift;
+  const CancelScope outer(monitor.stop);
+  const auto storage = search::open_storage(storage_url(asked));
+  storage->tell_to(monitor.log);
+  SearchToJoin awaited(asked, *storage, monitor.launch);
+  Preparation preparation(awaited, std::min(asked.pulse.interval, 1.0), monitor.stop);
+  try {
+    const CancelScope scope(preparation.token());
+    carry_out(shift, {*storage, awaited, preparation}, monitor, patience);
+  } catch (const Cancelled&) {
+    const auto ended = preparation.reason();
+    if (!ended) throw;
+    shift.reason = "the search has ended: " + *ended;
+  }
+  shift.seconds = total.seconds();
+  return shift;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,41 @@
+#include "quasar/job/goals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "unit/error_of.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// A byte too many must not weigh more than a twentieth of the accuracy.
+TEST(Goals, ExcessesAreSharesOfTheirBounds) {
+  const Goals goals =
+      parse_goals(nullptr, {{{"metric", "top1"}, {"max_drop", 0}}, {{"metric", "bytes"}, {"max", 78460}}}, {"L2"});
+  eval::Scores reference;
+  reference["top1"].value = 0.98;
+  const auto byte_over = excesses(goals, {{"top1", 0.98}, {"bytes", 78461}}, reference);
+  const auto inaccurate = excesses(goals, {{"top1", 0.93}, {"bytes", 78460}}, reference);
+  EXPECT_EQ(byte_over[0], 0);
+  EXPECT_NEAR(byte_over[1], 1.0 / 78460, 1e-12);
+  EXPECT_NEAR(inaccurate[0], 0.05 / 0.98, 1e-12);
+  EXPECT_EQ(inaccurate[1], 0);
+}
+
+TEST(Goals, ABoundOfZeroHasNoShares) {
+  const Goals goals = parse_goals(nullptr, {{{"metric", "L2"}, {"max", 0}}, {{"metric", "L2"}, {"max_drop", 0.5}}}, {"L2"});
+  eval::Scores reference;
+  reference["L2"].value = 0;
+  EXPECT_EQ(excesses(goals, {{"L2", 0.25}}, reference), (std::vector<double>{0.25, -0.5}));
+  EXPECT_EQ(excesses(goals, {{"L2", 1.5}}, reference), (std::vector<double>{1.5, 2}));
+}
+
+TEST(Goals, ABoundIsANumber) {
+  const Json bound{{{"metric", "cos"}, {"min", NAN}}};
+  const std::string said = test::error_of([&] { parse_goals(nullptr, bound, {"L2"}); });
+  EXPECT_EQ(said, "constraints: min of cos is .nan, but must be a number");
+}
+
+}  // namespace
+}  // namespace quasar::tune

@@ -1,0 +1,133 @@
+#include "quasar/sensitivity/noise_along.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quasar/base/file.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/inspect/examine.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/sensitivity/layer_errors.hpp"
+#include "quasar/trial/variants.hpp"
+
+namespace quasar::tune {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path digits = fs::path(QUASAR_SOURCE_DIR) / "examples/digits";
+
+class Digits : public testing::Test {
+ protected:
+  Digits()
+      : model(runtime::prepare(graph::load(digits / "digits.onnx"))),
+        samples(data::first(data::open({{"reader", "npz"}, {"path", (digits / "calibration.npz").string()}}, model.inputs), 6)) {
+    const quant::Config config = quant::parse_config(quant::schemes::table().make("u8s8_channel")->words());
+    CalibrationNeeds needs;
+    needs.add(config);
+    Variants variants(model, model, samples, needs);
+    plan = variants.plan(config, *quant::targets::table().make("ort_cpu"));
+    quantized = variants.build(config, plan).model;
+  }
+
+  graph::Model model, quantized;
+  data::DatasetPtr samples;
+  quant::Plan plan;
+};
+
+TEST_F(Digits, NoiseAtTheOutputIsThatOfTheModels) {
+  const NoiseAlong found = noise_along(model, quantized, plan, *samples);
+  const runtime::Session exact(model), used(quantized);
+  double noise = 0, signal = 0, distance = 0;
+  for (size_t i = 0; i < samples->size(); ++i) {
+    const auto a = exact.run(samples->at(i)), b = used.run(samples->at(i));
+    double sum = 0;
+    for (size_t j = 0; j < a[0].count(); ++j) {
+      sum += std::pow(a[0].as<float>()[j] - b[0].as<float>()[j], 2);
+      signal += std::pow(a[0].as<float>()[j], 2);
+    }
+    noise += sum;
+    distance += std::sqrt(sum) / static_cast<double>(samples->size());
+  }
+  EXPECT_NEAR(found.nodes.at("softmax"), noise / signal, 1e-6 * noise / signal);
+  EXPECT_NEAR(found.distance, distance, 1e-6 * distance);
+  EXPECT_EQ(found.nodes.size(), plan.nodes.size() + plan.skipped.size());
+}
+
+TEST_F(Digits, LookingAtValuesDoesNotChangeTheKernels) {
+  std::vector<std::string> nodes, values;
+  for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
+  for (const auto& [name, params] : plan.values) {
+    if (name != model.inputs.front().name) values.push_back(name);
+  }
+  EXPECT_EQ(runtime::runs_quantized(runtime::tapped(quantized, values), nodes), runtime::runs_quantized(quantized, nodes));
+}
+
+TEST_F(Digits, ActivationsThatAKernelAbsorbsHandOutItsResult) {
+  const NoiseAlong found = noise_along(model, quantized, plan, *samples);
+  EXPECT_EQ(found.nodes.at("stem/conv"), found.nodes.at("stem/relu6"));
+  EXPECT_GT(found.nodes.at("stem/conv"), 0);
+  EXPECT_LT(found.nodes.at("stem/conv"), found.nodes.at("block4/depthwise/conv"));
+}
+
+TEST_F(Digits, ErrorsAreAddedToTheLayersOfAReport) {
+  Json layers{{{"node", "stem/conv"}}, {{"node", "unknown"}}};
+  add_errors(layers, measure_errors({model, plan, quantized}, *samples));
+  EXPECT_GT(layers[0]["accumulated_noise"].get<double>(), 0);
+  EXPECT_GT(layers[0]["output_error"].get<double>(), 0);
+  EXPECT_EQ(layers[1], Json({{"node", "unknown"}}));
+  plan.rounding.method = "adaround";  // the codes are not the nearest: nothing is said of layers alone
+  Json rounded{{{"node", "stem/conv"}}};
+  add_errors(rounded, measure_errors({model, plan, quantized}, *samples));
+  EXPECT_FALSE(rounded[0].contains("output_error"));
+}
+
+Json examined(const Json& words) {
+  return examine({.model = digits / "digits.onnx",
+                  .data = {{"reader", "npz"}, {"path", (digits / "calibration.npz").string()}, {"limit", 20}},
+                  .words = words});
+}
+
+std::string all_advice(const Json& facts) {
+  std::string text;
+  for (const auto& one : facts["advice"]) text += one.get<std::string>() + "\n";
+  return text;
+}
+
+TEST(Examine, SaysWhatItCostsInWordsWithFigures) {
+  const Json facts = examined(nullptr);
+  EXPECT_EQ(facts["scheme"], "uint8 activations, weights per channel");
+  EXPECT_EQ(facts["real"]["float"], 0);
+  EXPECT_NEAR(facts["real"]["distance"].get<double>(), facts["schemes"][0]["distance"].get<double>(),
+              0.2 * facts["schemes"][0]["distance"].get<double>());
+  const Json& wide =
+      *std::ranges::find_if(facts["layers"], [](const Json& layer) { return layer["node"] == "block1/depthwise/conv"; });
+  EXPECT_EQ(wide["outlier_channels"], 1);  // the demo's training put one there
+  EXPECT_EQ(wide["channels"], 32);
+  EXPECT_GT(wide["widest"].get<double>(), 100);
+  const std::string advice = all_advice(facts);
+  EXPECT_NE(advice.find("Per-tensor weights cost 0."), std::string::npos) << advice;
+  EXPECT_NE(advice.find("1 of 32"), std::string::npos) << advice;
+  EXPECT_NE(advice.find("to 15 with `ReplaceClip6Relu: true`"), std::string::npos) << advice;
+}
+
+TEST(Examine, TakesTheConfigurationThatIsGiven) {
+  Json words = quant::schemes::table().make("u8s8_channel")->words();
+  words["weight_params"]["quant_granularity"] = "Tensor";
+  words["ReplaceClip6Relu"] = true;
+  words["include_cle"] = true;
+  const Json equalized = examined(words);
+  EXPECT_EQ(equalized["scheme"], "as configured");
+  EXPECT_EQ(equalized["schemes"][0]["key"], "given");
+  EXPECT_LT(equalized["schemes"][0]["distance"].get<double>(), 0.5 * equalized["schemes"][2]["distance"].get<double>());
+  const Json halves = examined(quant::schemes::table().make("bf16")->words());
+  EXPECT_TRUE(halves["layers"][0].contains("output_error"));  // casts are simulated as casts
+  EXPECT_TRUE(halves["layers"][0].contains("accumulated_noise"));
+  const Json nothing = examined({{"activation", nullptr}, {"weight", "Int4Spec"}, {"exclude", {{{"op_type", "Gemm"}}}}});
+  EXPECT_NE(all_advice(nothing).find("quantizes no operator"), std::string::npos) << all_advice(nothing);
+}
+
+}  // namespace
+}  // namespace quasar::tune

@@ -1,0 +1,179 @@
+#include "quasar/trial/quality.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "quasar/tune/rescue.hpp"
+#include "quasar/tune/summary.hpp"
+#include "unit/runtime/models.hpp"
+
+namespace quasar::tune {
+namespace {
+
+using test::float_value;
+using test::node;
+
+// Two rows of two values: pixels, and shares.
+class PixelsAndShares : public data::Dataset {
+ public:
+  size_t size() const override { return 8; }
+  data::Sample at(size_t i) const override {
+    const auto x = static_cast<float>(i);
+    return {Tensor::of<float>({1, 2, 2}, {100 + x, 300 - x, 0.1F * x, 0.9F - 0.05F * x})};
+  }
+  std::optional<int64_t> label(size_t) const override { return 1; }
+  std::string source() const override { return "'pixels'"; }
+};
+
+// y = x · w, w a factor per row.
+graph::Model scaled(float pixels, float shares) {
+  graph::Model m = test::empty_model();
+  m.inputs = {float_value("x", {1, 2, 2})};
+  m.outputs = {float_value("y", {1, 2, 2})};
+  m.initializers["w"] = Tensor::of<float>({1, 2, 1}, {pixels, shares});
+  m.nodes = {node("Mul", "scale", {"x", "w"}, {"y"})};
+  return m;
+}
+
+class Qualities : public testing::Test {
+ protected:
+  Quality of(const graph::Model& candidate, bool classes = false, const std::string& answers = "") {
+    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.metrics});
+    const auto examination = eval::examine(evaluator, float_, candidate, {.answers = answers});
+    return quality_of({job_, evaluator.reference(), evaluator.score(candidate), evaluator, examination, classes, unquantized_});
+  }
+
+  static Job job_with(const std::string& metric) {
+    Job job;
+    job.metrics = {metric};
+    job.goals.objectives = {{metric, search::Direction::minimize}};
+    return job;
+  }
+
+  graph::Model float_ = scaled(1, 1);
+  Job job_ = job_with("parts");
+  std::string unquantized_;
+};
+
+TEST_F(Qualities, TheSameModelIsGood) {
+  const Quality quality = of(scaled(1, 1));
+  EXPECT_EQ(quality.word, "good");
+  EXPECT_TRUE(quality.reasons.empty());
+  ASSERT_EQ(quality.parts.size(), 2U);
+  EXPECT_EQ(quality.parts[1]["slices"], "1");
+  EXPECT_EQ(quality.metric_blind, "");
+}
+
+TEST_F(Qualities, APartThatIsLostMakesItPoor) {
+  const Quality quality = of(scaled(1, 0));
+  EXPECT_TRUE(quality.poor());
+  ASSERT_EQ(quality.reasons.size(), 1U);
+  EXPECT_EQ(quality.reasons.front(), "output 'y', 1 of axis 1 is one value everywhere, and varies in the float model");
+  EXPECT_FALSE(quality.cures.empty());
+  EXPECT_EQ(quality.parts[0]["word"], "good");
+  EXPECT_EQ(quality.parts[1]["word"], "broken");
+}
+
+TEST_F(Qualities, APartThatTurnedRoundIsFarAway) {
+  const Quality quality = of(scaled(1, -1));
+  ASSERT_EQ(quality.reasons.size(), 1U);
+  EXPECT_NE(quality.reasons.front().find("cosine -1"), std::string::npos) << quality.reasons.front();
+}
+
+TEST_F(Qualities, APartThatIsOffIsToBeChecked) {
+  EXPECT_EQ(of(scaled(1, 0.8F)).word, "check");
+  EXPECT_EQ(of(scaled(1, 0.95F)).word, "good");
+}
+
+TEST_F(Qualities, ValuesOfClassesMayBeFarOff) {
+  EXPECT_FALSE(of(scaled(1, -1), true).poor());
+  EXPECT_TRUE(of(scaled(1, 0), true).poor());  // one value for all of them is no answer
+}
+
+TEST_F(Qualities, AnswersThatAreOthersMakeItPoor) {
+  const Quality turned = of(scaled(-1, 1), true, "agreement");
+  EXPECT_TRUE(turned.poor());
+  EXPECT_NE(turned.reasons.front().find("on 0 % of the 8 samples on which float is sure"), std::string::npos)
+      << turned.reasons.front();
+  EXPECT_EQ(turned.answers["same"], 0);
+  job_.least_agreement = 0;
+  EXPECT_FALSE(of(scaled(-1, 1), true, "agreement").poor());
+}
+
+TEST_F(Qualities, ALabelledMetricThatFallsMakesItPoor) {
+  job_ = job_with("top1");
+  EXPECT_TRUE(of(scaled(-1, 1), true).poor());
+  EXPECT_FALSE(of(scaled(0.9F, 1), true).poor());
+}
+
+// What it says is taken by the command line as it stands, and is a goal that can be reached.
+TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
+  const auto has = [](const Quality& quality, const std::string& text) {
+    return std::ranges::any_of(quality.cures, [&](const std::string& cure) { return cure.find(text) != std::string::npos; });
+  };
+  const std::string parts = R"(--set strategy=repair --set 'accuracy_criterion={"criterion":"absolute",)"
+                            R"("tolerable_loss":0.3,"metrics":{"parts":1}}')";
+  EXPECT_TRUE(has(of(scaled(1, 0)), parts));
+  EXPECT_TRUE(has(of(scaled(-1, 1), true, "agreement"), R"("tolerable_loss":0.1,"metrics":{"agreement":1})"));
+  job_ = job_with("top1");
+  EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"top1":1})"));
+  job_.strategy = "repair";
+  job_.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
+  EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
+  job_.criterion->parts.front().metric = "parts";
+  EXPECT_FALSE(has(of(scaled(1, 0)), "the goal"));
+}
+
+TEST_F(Qualities, SoDoesAModelThatIsHardlyQuantized) {
+  unquantized_ = "hardly anything is quantized";
+  const Quality quality = of(scaled(1, 1));
+  EXPECT_TRUE(quality.poor());
+  EXPECT_EQ(quality.reasons, (std::vector<std::string>{"hardly anything is quantized"}));
+}
+
+TEST_F(Qualities, AnObjectiveThatSeesTheLargestOnlyIsNamed) {
+  job_ = job_with("L2");
+  const Quality quality = of(scaled(1, 0.5F));
+  EXPECT_NE(quality.metric_blind.find("L2 sees little but the largest of the outputs' parts: output 'y', 0 of axis 1: size"),
+            std::string::npos)
+      << quality.metric_blind;
+}
+
+Summary found(const std::string& word, const Json& same, double worst) {
+  Summary summary;
+  summary.best.emplace();
+  Quality& quality = summary.best->quality;
+  quality.word = word;
+  if (!same.is_null()) quality.answers = {{"same", same}};
+  quality.parts = Json::array({Json{{"relative", 0.01}}, Json{{"relative", worst}}});
+  return summary;
+}
+
+TEST(Rescue, WhatIsLessPoorTakesThePlace) {
+  const Summary poor = found("poor", 0.5, 0.6);
+  EXPECT_TRUE(takes_the_place_of(poor, found("check", 0.95, 0.9)));
+  EXPECT_TRUE(takes_the_place_of(poor, found("poor", 0.6, 0.9))) << "answers count";
+  EXPECT_FALSE(takes_the_place_of(poor, found("poor", 0.4, 0.1)));
+  EXPECT_TRUE(takes_the_place_of(found("poor", nullptr, 0.6), found("poor", nullptr, 0.5)));
+  EXPECT_FALSE(takes_the_place_of(found("poor", nullptr, 0.6), found("poor", nullptr, 0.6)));
+  EXPECT_FALSE(takes_the_place_of(poor, found("unknown", 0.9, 0.1))) << "nobody has looked at it";
+  EXPECT_FALSE(takes_the_place_of(poor, Summary()));
+  Summary interrupted = found("good", 1, 0);
+  interrupted.status = Status::interrupted;
+  EXPECT_FALSE(takes_the_place_of(poor, interrupted));
+}
+
+TEST(PlainWords, StandForScores) {
+  EXPECT_EQ(plain_word("relative", 0.1), "good");
+  EXPECT_EQ(plain_word("parts", 0.2), "check");
+  EXPECT_EQ(plain_word("relative", 0.41), "broken");
+  EXPECT_EQ(plain_word("cos", 0.995), "good");
+  EXPECT_EQ(plain_word("cos", 0.95), "check");
+  EXPECT_EQ(plain_word("agreement", 0.89), "broken");
+  EXPECT_EQ(plain_word("L2", 1), "");
+  EXPECT_EQ(plain_word("relative", NAN), "");
+}
+
+}  // namespace
+}  // namespace quasar::tune

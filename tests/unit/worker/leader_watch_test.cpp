@@ -1,0 +1,41 @@
+#include "quasar/worker/leader_watch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace quasar::tune {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Waits for as long as a test may take.
+bool stops(const LeaderWatch& watch) {
+  for (int i = 0; i < 100000 && !watch.token().stop_requested(); ++i) std::this_thread::sleep_for(10ms);
+  return watch.token().stop_requested();
+}
+
+TEST(LeaderWatch, LetsAWorkerGoWhoseLeaderDoesNotComeBack) {
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  std::optional<search::Study> led(std::in_place, *storage, search::StudyOptions{.pulse = {.interval = 0.05, .grace = 600}});
+  const search::Study study(*storage, {.worker = true});
+  const LeaderWatch watch(study, 0.3, {}), never(study, std::nullopt, {});
+  std::this_thread::sleep_for(1s);
+  EXPECT_FALSE(watch.token().stop_requested());  // somebody leads
+  led.reset();
+  EXPECT_TRUE(stops(watch));
+  EXPECT_TRUE(watch.passed());
+  EXPECT_FALSE(never.token().stop_requested());
+}
+
+TEST(LeaderWatch, StopsWithWhatIsAround) {
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  const search::Study led(*storage, {});
+  const search::Study study(*storage, {.worker = true});
+  std::stop_source outer;
+  const LeaderWatch watch(study, 100, outer.get_token());
+  outer.request_stop();
+  EXPECT_TRUE(watch.token().stop_requested());
+  EXPECT_FALSE(watch.passed());
+}
+
+}  // namespace
+}  // namespace quasar::tune

@@ -1,0 +1,95 @@
+#include "quasar/worker/preparation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quasar/search/study.hpp"
+#include "quasar/worker/launch_lead.hpp"
+#include "unit/error_of.hpp"
+
+namespace quasar::tune {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Preparations : testing::Test {
+  Preparations() {
+    job.strategy = "flat";
+    job.spaces = {Json::object()};
+  }
+
+  Job job;
+  std::unique_ptr<search::Storage> storage = search::storage::table().make("memory", {{"shared", true}});
+};
+
+TEST_F(Preparations, EndWithTheirSearch) {
+  SearchToJoin early(job, *storage, "");
+  EXPECT_EQ(early.over(), std::nullopt);  // there is none yet
+  search::Study led(*storage, {.name = job.study_name});
+  SearchToJoin awaited(job, *storage, "");
+  Preparation preparation(awaited, 0.05, {});
+  led.announce("running");
+  std::this_thread::sleep_for(200ms);
+  EXPECT_FALSE(preparation.token().stop_requested());
+  EXPECT_EQ(early.over(), std::nullopt);
+  led.announce("ended", "n_trials of 4 reached");
+  for (int i = 0; i < 100000 && !preparation.token().stop_requested(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(preparation.token().stop_requested());
+  EXPECT_EQ(preparation.reason(), "n_trials of 4 reached");
+  EXPECT_EQ(early.over(), "n_trials of 4 reached");
+  SearchToJoin late(job, *storage, "");
+  EXPECT_EQ(late.over(), std::nullopt);  // an earlier run
+}
+
+TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
+  search::Study led(*storage, {.name = job.study_name});
+  SearchToJoin awaited(job, *storage, "");
+  std::stop_source outer;
+  Preparation preparation(awaited, 0.05, outer.get_token());
+  preparation.is_done();
+  std::this_thread::sleep_for(100ms);
+  led.announce("ended", "n_trials of 4 reached");
+  std::this_thread::sleep_for(200ms);
+  EXPECT_FALSE(preparation.token().stop_requested());
+  outer.request_stop();
+  EXPECT_TRUE(preparation.token().stop_requested());
+  EXPECT_EQ(preparation.reason(), std::nullopt);
+}
+
+// Nobody could lead it, however long a worker waits.
+TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
+  job.study_name = "mine";
+  const auto study = storage->create(job.study_name, {search::Direction::minimize});
+  search::Trial trial;
+  storage->start(study.id, trial);
+  trial.state = search::State::complete;
+  trial.values = {INFINITY};
+  storage->finish(study.id, trial);
+  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, ""); });
+  EXPECT_NE(said.find("the study 'mine' in "), std::string::npos) << said;
+  EXPECT_NE(said.find("trial 0 is complete with the value inf"), std::string::npos) << said;
+}
+
+// Its leader was killed, or could not go on, before it had trials to run.
+TEST_F(Preparations, ThatNobodyLeadsAnyMoreAreToBeContinued) {
+  job.study_name = "mine";
+  { const search::Study gone(*storage, {.name = job.study_name}); }
+  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, "").wait(0, {}); });
+  EXPECT_NE(said.find("`quasar search --resume` to continue the study 'mine'"), std::string::npos) << said;
+  EXPECT_NE(said.find("whoever led its search is not there any more"), std::string::npos) << said;
+}
+
+TEST_F(Preparations, OfALaunchAreForItsOwnSearch) {
+  search::Study led(*storage, {.name = job.study_name, .launch = "mine"});
+  SearchToJoin awaited(job, *storage, "mine"), other(job, *storage, "another");
+  led.announce("ended", "n_trials of 4 reached");
+  EXPECT_EQ(awaited.over(), "n_trials of 4 reached");
+  EXPECT_EQ(other.over(), std::nullopt);
+  EXPECT_NE(id_of_launch("mine"), id_of_launch("another"));
+  EXPECT_GT(id_of_launch("mine"), 1'000'000'000);
+  EXPECT_LE(id_of_launch("mine"), INT32_MAX);
+}
+
+}  // namespace
+}  // namespace quasar::tune
