@@ -70,17 +70,16 @@ void prepare(NodeProto& node, const ConvertOptions& options) {
   if (node.op_type() == "Scan" && options.from < 9) throw Error("the batch axis that Scan had in opset 8 has no equivalent");
 }
 
-// How "nearest" rounds in a Resize, or Upsample, of before opset 11. The definition does not say; ONNX Runtime rounds up along an
-// axis that shrinks and down along one that grows.
-const char* nearest_mode(bool shrinks) {
-  return shrinks ? "ceil" : "floor";
+bool is_nearest(const NodeProto& resize) {
+  const auto* mode = find(resize, "mode");
+  return mode == nullptr || mode->s() == "nearest";
 }
 
-// Resize 10 -> 11: what used to be fixed became attributes with other defaults.
+// Resize 10 -> 11: what used to be fixed became attributes with other defaults. Version 10 does not say how "nearest" rounds;
+// ONNX Runtime rounds up along an axis that shrinks and down along one that grows.
 void complete_resize(NodeProto& node, bool shrinks) {
   set_text(node, "coordinate_transformation_mode", "asymmetric");
-  const auto* mode = find(node, "mode");
-  if (mode == nullptr || mode->s() == "nearest") set_text(node, "nearest_mode", nearest_mode(shrinks));
+  if (is_nearest(node)) set_text(node, "nearest_mode", shrinks ? "ceil" : "floor");
 }
 
 // A model of the one node, with values called i0, i1 … and o0, o1 …; attributes that are not plain are left out.
@@ -185,14 +184,6 @@ class Replacement {
   std::map<std::string, const onnx::TensorProto*> constants_;
 };
 
-bool is_below_one(float scale) {
-  return scale < 1;
-}
-
-bool is_above_one(float scale) {
-  return scale > 1;
-}
-
 // The scales of a Resize, or of Upsample, which had them in an attribute; empty where they are computed.
 std::vector<float> scales_of(const NodeProto& node, const ConvertOptions& options) {
   const auto* fixed = find(node, "scales");
@@ -211,7 +202,7 @@ std::vector<NodeProto> shrink_then_enlarge(const NodeProto& node, const std::vec
     onnx::TensorProto tensor;
     tensor.set_data_type(onnx::TensorProto::FLOAT);
     tensor.add_dims(static_cast<int64_t>(scales.size()));
-    for (const float scale : scales) tensor.add_float_data((shrinks ? is_below_one(scale) : is_above_one(scale)) ? scale : 1);
+    for (const float scale : scales) tensor.add_float_data(shrinks ? std::min(scale, 1.0F) : std::max(scale, 1.0F));
     const std::string factors = options.fresh(base + "_scales");
     nodes.push_back(constant_node(options.fresh(factors + "_node"), factors, tensor));
     NodeProto part = node;
@@ -233,11 +224,9 @@ std::vector<NodeProto> converted_by_onnx(const NodeProto& original, const Conver
   auto nodes = Replacement(node, options).from(converted_graph(node, options));
   if (nodes.back().op_type() != "Resize" || options.from >= 11 || options.to < 11) return nodes;
   const auto scales = scales_of(original, options);
-  const bool shrinks = std::ranges::any_of(scales, is_below_one);
-  const auto* mode = find(nodes.back(), "mode");
-  if (shrinks && std::ranges::any_of(scales, is_above_one) && (mode == nullptr || mode->s() == "nearest")) {
-    return shrink_then_enlarge(nodes.back(), scales, options);
-  }
+  const bool shrinks = std::ranges::any_of(scales, [](float scale) { return scale < 1; });
+  const bool enlarges = std::ranges::any_of(scales, [](float scale) { return scale > 1; });
+  if (shrinks && enlarges && is_nearest(nodes.back())) return shrink_then_enlarge(nodes.back(), scales, options);
   complete_resize(nodes.back(), shrinks);
   return nodes;
 }

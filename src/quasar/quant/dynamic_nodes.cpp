@@ -7,8 +7,8 @@
 namespace quasar::quant {
 namespace {
 
-const Tensor& constant(const graph::Node& node, size_t input, const Workshop& workshop) {
-  const Tensor* values = workshop.model.initializer(node.inputs.at(input));
+const Tensor& constant(const graph::Node& node, size_t input, const RewriteContext& context) {
+  const Tensor* values = context.model.initializer(node.inputs.at(input));
   if (values != nullptr) return *values;
   throw Error("the plan does not fit the model: input " + std::to_string(input) + " of " + node.name + " is not constant");
 }
@@ -37,10 +37,10 @@ Tensor transposed(const Tensor& codes) {
 }
 
 // Scale and zero point as initializers: [] or [slices].
-std::vector<std::string> add_params(const std::string& name, const QuantParams& params, const Workshop& workshop) {
+std::vector<std::string> add_params(const std::string& name, const QuantParams& params, const RewriteContext& context) {
   const Shape shape = params.axis < 0 ? Shape{} : Shape{static_cast<int64_t>(params.scales.size())};
-  return {workshop.add(name + "_scale", Tensor::of(shape, params.scales)),
-          workshop.add(name + "_zero_point", codes_tensor(params.type, shape, params.zero_points))};
+  return {context.add(name + "_scale", Tensor::of(shape, params.scales)),
+          context.add(name + "_zero_point", codes_tensor(params.type, shape, params.zero_points))};
 }
 
 graph::Node made(const std::string& type, const std::string& name, std::vector<std::string> inputs,
@@ -56,7 +56,7 @@ Tensor as_matrix(const Tensor& weights) {
 
 // Per direction, or per direction and row.
 std::vector<std::string> add_lstm_params(const std::string& name, const QuantParams& params, int64_t directions,
-                                         const Workshop& workshop) {
+                                         const RewriteContext& context) {
   const auto count = static_cast<int64_t>(params.scales.size());
   std::vector<float> scales = params.scales;
   std::vector<int32_t> zero_points = params.zero_points;
@@ -65,8 +65,8 @@ std::vector<std::string> add_lstm_params(const std::string& name, const QuantPar
     zero_points.resize(scales.size(), zero_points[0]);
   }
   const Shape shape = count == 1 ? Shape{directions} : Shape{directions, count / directions};
-  return {workshop.add(name + "_scale", Tensor::of(shape, scales)),
-          workshop.add(name + "_zero_point", codes_tensor(params.type, shape, zero_points))};
+  return {context.add(name + "_scale", Tensor::of(shape, scales)),
+          context.add(name + "_zero_point", codes_tensor(params.type, shape, zero_points))};
 }
 
 }  // namespace
@@ -75,29 +75,29 @@ Tensor as_planned(const graph::Node& node, const Tensor& weights) {
   return node.is("LSTM") ? as_matrix(weights) : weights;
 }
 
-std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   std::vector<graph::Node> out;
   const std::string& input = node.inputs.at(0);
-  auto& quantized = workshop.quantized[input];
+  auto& quantized = context.quantized[input];
   if (quantized.empty()) {
-    quantized = {workshop.fresh(input + "_quantized"), workshop.fresh(input + "_scale"), workshop.fresh(input + "_zero_point")};
-    out.push_back(made("DynamicQuantizeLinear", workshop.fresh(input + "_DynamicQuantizeLinear"), {input}, quantized));
+    quantized = {context.fresh(input + "_quantized"), context.fresh(input + "_scale"), context.fresh(input + "_zero_point")};
+    out.push_back(made("DynamicQuantizeLinear", context.fresh(input + "_DynamicQuantizeLinear"), {input}, quantized));
   }
   const std::string& weights = node.inputs.at(1);
-  Tensor codes = codes_of(*plan.weight, constant(node, 1, workshop));
+  Tensor codes = codes_of(*plan.weight, constant(node, 1, context));
   if (node.is("Gemm") && node.integer("transB", 0) != 0) codes = transposed(codes);
-  const std::string stored = workshop.add(weights + "_quantized", codes);
-  const auto params = add_params(weights, params_of(*plan.weight), workshop);
-  const std::string sum = workshop.fresh(node.name + "_sum"), wide = workshop.fresh(node.name + "_wide");
-  const std::string scale = workshop.fresh(node.name + "_scale");
+  const std::string stored = context.add(weights + "_quantized", codes);
+  const auto params = add_params(weights, params_of(*plan.weight), context);
+  const std::string sum = context.fresh(node.name + "_sum"), wide = context.fresh(node.name + "_wide");
+  const std::string scale = context.fresh(node.name + "_scale");
   const bool has_bias = ops::has_input(node, 2);
-  const std::string product = has_bias ? workshop.fresh(node.name + "_product") : node.outputs.at(0);
+  const std::string product = has_bias ? context.fresh(node.name + "_product") : node.outputs.at(0);
   out.push_back(made("MatMulInteger", node.name, {quantized[0], stored, quantized[2], params[1]}, {sum}));
-  out.push_back(made("Cast", workshop.fresh(node.name + "_Cast"), {sum}, {wide}));
+  out.push_back(made("Cast", context.fresh(node.name + "_Cast"), {sum}, {wide}));
   out.back().set({"to", static_cast<int64_t>(DataType::float32)});
-  out.push_back(made("Mul", workshop.fresh(node.name + "_scales"), {quantized[1], params[0]}, {scale}));
-  out.push_back(made("Mul", workshop.fresh(node.name + "_Mul"), {wide, scale}, {product}));
-  if (has_bias) out.push_back(made("Add", workshop.fresh(node.name + "_Add"), {product, node.inputs[2]}, {node.outputs.at(0)}));
+  out.push_back(made("Mul", context.fresh(node.name + "_scales"), {quantized[1], params[0]}, {scale}));
+  out.push_back(made("Mul", context.fresh(node.name + "_Mul"), {wide, scale}, {product}));
+  if (has_bias) out.push_back(made("Add", context.fresh(node.name + "_Add"), {product, node.inputs[2]}, {node.outputs.at(0)}));
   return out;
 }
 
@@ -125,17 +125,17 @@ std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& m
   return std::nullopt;
 }
 
-graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   graph::Node out = node;
   out.op_type = "DynamicQuantizeLSTM";
   out.domain = "com.microsoft";
   std::erase_if(out.attributes, [](const graph::Attribute& attribute) { return attribute.name == "layout"; });
   out.inputs.resize(8);
   for (const ConstantPlan& weight : {*plan.weight, plan.constants.at(0)}) {
-    const Tensor& values = constant(node, weight.input, workshop);
+    const Tensor& values = constant(node, weight.input, context);
     const Tensor codes = quantize_within(as_matrix(values), weight.params, weight.limits).reshaped(values.shape());
-    out.inputs[weight.input] = workshop.add(node.inputs[weight.input] + "_quantized", transposed(codes));
-    for (auto& name : add_lstm_params(node.inputs[weight.input], weight.params, values.shape()[0], workshop))
+    out.inputs[weight.input] = context.add(node.inputs[weight.input] + "_quantized", transposed(codes));
+    for (auto& name : add_lstm_params(node.inputs[weight.input], weight.params, values.shape()[0], context))
       out.inputs.push_back(std::move(name));
   }
   return out;
@@ -164,14 +164,14 @@ std::optional<NodePlan> plan_gather(const graph::Node& node, const graph::Model&
   return std::nullopt;
 }
 
-std::vector<graph::Node> gather_codes(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+std::vector<graph::Node> gather_codes(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   const std::string& table = node.inputs.at(0);
-  const std::string codes = workshop.add(table + "_quantized", codes_of(*plan.weight, constant(node, 0, workshop)));
-  const auto params = add_params(table, params_of(*plan.weight), workshop);
+  const std::string codes = context.add(table + "_quantized", codes_of(*plan.weight, constant(node, 0, context)));
+  const auto params = add_params(table, params_of(*plan.weight), context);
   graph::Node gather = node;
   gather.inputs[0] = codes;
-  gather.outputs = {workshop.fresh(node.outputs.at(0) + "_quantized")};
-  graph::Node values = made("DequantizeLinear", workshop.fresh(node.name + "_DequantizeLinear"),
+  gather.outputs = {context.fresh(node.outputs.at(0) + "_quantized")};
+  graph::Node values = made("DequantizeLinear", context.fresh(node.name + "_DequantizeLinear"),
                             {gather.outputs[0], params[0], params[1]}, node.outputs);
   if (plan.weight->params.axis >= 0) values.set({"axis", int64_t{-1}});
   return {gather, values};

@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
-#include "quasar/quant/workshop.hpp"
+#include "quasar/quant/rewrite_context.hpp"
 
 namespace quasar::quant {
 
 // MatMul or Gemm with a constant matrix: one scale, or one per output.
-std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const RewriteContext& context);
 
 // LSTM with constant weights (plan.weight: W, plan.constants[0]: R): symmetric codes, one scale per tensor, or per gate
 // and unit. The parameters are those of the weights as a matrix [directions · 4 · hidden, inputs].
 std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);
-graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+graph::Node dynamic_lstm(const graph::Node& node, const NodePlan& plan, const RewriteContext& context);
 // A node's weights in the shape that the parameters of its plan are meant for: an LSTM's as that matrix, others as they are.
 Tensor as_planned(const graph::Node& node, const Tensor& weights);
 
@@ -26,6 +26,6 @@ constexpr size_t least_table = 1024;  // values: smaller ones are indices, const
 // Rows of a constant table: codes of 8 bits are gathered and dequantized then; one scale, or one per column.
 bool is_table(const graph::Node& node, const graph::Model& model);
 std::optional<NodePlan> plan_gather(const graph::Node& node, const graph::Model& model, const Scheme& scheme, std::string& why);
-std::vector<graph::Node> gather_codes(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+std::vector<graph::Node> gather_codes(const graph::Node& node, const NodePlan& plan, const RewriteContext& context);
 
 }  // namespace quasar::quant

@@ -72,9 +72,9 @@ bool is_transposed(const graph::Node& node) {
 
 }  // namespace
 
-graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
+graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   const std::string& weights = node.inputs.at(1);
-  const Tensor* values = workshop.model.initializer(weights);
+  const Tensor* values = context.model.initializer(weights);
   if (values == nullptr || values->shape().size() != 2)
     throw Error("the plan does not fit the model: the weights of " + node.name + " are not a constant matrix");
   const ConstantPlan& weight = *plan.weight;
@@ -88,17 +88,17 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Wo
                   .domain = "com.microsoft",
                   .inputs = {node.inputs[0]},
                   .outputs = node.outputs};
-  out.inputs.push_back(workshop.add(weights + "_quantized", Tensor::of(Shape{outputs, blocks, bytes_per_block}, packed.codes)));
-  out.inputs.push_back(workshop.add(weights + "_scale", Tensor::of(Shape{outputs * blocks}, packed.scales)));
+  out.inputs.push_back(context.add(weights + "_quantized", Tensor::of(Shape{outputs, blocks, bytes_per_block}, packed.codes)));
+  out.inputs.push_back(context.add(weights + "_scale", Tensor::of(Shape{outputs * blocks}, packed.scales)));
   if (!packed.neutral) {
     const Shape shape{static_cast<int64_t>(packed.zero_points.size())};
-    out.inputs.push_back(workshop.add(weights + "_zero_point", Tensor::of(shape, packed.zero_points)));
+    out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, packed.zero_points)));
   }
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     out.inputs.resize(5);
-    const Tensor& bias = *workshop.model.initializer(node.inputs[2]);
+    const Tensor& bias = *context.model.initializer(node.inputs[2]);
     out.inputs.push_back(bias.shape().size() == 1 ? node.inputs[2]
-                                                  : workshop.add(node.inputs[2] + "_vector", bias.reshaped(Shape{outputs})));
+                                                  : context.add(node.inputs[2] + "_vector", bias.reshaped(Shape{outputs})));
   }
   out.attributes = {{"K", static_cast<int64_t>(matrix.inputs)},
                     {"N", outputs},

@@ -78,11 +78,11 @@ std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& 
   return plan_product(node, model, config, why);
 }
 
-std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const Workshop& workshop) {
-  if (node.is("LSTM")) return {dynamic_lstm(node, plan, workshop)};
-  if (node.is("Gather")) return gather_codes(node, plan, workshop);
-  if (plan.form == Form::weights_only || in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, workshop)};
-  return matmul_integer(node, plan, workshop);
+std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
+  if (node.is("LSTM")) return {dynamic_lstm(node, plan, context)};
+  if (node.is("Gather")) return gather_codes(node, plan, context);
+  if (plan.form == Form::weights_only || in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
+  return matmul_integer(node, plan, context);
 }
 
 }  // namespace quasar::quant

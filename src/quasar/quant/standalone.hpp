@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
-#include "quasar/quant/workshop.hpp"
+#include "quasar/quant/rewrite_context.hpp"
 
 namespace quasar::quant {
 
@@ -33,6 +33,6 @@ std::string why_not_alone(Form form, const graph::Node& node, const graph::Model
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);
 
 // The nodes that stand in for this one; its outputs keep their names. Domains other than ONNX's are to be imported by the caller.
-std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const Workshop& workshop);
+std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context);
 
 }  // namespace quasar::quant

@@ -249,16 +249,16 @@ void Frontier::rewrite(const graph::Model& float_model, const std::string& name,
   graph::Node& node = model_.nodes[position_.at(name)];
   size_t count = 0;
   std::unordered_map<std::string, std::vector<std::string>> values;
-  const quant::Workshop workshop{.model = float_model,
-                                 .fresh = [](const std::string& wish) { return wish; },
-                                 .add =
-                                     [&](const std::string& wish, const Tensor& tensor) {
-                                       const std::string own = name + "_" + std::to_string(count++) + "_" + wish;
-                                       model_.initializers[own] = tensor;
-                                       return own;
-                                     },
-                                 .quantized = values};
-  auto made = quant::rewrite_alone(*std::ranges::find(float_model.nodes, name, &graph::Node::name), plan, workshop);
+  const quant::RewriteContext context{.model = float_model,
+                                      .fresh = [](const std::string& wish) { return wish; },
+                                      .add =
+                                          [&](const std::string& wish, const Tensor& tensor) {
+                                            const std::string own = name + "_" + std::to_string(count++) + "_" + wish;
+                                            model_.initializers[own] = tensor;
+                                            return own;
+                                          },
+                                      .quantized = values};
+  auto made = quant::rewrite_alone(*std::ranges::find(float_model.nodes, name, &graph::Node::name), plan, context);
   if (made.size() != 1) throw Error(name + " stands for several operators: its weights cannot be replaced");
   made.front().inputs[0] = node.inputs[0];
   count_readers(node, -1);

@@ -129,16 +129,16 @@ class Rewriting {
 
   // Such nodes read and write float values.
   void rewrite_on_its_own(const graph::Node& node, const NodePlan& plan) {
-    const Workshop workshop{.model = model_,
-                            .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
-                            .add =
-                                [this](const std::string& wish, const Tensor& tensor) {
-                                  const std::string name = names_.fresh(wish);
-                                  out_.initializers[name] = tensor;
-                                  return name;
-                                },
-                            .quantized = run_time_codes_};
-    for (auto& made : rewrite_alone(node, plan, workshop)) {
+    const RewriteContext context{.model = model_,
+                                 .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
+                                 .add =
+                                     [this](const std::string& wish, const Tensor& tensor) {
+                                       const std::string name = names_.fresh(wish);
+                                       out_.initializers[name] = tensor;
+                                       return name;
+                                     },
+                                 .quantized = run_time_codes_};
+    for (auto& made : rewrite_alone(node, plan, context)) {
       if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
       out_.nodes.push_back(std::move(made));
     }

@@ -1,4 +1,4 @@
-// What whoever writes a quantized model works with.
+// What a node's quantized form is written from, and where its new names and initializers go.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 
 namespace quasar::quant {
 
-// What a rewriting takes from its model: constants by name, names that are free.
-struct Workshop {
+struct RewriteContext {
   const graph::Model& model;                                          // the float model
   std::function<std::string(const std::string&)> fresh;               // a free name like this one
   std::function<std::string(const std::string&, const Tensor&)> add;  // adds an initializer, -> its name
