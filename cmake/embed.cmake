@@ -31,6 +31,6 @@ std::string_view @name@() {
 
 }  // namespace @namespace@
 ]])
-  set_source_files_properties(${generated} PROPERTIES OBJECT_DEPENDS "${ARGN}")
+  set_source_files_properties(${generated} PROPERTIES OBJECT_DEPENDS "${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
   target_sources(${target} PRIVATE ${generated})
 endfunction()

@@ -37,5 +37,10 @@ const Table<@Type@>& table() {
 }  // namespace @namespace@
 ]])
   target_sources(${target} PRIVATE ${files} ${generated})
-  quasar_compile_together(${target} ${stem} ${files})
+  # Namespaces differ from folder to folder, so that small folders share a compilation.
+  string(REGEX REPLACE "/.*" "" room ${folder})
+  quasar_compile_together(${target} ${room}_extensions ${files})
+  if(NOT room STREQUAL cli)  # whoever links the tables of the library would link the program's commands as well
+    quasar_compile_together(${target} tables ${generated})
+  endif()
 endfunction()

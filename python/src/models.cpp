@@ -3,12 +3,10 @@
 
 #include <filesystem>
 
+#include "quasar/api/evaluate.hpp"
 #include "quasar/base/in_and_out.hpp"
-#include "quasar/base/machine.hpp"
 #include "quasar/base/outlet.hpp"
-#include "quasar/eval/evaluate.hpp"
-#include "quasar/graph/files_of.hpp"
-#include "quasar/graph/load.hpp"
+#include "quasar/eval/metric.hpp"
 #include "quasar/inspect/examine.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/inspect/inspect.hpp"
@@ -18,12 +16,10 @@
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
-#include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/strategy/strategy.hpp"
-#include "quasar/tune/open_data.hpp"
 #include "values.hpp"
 
 namespace quasar::python {
@@ -111,31 +107,13 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
 
 py::dict evaluate(const std::string& model, const std::string& reference, const py::object& data,
                   const std::vector<std::string>& metrics, bool latency, const py::object& decoder) {
-  const Json words = to_json(data), heads = to_json(decoder);
-  const Json facts = unlocked([&] {
-    const graph::Model candidate = graph::load(model);
-    const graph::Model original = reference.empty() ? candidate : graph::load(reference);
-    const auto samples = tune::open_data(words, original, std::filesystem::current_path());
-    eval::EvaluatorOptions options;
-    options.metrics.clear();
-    for (const auto& name : metrics) options.metrics.push_back(eval::metric_text(name));
-    options.decoder = heads;
-    const eval::Evaluator evaluator(original, samples, options);
-    const eval::Scores scores = reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
-    Json out{{"metrics", Json::object()}, {"bytes", graph::bytes_on_disk(model)}};
-    for (const auto& [name, score] : scores)
-      out["metrics"][name] = {{"value", score.value},
-                              {"low", score.low},
-                              {"high", score.high},
-                              {"samples", score.samples},
-                              {"per_sample", score.per_sample}};
-    if (latency) {
-      const runtime::Latency measured = runtime::latency(candidate, *samples);
-      out["latency_ms"] = {{"median", measured.median_ms}, {"p90", measured.p90_ms}};
-    }
-    return out;
-  });
-  return to_python(facts);
+  const api::EvaluateOptions options{.model = model,
+                                     .reference = reference,
+                                     .data = to_json(data),
+                                     .metrics = metrics,
+                                     .decoder = to_json(decoder),
+                                     .latency = latency};
+  return to_python(unlocked([&] { return api::evaluate(options); }));
 }
 
 py::dict inspect(const std::string& model, const std::string& target, const py::object& calibration) {

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "quasar/base/file.hpp"
 #include "quasar/eval/custom.hpp"
 
 namespace quasar::eval {

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "quasar/base/api.hpp"
+
 namespace quasar {
 
 // Who can mend it: the user (a wrong file, key or value), or nobody at once (the world: disk full, database gone).
@@ -11,10 +13,10 @@ enum class Blame { user, world };
 
 // Whose fault a failed system call is. The world's: a disk that is full, read-only, broken or out of reach, no open file left.
 // Everything else, a missing file or too little memory for what was asked, lies with whoever asked.
-Blame blame_of(int error_number);
+QUASAR_API Blame blame_of(int error_number);
 
 // A message for the person at the keyboard. It names the file or key, the value, what is allowed and the way out.
-class Error : public std::runtime_error {
+class QUASAR_API Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, Blame blame = Blame::user) : std::runtime_error(what), blame_(blame) {}
   Blame blame() const { return blame_; }
@@ -24,7 +26,7 @@ class Error : public std::runtime_error {
 };
 
 // The search was asked to stop (Ctrl-C, a time limit): work ends early, results so far are kept.
-class Cancelled : public std::runtime_error {
+class QUASAR_API Cancelled : public std::runtime_error {
  public:
   explicit Cancelled(const std::string& why) : std::runtime_error(why) {}
 };

@@ -6,25 +6,27 @@
 #include <string_view>
 #include <vector>
 
+#include "quasar/base/api.hpp"
+
 namespace quasar {
 
 // "Layerwise-Percentile" -> "layerwisepercentile".
-std::string normalized(std::string_view name);
+QUASAR_API std::string normalized(std::string_view name);
 
 // The candidate with the least edit distance to `name` (after normalization); "" when nothing is near.
-std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
+QUASAR_API std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 // "; did you mean 'x'?" or "" : the end of an error message about an unknown name.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+QUASAR_API std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 // "a, b, c".
-std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
+QUASAR_API std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
 
 // "; did you mean 'x'?; known: x, y, z": all names where they are few, else those that are near (some, where none is) and how
 // many there are besides.
-std::string known_names(std::string_view name, std::vector<std::string> candidates);
+QUASAR_API std::string known_names(std::string_view name, std::vector<std::string> candidates);
 
 // "'x', 'y' and 90 more": ten at most, the nearest first.
-std::string some_names(std::string_view name, std::vector<std::string> names);
+QUASAR_API std::string some_names(std::string_view name, std::vector<std::string> names);
 
 }  // namespace quasar

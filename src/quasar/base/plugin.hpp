@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/json.hpp"
 #include "quasar/base/names.hpp"
@@ -33,7 +34,7 @@ struct OptionSpec {
 };
 
 // The options of one extension, checked against its specifications, with defaults filled in.
-class Options {
+class QUASAR_API Options {
  public:
   Options() = default;
   // Throws Error for an unknown name (with the nearest valid one), a wrong type, or a value out of bounds; `owner` is named

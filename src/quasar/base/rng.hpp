@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "quasar/base/api.hpp"
+
 namespace quasar {
 
 // xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64.
-class Rng {
+class QUASAR_API Rng {
  public:
   explicit Rng(uint64_t seed);
 

@@ -3,8 +3,10 @@
 
 #include <string>
 
+#include "quasar/base/api.hpp"
+
 namespace quasar {
 
-std::string version();
+QUASAR_API std::string version();
 
 }  // namespace quasar

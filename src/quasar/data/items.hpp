@@ -13,12 +13,6 @@
 
 namespace quasar::data {
 
-// Arrays by the name of the model's input that they feed; "" feeds the only input. Where a model takes one sample (or any number)
-// at a time, an array with the input's rank holds a batch: its first axis counts samples. Labels stand under labels, label or y,
-// one per sample, as whole numbers; or several, one per pixel or place; or, in items of one sample with `boxes` [n, 4] (left,
-// top, right, bottom in pixels of the model's input), the classes of these, of which those with a 1 under `iscrowd` are crowds.
-using Item = std::map<std::string, Tensor>;
-
 class ItemForm {
  public:
   // By the first item: which array feeds which input, and which holds labels. Throws Error that begins with `owner`.

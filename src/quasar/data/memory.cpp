@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/items.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/truth.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/data/items.hpp"
+#include "quasar/base/api.hpp"
 #include "quasar/data/reader.hpp"
 
 namespace quasar::data {
@@ -18,7 +18,7 @@ using Files = std::vector<std::filesystem::path>;
 
 // `source`: for messages.   `files`: that the items come from (memory that is mapped), which no output may replace. Items of a
 // reader are never copied.
-Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files = {});
+QUASAR_API Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files = {});
 
 // Items that are asked for when they are needed, and not kept: from several threads at once, any number of times.
 struct Stream {
@@ -28,6 +28,6 @@ struct Stream {
 };
 
 // Items are samples; where the first one is a batch of several, all are read at once and kept.
-Entry<Reader> streamed(Stream stream, const std::string& source, Files files = {});
+QUASAR_API Entry<Reader> streamed(Stream stream, const std::string& source, Files files = {});
 
 }  // namespace quasar::data

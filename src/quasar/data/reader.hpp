@@ -4,13 +4,14 @@
 #include <filesystem>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/data/dataset.hpp"
 
 namespace quasar::data {
 
 // Made from its options (path, inputs, labels, limit, seed, batch_size, layout, mean, scale, dtype, label_offset …).
-class Reader {
+class QUASAR_API Reader {
  public:
   virtual ~Reader() = default;
   virtual DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const = 0;
@@ -21,5 +22,5 @@ class Reader {
 }  // namespace quasar::data
 
 namespace quasar::data::readers {
-const Table<Reader>& table();
+QUASAR_API const Table<Reader>& table();
 }

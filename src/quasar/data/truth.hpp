@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/data/dataset.hpp"
 
 namespace quasar::data {
@@ -17,7 +18,7 @@ struct Box {
 };
 using Boxes = std::vector<Box>;
 
-class Truths {
+class QUASAR_API Truths {
  public:
   virtual ~Truths() = default;
   virtual std::optional<Boxes> boxes(size_t) const { return std::nullopt; }    // the sample's objects; nullopt: none are labelled
@@ -25,7 +26,7 @@ class Truths {
 };
 
 // Of any data set; nullopt when it does not know.
-std::optional<Boxes> boxes_of(const Dataset& samples, size_t index);
-std::optional<Tensor> target_of(const Dataset& samples, size_t index);
+QUASAR_API std::optional<Boxes> boxes_of(const Dataset& samples, size_t index);
+QUASAR_API std::optional<Tensor> target_of(const Dataset& samples, size_t index);
 
 }  // namespace quasar::data

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "quasar/base/file.hpp"
 #include "quasar/base/json.hpp"
 #include "quasar/graph/load.hpp"
 

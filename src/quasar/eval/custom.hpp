@@ -12,10 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "quasar/base/file.hpp"
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/model.hpp"
+
+namespace quasar {
+class TemporaryFolder;
+}
 
 namespace quasar::eval {
 
@@ -32,7 +36,7 @@ struct Outputs {
 };
 
 // One array of an output's values on all samples, the first axis counts them; nullopt when they differ in shape.
-std::optional<Tensor> stacked(const std::vector<Tensor>& values);
+QUASAR_API std::optional<Tensor> stacked(const std::vector<Tensor>& values);
 
 // What evaluators share of a search.
 struct Surroundings {
@@ -43,7 +47,7 @@ struct Surroundings {
 };
 
 // A model that is to be scored, as evaluators see it; used by one thread.
-class Subject {
+class QUASAR_API Subject {
  public:
   // `file`: where the model stands; empty: it is written somewhere when it is asked for. `run`: computes its outputs.
   Subject(const graph::Model& model, const Surroundings& surroundings, std::filesystem::path file, std::function<Outputs()> run);
@@ -59,14 +63,14 @@ class Subject {
   const Surroundings& surroundings_;
   std::function<Outputs()> run_;
   mutable std::filesystem::path file_;
-  mutable std::unique_ptr<TemporaryFolder> own_;
+  mutable std::shared_ptr<TemporaryFolder> own_;
   mutable std::optional<Outputs> outputs_;
 };
 
 using Values = std::map<std::string, double>;
 
 // score() may be called from several threads at once.
-class CustomEvaluator {
+class QUASAR_API CustomEvaluator {
  public:
   explicit CustomEvaluator(std::vector<OwnMetric> metrics) : metrics_(std::move(metrics)) {}
   virtual ~CustomEvaluator() = default;
@@ -86,7 +90,7 @@ class CustomEvaluator {
 };
 
 // The evaluator could not score a model. `details` are what it had to say itself.
-class EvaluatorFailed : public Error {
+class QUASAR_API EvaluatorFailed : public Error {
  public:
   explicit EvaluatorFailed(const std::string& what, std::string kind_of_details = "", std::string details_text = "")
       : Error(what), kind(std::move(kind_of_details)), details(std::move(details_text)) {}
@@ -95,28 +99,28 @@ class EvaluatorFailed : public Error {
 };
 
 // The options that every evaluator has: metrics and direction.
-std::vector<OptionSpec> with_own_metrics(std::vector<OptionSpec> own);
+QUASAR_API std::vector<OptionSpec> with_own_metrics(std::vector<OptionSpec> own);
 
 // `metrics`: null ({score: maximize}), a list of names, or a mapping of names to directions; `direction`: of those that have no
 // other, and never a contradiction to the first. Throws Error for names that built-in metrics have.
-std::vector<OwnMetric> own_metrics(const Options& options);
+QUASAR_API std::vector<OwnMetric> own_metrics(const Options& options);
 
 // From the words of a configuration: {command: …}, {library: …}, {python: …} with options; nullptr for null. `direction`: as the
 // configuration's key of that name; "": not given. Throws Error.
-std::shared_ptr<const CustomEvaluator> custom_evaluator(const Json& words, const std::string& direction = "");
+QUASAR_API std::shared_ptr<const CustomEvaluator> custom_evaluator(const Json& words, const std::string& direction = "");
 
 // Every one of the evaluator's metrics is there, and finite. Throws EvaluatorFailed otherwise.
-void check_values(const CustomEvaluator& evaluator, const Values& values);
+QUASAR_API void check_values(const CustomEvaluator& evaluator, const Values& values);
 
 // What a program wrote: a number on the last line, which is the first metric's; or a JSON object of metrics (members that are no
 // numbers are passed over), on the last line or as a whole. Throws EvaluatorFailed with what was found.
-Values parse_values(const std::string& text, const CustomEvaluator& evaluator);
+QUASAR_API Values parse_values(const std::string& text, const CustomEvaluator& evaluator);
 
 // The last `most` bytes of a file, from the beginning of a line; "" when there is no file.
-std::string tail_of(const std::filesystem::path& file, size_t most = 16384);
+QUASAR_API std::string tail_of(const std::filesystem::path& file, size_t most = 16384);
 
 }  // namespace quasar::eval
 
 namespace quasar::eval::evaluators {
-const Table<CustomEvaluator>& table();
+QUASAR_API const Table<CustomEvaluator>& table();
 }

@@ -67,7 +67,7 @@ void match_class(const std::vector<Detection>& found, std::vector<data::Box> obj
   }
 }
 
-struct Entry {
+struct Found {
   size_t sample;
   double score;
   uint32_t right, ignored;
@@ -75,7 +75,7 @@ struct Entry {
 
 struct Class {
   std::vector<std::pair<size_t, double>> objects;  // sample, how many
-  std::vector<Entry> found;                        // the best first, of equal scores the earlier sample first
+  std::vector<Found> found;                        // the best first, of equal scores the earlier sample first
 };
 
 class PrecisionPool : public Pool {
@@ -90,7 +90,7 @@ class PrecisionPool : public Pool {
             {i, part[k + 1], static_cast<uint32_t>(part[k + 2]), static_cast<uint32_t>(part[k + 3])});
       }
     }
-    for (auto& [label, one] : classes_) std::ranges::stable_sort(one.found, std::ranges::greater(), &Entry::score);
+    for (auto& [label, one] : classes_) std::ranges::stable_sort(one.found, std::ranges::greater(), &Found::score);
   }
 
   double value(std::span<const uint32_t> counts) const override {
@@ -113,7 +113,7 @@ class PrecisionPool : public Pool {
   double precision(const Class& one, size_t threshold, double objects, std::span<const uint32_t> counts) const {
     std::vector<Point> curve;
     double right = 0, wrong = 0;
-    for (const Entry& entry : one.found) {
+    for (const Found& entry : one.found) {
       for (uint32_t k = 0; k < counts[entry.sample]; ++k) {
         if ((entry.ignored >> threshold & 1) == 0) ((entry.right >> threshold & 1) != 0 ? right : wrong) += 1;
         curve.push_back({right / objects, right / (right + wrong + tiny)});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/data/truth.hpp"
 
@@ -47,7 +48,7 @@ struct Pair {
 
 class PooledMetric;
 
-class Metric {
+class QUASAR_API Metric {
  public:
   virtual ~Metric() = default;
   virtual Direction direction() const = 0;
@@ -68,7 +69,7 @@ class Metric {
 };
 
 // The metric of many samples, some drawn more than once.
-class Pool {
+class QUASAR_API Pool {
  public:
   virtual ~Pool() = default;
   // counts[i]: how often sample i is in. The same counts give the same value.
@@ -78,7 +79,7 @@ class Pool {
 // What one sample contributes, in a form of the metric's own.
 using Part = std::vector<double>;
 
-class PooledMetric : public Metric {
+class QUASAR_API PooledMetric : public Metric {
  public:
   virtual Part part(const Pair& sample, const Context& context) const = 0;
   // The parts live as long as the pool.
@@ -95,16 +96,16 @@ class PooledMetric : public Metric {
 // A metric as users write it: a name, or with options: "top1", "topk(k=3)", "mAP(iou=0.5,truth=float)"; in a configuration also
 // {name: topk, k: 3}. -> the text with the metric's own name and the options that differ from their defaults, by which it is
 // known in results. Throws Error for unknown metrics and options, naming `owner`.
-std::string metric_text(const Json& words, const std::string& owner = "metric");
+QUASAR_API std::string metric_text(const Json& words, const std::string& owner = "metric");
 
 // From such a text. Throws Error as metric_text().
-std::unique_ptr<Metric> make_metric(const std::string& text);
+QUASAR_API std::unique_ptr<Metric> make_metric(const std::string& text);
 
 // A name that is a metric's, whatever its options; false for names of custom evaluators and costs.
-bool is_metric(const std::string& text);
+QUASAR_API bool is_metric(const std::string& text);
 
 }  // namespace quasar::eval
 
 namespace quasar::eval::metrics {
-const Table<Metric>& table();
+QUASAR_API const Table<Metric>& table();
 }

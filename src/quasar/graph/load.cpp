@@ -15,8 +15,6 @@ namespace quasar::graph {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t protobuf_limit = INT32_MAX;
-
 Model taken_apart(onnx::ModelProto& proto, const std::string& source, const fs::path& folder) {
   Model model;
   try {

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/graph/tensor.hpp"
 
 namespace quasar::graph {
@@ -27,7 +28,7 @@ struct Attribute {
       value;
 };
 
-struct Node {
+struct QUASAR_API Node {
   std::string name;  // unique in the model and never empty (load gives names where there are none)
   std::string op_type;
   std::string domain;               // "" for ONNX's own (never "ai.onnx")
@@ -57,7 +58,7 @@ struct Value {
       {};  // as it came (documentation, a type that is not a tensor's): an onnx::ValueInfoProto
 };
 
-struct Model {
+struct QUASAR_API Model {
   int64_t ir_version = 8;
   std::map<std::string, int64_t> opsets;  // domain -> version; "" is ONNX's own
   std::vector<Node> nodes;                // in topological order
@@ -72,7 +73,7 @@ struct Model {
 };
 
 // Where values come from and go to. Valid as long as the model is not changed.
-class Index {
+class QUASAR_API Index {
  public:
   explicit Index(const Model& model);
   const Node* producer(const std::string& value) const;                       // nullptr: an input, an initializer or unknown
@@ -88,7 +89,7 @@ class Index {
 };
 
 // A name that no value and no node of the model has yet: the wish itself, or with a number behind it.
-class Names {
+class QUASAR_API Names {
  public:
   explicit Names(const Model& model);
   std::string fresh(const std::string& wish);
@@ -99,12 +100,12 @@ class Names {
 
 // Invariants: topological order, unique producers, unique node names, no dangling input, outputs produced. Throws Error that
 // names the first violation; `where` says after which step.
-void verify(const Model& model, std::string_view where);
+QUASAR_API void verify(const Model& model, std::string_view where);
 
 // Nodes in topological order (stable); throws Error when there is a cycle.
-void sort_nodes(Model& model);
+QUASAR_API void sort_nodes(Model& model);
 
 // Removes nodes whose outputs nobody reads, and initializers that nobody reads.
-void remove_unused(Model& model);
+QUASAR_API void remove_unused(Model& model);
 
 }  // namespace quasar::graph

@@ -1,6 +1,7 @@
 // A Model from and to onnx::ModelProto without its weights. For the sources of graph/ only.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "quasar/graph/model.hpp"
@@ -10,6 +11,8 @@ class ModelProto;
 }
 
 namespace quasar::graph {
+
+constexpr size_t protobuf_limit = INT32_MAX;  // bytes of one message
 
 // Takes the message apart; external data are looked for in `folder`. Throws Error for what is not a valid model.
 Model model_of(onnx::ModelProto& proto, const std::filesystem::path& folder);

@@ -20,7 +20,6 @@ namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
-constexpr size_t protobuf_limit = INT32_MAX;
 constexpr size_t page = 4096;                 // offsets in the data file, so that readers can map it
 constexpr size_t least_external_size = 1024;  // shapes and the like stay in the model, where shape inference looks for them
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quasar/base/api.hpp"
+
 namespace quasar {
 
 // ONNX's TensorProto.DataType, with its numbers.
@@ -42,8 +44,8 @@ enum class DataType : int {
   int2 = 26
 };
 
-std::string_view name_of(DataType type);  // "float32", "int8", …
-size_t bits_of(DataType type);            // 32, 8, 4, …; 0 for string and undefined
+QUASAR_API std::string_view name_of(DataType type);  // "float32", "int8", …
+QUASAR_API size_t bits_of(DataType type);            // 32, 8, 4, …; 0 for string and undefined
 
 template <class T>
 constexpr DataType type_of();
@@ -94,12 +96,12 @@ constexpr DataType type_of<bool>() {
 
 using Shape = std::vector<int64_t>;
 
-std::string to_string(const Shape& shape);     // "[1,3,128,128]"
-size_t count_of(const Shape& shape);           // number of elements; throws Error on negative sizes or overflow
-size_t bytes_of(DataType type, size_t count);  // packed: two 4-bit values share a byte
+QUASAR_API std::string to_string(const Shape& shape);     // "[1,3,128,128]"
+QUASAR_API size_t count_of(const Shape& shape);           // number of elements; throws Error on negative sizes or overflow
+QUASAR_API size_t bytes_of(DataType type, size_t count);  // packed: two 4-bit values share a byte
 
 // A value: cheap to copy, its bytes are shared. 4-bit types are packed, low nibble first, as in ONNX.
-class Tensor {
+class QUASAR_API Tensor {
  public:
   Tensor() = default;
   // Takes ownership of bytes kept alive by `owner` (an arena, a mapped file, a runtime's value).
@@ -148,9 +150,9 @@ class Tensor {
 
 // Conversions between numeric types (saturating where the target is narrower); float16 and bfloat16 included. Throws Error
 // for strings and complex numbers.
-Tensor converted(const Tensor& tensor, DataType type);
+QUASAR_API Tensor converted(const Tensor& tensor, DataType type);
 
 // The elements as doubles (any real type).
-std::vector<double> to_doubles(const Tensor& tensor);
+QUASAR_API std::vector<double> to_doubles(const Tensor& tensor);
 
 }  // namespace quasar

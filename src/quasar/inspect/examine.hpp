@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
 
 namespace quasar::tune {
@@ -34,6 +35,6 @@ struct ExamineOptions {
 //                           how many there were if every Clip(0, 6) were a Relu
 // What is not known of a layer is left out. Layers are sorted by output_error, the greatest first. Throws Error for a model,
 // data or a configuration that cannot be used.
-Json examine(const ExamineOptions& options);
+QUASAR_API Json examine(const ExamineOptions& options);
 
 }  // namespace quasar::tune

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
 
 namespace quasar::tune {
@@ -24,9 +25,9 @@ struct InspectOptions {
 // finished model under a target with rules has {rules: {target, layers, violations: [{node, rule, what, figures}]}} instead of
 // `nodes`, under another one {operators, processors: processors.hpp}. Throws Error for a model that cannot be treated, and for a
 // configuration that is wrong for it.
-Json inspect(const InspectOptions& options);
+QUASAR_API Json inspect(const InspectOptions& options);
 
 // The scheme that suits a target.
-std::string usual_scheme(const std::string& target);
+QUASAR_API std::string usual_scheme(const std::string& target);
 
 }  // namespace quasar::tune

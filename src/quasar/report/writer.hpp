@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 
 namespace quasar::report {
 
-class Writer {
+class QUASAR_API Writer {
  public:
   virtual ~Writer() = default;
   // The report of one search, or of several side by side; contents as contents_of makes them.
@@ -18,5 +19,5 @@ class Writer {
 }  // namespace quasar::report
 
 namespace quasar::report::writers {
-const Table<Writer>& table();
+QUASAR_API const Table<Writer>& table();
 }

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
 
 namespace quasar::runtime {
 
-struct Device {
+struct QUASAR_API Device {
   std::string kind = "cpu";  // cpu or cuda
   int index = 0;             // which of them; 0 for cpu
 
@@ -21,20 +22,20 @@ struct Device {
 };
 
 // "cpu", "cuda" (the first), "cuda:1", "cuda:0,1", or a list of these. Throws Error for other words and for a device given twice.
-std::vector<Device> parse_devices(const Json& words);
+QUASAR_API std::vector<Device> parse_devices(const Json& words);
 
 // The kinds of devices that there are, with ONNX Runtime's name for what runs models on each.
-const std::map<std::string, std::string>& execution_providers();
+QUASAR_API const std::map<std::string, std::string>& execution_providers();
 
 // The kinds of devices that sessions can be opened on here: {"cpu"} or {"cpu", "cuda"}.
-std::vector<std::string> device_kinds();
+QUASAR_API std::vector<std::string> device_kinds();
 
 // Throws Error, which names the kinds that there are, unless sessions can be opened on the device here: its execution provider is
 // built in, its libraries are installed, and the device exists.
-void check_device(const Device& device);
+QUASAR_API void check_device(const Device& device);
 
 // Lends devices to trials: the one with the fewest trials on it, in turn among equals. Thread-safe.
-class DeviceRing {
+class QUASAR_API DeviceRing {
  public:
   // `devices` must not be empty.
   explicit DeviceRing(std::vector<Device> devices);

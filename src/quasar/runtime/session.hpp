@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/runtime/device.hpp"
 
@@ -28,17 +29,17 @@ struct SessionOptions {
 };
 
 // The runtime's version, "1.30.0".
-std::string version();
+QUASAR_API std::string version();
 // The processor, as the system calls it, and whether it has VNNI instructions (u8×s8 sums without saturation).
-std::string cpu_name();
-bool cpu_has_vnni();
+QUASAR_API std::string cpu_name();
+QUASAR_API bool cpu_has_vnni();
 // Whether this processor's kernels compute something else than the model says: some sums of it can leave 16 bits
 // (ops/overflow.hpp), and so many is all that the kernels have.
-bool sums_overflow_here(const graph::Model& model);
+QUASAR_API bool sums_overflow_here(const graph::Model& model);
 
 // A model ready to run. run() may be called from several threads at once. The constructors throw Error with ONNX Runtime's
 // message.
-class Session {
+class QUASAR_API Session {
  public:
   explicit Session(const graph::Model& model, const SessionOptions& options = {});
   explicit Session(const std::filesystem::path& path, const SessionOptions& options = {});

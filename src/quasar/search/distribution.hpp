@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
 
 namespace quasar::search {
@@ -38,15 +39,15 @@ using Distribution = std::variant<Categorical, Integer, Real>;
 using DistributionPtr = std::shared_ptr<const Distribution>;
 
 // How many different values there are; nullopt: a continuum.
-std::optional<uint64_t> cardinality(const Distribution& distribution);
+QUASAR_API std::optional<uint64_t> cardinality(const Distribution& distribution);
 
 // The i-th value, i below cardinality(); a continuum has none.
-Json value_at(const Distribution& distribution, uint64_t i);
+QUASAR_API Json value_at(const Distribution& distribution, uint64_t i);
 
 // The inverse of value_at; nullopt when `value` is not one of them.
-std::optional<uint64_t> position_of(const Distribution& distribution, const Json& value);
+QUASAR_API std::optional<uint64_t> position_of(const Distribution& distribution, const Json& value);
 
 // Whether the distribution can give this value.
-bool contains(const Distribution& distribution, const Json& value);
+QUASAR_API bool contains(const Distribution& distribution, const Json& value);
 
 }  // namespace quasar::search

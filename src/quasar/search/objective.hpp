@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/json.hpp"
 #include "quasar/search/space.hpp"
@@ -15,7 +16,7 @@
 namespace quasar::search {
 
 // A trial as its objective sees it; used by the objective's thread only.
-class Job {
+class QUASAR_API Job {
  public:
   virtual ~Job() = default;
   virtual const Point& point() const = 0;
@@ -41,7 +42,7 @@ struct Outcome {
 };
 
 // A failure that the trial remembers more of than its message: what a program wrote before it failed, for example.
-class TrialFailed : public Error {
+class QUASAR_API TrialFailed : public Error {
  public:
   TrialFailed(const std::string& what, Json attributes) : Error(what), user_attributes(std::move(attributes)) {}
   Json user_attributes;

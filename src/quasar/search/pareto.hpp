@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/search/trial.hpp"
 
 namespace quasar::search {
@@ -16,32 +17,32 @@ struct Losses {
 };
 
 // The values with their signs turned so that smaller is better. The trial has one value per direction.
-Losses losses(const Trial& trial, std::span<const Direction> directions);
+QUASAR_API Losses losses(const Trial& trial, std::span<const Direction> directions);
 
 // The losses of a finished trial; of a pruned one those that it had when it was given up (the last intermediate value, or its
 // value), with a violation that puts it behind every complete one that keeps the constraints. nullopt: it has none.
-std::optional<Losses> known_losses(const Trial& trial, std::span<const Direction> directions);
+QUASAR_API std::optional<Losses> known_losses(const Trial& trial, std::span<const Direction> directions);
 
 // a is at least as good everywhere and better somewhere. A smaller violation always wins (Deb et al. 2002, constrained
 // domination).
-bool dominates(const Losses& a, const Losses& b);
+QUASAR_API bool dominates(const Losses& a, const Losses& b);
 
 // The front that each one belongs to: 0 for those that nothing dominates, 1 for those that only front 0 dominates …
-std::vector<size_t> fronts(std::span<const Losses> all);
+QUASAR_API std::vector<size_t> fronts(std::span<const Losses> all);
 
 // Crowding distance of each within its front, the sum over objectives of the gap between its neighbours as a share of the
 // front's range; infinite at the ends (Deb et al. 2002). `rank`: from fronts().
-std::vector<double> crowding(std::span<const Losses> all, std::span<const size_t> rank);
+QUASAR_API std::vector<double> crowding(std::span<const Losses> all, std::span<const size_t> rank);
 
 // Indices from best to worst: by front, within a front the least crowded first, then by position.
-std::vector<size_t> by_rank(std::span<const Losses> all);
+QUASAR_API std::vector<size_t> by_rank(std::span<const Losses> all);
 
 // Volume between the points and `corner` (the reference point): exact, by slicing along the last objective. Points that are not
 // below the corner in every component count nothing.
-double hypervolume(std::vector<std::vector<double>> points, const std::vector<double>& corner);
+QUASAR_API double hypervolume(std::vector<std::vector<double>> points, const std::vector<double>& corner);
 
 // Numbers of the complete, feasible trials that none dominates, by number; duplicates are left out. Without feasible trials:
 // none.
-std::vector<int64_t> pareto_front(std::span<const Trial> trials, std::span<const Direction> directions);
+QUASAR_API std::vector<int64_t> pareto_front(std::span<const Trial> trials, std::span<const Direction> directions);
 
 }  // namespace quasar::search

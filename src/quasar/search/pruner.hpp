@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 
 namespace quasar::search {
@@ -23,9 +24,9 @@ struct Race {
 };
 
 // The mean of losses, of which there must be one.
-double mean_of(std::span<const double> losses);
+QUASAR_API double mean_of(std::span<const double> losses);
 
-class Pruner {
+class QUASAR_API Pruner {
  public:
   virtual ~Pruner() = default;
 
@@ -36,5 +37,5 @@ class Pruner {
 }  // namespace quasar::search
 
 namespace quasar::search::pruners {
-const Table<Pruner>& table();
+QUASAR_API const Table<Pruner>& table();
 }

@@ -1,6 +1,7 @@
 // The search loop: ask, try, tell, until a stop condition holds, the space is exhausted or someone stops it.
 #pragma once
 
+#include "quasar/base/api.hpp"
 #include "quasar/search/objective.hpp"
 #include "quasar/search/run_options.hpp"
 #include "quasar/search/sampler.hpp"
@@ -14,7 +15,7 @@ namespace quasar::search {
 //
 // With n_jobs = 1 the study is the same every time but for times. A failing trial is recorded and the search goes on; an error of
 // the storage or of the machine ends it. Conditions are not copied: they outlive the run.
-RunResult run(const RunOptions& options, Study& study, const Space& space, Sampler& sampler, const StopConditions& conditions,
-              const Objective& objective);
+QUASAR_API RunResult run(const RunOptions& options, Study& study, const Space& space, Sampler& sampler,
+                         const StopConditions& conditions, const Objective& objective);
 
 }  // namespace quasar::search

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/search/sampler.hpp"
 #include "quasar/search/stop.hpp"
 #include "quasar/search/study.hpp"

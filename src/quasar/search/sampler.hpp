@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/search/trial.hpp"
 
@@ -23,7 +24,7 @@ struct History {
 };
 
 // One object serves one space; between calls the trials only grow in number or finish. The answer depends on the arguments only.
-class Sampler {
+class QUASAR_API Sampler {
  public:
   virtual ~Sampler() = default;
 
@@ -38,10 +39,10 @@ class Sampler {
 };
 
 // Throws Error, which names samplers that can, when the study has several objectives and the sampler takes only one.
-void check_objectives(const Sampler& sampler, std::span<const Direction> directions);
+QUASAR_API void check_objectives(const Sampler& sampler, std::span<const Direction> directions);
 
 }  // namespace quasar::search
 
 namespace quasar::search::samplers {
-const Table<Sampler>& table();
+QUASAR_API const Table<Sampler>& table();
 }

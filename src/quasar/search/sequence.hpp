@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/search/run.hpp"
 
 namespace quasar::search {
@@ -15,7 +16,7 @@ struct SequenceOver {
 };
 
 // Study, space and objective outlive the sequence. Not thread-safe; trials of one call run in parallel.
-class Sequence {
+class QUASAR_API Sequence {
  public:
   // `options.first` must be empty.
   Sequence(RunOptions options, Study& study, const Space& space, StopConditions conditions, Objective objective);

@@ -21,13 +21,14 @@
 #include <utility>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/rng.hpp"
 #include "quasar/search/distribution.hpp"
 
 namespace quasar::search {
 
 // What a sampler chose: the active parameters with their values, in the order of the space.
-class Point {
+class QUASAR_API Point {
  public:
   Point() = default;
   Point(std::initializer_list<std::pair<std::string, Json>> values) : values_(values) {}
@@ -63,7 +64,7 @@ struct Parameter {
 // Why a point cannot be tried; "" for one that can.
 using Refusal = std::function<std::string(const Point&)>;
 
-class Space {
+class QUASAR_API Space {
  public:
   Space() = default;
 

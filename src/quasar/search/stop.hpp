@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/search/trial.hpp"
 
@@ -22,7 +23,7 @@ struct Progress {
   size_t duplicates_in_a_row = 0;        // since the last trial that was executed
 };
 
-class StopCondition {
+class QUASAR_API StopCondition {
  public:
   virtual ~StopCondition() = default;
 
@@ -40,10 +41,10 @@ using StopConditions = std::vector<std::unique_ptr<StopCondition>>;
 
 // {"n_trials": 20, "time_limit": 60}: one condition per key, whose first option is the value; null and -1 switch it off. Throws
 // Error for unknown keys and values out of range.
-StopConditions stop_conditions(const Json& words);
+QUASAR_API StopConditions stop_conditions(const Json& words);
 
 }  // namespace quasar::search
 
 namespace quasar::search::stop {
-const Table<StopCondition>& table();
+QUASAR_API const Table<StopCondition>& table();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/log.hpp"
 #include "quasar/base/plugin.hpp"
@@ -22,10 +23,10 @@ struct StudyRecord {
 };
 
 // Throws Error, with the ways out, for a study that exists and is not to be continued.
-[[noreturn]] void refuse_name(const std::string& study);
+[[noreturn]] QUASAR_API void refuse_name(const std::string& study);
 
 // A study in the hands of one process, until the object ends or the process does.
-class Hold {
+class QUASAR_API Hold {
  public:
   Hold() = default;
   virtual ~Hold() = default;
@@ -34,34 +35,34 @@ class Hold {
 };
 
 // The storage was lost in the middle of a Turn: what the turn did has not happened, and may be tried again.
-class ConnectionLost : public Error {
+class QUASAR_API ConnectionLost : public Error {
  public:
   explicit ConnectionLost(const std::string& what) : Error(what, Blame::world) {}
 };
 
 // A storage was to be read, but holds no tables of studies.
-class NoStudies : public Error {
+class QUASAR_API NoStudies : public Error {
  public:
   using Error::Error;
 };
 
 // The trial is not in the state that the call needs: another process has ended it, or has it now.
-class TrialChanged : public Error {
+class QUASAR_API TrialChanged : public Error {
  public:
   explicit TrialChanged(const std::string& what) : Error(what, Blame::world) {}
 };
 
 // A system attribute: how often a trial's worker died. What the trial says when that was too often.
 inline constexpr const char* retries_attribute = "retries";
-std::string dead_worker(int64_t deaths);   // in a shared study
-std::string dead_process(int64_t deaths);  // in another
+QUASAR_API std::string dead_worker(int64_t deaths);   // in a shared study
+QUASAR_API std::string dead_process(int64_t deaths);  // in another
 
 // A system attribute: who runs, or ran, the trial of a shared study.
 inline constexpr const char* worker_attribute = "worker";
 
 // The right to decide what a study tries next, in the hands of one thread of one process at a time. What is written meanwhile
 // becomes visible to others at commit(), all at once; without commit() nothing has happened.
-class Turn {
+class QUASAR_API Turn {
  public:
   Turn() = default;
   virtual ~Turn() = default;
@@ -77,7 +78,7 @@ struct News {
 };
 
 // What several processes need that work on one study at the same time. Times of different machines are never compared.
-class Sharing {
+class QUASAR_API Sharing {
  public:
   virtual ~Sharing() = default;
 
@@ -105,7 +106,7 @@ class Sharing {
 //
 // A trial is running from start() to finish(). release() makes it wait instead, as if it had been enqueued: its parameters stay,
 // and resume() lets it run again under the same number.
-class Storage {
+class QUASAR_API Storage {
  public:
   virtual ~Storage() = default;
   virtual std::vector<StudyRecord> studies() = 0;
@@ -138,27 +139,27 @@ class Storage {
 
 // From a URL or a path: "sqlite:///relative.db", "sqlite:////absolute.db", "some/file.db", "memory",
 // "postgresql://user@host:port/database". Throws Error for others.
-std::unique_ptr<Storage> open_storage(const std::string& url);
+QUASAR_API std::unique_ptr<Storage> open_storage(const std::string& url);
 
 // The same to read what there is: nothing is made or changed, neither a file nor tables. nullptr: there is no such file, or no
 // study database in it or on the server.
-std::unique_ptr<Storage> open_to_read(const std::string& url);
+QUASAR_API std::unique_ptr<Storage> open_to_read(const std::string& url);
 
 // Characters that the name of a study or parameter may have in Optuna's schema.
 inline constexpr size_t longest_name = 512;
 
 // Whether several processes may work on one study in the storage of this URL at the same time.
-bool is_shared_storage(const std::string& url);
+QUASAR_API bool is_shared_storage(const std::string& url);
 
 // Throws Error when there is nothing in the storage of this URL or path, and nothing can be made there: its folder is missing, or
 // takes no files.
-void expect_place(const std::string& url);
+QUASAR_API void expect_place(const std::string& url);
 
 // Whether there is anything in the storage of this URL or path; of a server: true.
-bool storage_exists(const std::string& url);
+QUASAR_API bool storage_exists(const std::string& url);
 
 }  // namespace quasar::search
 
 namespace quasar::search::storage {
-const Table<Storage>& table();
+QUASAR_API const Table<Storage>& table();
 }

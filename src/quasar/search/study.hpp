@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/search/pulse_options.hpp"
 #include "quasar/search/storage.hpp"
 
@@ -26,7 +27,7 @@ struct StudyOptions {
 };
 
 // Throws Error, with the ways out, when there is a study of this name: one that is not to be continued.
-void refuse_existing(std::span<const StudyRecord> studies, const std::string& name);
+QUASAR_API void refuse_existing(std::span<const StudyRecord> studies, const std::string& name);
 
 // A user attribute of a shared study: {state, reason, run, launch, pulse}, see Study::announce(). `run` is another text for every
 // run.
@@ -42,7 +43,7 @@ struct Change {
 //
 // In a storage that is shared(), several processes have the study at a time: each sees what the others did by refresh(), and
 // starts trials within a turn().
-class Study {
+class QUASAR_API Study {
  public:
   // Creates the study, or continues it, and holds it to its own end; a worker holds nothing. Trials that were running when their
   // process died wait to be tried again; in a shared study heartbeats tell (pulse.hpp). Throws Error when it exists and resume is

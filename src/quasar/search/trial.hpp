@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/api.hpp"
 #include "quasar/search/space.hpp"
 
 namespace quasar::search {
@@ -29,7 +30,7 @@ inline constexpr const char* pruned = "pruned";              // how far it was s
 // A system attribute, as Optuna's samplers write it: one number per constraint, kept where it is at most 0.
 inline constexpr const char* constraints_attribute = "constraints";
 
-struct Trial {
+struct QUASAR_API Trial {
   int64_t id = -1;      // the storage's own
   int64_t number = -1;  // 0, 1, 2 … within the study
   State state = State::running;
@@ -61,14 +62,14 @@ struct Counts {
 };
 
 // Adds the trial to where it belongs.
-void count(Counts& counts, const Trial& trial);
-Counts sum(const Counts& a, const Counts& b);
+QUASAR_API void count(Counts& counts, const Trial& trial);
+QUASAR_API Counts sum(const Counts& a, const Counts& b);
 
 // a is better than b in this direction.
 inline bool better(double a, double b, Direction direction) {
   return direction == Direction::minimize ? a < b : a > b;
 }
 
-Time now();
+QUASAR_API Time now();
 
 }  // namespace quasar::search

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/base/file.hpp"
 #include "quasar/data/bytes.hpp"
 #include "quasar/data/npy.hpp"
 #include "quasar/data/npy_write.hpp"

@@ -2,6 +2,7 @@
 //
 // A list is started as it stands, a text by the shell. {model} and {reference} stand for the files of the model that is to be
 // scored and of the float model. Its folder is that of the configuration.
+#include "quasar/base/file.hpp"
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/eval/custom.hpp"

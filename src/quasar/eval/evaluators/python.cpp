@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "quasar/base/file.hpp"
 #include "quasar/base/json.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/data/npy_write.hpp"

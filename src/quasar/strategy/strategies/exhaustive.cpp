@@ -3,7 +3,7 @@
 namespace quasar::tune::strategies {
 namespace {
 
-constexpr size_t most_looked_at = 256;  // combinations for one step: there may be many in which nothing is quantized
+constexpr size_t most_passed_over = 256;  // combinations for one step: there may be many in which nothing is quantized
 
 class Exhaustive final : public TuningStrategy {
  public:
@@ -45,7 +45,7 @@ class Exhaustive final : public TuningStrategy {
       size_t place = nodes.size();
       while (place > 0 && ++digits[place - 1] >= options[place - 1].size()) digits[--place] = 0;
       more = place > 0;
-      if (more && together.size() < tuner.at_once() && ++looked_at < most_looked_at) continue;
+      if (more && together.size() < tuner.at_once() && ++looked_at < most_passed_over) continue;
       tuner.evaluate(together);  // of none, too: time passes
       together.clear();
       looked_at = 0;

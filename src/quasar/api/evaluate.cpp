@@ -1,0 +1,36 @@
+#include "quasar/api/evaluate.hpp"
+
+#include "quasar/base/machine.hpp"
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/graph/files_of.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/tune/open_data.hpp"
+
+namespace quasar::api {
+
+Json evaluate(const EvaluateOptions& options) {
+  const graph::Model candidate = graph::load(options.model);
+  const graph::Model original = options.reference.empty() ? candidate : graph::load(options.reference);
+  const auto samples = tune::open_data(options.data, original, std::filesystem::current_path());
+  eval::EvaluatorOptions how;
+  how.metrics.clear();
+  for (const auto& name : options.metrics) how.metrics.push_back(eval::metric_text(name));
+  how.decoder = options.decoder;
+  const eval::Evaluator evaluator(original, samples, how);
+  const eval::Scores scores = options.reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
+  Json out{{"metrics", Json::object()}, {"bytes", graph::bytes_on_disk(options.model)}};
+  for (const auto& [name, score] : scores)
+    out["metrics"][name] = {{"value", score.value},
+                            {"low", score.low},
+                            {"high", score.high},
+                            {"samples", score.samples},
+                            {"per_sample", score.per_sample}};
+  if (options.latency) {
+    const runtime::Latency measured = runtime::latency(candidate, *samples);
+    out["latency_ms"] = {{"median", measured.median_ms}, {"p90", measured.p90_ms}};
+  }
+  return out;
+}
+
+}  // namespace quasar::api

@@ -1,0 +1,133 @@
+#include "quasar/cli/program.hpp"
+
+#include <malloc.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include "quasar/base/printable.hpp"
+#include "quasar/base/version.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/cli/standard_output.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::cli {
+namespace {
+
+// CLI11's messages, with the nearest command when one was misspelt.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  std::cerr << "quasar: " << printable_message(error.what());
+  if (argc > 1 && argv[1][0] != '-' && commands::table().try_find(argv[1]) == nullptr) {
+    std::cerr << printable_message(did_you_mean(argv[1], commands::table().names()));
+  }
+  std::cerr << "\nRun with --help for usage.\n";
+  return exit_input;
+}
+
+int fail(const std::string& what) {
+  std::cerr << "quasar: " << printable_message(what) << "\n";
+  return exit_input;
+}
+
+// What ended, and whether its results are files.
+struct Ended {
+  int code;
+  bool files = false;
+};
+
+// A thread that cannot be started says no more than that.
+std::string in_words(const std::system_error& error) {
+  if (error.code() != std::errc::resource_unavailable_try_again) return error.what();
+  return std::string("cannot start another thread (") + std::strerror(EAGAIN) +
+         "): the memory or the number of processes that is allowed is used up (ulimit -v, ulimit -u)";
+}
+
+Ended run_command(Command& command) {
+  const auto ended = [&](int code) { return Ended{code, command.results_are_files()}; };
+  try {
+    return ended(command.run());
+  } catch (const Cancelled& stopped) {
+    fail(stopped.what());
+    return ended(exit_interrupted);
+  } catch (const std::bad_alloc&) {
+    return ended(fail("out of memory"));
+  } catch (const std::length_error&) {
+    return ended(fail("out of memory"));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return ended(fail("'" + error.path1().string() + "' cannot be used: " + error.code().message()));
+  } catch (const std::system_error& error) {
+    return ended(fail(in_words(error)));
+  } catch (const std::exception& error) {
+    return ended(fail(error.what()));
+  }
+}
+
+Ended run(int argc, char** argv) {
+  CLI::App app{"Quasar searches for the best way to quantize an ONNX model.", "quasar"};
+  app.set_version_flag("--version", std::string("quasar ") + version() + ", ONNX Runtime " + runtime::version());
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
+  for (const auto& [name, entry] : commands::table().items()) {
+    commands.emplace_back(app.add_subcommand(name, entry.help), entry.make(Options()));
+    commands.back().second->define(*commands.back().first);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return {report_parse_error(app, error, argc, argv)};
+  }
+  for (const auto& [parsed, command] : commands) {
+    if (parsed->parsed()) return run_command(*command);
+  }
+  return {exit_input};
+}
+
+// The commands' definitions take memory, too.
+Ended guarded(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return {fail("out of memory")};
+  }
+}
+
+// The exit code, once all that was printed has arrived or not.
+int exit_code(const Ended& ended, StandardOutput& output) {
+  const int failure = output.finish();
+  if (failure == 0) return ended.code;
+  const bool unread = failure == EPIPE && !ended.files;  // as after `| head`: nobody wants to hear of it
+  if (!unread)
+    fail(std::string("cannot write to standard output: ") + std::strerror(failure) +
+         (ended.files ? "; its results are kept all the same" : ""));
+  return ended.code != exit_done ? ended.code : unread ? exit_unread : exit_input;
+}
+
+// Values of layers are allocated and freed thousands of times: memory that glibc would give back to the system every time, to be
+// cleared again by it (a tenth of a search's time), is kept up to these bytes.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
+}
+
+}  // namespace
+
+int program(int argc, char** argv) {
+  take_closed_descriptors();
+  ignore_signals_of_writing();
+  keep_freed_memory();
+  StandardOutput output;
+  return exit_code(guarded(argc, argv), output);
+}
+
+}  // namespace quasar::cli
