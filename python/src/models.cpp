@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "quasar/api/evaluate.hpp"
-#include "quasar/base/in_and_out.hpp"
-#include "quasar/base/outlet.hpp"
+#include "quasar/base/overwrite_guard.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/inspect/examine.hpp"
 #include "quasar/inspect/inputs.hpp"
@@ -84,13 +84,13 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
                                       .target = target,
                                       .ranges = to_json(ranges)};
   const Json facts = unlocked([&] {
-    InAndOut files;
+    OverwriteGuard files;
     tune::reads_model(files, options.model);
     tune::reads_samples(files, options.calibration, "", "the calibration data");
     files.writes(output, "output");
     files.writes(output + ".data", "output");
     files.check();
-    if (is_outlet(output)) throw Error("output '" + output + "' is no file");
+    if (is_special_file(output)) throw Error("output '" + output + "' is no file");
     const tune::Quantized result = tune::quantize(options);
     tune::write_model(result, output);
     Json nodes = Json::array(), skipped = Json::object();

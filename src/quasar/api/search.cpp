@@ -2,8 +2,8 @@
 
 #include "quasar/job/job.hpp"
 #include "quasar/report/contents.hpp"
+#include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
-#include "quasar/report/search.hpp"
 #include "quasar/report/writer.hpp"
 #include "quasar/strategy/parse_job.hpp"
 #include "quasar/studies/written_result.hpp"

@@ -10,7 +10,7 @@
 
 #include "quasar/base/api.hpp"
 #include "quasar/base/plugin.hpp"
-#include "quasar/data/truth.hpp"
+#include "quasar/data/annotations.hpp"
 
 namespace quasar::eval {
 

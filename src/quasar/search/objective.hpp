@@ -16,9 +16,9 @@
 namespace quasar::search {
 
 // A trial as its objective sees it; used by the objective's thread only.
-class QUASAR_API Job {
+class QUASAR_API RunningTrial {
  public:
-  virtual ~Job() = default;
+  virtual ~RunningTrial() = default;
   virtual const Point& point() const = 0;
   virtual int64_t number() const = 0;
   virtual uint64_t seed() const = 0;         // hash of the study's seed and the trial's number
@@ -50,6 +50,6 @@ class QUASAR_API TrialFailed : public Error {
 
 // Throws Cancelled when stopped, and an Error of Blame::world when the machine failed (a full disk): the trial waits then, and
 // the run ends with that error. Any other exception makes a failed trial with its message.
-using Objective = std::function<Outcome(Job&)>;
+using Objective = std::function<Outcome(RunningTrial&)>;
 
 }  // namespace quasar::search
