@@ -37,7 +37,7 @@ void work(const std::string& url, const std::string& name, double trial_s, doubl
   const auto conditions = search::stop_conditions({{"time_limit", life_s}});
   const auto made = search::samplers::table().make(sampler);
   search::run({.seed = static_cast<uint64_t>(getpid())}, study, space(), *made, conditions,
-              [&](search::Job& job) -> search::Outcome {
+              [&](search::RunningTrial& job) -> search::Outcome {
                 if (const auto other = job.claim(std::to_string(job.seed()))) return {.duplicate_of = other};
                 std::this_thread::sleep_for(std::chrono::duration<double>(trial_s));
                 double sum = 0;

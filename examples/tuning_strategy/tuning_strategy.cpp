@@ -67,10 +67,10 @@ static int run(const std::string& strategy, const std::string& samples, const st
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const Guest<tune::Strategy> first(tune::strategies::table(), "back_to_front",
-                                    {.help = "From the outputs on.", .make = make_as<BackToFront, tune::Strategy>});
-  const Guest<tune::Strategy> second(tune::strategies::table(), "one_by_one",
-                                     {.help = "Options alone.", .make = make_as<OneByOne, tune::Strategy>});
+  const Registration<tune::Strategy> first(tune::strategies::table(), "back_to_front",
+                                           {.help = "From the outputs on.", .make = make_as<BackToFront, tune::Strategy>});
+  const Registration<tune::Strategy> second(tune::strategies::table(), "one_by_one",
+                                            {.help = "Options alone.", .make = make_as<OneByOne, tune::Strategy>});
   try {
     return run("back_to_front", argv[1], argv[2], 0.0011) + run("one_by_one", argv[1], argv[2], 0);
   } catch (const Error& error) {

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "quasar/base/in_and_out.hpp"
 #include "quasar/base/machine.hpp"
-#include "quasar/base/outlet.hpp"
+#include "quasar/base/overwrite_guard.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
@@ -88,13 +88,13 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
                                       .target = target,
                                       .ranges = to_json(ranges)};
   const Json facts = unlocked([&] {
-    InAndOut files;
+    OverwriteGuard files;
     tune::reads_model(files, options.model);
     tune::reads_samples(files, options.calibration, "", "the calibration data");
     files.writes(output, "output");
     files.writes(output + ".data", "output");
     files.check();
-    if (is_outlet(output)) throw Error("output '" + output + "' is no file");
+    if (is_special_file(output)) throw Error("output '" + output + "' is no file");
     const tune::Quantized result = tune::quantize(options);
     tune::write_model(result, output);
     Json nodes = Json::array(), skipped = Json::object();

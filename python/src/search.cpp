@@ -1,12 +1,11 @@
 // The search, in a thread of its own: the interpreter's lock is free, and Ctrl-C is heeded.
-#include "quasar/report/search.hpp"
-
 #include <unistd.h>
 
-#include "attendance.hpp"
-#include "guests.hpp"
+#include "calling_thread.hpp"
+#include "extensions.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/v1.hpp"
+#include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/strategy/parse_job.hpp"
 
@@ -28,10 +27,10 @@ const char* name_of(Level level) {
 }
 
 // Calls of Python from the search's threads. The first exception stops the search and is raised when it has ended.
-class Ear {
+class Callbacks {
  public:
-  Ear(const py::object& log, const py::object& event, std::shared_ptr<Attendance> attendance)
-      : log_(log), event_(event), attendance_(std::move(attendance)) {}
+  Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller)
+      : log_(log), event_(event), caller_(std::move(caller)) {}
 
   Log log() {
     return [this](Level level, const std::string& text) {
@@ -42,7 +41,7 @@ class Ear {
 
   search::Listener listener() {
     return [this](const search::Event& event) {
-      attendance_->call([&] {
+      caller_->call([&] {
         guarded([&] {
           if (event_.get().is_none()) return;
           py::dict facts;
@@ -68,21 +67,21 @@ class Ear {
     try {
       call();
     } catch (py::error_already_set& error) {
-      if (attendance_->interrupted_by(error)) return;
+      if (caller_->interrupted_by(error)) return;
       if (!failure_) failure_ = std::current_exception();
-      attendance_->request_stop();
+      caller_->request_stop();
     }
   }
 
   Held log_, event_;
-  std::shared_ptr<Attendance> attendance_;
+  std::shared_ptr<CallingThread> caller_;
   std::exception_ptr failure_;  // guarded by the interpreter's lock
 };
 
 // What a search needs and makes, which outlives a caller that leaves it to itself.
 struct Search {
   tune::Job job;
-  Ear ear;
+  Callbacks callbacks;
   std::string table = {};
   std::optional<report::Searched> searched = {};
 };
@@ -90,17 +89,17 @@ struct Search {
 // `file`: of the configuration; "": none. -> {result, table, trials, output_dir, storage}
 py::dict search(const py::object& words, const std::string& base, const std::string& file, const py::object& log,
                 const py::object& event, const py::object& ready) {
-  const auto attendance = std::make_shared<Attendance>();
-  const Attendance::Scope scope(attendance);
-  const Attendance::Present present(attendance);
-  const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Ear(log, event, attendance)});
+  const auto caller = std::make_shared<CallingThread>();
+  const CallingThread::Scope scope(caller);
+  const CallingThread::Present present(caller);
+  const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Callbacks(log, event, caller)});
   report::refuse_to_overwrite(own->job, file);
   ready(own->job.output_dir.string());
-  Attendance::attend(attendance, [own, stop = attendance->stop()] {
-    own->searched = report::search(own->job, {.log = own->ear.log(), .listener = own->ear.listener(), .stop = stop});
+  CallingThread::attend(caller, [own, stop = caller->stop()] {
+    own->searched = report::search(own->job, {.log = own->callbacks.log(), .listener = own->callbacks.listener(), .stop = stop});
     own->table = report::result_table(own->searched->job, own->searched->summary);
   });
-  own->ear.raise_what_was_raised();
+  own->callbacks.raise_what_was_raised();
   py::list trials;
   for (const auto& trial : own->searched->summary.trials) trials.append(to_python(trial));
   py::dict out;
@@ -115,7 +114,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
 // When the program ends: searches of threads that end with it write what they found; one that a second Ctrl-C left to itself, or
 // that takes too long, must not outlive the interpreter.
 void leave_with_a_search() {
-  const bool ended = Attendance::end_all(std::chrono::seconds(30));
+  const bool ended = CallingThread::end_all(std::chrono::seconds(30));
   if (ended && !a_search_is_left()) return;
   for (const char* stream : {"stdout", "stderr"}) {
     try {
@@ -139,9 +138,9 @@ py::object dry_run(const py::object& words, const std::string& base) {
 }  // namespace
 
 void bind_search(py::module_& module) {
-  bind_guests(module);
-  bind_deciders(module);
-  bind_tuners(module);
+  bind_extensions(module);
+  bind_search_extensions(module);
+  bind_tuning_strategies(module);
   module.def("search", &search);
   py::module_::import("atexit").attr("register")(py::cpp_function(&leave_with_a_search));
   module.def("dry_run", &dry_run);

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "guests.hpp"
+#include "extensions.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/job/v1.hpp"
 #include "quasar/job/v1_names.hpp"

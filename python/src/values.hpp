@@ -1,4 +1,4 @@
-// JSON values and arrays, to and from Python; Python objects in the hands of C++ threads.
+// JSON values and arrays, to and from Python; Python objects in the handle of C++ threads.
 #pragma once
 
 #include <pybind11/numpy.h>

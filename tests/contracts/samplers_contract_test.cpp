@@ -17,7 +17,7 @@ std::vector<Json> configurations(const std::string& sampler, const Space& space,
   const auto storage = open_storage("memory");
   Study study(*storage, {});
   const auto made = samplers::table().make(sampler);
-  run({.seed = seed}, study, space, *made, stop_conditions({{"n_trials", n_trials}}), [&](Job& job) -> Outcome {
+  run({.seed = seed}, study, space, *made, stop_conditions({{"n_trials", n_trials}}), [&](RunningTrial& job) -> Outcome {
     space.check(job.point());
     return {.values = {static_cast<double>(space.decode(job.point()).dump().size())}};
   });
@@ -191,7 +191,7 @@ TEST(SamplerContract, SeveralObjectivesAreServedOrRefused) {
     Study study(*storage, {.directions = {Direction::minimize, Direction::maximize}});
     const auto made = samplers::table().make(name);
     const auto search = [&] {
-      run({.seed = 1}, study, space, *made, stop_conditions({{"n_trials", 40}}), [&](Job& job) -> Outcome {
+      run({.seed = 1}, study, space, *made, stop_conditions({{"n_trials", 40}}), [&](RunningTrial& job) -> Outcome {
         const double length = static_cast<double>(space.decode(job.point()).dump().size());
         return {.values = {length, -std::abs(length - 90)}, .constraints = {length - 110}};
       });

@@ -142,7 +142,7 @@ void expect_no_injection(search::Storage& storage) {
   study.set_attribute(hostile, hostile);
   const search::Space space = search::Space::parse({{hostile, {hostile, 1}}});
   const auto grid = search::samplers::table().make("grid");
-  search::run({.stage = hostile}, study, space, *grid, {}, [&](search::Job& job) -> search::Outcome {
+  search::run({.stage = hostile}, study, space, *grid, {}, [&](search::RunningTrial& job) -> search::Outcome {
     job.claim(hostile + std::to_string(job.number()));
     return {.values = {1}, .user_attributes = {{hostile, hostile}}};
   });

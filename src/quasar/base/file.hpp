@@ -16,7 +16,7 @@ bool is_pipe(const std::filesystem::path& path);
 std::string read_file(const std::filesystem::path& path);
 
 // Writes beside the target, flushes to disk, then renames: a reader sees the old file or the whole new one. Throws Error that
-// names the path; devices and pipes are never replaced (see outlet.hpp for outputs that the user names).
+// names the path; devices and pipes are never replaced (see special_files.hpp for outputs that the user names).
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // The same for a writer that fills the temporary path itself; a std::system_error that it throws becomes an Error about `path`.

@@ -74,7 +74,7 @@ std::unique_ptr<T> make_as(const Options& options) {
 }
 
 template <class T>
-class Guest;
+class Registration;
 
 // All extensions of one folder, in alphabetical order; and guests, which are found by name like the others, but not listed.
 template <class T>
@@ -143,7 +143,7 @@ class Table {
   }
 
  private:
-  friend class Guest<T>;
+  friend class Registration<T>;
 
   std::string kind_;
   std::vector<Item> items_;
@@ -154,19 +154,19 @@ class Table {
 // An extension that a program brings while it runs (a sampler of its own, an evaluator, samples in memory): the table knows it
 // by this name for as long as the guest lives. Throws Error when the name is taken.
 template <class T>
-class Guest {
+class Registration {
  public:
-  Guest(const Table<T>& table, const std::string& name, Entry<T> entry) : table_(table) {
+  Registration(const Table<T>& table, const std::string& name, Entry<T> entry) : table_(table) {
     if (table.try_find(name) != nullptr) throw Error("there is a " + table.kind() + " '" + name + "' already");
     const std::lock_guard lock(table.guard_);
     place_ = table.guests_.insert(table.guests_.end(), {name, std::move(entry)});
   }
-  ~Guest() {
+  ~Registration() {
     const std::lock_guard lock(table_.guard_);
     table_.guests_.erase(place_);
   }
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
   const std::string& name() const { return place_->first; }
 
  private:

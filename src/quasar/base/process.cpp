@@ -18,7 +18,7 @@
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/memory_cap.hpp"
-#include "quasar/base/starter.hpp"
+#include "quasar/base/process_starter.hpp"
 
 namespace quasar {
 namespace {

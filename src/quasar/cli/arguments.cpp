@@ -13,7 +13,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/outlet.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/config/option_keys.hpp"
@@ -101,7 +101,7 @@ void check_writable(const std::string& option, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
   if (const std::string why = unfit_for_output(path); !why.empty()) throw Error(option + ": cannot write '" + path + "': " + why);
-  if (is_outlet(path)) {
+  if (is_special_file(path)) {
     if (is_standard_output(path)) std::cout.rdbuf(std::cerr.rdbuf());  // what else is said must not stand in the file
     return;
   }
@@ -113,13 +113,13 @@ void check_writable(const std::string& option, const std::string& path) {
 
 }  // namespace
 
-void check_outputs(const std::vector<Output>& outputs, InAndOut files) {
+void check_outputs(const std::vector<Output>& outputs, OverwriteGuard files) {
   std::string printed;  // the option whose file is standard output
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
     check_writable(option, path);
     std::error_code ignored;
-    if (is_outlet(path) && is_standard_output(path) && !std::filesystem::is_character_file(path, ignored)) {
+    if (is_special_file(path) && is_standard_output(path) && !std::filesystem::is_character_file(path, ignored)) {
       if (!printed.empty()) throw Error(option + ": standard output is what " + printed + " writes to, too; choose a file");
       printed = option;
     }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "quasar/base/in_and_out.hpp"
 #include "quasar/base/json.hpp"
+#include "quasar/base/overwrite_guard.hpp"
 
 namespace CLI {
 class App;
@@ -32,7 +32,7 @@ struct Output {
 
 // Throws Error when one of them cannot be written, or would replace what the command reads or another one, or would stand among
 // another one on standard output: said before the work that would be lost. `files`: what it reads.
-void check_outputs(const std::vector<Output>& outputs, InAndOut files = {});
+void check_outputs(const std::vector<Output>& outputs, OverwriteGuard files = {});
 
 extern const char* const data_help;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/data/truth.hpp"
+#include "quasar/data/annotations.hpp"
 
 namespace quasar::data {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/conversion.hpp"
 #include "quasar/data/dataset.hpp"
-#include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 

@@ -1,11 +1,11 @@
 // A data set made of another one: what is known of a sample besides its tensors is handed on.
 #pragma once
 
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/class_names.hpp"
 #include "quasar/data/dataset.hpp"
-#include "quasar/data/picture.hpp"
+#include "quasar/data/preview.hpp"
 #include "quasar/data/repeating.hpp"
-#include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 

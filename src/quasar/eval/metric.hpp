@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
-#include "quasar/data/truth.hpp"
+#include "quasar/data/annotations.hpp"
 
 namespace quasar::eval {
 

@@ -17,8 +17,8 @@
 #include "quasar/sensitivity/noise_along.hpp"
 #include "quasar/sensitivity/unit_errors.hpp"
 #include "quasar/trial/variants.hpp"
+#include "quasar/tune/layer_facts.hpp"
 #include "quasar/tune/open_data.hpp"
-#include "quasar/tune/portrait.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -225,7 +225,7 @@ class Examination {
     add_widths(layer, channels);
   }
 
-  // In the words of portrait.hpp.
+  // In the words of layer_facts.hpp.
   static Json ranked(const Json& layers) {
     Json out = Json::array();
     for (const auto& layer : layers) {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "quasar/base/error.hpp"
-#include "quasar/data/places.hpp"
+#include "quasar/data/source_files.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/job/evaluator_files.hpp"
 #include "quasar/search/storage.hpp"
@@ -24,7 +24,7 @@ bool is_of_a_search(const fs::path& file) {
          std::ranges::find(names, file.filename().string()) != names.end();
 }
 
-void reads_database(InAndOut& files, const std::string& address) {
+void reads_database(OverwriteGuard& files, const std::string& address) {
   const std::string scheme = "sqlite:///";
   const std::string path = address.starts_with(scheme) ? address.substr(scheme.size()) : address;
   if (path.find("://") != std::string::npos || path == "memory") return;
@@ -33,7 +33,7 @@ void reads_database(InAndOut& files, const std::string& address) {
 
 }  // namespace
 
-void reads_model(InAndOut& files, const fs::path& model) {
+void reads_model(OverwriteGuard& files, const fs::path& model) {
   files.reads(model, "the float model");
   try {
     for (const auto& [location, file] : graph::external_files_of(model)) files.reads(file, "external data of the float model");
@@ -41,7 +41,7 @@ void reads_model(InAndOut& files, const fs::path& model) {
   }
 }
 
-void reads_samples(InAndOut& files, const Json& description, const fs::path& base, const std::string& as) {
+void reads_samples(OverwriteGuard& files, const Json& description, const fs::path& base, const std::string& as) {
   for (const fs::path& place : data::places_of(description, base)) {
     std::error_code ignored;
     if (fs::is_directory(place, ignored)) {
@@ -52,7 +52,7 @@ void reads_samples(InAndOut& files, const Json& description, const fs::path& bas
   }
 }
 
-void reads_study(InAndOut& files, const std::string& place) {
+void reads_study(OverwriteGuard& files, const std::string& place) {
   std::error_code ignored;
   if (place.empty()) return;
   if (fs::is_directory(place, ignored)) {
@@ -64,14 +64,14 @@ void reads_study(InAndOut& files, const std::string& place) {
   }
 }
 
-void reads_samples_of(InAndOut& files, const PastTrial& trial) {
+void reads_samples_of(OverwriteGuard& files, const PastTrial& trial) {
   const Json samples = trial.study.is_object() ? trial.study.value(samples_attribute, Json()) : Json();
   const Json folder = samples.is_object() ? samples.value("folder", Json()) : Json();
   if (folder.is_string())
     reads_samples(files, samples.value("reader", Json()), folder.get<std::string>(), "the calibration data");
 }
 
-void reads_of(InAndOut& files, const Job& job) {
+void reads_of(OverwriteGuard& files, const Job& job) {
   reads_model(files, job.model);
   reads_samples(files, job.calibration, job.base, "the calibration data");
   reads_samples(files, job.evaluation, job.base, "the evaluation data");

@@ -4,26 +4,26 @@
 #include <filesystem>
 #include <string>
 
-#include "quasar/base/in_and_out.hpp"
 #include "quasar/base/json.hpp"
+#include "quasar/base/overwrite_guard.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/studies/past_study.hpp"
 
 namespace quasar::tune {
 
 // The float model with its external data.
-void reads_model(InAndOut& files, const std::filesystem::path& model);
+void reads_model(OverwriteGuard& files, const std::filesystem::path& model);
 
 // Samples as data::open() takes them; null: none. `as`: "the calibration data".
-void reads_samples(InAndOut& files, const Json& description, const std::filesystem::path& base, const std::string& as);
+void reads_samples(OverwriteGuard& files, const Json& description, const std::filesystem::path& base, const std::string& as);
 
 // A study's database; the folder of a search with the study, its results and pictures. Addresses of servers are nothing.
-void reads_study(InAndOut& files, const std::string& place);
+void reads_study(OverwriteGuard& files, const std::string& place);
 
 // The samples of the search whose trial is made again.
-void reads_samples_of(InAndOut& files, const PastTrial& trial);
+void reads_samples_of(OverwriteGuard& files, const PastTrial& trial);
 
 // Everything that a search reads but for the file of its configuration: model, data, evaluator, its study and earlier ones.
-void reads_of(InAndOut& files, const Job& job);
+void reads_of(OverwriteGuard& files, const Job& job);
 
 }  // namespace quasar::tune

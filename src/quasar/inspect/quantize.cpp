@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "quasar/base/outlet.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/v1_configuration.hpp"
 #include "quasar/quant/config/idle_keys.hpp"
@@ -207,7 +207,7 @@ Quantized quantize(const QuantizeOptions& given) {
 }
 
 void write_model(const Quantized& result, const std::filesystem::path& file) {
-  if (!is_outlet(file)) return graph::save(result.model, file, external(result.config));
+  if (!is_special_file(file)) return graph::save(result.model, file, external(result.config));
   if (external(result.config) == graph::ExternalData::always)
     throw Error("cannot write '" + file.string() +
                 "': it is no file, beside which external data could stand (use_external_data_format)");

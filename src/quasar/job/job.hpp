@@ -12,7 +12,7 @@
 #include "quasar/job/goals.hpp"
 #include "quasar/job/tuning_keys.hpp"
 #include "quasar/runtime/device.hpp"
-#include "quasar/search/pulse_options.hpp"
+#include "quasar/search/heartbeat_options.hpp"
 
 namespace quasar::tune {
 
@@ -50,8 +50,8 @@ struct Job {
   std::filesystem::path output_dir, temp_dir;
   std::filesystem::path statistics_dir;  // through which processes share statistics; empty: each observes by itself
   std::string study_name, storage;
-  std::string predecessor;     // the study before this one, whose search had other choices (continuation.hpp); "": none
-  search::PulseOptions pulse;  // of a storage that several processes share
+  std::string predecessor;             // the study before this one, whose search had other choices (continuation.hpp); "": none
+  search::HeartbeatOptions heartbeat;  // of a storage that several processes share
   bool load_if_exists = false;
   std::string keep_models;
   bool plot_results = false;

@@ -54,10 +54,10 @@ void read_storage_keys(Job& job, const Options& keys) {
   search::refuse_misspelt("study_storage_db", keys.text("study_storage_db"));
   job.storage = sqlite_from(job.base, keys.text("study_storage_db"));
   job.load_if_exists = keys.flag("load_study_if_exists");
-  job.pulse = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};
-  if (job.pulse.grace < 2 * job.pulse.interval)
-    throw Error("grace_period is " + Json(job.pulse.grace).dump() + " s, but must be at least twice heartbeat_interval (" +
-                Json(job.pulse.interval).dump() + " s)");
+  job.heartbeat = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};
+  if (job.heartbeat.grace < 2 * job.heartbeat.interval)
+    throw Error("grace_period is " + Json(job.heartbeat.grace).dump() + " s, but must be at least twice heartbeat_interval (" +
+                Json(job.heartbeat.interval).dump() + " s)");
 }
 
 // Throws Error for a database in the output folder that is a link, which whoever writes to it would follow to another place, and

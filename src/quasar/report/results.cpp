@@ -38,35 +38,35 @@ bool is_a_kept_model(const fs::path& file) {
 
 constexpr const char* way_out = "choose another output_dir, or move it away";
 
-InAndOut what_is_read(const tune::Job& job, const fs::path& configuration) {
-  InAndOut files;
+OverwriteGuard what_is_read(const tune::Job& job, const fs::path& configuration) {
+  OverwriteGuard files;
   files.reads(configuration, "the configuration");
   tune::reads_of(files, job);
   return files;
 }
 
-void writes(InAndOut& files, const fs::path& result) {
+void writes(OverwriteGuard& files, const fs::path& result) {
   expect_room(result);
   files.writes(result, "output_dir");
 }
 
-void writes_models(InAndOut& files, const tune::Job& job) {
+void writes_models(OverwriteGuard& files, const tune::Job& job) {
   if (job.keep_models != "best") files.writes_in(job.output_dir, "keep_models", is_a_kept_model);
 }
 
 }  // namespace
 
 void check_results(const tune::Job& job, const fs::path& configuration) {
-  InAndOut files = what_is_read(job, configuration);
+  OverwriteGuard files = what_is_read(job, configuration);
   for (const char* name : names_of_results(job)) writes(files, job.output_dir / name);
   files.writes_in(job.output_dir / tune::worst_samples, "output_dir", tune::is_picture_of_sample);
   writes_models(files, job);
   files.check(way_out);
 }
 
-void check_shift_results(const tune::Job& job, const fs::path& configuration) {
-  InAndOut files = what_is_read(job, configuration);
-  writes(files, job.output_dir / log_of_shift);
+void check_worker_results(const tune::Job& job, const fs::path& configuration) {
+  OverwriteGuard files = what_is_read(job, configuration);
+  writes(files, job.output_dir / worker_log);
   writes_models(files, job);
   files.check(way_out);
 }

@@ -12,8 +12,8 @@ namespace quasar::report {
 void check_results(const tune::Job& job, const std::filesystem::path& configuration);
 
 // The same for a worker's own output_dir, which takes its log and the models that keep_models asks for.
-void check_shift_results(const tune::Job& job, const std::filesystem::path& configuration);
+void check_worker_results(const tune::Job& job, const std::filesystem::path& configuration);
 
-inline constexpr const char* log_of_shift = "worker.log";
+inline constexpr const char* worker_log = "worker.log";
 
 }  // namespace quasar::report

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/graph_questions.hpp"
 
 namespace quasar::tune {
 namespace {

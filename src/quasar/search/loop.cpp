@@ -30,7 +30,7 @@ Loop::Loop(const RunOptions& options, Study& study, const Space& space, Sampler&
 }
 
 RunResult Loop::run() {
-  if (study_.is_shared()) pulse_.emplace(study_, [this](const std::string& why) { end_by_leader(why); });
+  if (study_.is_shared()) heartbeat_.emplace(study_, [this](const std::string& why) { end_by_leader(why); });
   if (options_.n_jobs <= 1) {
     work();
   } else {
@@ -38,7 +38,7 @@ RunResult Loop::run() {
   }
   if (failure_) std::rethrow_exception(broken_ ? broken_ : failure_);
   give_up_waiting();
-  pulse_.reset();
+  heartbeat_.reset();
   if (broken_) std::rethrow_exception(broken_);
   return result();
 }
@@ -97,14 +97,14 @@ void Loop::fail(std::exception_ptr failure) {
   changed_.notify_all();
 }
 
-std::unique_ptr<Loop::MyJob> Loop::ask() {
+std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
   std::unique_lock lock(mutex_);
   while (!stop_.token().stop_requested() && !end_) {
     const uint64_t before = version_;
     if (auto job = take_turn()) return job;
     if (end_) break;
     if (study_.is_shared()) {  // others change the study too, and nobody but the storage tells
-      const std::chrono::duration<double> pause(std::clamp(study_.pulse().interval / 10, 0.02, 1.0));
+      const std::chrono::duration<double> pause(std::clamp(study_.heartbeat().interval / 10, 0.02, 1.0));
       while (version_ == before && !stop_.token().stop_requested() && !end_) {
         changed_.wait_for(lock, pause);
         hear_from_others();
@@ -116,16 +116,16 @@ std::unique_ptr<Loop::MyJob> Loop::ask() {
   return nullptr;
 }
 
-std::unique_ptr<Loop::MyJob> Loop::take_turn() {
-  const Uncapped books;
+std::unique_ptr<Loop::MyRunningTrial> Loop::take_turn() {
+  const Uncapped no_cap;
   hear_from_others();  // the most of it before anybody has to wait
   std::optional<int64_t> begun;
   try {
-    const auto turn = study_.turn();
+    const auto transaction = study_.transaction();
     refresh();
     begun = decide();
-    if (turn) turn->commit();
-  } catch (const ConnectionLost&) {  // turn() waits until the storage is back
+    if (transaction) transaction->commit();
+  } catch (const ConnectionLost&) {  // transaction() waits until the storage is back
     if (begun) study_.undo(*begun);
     proposals_.give_back();
     end_.reset();
@@ -140,13 +140,13 @@ std::unique_ptr<Loop::MyJob> Loop::take_turn() {
   if (!begun) return nullptr;
   tracker_.start();
   const Trial& trial = study_.at(*begun);
-  if (pulse_) pulse_->begin(trial.id);
+  if (heartbeat_) heartbeat_->begin(trial.id);
   hear(Event::Kind::started, trial);
-  return std::make_unique<MyJob>(*this, trial);
+  return std::make_unique<MyRunningTrial>(*this, trial);
 }
 
 std::optional<int64_t> Loop::decide() {
-  if (const auto ended = study_.hear().ended) {
+  if (const auto ended = study_.leader_message().ended) {
     end_told(*ended);
     return std::nullopt;
   }
@@ -196,15 +196,15 @@ void Loop::end_told(const std::string& why) {
 
 std::optional<int64_t> Loop::claim(const std::string& hash, int64_t number) {
   const std::scoped_lock lock(mutex_);
-  const Uncapped books;
+  const Uncapped no_cap;
   for (;;) {
     try {
       hear_from_others();
-      const auto turn = study_.turn();
+      const auto transaction = study_.transaction();
       refresh();
       const auto owner = claims_.claim(hash, number);
       if (!owner) study_.note_claim(number, hash);
-      if (turn) turn->commit();
+      if (transaction) transaction->commit();
       settle_others();
       return owner;
     } catch (const ConnectionLost&) {
@@ -225,10 +225,10 @@ void Loop::refresh() {
 
 void Loop::hear_from_others() {
   if (!study_.is_shared()) return;
-  const Uncapped books;
+  const Uncapped no_cap;
   try {
     refresh();
-  } catch (const ConnectionLost&) {  // the next turn waits for it
+  } catch (const ConnectionLost&) {  // the next transaction waits for it
   }
   settle_others();
 }

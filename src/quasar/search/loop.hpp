@@ -9,9 +9,9 @@
 #include "quasar/base/deadline.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/search/claims.hpp"
+#include "quasar/search/heartbeat.hpp"
 #include "quasar/search/objective.hpp"
 #include "quasar/search/proposals.hpp"
-#include "quasar/search/pulse.hpp"
 #include "quasar/search/run_options.hpp"
 #include "quasar/search/tracker.hpp"
 
@@ -27,9 +27,9 @@ class Loop {
 
  private:
   // One trial in the hands of its objective.
-  class MyJob final : public Job {
+  class MyRunningTrial final : public RunningTrial {
    public:
-    MyJob(Loop& loop, Trial trial) : loop_(loop), trial_(std::move(trial)) {}
+    MyRunningTrial(Loop& loop, Trial trial) : loop_(loop), trial_(std::move(trial)) {}
     const Point& point() const override { return trial_.point; }
     int64_t number() const override { return trial_.number; }
     uint64_t seed() const override { return seed_of(loop_.options_.seed, static_cast<uint64_t>(trial_.number)); }
@@ -55,9 +55,9 @@ class Loop {
   void work_together();
   // Ends the run with an exception; the first one counts.
   void fail(std::exception_ptr failure);
-  std::unique_ptr<MyJob> ask();
+  std::unique_ptr<MyRunningTrial> ask();
   // The next trial; nullptr: the run has ended, or enough is running. In a shared study nobody else decides meanwhile.
-  std::unique_ptr<MyJob> take_turn();
+  std::unique_ptr<MyRunningTrial> take_turn();
   // Number of the trial that runs from now on.
   std::optional<int64_t> decide();
   std::optional<int64_t> start();
@@ -73,12 +73,12 @@ class Loop {
   void give_up_waiting();
   std::optional<std::string> met(const Progress& progress) const;
   // The trial's end; without the lock, this is where the time goes.
-  Trial attempt(MyJob& job);
-  Trial finished(const MyJob& job, const Outcome& outcome) const;
-  Trial waiting(const MyJob& job) const;
-  static Trial failed(const MyJob& job, const char* why);
+  Trial attempt(MyRunningTrial& job);
+  Trial finished(const MyRunningTrial& job, const Outcome& outcome) const;
+  Trial waiting(const MyRunningTrial& job) const;
+  static Trial failed(const MyRunningTrial& job, const char* why);
   // The machine failed and not the trial, which waits for whoever runs it next; this run ends.
-  Trial broken(const MyJob& job, const char* why);
+  Trial broken(const MyRunningTrial& job, const char* why);
   // Records the trial, or keeps a duplicate until the trial that it repeats has ended.
   void tell(Trial trial);
   void settle(Trial trial);
@@ -96,7 +96,7 @@ class Loop {
   const Deadline::Clock::time_point begin_ = options_.begin;
   Deadline stop_;
 
-  std::mutex mutex_;  // guards everything below but the pulse, the study and the sampler
+  std::mutex mutex_;  // guards everything below but the heartbeat, the study and the sampler
   Claims claims_;
   Proposals proposals_;
   Tracker tracker_;
@@ -109,7 +109,7 @@ class Loop {
   std::vector<int64_t> ended_elsewhere_;  // trials of other processes, not yet heard of
   uint64_t version_ = 0;                  // counts changes that a decision may depend on
   std::condition_variable changed_;       // a trial ended, or the run
-  std::optional<Pulse> pulse_;            // of a shared study; the last member: it ends first
+  std::optional<Heartbeat> heartbeat_;    // of a shared study; the last member: it ends first
 };
 
 }  // namespace quasar::search

@@ -15,9 +15,9 @@
 namespace quasar::search {
 
 // A trial as its objective sees it; used by the objective's thread only.
-class Job {
+class RunningTrial {
  public:
-  virtual ~Job() = default;
+  virtual ~RunningTrial() = default;
   virtual const Point& point() const = 0;
   virtual int64_t number() const = 0;
   virtual uint64_t seed() const = 0;         // hash of the study's seed and the trial's number
@@ -49,6 +49,6 @@ class TrialFailed : public Error {
 
 // Throws Cancelled when stopped, and an Error of Blame::world when the machine failed (a full disk): the trial waits then, and
 // the run ends with that error. Any other exception makes a failed trial with its message.
-using Objective = std::function<Outcome(Job&)>;
+using Objective = std::function<Outcome(RunningTrial&)>;
 
 }  // namespace quasar::search

@@ -26,7 +26,7 @@ void Racer::crown(std::span<const double> values) {
   if (incumbent_.empty() || mean_of(losses) < mean - tie * std::abs(mean)) incumbent_ = std::move(losses);
 }
 
-bool Racer::gives_up(Job& job, std::span<const double> values, size_t total) {
+bool Racer::gives_up(RunningTrial& job, std::span<const double> values, size_t total) {
   const double mean = mean_of(values);
   job.report(static_cast<int64_t>(values.size()), mean);
   if (values.size() == total) crown(values);

@@ -31,7 +31,7 @@ class Racer {
 
   // After a block of samples: reports their mean as the job's intermediate value and asks the pruner. `values`: of the samples so
   // far, in the race's order. With all of them the trial is complete, and becomes the incumbent if it is the best. true: give up.
-  bool gives_up(Job& job, std::span<const double> values, size_t total);
+  bool gives_up(RunningTrial& job, std::span<const double> values, size_t total);
 
  private:
   struct Standing {

@@ -12,14 +12,14 @@
 
 namespace quasar::search {
 
-Trial Loop::attempt(MyJob& job) {
+Trial Loop::attempt(MyRunningTrial& job) {
   const CancelScope scope(stop_.token());
   try {
     return finished(job, objective_(job));
   } catch (const Cancelled& e) {
     return stop_.token().stop_requested() ? waiting(job) : failed(job, e.what());
   } catch (const TrialFailed& e) {
-    const Uncapped books;
+    const Uncapped no_cap;
     Trial out = failed(job, e.what());
     out.user_attributes.update(e.user_attributes);
     return out;
@@ -38,24 +38,24 @@ Trial Loop::attempt(MyJob& job) {
   }
 }
 
-Trial Loop::waiting(const MyJob& job) const {
-  const Uncapped books;
+Trial Loop::waiting(const MyRunningTrial& job) const {
+  const Uncapped no_cap;
   Trial out = job.trial();
   out.state = State::waiting;
   return out;
 }
 
-Trial Loop::failed(const MyJob& job, const char* why) {
-  const Uncapped books;
+Trial Loop::failed(const MyRunningTrial& job, const char* why) {
+  const Uncapped no_cap;
   Trial out = job.trial();
   out.state = State::failed;
   out.user_attributes[attribute::error] = why;
   return out;
 }
 
-Trial Loop::broken(const MyJob& job, const char* why) {
+Trial Loop::broken(const MyRunningTrial& job, const char* why) {
   const std::scoped_lock lock(mutex_);  // first: who waits for it lifts no cap
-  const Uncapped books;
+  const Uncapped no_cap;
   if (!broken_) {
     broken_ = std::make_exception_ptr(Error(std::string(why) + "; that is no result of trial " + std::to_string(job.number()) +
                                                 ", which waits to be run again: mend it, and " +
@@ -67,8 +67,8 @@ Trial Loop::broken(const MyJob& job, const char* why) {
   return waiting(job);
 }
 
-Trial Loop::finished(const MyJob& job, const Outcome& outcome) const {
-  const Uncapped books;
+Trial Loop::finished(const MyRunningTrial& job, const Outcome& outcome) const {
+  const Uncapped no_cap;
   Trial out = job.trial();
   out.user_attributes.update(outcome.user_attributes);
   if (outcome.duplicate_of) {
@@ -92,7 +92,7 @@ Trial Loop::finished(const MyJob& job, const Outcome& outcome) const {
 
 void Loop::tell(Trial trial) {
   const std::scoped_lock lock(mutex_);  // first: who waits for it lifts no cap
-  const Uncapped books;
+  const Uncapped no_cap;
   if (!trial.is_duplicate()) return settle(std::move(trial));
   const Trial& original = study_.at(trial.user_attributes[attribute::duplicate_of].get<int64_t>());
   if (!original.finished()) {
@@ -106,7 +106,7 @@ void Loop::settle(Trial trial) {
   const bool interrupted = trial.state == State::waiting;
   const int64_t number = trial.number;
   if (interrupted) claims_.give_up(number);
-  if (pulse_) pulse_->end(trial.id);
+  if (heartbeat_) heartbeat_->end(trial.id);
   // Others may have taken this process for dead: then the books know of it, and a trial that others have ended is in them.
   const State before = study_.at(number).state;
   const bool counted = study_.at(number).finished();

@@ -25,15 +25,15 @@ struct StudyRecord {
 [[noreturn]] void refuse_name(const std::string& study);
 
 // A study in the hands of one process, until the object ends or the process does.
-class Hold {
+class StudyLock {
  public:
-  Hold() = default;
-  virtual ~Hold() = default;
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
+  StudyLock() = default;
+  virtual ~StudyLock() = default;
+  StudyLock(const StudyLock&) = delete;
+  StudyLock& operator=(const StudyLock&) = delete;
 };
 
-// The storage was lost in the middle of a Turn: what the turn did has not happened, and may be tried again.
+// The storage was lost in the middle of a StudyTransaction: what the transaction did has not happened, and may be tried again.
 class ConnectionLost : public Error {
  public:
   explicit ConnectionLost(const std::string& what) : Error(what, Blame::world) {}
@@ -61,17 +61,17 @@ inline constexpr const char* worker_attribute = "worker";
 
 // The right to decide what a study tries next, in the hands of one thread of one process at a time. What is written meanwhile
 // becomes visible to others at commit(), all at once; without commit() nothing has happened.
-class Turn {
+class StudyTransaction {
  public:
-  Turn() = default;
-  virtual ~Turn() = default;
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  StudyTransaction() = default;
+  virtual ~StudyTransaction() = default;
+  StudyTransaction(const StudyTransaction&) = delete;
+  StudyTransaction& operator=(const StudyTransaction&) = delete;
   virtual void commit() = 0;
 };
 
 // What others did to a study since one looked.
-struct News {
+struct Updates {
   std::vector<Trial> trials;                   // new ones, and those whose state is another now, with everything; by number
   std::map<int64_t, std::string> plan_hashes;  // id -> what a trial that is running as before has claimed
 };
@@ -81,15 +81,15 @@ class Sharing {
  public:
   virtual ~Sharing() = default;
 
-  // Waits until nobody else has it. Trials are started, resumed and claimed within a turn.
-  virtual std::unique_ptr<Turn> turn(int64_t study) = 0;
+  // Waits until nobody else has it. Trials are started, resumed and claimed within a transaction.
+  virtual std::unique_ptr<StudyTransaction> transaction(int64_t study) = 0;
 
   // The trials whose id is greater than `after`, and what became of `known` (id -> the state it was seen in).
-  virtual News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) = 0;
+  virtual Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known) = 0;
 
   virtual void note(const Trial& trial, const std::string& key, const Json& value) = 0;  // a user attribute, at once
   virtual Json attribute(int64_t study, const std::string& key) = 0;                     // a study's; null: none
-  virtual bool is_held(int64_t study) = 0;                                               // some process has its hold()
+  virtual bool is_locked(int64_t study) = 0;                                             // some process has its lock()
 
   // Heartbeats, as Optuna's: whoever runs these trials lives. Those of running trials, as they were last written (id -> text).
   virtual void beat(std::span<const int64_t> trials) = 0;
@@ -97,7 +97,7 @@ class Sharing {
 
   // A trial whose last heartbeat is still this one becomes waiting; failed when that has happened `max_retry` times before.
   // false: it has another heartbeat, or is not running any more.
-  virtual bool bury(int64_t trial, const std::string& heartbeat, int64_t max_retry) = 0;
+  virtual bool requeue_dead(int64_t trial, const std::string& heartbeat, int64_t max_retry) = 0;
 };
 
 // Every call is atomic and durable when it returns, and may come from any thread. Throws Error, naming the file or server, when
@@ -121,7 +121,7 @@ class Storage {
 
   // Whoever holds a study is the only one who changes it. Throws Error, which names the holder, when somebody else does.
   // Of a shared storage: whoever holds a study leads its search.
-  virtual std::unique_ptr<Hold> hold(const StudyRecord& study) = 0;
+  virtual std::unique_ptr<StudyLock> lock(const StudyRecord& study) = 0;
 
   // Why nobody will find what is written from now on, in words that name the store; "": it is where it was.
   virtual std::string lost() { return ""; }

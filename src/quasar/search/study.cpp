@@ -12,8 +12,8 @@ void Study::set_attribute(const std::string& key, const Json& value) {
   record_.user_attributes[key] = value;
 }
 
-std::unique_ptr<Turn> Study::turn() {
-  return sharing_ == nullptr ? nullptr : sharing_->turn(record_.id);
+std::unique_ptr<StudyTransaction> Study::transaction() {
+  return sharing_ == nullptr ? nullptr : sharing_->transaction(record_.id);
 }
 
 std::vector<Change> Study::refresh() {
@@ -26,14 +26,14 @@ std::vector<Change> Study::refresh() {
     known[trial.id] = trial.state;
     numbers[trial.id] = number;
   }
-  News news = sharing_->news(record_.id, trials_.empty() ? -1 : trials_.back().id, known);
-  for (const auto& [id, hash] : news.plan_hashes) {
+  Updates updates = sharing_->updates(record_.id, trials_.empty() ? -1 : trials_.back().id, known);
+  for (const auto& [id, hash] : updates.plan_hashes) {
     Trial& trial = trials_[position(numbers.at(id))];
     if (trial.user_attributes.contains(attribute::plan_hash)) continue;
     trial.user_attributes[attribute::plan_hash] = hash;
     changes.push_back({trial.number, trial.state});
   }
-  for (Trial& trial : news.trials) take_over(std::move(trial), changes);
+  for (Trial& trial : updates.trials) take_over(std::move(trial), changes);
   return changes;
 }
 
@@ -184,9 +184,9 @@ void Study::undo(int64_t number) {
 // Others took this process for dead, and the trial over.
 const Trial& Study::as_others_left_it(int64_t number) {
   const Trial& trial = at(number);
-  News news = sharing_->news(record_.id, trials_.back().id, {{trial.id, trial.state}});
+  Updates updates = sharing_->updates(record_.id, trials_.back().id, {{trial.id, trial.state}});
   std::vector<Change> changes;
-  for (Trial& one : news.trials) {
+  for (Trial& one : updates.trials) {
     if (one.number == number) take_over(std::move(one), changes);
   }
   mine_.erase(number);

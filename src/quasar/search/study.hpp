@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "quasar/search/pulse_options.hpp"
+#include "quasar/search/heartbeat_options.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search {
@@ -22,14 +22,14 @@ struct StudyOptions {
   bool worker = false;        // joins a shared study that another process leads, and never makes one
   bool only_claimed = false;  // trials without a claimed plan, which other programs put there, are never the best
   std::string launch = {};    // of processes that were started together: the same text for all of them
-  PulseOptions pulse = {};
+  HeartbeatOptions heartbeat = {};
 };
 
 // Throws Error, with the ways out, when there is a study of this name: one that is not to be continued.
 void refuse_existing(std::span<const StudyRecord> studies, const std::string& name);
 
-// A user attribute of a shared study: {state, reason, run, launch, pulse}, see Study::announce(). `run` is another text for every
-// run.
+// A user attribute of a shared study: {state, reason, run, launch, heartbeat}, see Study::announce(). `run` is another text for
+// every run.
 inline constexpr const char* search_attribute = "search";
 
 // What another process did to a trial.
@@ -41,13 +41,13 @@ struct Change {
 // Not thread-safe; `storage` must outlive it.
 //
 // In a storage that is shared(), several processes have the study at a time: each sees what the others did by refresh(), and
-// starts trials within a turn().
+// starts trials within a transaction().
 class Study {
  public:
   // Creates the study, or continues it, and holds it to its own end; a worker holds nothing. Trials that were running when their
-  // process died wait to be tried again; in a shared study heartbeats tell (pulse.hpp). Throws Error when it exists and resume is
-  // off, when it does not and this is a worker, when its directions are others, and, naming the holder, when another process
-  // holds it.
+  // process died wait to be tried again; in a shared study heartbeats tell (heartbeat.hpp). Throws Error when it exists and
+  // resume is off, when it does not and this is a worker, when its directions are others, and, naming the holder, when another
+  // process holds it.
   Study(Storage& storage, const StudyOptions& options);
 
   const std::string& name() const { return record_.name; }
@@ -59,30 +59,30 @@ class Study {
 
   bool is_shared() const { return sharing_ != nullptr; }
   bool is_worker() const { return worker_; }
-  Sharing* sharing() const { return sharing_; }         // nullptr unless shared
-  const PulseOptions& pulse() const { return pulse_; }  // a worker's: what its leader had when it joined
+  Sharing* sharing() const { return sharing_; }                     // nullptr unless shared
+  const HeartbeatOptions& heartbeat() const { return heartbeat_; }  // a worker's: what its leader had when it joined
   int64_t id() const { return record_.id; }
 
   // What the leader of a shared study says to its workers: "preparing" (from its hold on), "running" when they may join, or
   // "ended" and why; and how its heart beats, so that all processes take the same ones for dead.
   void announce(const std::string& state, const std::string& reason = "");
-  // A worker hears whether the search has ended, and why, and the leader's pulse. From any thread.
-  struct Word {
+  // A worker hears whether the search has ended, and why, and the leader's heartbeat. From any thread.
+  struct LeaderMessage {
     std::optional<std::string> ended;
-    PulseOptions pulse;
+    HeartbeatOptions heartbeat;
   };
-  Word hear() const;
+  LeaderMessage leader_message() const;
 
   // nullptr unless shared. Throws ConnectionLost.
-  std::unique_ptr<Turn> turn();
+  std::unique_ptr<StudyTransaction> transaction();
 
-  // The turn in which this trial was started or resumed was lost.
+  // The transaction in which this trial was started or resumed was lost.
   void undo(int64_t number);
 
   // Takes over what other processes did; nothing unless shared. Trials that they run are running here too.
   std::vector<Change> refresh();
 
-  // In a turn: says for others that this process's trial has claimed `hash`.
+  // In a transaction: says for others that this process's trial has claimed `hash`.
   void note_claim(int64_t number, const std::string& hash);
 
   // The trial is this process's: it runs it, or ran it.
@@ -110,7 +110,7 @@ class Study {
   const Trial& finish(Trial trial);
 
   // Trials that have failed as this study was opened, because their processes died too often (max_retry).
-  const std::vector<int64_t>& buried() const { return buried_; }
+  const std::vector<int64_t>& died_too_often() const { return died_too_often_; }
 
   // A running trial ended from outside: it waits as it was when it began. And runs again from now on, under its number.
   const Trial& release(int64_t number);
@@ -130,8 +130,8 @@ class Study {
   size_t position(int64_t number) const;
   void compare(size_t position);  // with the best so far
   void open(const StudyOptions& options);
-  void hold();
-  void bury_or_release(int64_t number);
+  void lock();
+  void requeue_or_fail(int64_t number);
   void keep(size_t position);  // among the unfinished ones, as long as it is one
   void keep_new(size_t position);
   const Trial& as_others_left_it(int64_t number);
@@ -140,16 +140,16 @@ class Study {
   Storage& storage_;
   Sharing* sharing_;
   bool worker_, only_claimed_;
-  PulseOptions pulse_;
+  HeartbeatOptions heartbeat_;
   std::string process_;  // this one, for others
   std::string launch_, run_;
   StudyRecord record_;
-  std::unique_ptr<Hold> hold_;
+  std::unique_ptr<StudyLock> lock_;
   std::vector<Trial> trials_;
   std::unordered_map<uint64_t, std::vector<int64_t>> by_point_;  // numbers, by the hash of the point
   std::set<int64_t> unfinished_;                                 // numbers
   std::set<int64_t> mine_;
-  std::vector<int64_t> buried_;
+  std::vector<int64_t> died_too_often_;
   int64_t begun_id_ = -1;  // of the trial that was started last
   std::optional<size_t> best_;
 };

@@ -9,10 +9,10 @@ namespace quasar::search {
 namespace {
 
 // The leader's, as far as it has said it.
-PulseOptions pulse_of(const Json& said, PulseOptions out) {
-  const Json pulse = said.is_object() ? said.value("pulse", Json()) : Json();
+HeartbeatOptions heartbeat_of(const Json& said, HeartbeatOptions out) {
+  const Json heartbeat = said.is_object() ? said.value("heartbeat", Json()) : Json();
   const auto number = [&](const char* key, auto& value) {
-    const Json found = pulse.is_object() ? pulse.value(key, Json()) : Json();
+    const Json found = heartbeat.is_object() ? heartbeat.value(key, Json()) : Json();
     if (found.is_number() && found.get<double>() >= 0) value = found.get<std::decay_t<decltype(value)>>();
   };
   number("interval", out.interval);
@@ -33,19 +33,19 @@ Study::Study(Storage& storage, const StudyOptions& options)
       sharing_(storage.sharing()),
       worker_(options.worker),
       only_claimed_(options.only_claimed),
-      pulse_(options.pulse),
+      heartbeat_(options.heartbeat),
       process_(sharing_ == nullptr ? "" : process_name()),
       launch_(options.launch),
       run_(process_.empty() ? "" : process_ + " at " + std::to_string(now().time_since_epoch().count())) {
   if (worker_ && sharing_ == nullptr)
     throw Error("a worker needs a storage that several processes share: postgresql://user@host:port/database");
   open(options);
-  if (!worker_) hold();
+  if (!worker_) lock();
   trials_ = storage.trials(record_.id);
   for (size_t i = 0; i < trials_.size(); ++i) {
     keep_new(i);
     compare(i);
-    if (trials_[i].state == State::running && sharing_ == nullptr) bury_or_release(trials_[i].number);
+    if (trials_[i].state == State::running && sharing_ == nullptr) requeue_or_fail(trials_[i].number);
   }
 }
 
@@ -64,31 +64,32 @@ void Study::open(const StudyOptions& options) {
                          : "; choose another study_name"));
   }
   record_ = *found;
-  if (worker_) pulse_ = pulse_of(record_.user_attributes.value(search_attribute, Json()), pulse_);
+  if (worker_) heartbeat_ = heartbeat_of(record_.user_attributes.value(search_attribute, Json()), heartbeat_);
 }
 
-// Of a shared study in a turn: whoever looks in a turn of its own never sees a leader whose words are still those of another run.
-void Study::hold() {
+// Of a shared study in a transaction: whoever looks in a transaction of its own never sees a leader whose words are still those
+// of another run.
+void Study::lock() {
   for (;;) {
     try {
-      const auto taken = turn();
-      hold_ = storage_.hold(record_);
+      const auto taken = transaction();
+      lock_ = storage_.lock(record_);
       announce("preparing");
       if (taken) taken->commit();
       return;
-    } catch (const ConnectionLost&) {  // turn() waits until the storage is back
-      hold_.reset();
+    } catch (const ConnectionLost&) {  // transaction() waits until the storage is back
+      lock_.reset();
     }
   }
 }
 
 // A trial that was running when its process died, of a study that one process has at a time: what heartbeats do in a shared one.
-void Study::bury_or_release(int64_t number) {
+void Study::requeue_or_fail(int64_t number) {
   Trial& trial = trials_[position(number)];
   const Json before = trial.system_attributes.value(retries_attribute, Json(0));
   const int64_t deaths = before.is_number_integer() ? before.get<int64_t>() + 1 : 1;
   trial.system_attributes[retries_attribute] = deaths;  // stored when it runs again, or has failed
-  if (deaths <= pulse_.max_retry) {
+  if (deaths <= heartbeat_.max_retry) {
     release(number);
     return;
   }
@@ -96,21 +97,22 @@ void Study::bury_or_release(int64_t number) {
   failed.state = State::failed;
   failed.user_attributes[attribute::error] = dead_process(deaths);
   finish(std::move(failed));
-  buried_.push_back(number);
+  died_too_often_.push_back(number);
 }
 
 void Study::announce(const std::string& state, const std::string& reason) {
   if (!is_shared() || worker_) return;
-  const Json pulse{{"interval", pulse_.interval}, {"grace", pulse_.grace}, {"max_retry", pulse_.max_retry}};
-  set_attribute(search_attribute, {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}, {"pulse", pulse}});
+  const Json heartbeat{{"interval", heartbeat_.interval}, {"grace", heartbeat_.grace}, {"max_retry", heartbeat_.max_retry}};
+  set_attribute(search_attribute,
+                {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}, {"heartbeat", heartbeat}});
 }
 
-Study::Word Study::hear() const {
-  if (!worker_) return {std::nullopt, pulse_};
+Study::LeaderMessage Study::leader_message() const {
+  if (!worker_) return {std::nullopt, heartbeat_};
   const Json said = sharing_->attribute(record_.id, search_attribute);
-  if (!said.is_object()) return {std::nullopt, pulse_};
+  if (!said.is_object()) return {std::nullopt, heartbeat_};
   const bool over = said.value("state", "") == "ended";
-  return {over ? std::optional(said.value("reason", "")) : std::nullopt, pulse_of(said, pulse_)};
+  return {over ? std::optional(said.value("reason", "")) : std::nullopt, heartbeat_of(said, heartbeat_)};
 }
 
 }  // namespace quasar::search

@@ -34,7 +34,7 @@ bool one_at_a_time(const graph::Model& model);
 // Ends early, with nothing, when the calling thread's work is cancelled.
 LayerErrors measure_errors(const Finished& finished, const data::Dataset& samples);
 
-// Adds them to layers (portrait.hpp), under their names here.
+// Adds them to layers (layer_facts.hpp), under their names here.
 void add_errors(Json& layers, const LayerErrors& errors);
 
 }  // namespace quasar::tune

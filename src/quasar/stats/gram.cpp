@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 
 namespace quasar::stats {
 namespace {

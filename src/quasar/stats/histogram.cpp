@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 #include "quasar/stats/statistics.hpp"
 
 namespace quasar::stats {

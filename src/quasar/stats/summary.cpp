@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 
 namespace quasar::stats {
 namespace {

@@ -70,7 +70,7 @@ Attempt best_of(Tuner& tuner, Attempt before, std::span<const TuneConfig> others
 
 Attempt first_attempt(Tuner& tuner) {
   std::vector<TuneConfig> starts;
-  for (const auto& alpha : tuner.bench().job.tuning.smooth_alphas) starts.push_back({{}, {{"SmoothAlpha", alpha}}});
+  for (const auto& alpha : tuner.context().job.tuning.smooth_alphas) starts.push_back({{}, {{"SmoothAlpha", alpha}}});
   tuner.tell(starts.empty() ? "default configuration" : "SmoothQuant alpha");
   if (starts.empty()) starts.emplace_back();
   const auto trials = tuner.evaluate(starts);

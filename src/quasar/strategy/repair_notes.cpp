@@ -22,11 +22,11 @@ Json value_of(const Trial& trial) {
 
 }  // namespace
 
-RepairNotes::RepairNotes(const Workbench& bench, std::vector<Rung> rungs)
-    : bench_(bench),
+RepairNotes::RepairNotes(const StrategyContext& context, std::vector<Rung> rungs)
+    : context_(context),
       rungs_(std::move(rungs)),
-      guide_(bench.job, bench.lab->evaluator.reference()),
-      left_(bench.lab->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}) {}
+      guide_(context.job, context.trial_context->evaluator.reference()),
+      left_(context.trial_context->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}) {}
 
 void RepairNotes::note(const Trial& trial, const std::string& step, const Changes& changes) {
   const bool nearer = !current_ || guide_.nearer(trial, *current_);
@@ -59,17 +59,17 @@ Verdict RepairNotes::verdict_on(const Trial& trial) const {
 
 bool RepairNotes::is_accurate(const Trial& trial) const {
   return trial.is_candidate() ||
-         tune::is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference());
+         tune::is_accurate(context_.job, measures_of(context_.job.goals, trial), context_.trial_context->evaluator.reference());
 }
 
 Json RepairNotes::cheapest(const std::string& node) const {
-  return choices_of(*bench_.space.find(precision_of(node))).front();
+  return choices_of(*context_.space.find(precision_of(node))).front();
 }
 
 std::string RepairNotes::shortfall() const {
   std::ostringstream out;
-  const Job& job = bench_.job;
-  const eval::Scores& reference = bench_.lab->evaluator.reference();
+  const Job& job = context_.job;
+  const eval::Scores& reference = context_.trial_context->evaluator.reference();
   if (accurate_) {
     out << joined(missed_costs(job, measures_of(job.goals, *accurate_), reference), " and ")
         << " is not kept: that is the least found with the accuracy criterion met, by " << float_nodes(accurate_->point).size()
@@ -97,20 +97,22 @@ void RepairNotes::conclude(Finding& finding) const {
   const bool locally = !outputs_compare(units_);
   if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
   Json ignored = Json::array();
-  if (std::string why = idle_auto(bench_.job.tuning, bench_.lab->model, bench_.lab->target); !why.empty()) {
+  if (std::string why = idle_auto(context_.job.tuning, context_.trial_context->model, context_.trial_context->target);
+      !why.empty()) {
     finding.warnings.push_back(why);
     ignored.push_back(why);
   }
   Json steps = steps_;
   for (Json& step : steps) step["kept"] = step["kept"] == true || (last != nullptr && step["trial"] == last->number);
-  finding.story = {{"strategy", "repair"}, {"goal", to_json(*bench_.job.criterion)}, {"steps", steps}, {"float", given_up()},
+  finding.story = {{"strategy", "repair"}, {"goal", to_json(*context_.job.criterion)},
+                   {"steps", steps},       {"float", given_up()},
                    {"ignored", ignored},   {"sensitivity", to_json(units_)}};
 }
 
 // What meets the goal; else what meets its accuracy at the least cost; else the best of the study.
 const Trial* RepairNotes::result() const {
   if (met_) return &*met_;
-  return accurate_ ? &*accurate_ : bench_.study.best();
+  return accurate_ ? &*accurate_ : context_.study.best();
 }
 
 // Operators above 8 bits in the end, whether the goal is met or not: on which rung, what each costs in 8 bits, and the score
@@ -119,7 +121,7 @@ Json RepairNotes::given_up() const {
   Json out = Json::array();
   const Trial* const last = result();
   if (last == nullptr) return out;
-  const auto by_recipes = left_.by_recipes(bench_.space, last->point);
+  const auto by_recipes = left_.by_recipes(context_.space, last->point);
   for (const auto& [node, recipe] : by_recipes)
     out.push_back({{"node", node}, {"type", in_float}, {"quantized_gives", nullptr}, {"why", recipe + " is off"}});
   for (const auto& rung : rungs_) {
@@ -141,14 +143,15 @@ Json RepairNotes::given_up() const {
 // What an operator's quantization gave, or what is known of it where the trial was given up early.
 Json RepairNotes::in_eight_bits(const Trial& trial) const {
   Json out{{"quantized_gives", value_of(trial)}};
-  if (trial.state == search::State::complete && !bench_.job.goals.constraints.empty()) {  // the value alone may meet the goal
-    const Measures measures = measures_of(bench_.job.goals, trial);
-    auto missed = missed_accuracy(bench_.job, measures, bench_.lab->evaluator.reference());
-    std::ranges::move(missed_costs(bench_.job, measures, bench_.lab->evaluator.reference()), std::back_inserter(missed));
+  if (trial.state == search::State::complete && !context_.job.goals.constraints.empty()) {  // the value alone may meet the goal
+    const Measures measures = measures_of(context_.job.goals, trial);
+    auto missed = missed_accuracy(context_.job, measures, context_.trial_context->evaluator.reference());
+    std::ranges::move(missed_costs(context_.job, measures, context_.trial_context->evaluator.reference()),
+                      std::back_inserter(missed));
     if (!missed.empty()) out["why"] = "quantized too, it misses " + joined(missed, " and ");
   }
   if (trial.state != search::State::pruned) return out;
-  const Json bound = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
+  const Json bound = beyond_the_goal(context_.job, context_.trial_context->evaluator.reference());
   for (const auto& [side, value] : bound.items()) out["quantized_gives_" + side] = value;
   out["given_up"] = trial.user_attributes.value(search::attribute::pruned, std::string());
   return out;

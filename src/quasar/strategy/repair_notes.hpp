@@ -21,8 +21,8 @@ using Changes = std::vector<std::pair<std::string, Json>>;
 
 class RepairNotes {
  public:
-  // `bench` outlives it.
-  RepairNotes(const Workbench& bench, std::vector<Rung> rungs);
+  // `context` outlives it.
+  RepairNotes(const StrategyContext& context, std::vector<Rung> rungs);
 
   // Keeps the trial where it is nearer to the float model, and of those that are accurate enough the one that gives up least.
   void note(const search::Trial& trial, const std::string& step, const Changes& changes);
@@ -45,7 +45,7 @@ class RepairNotes {
   // What a trial says of the accuracy.
   Verdict verdict_on(const search::Trial& trial) const;
   // In operators above 8 bits.
-  double price(const search::Trial& trial) const { return left_.given_up(bench_.space, trial.point); }
+  double price(const search::Trial& trial) const { return left_.given_up(context_.space, trial.point); }
   // What the node is when nothing of it is given up.
   Json cheapest(const std::string& node) const;
 
@@ -60,7 +60,7 @@ class RepairNotes {
   Json given_up() const;
   Json in_eight_bits(const search::Trial& trial) const;
 
-  const Workbench& bench_;
+  const StrategyContext& context_;
   const std::vector<Rung> rungs_;
   Guide guide_;
   const LeftInFloat left_;

@@ -33,16 +33,16 @@ std::unique_ptr<search::StopCondition> first_success() {
   return std::make_unique<FirstSuccess>(std::make_shared<std::optional<size_t>>(0));
 }
 
-StepTrials::StepTrials(const Workbench& bench, const std::string& stage)
-    : bench_(bench),
+StepTrials::StepTrials(const StrategyContext& context, const std::string& stage)
+    : context_(context),
       stage_(stage),
-      sequence_({.seed = bench.job.seed,
-                 .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+      sequence_({.seed = context.job.seed,
+                 .n_jobs = static_cast<size_t>(context.job.n_jobs),
                  .stage = stage,
-                 .listener = bench.listener,
-                 .stop = bench.stop,
-                 .begin = bench.begin},
-                bench.study, bench.space, with_first_success(bench.job, successes_), bench.objective) {}
+                 .listener = context.listener,
+                 .stop = context.stop,
+                 .begin = context.begin},
+                context.study, context.space, with_first_success(context.job, successes_), context.objective) {}
 
 size_t StepTrials::at_once(size_t left, size_t nodes) {
   constexpr size_t most = 256, most_choices = 1'000'000;  // choices: an operator's, in all configurations together
@@ -56,7 +56,7 @@ std::span<const search::Point> StepTrials::to_first_success(std::span<const sear
   };
   points = up_to_success();
   if (points.size() <= 1) return points;
-  *successes_ = search::Tracker(bench_.study.trials(), stage_, bench_.study.directions().front()).progress(0).candidates;
+  *successes_ = search::Tracker(context_.study.trials(), stage_, context_.study.directions().front()).progress(0).candidates;
   try {
     sequence_.evaluate(points);
   } catch (const search::SequenceOver& over) {

@@ -20,8 +20,8 @@ std::unique_ptr<search::StopCondition> first_success();
 // Points of one call do not depend on each other. Throws what search::Sequence throws.
 class StepTrials {
  public:
-  // `bench` outlives it.
-  StepTrials(const Workbench& bench, const std::string& stage);
+  // `context` outlives it.
+  StepTrials(const StrategyContext& context, const std::string& stage);
 
   // So many of `left` trials are best made at a time, of `nodes` operators: many enough for all workers, few enough for memory.
   static size_t at_once(size_t left, size_t nodes);
@@ -44,7 +44,7 @@ class StepTrials {
   // The place of the first point whose trial is finished and good enough.
   std::optional<size_t> success_among(std::span<const search::Point> points) const;
 
-  const Workbench& bench_;
+  const StrategyContext& context_;
   const std::string stage_;
   std::shared_ptr<std::optional<size_t>> successes_ = std::make_shared<std::optional<size_t>>();  // one more ends the trials
   search::Sequence sequence_;

@@ -150,23 +150,23 @@ void limit(Stage& stage, const TrialLimit& kind, int64_t most) {
   }
 }
 
-search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage) {
+search::RunResult run_stage(const StrategyContext& context, const search::Space& space, Stage stage) {
   const auto sampler = search::samplers::table().make(stage.sampler, stage.sampler_options);
-  auto prior = search::fitting(bench.earlier, space);
-  for (auto& point : search::best_points(prior, bench.study.directions().front())) stage.first.push_back(std::move(point));
-  const search::RunOptions options{.seed = bench.job.seed,
-                                   .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+  auto prior = search::fitting(context.earlier, space);
+  for (auto& point : search::best_points(prior, context.study.directions().front())) stage.first.push_back(std::move(point));
+  const search::RunOptions options{.seed = context.job.seed,
+                                   .n_jobs = static_cast<size_t>(context.job.n_jobs),
                                    .first = std::move(stage.first),
                                    .stage = stage.name,
                                    .prior = std::move(prior),
                                    .cost = cost_of(space),
-                                   .likeness = likeness_of(bench.spaces.all),
-                                   .listener = bench.listener,
-                                   .stop = bench.stop,
-                                   .begin = bench.begin};
+                                   .likeness = likeness_of(context.spaces.all),
+                                   .listener = context.listener,
+                                   .stop = context.stop,
+                                   .begin = context.begin};
   auto conditions = search::stop_conditions(stage.conditions);
   if (stage.max_trials) conditions.push_back(max_trials(*stage.max_trials));
-  return search::run(options, bench.study, space, *sampler, conditions, bench.objective);
+  return search::run(options, context.study, space, *sampler, conditions, context.objective);
 }
 
 search::Counts counts_of(const search::Study& study, const std::string& stage) {

@@ -11,8 +11,8 @@
 namespace quasar::tune {
 
 // What a strategy works with; all of it outlives the run.
-struct Workbench {
-  const Laboratory* lab = nullptr;  // what the objective tries its points with; tests may do without
+struct StrategyContext {
+  const TrialContext* trial_context = nullptr;  // what the objective tries its points with; tests may do without
   const Job& job;
   const Spaces& spaces;
   const search::Space& space;  // the first of them, for strategies that search one
@@ -49,7 +49,7 @@ class Strategy : public StrategyFacts {
   virtual void check(const Job& job, const Spaces& spaces) const = 0;
   // Configurations whose statistics the points of space_of() need besides those of the job's own space.
   virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
-  virtual Finding run(const Workbench& bench) const = 0;
+  virtual Finding run(const StrategyContext& context) const = 0;
 };
 
 // The end of a strategy out of which an exception came when some trials had finished; adds a warning.
@@ -88,11 +88,11 @@ struct Stage {
   std::string sampler;
   Json sampler_options = Json::object();
   std::vector<search::Point> first = {};
-  Json conditions = Json::object();        // as search::stop_conditions takes them; a time limit counts from the bench's begin
+  Json conditions = Json::object();        // as search::stop_conditions takes them; a time limit counts from the context's begin
   std::optional<int64_t> max_trials = {};  // that are no duplicates
 };
 void limit(Stage& stage, const TrialLimit& kind, int64_t most);
-search::RunResult run_stage(const Workbench& bench, const search::Space& space, Stage stage);
+search::RunResult run_stage(const StrategyContext& context, const search::Space& space, Stage stage);
 
 // Trials of the study that belong to a stage.
 search::Counts counts_of(const search::Study& study, const std::string& stage);

@@ -30,14 +30,14 @@ std::vector<std::string> names_of(const TuningSpace& space) {
 
 }  // namespace
 
-Tuner::Tuner(const Workbench& bench, const TuningSpace& space, const std::string& stage)
-    : bench_(bench),
+Tuner::Tuner(const StrategyContext& context, const TuningSpace& space, const std::string& stage)
+    : context_(context),
       space_(space),
-      left_in_float_(bench.lab->model, names_of(space)),
-      trials_(bench, stage),
-      baseline_(measures_of(bench.lab->evaluator.reference())),
+      left_in_float_(context.trial_context->model, names_of(space)),
+      trials_(context, stage),
+      baseline_(measures_of(context.trial_context->evaluator.reference())),
       stage_(stage),
-      by_objective_(is_cost(bench.job.goals.objectives.front().metric)) {}
+      by_objective_(is_cost(context.job.goals.objectives.front().metric)) {}
 
 search::Trial Tuner::evaluate(const TuneConfig& config) {
   return evaluate(std::span<const TuneConfig>(&config, 1)).front();
@@ -47,7 +47,7 @@ std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) 
   if (configs.empty()) return tried({}, false);  // a strategy that asks for nothing ends some time, too
   std::vector<search::Trial> trials;
   while (trials.size() < configs.size()) {
-    const bool to_success = bench_.job.tuning.timeout == 0;
+    const bool to_success = context_.job.tuning.timeout == 0;
     const auto batch = configs.subspan(trials.size(), std::min(at_once(), configs.size() - trials.size()));
     std::ranges::move(tried(batch, to_success), std::back_inserter(trials));
     if (met_ && met_->number != met_before_ && to_success) throw Over{};
@@ -58,10 +58,12 @@ std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) 
 
 bool Tuner::met_in_float() const {
   if (!met_) return false;
-  const Laboratory& lab = *bench_.lab;
-  const quant::Config config = tune::config_of(lab, *met_);
-  const quant::Plan plan = tune::plan_of(lab, config);
-  return !hardly_quantized(plan, lab.variants.graph_of(config)->model, lab.variants.seen(config), ChosenFloat::counted).empty();
+  const TrialContext& trial_context = *context_.trial_context;
+  const quant::Config config = tune::config_of(trial_context, *met_);
+  const quant::Plan plan = tune::plan_of(trial_context, config);
+  return !hardly_quantized(plan, trial_context.variants.graph_of(config)->model, trial_context.variants.seen(config),
+                           ChosenFloat::counted)
+              .empty();
 }
 
 size_t Tuner::at_once() const {
@@ -84,7 +86,7 @@ std::vector<search::Trial> Tuner::tried(std::span<const TuneConfig> configs, boo
   for (const auto& config : configs) {
     search::Point point = point_of(config);
     const bool is_default = config.nodes.empty() && config.settings.empty();
-    if (std::string why = is_default ? "" : tune::why_impossible(*bench_.lab, point); !why.empty()) {
+    if (std::string why = is_default ? "" : tune::why_impossible(*context_.trial_context, point); !why.empty()) {
       out.push_back(untried(std::move(point), why));
     } else {
       out.emplace_back();
@@ -115,7 +117,7 @@ void Tuner::note_finished(std::span<const search::Point> points) {
     if (trial == nullptr) continue;
     begin_step();
     note(*trial);
-    if (met_ && bench_.job.tuning.timeout == 0) return;
+    if (met_ && context_.job.tuning.timeout == 0) return;
   }
 }
 
@@ -134,7 +136,7 @@ void Tuner::note(const search::Trial& trial) {
     if (std::isfinite(lost)) way_.push_back({trial.point, lost});
   }
   if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
-  if (is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference()) &&
+  if (is_accurate(context_.job, measures_of(context_.job.goals, trial), context_.trial_context->evaluator.reference()) &&
       (!accurate_ || trial.violation() < accurate_->violation() ||
        (trial.violation() == accurate_->violation() && preferred(trial, *accurate_))))
     accurate_ = trial;
@@ -143,24 +145,24 @@ void Tuner::note(const search::Trial& trial) {
                     {"trial", trial.number},
                     {"value", trial.values.empty() ? Json() : Json(trial.values.front())},
                     {"loss", std::isfinite(lost) ? Json(lost) : Json()},
-                    {"float", left_in_float_.nodes(bench_.space, trial.point).size()}});
+                    {"float", left_in_float_.nodes(context_.space, trial.point).size()}});
 }
 
 // Of two that meet the goal: the better one by an objective that is a cost; otherwise the one that gives up less, then the one
 // that loses less.
 bool Tuner::preferred(const search::Trial& a, const search::Trial& b) const {
   if (by_objective_ && !a.values.empty() && !b.values.empty())
-    return search::better(a.values.front(), b.values.front(), bench_.study.directions().front());
-  const double gives = left_in_float_.given_up(bench_.space, a.point), gave = left_in_float_.given_up(bench_.space, b.point);
+    return search::better(a.values.front(), b.values.front(), context_.study.directions().front());
+  const double gives = left_in_float_.given_up(context_.space, a.point), gave = left_in_float_.given_up(context_.space, b.point);
   return gives < gave || (gives == gave && better(a, b));
 }
 
 double Tuner::loss(const search::Trial& trial) const {
-  return loss_of(*bench_.job.criterion, measures_of(bench_.job.goals, trial), baseline_);
+  return loss_of(*context_.job.criterion, measures_of(context_.job.goals, trial), baseline_);
 }
 
 size_t Tuner::left() const {
-  return trials_left(bench_.job, used_);  // not of what the study has: a resumed strategy repeats its way through it
+  return trials_left(context_.job, used_);  // not of what the study has: a resumed strategy repeats its way through it
 }
 
 void Tuner::tell(const std::string& step) {
@@ -179,12 +181,12 @@ void Tuner::warn(const std::string& warning) {
 Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
   Finding finding;
   try {
-    const auto& sizes = bench_.job.tuning.sampling_sizes;  // the outermost loop, as in Intel Neural Compressor
+    const auto& sizes = context_.job.tuning.sampling_sizes;  // the outermost loop, as in Intel Neural Compressor
     for (size_t i = 0; i < std::max<size_t>(sizes.size(), 1); i++) {
       if (sizes.size() > 1) round_ = sizes[i];
       traverse(*this);
     }
-    const bool all = passed_.size() >= bench_.space.valid().value_or(UINT64_MAX);
+    const bool all = passed_.size() >= context_.space.valid().value_or(UINT64_MAX);
     static_cast<search::RunResult&>(finding) =
         trials_.finished(met_  ? goal_met
                          : all ? "the tuning space is exhausted"
@@ -194,7 +196,7 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
   } catch (const search::SequenceOver& over) {
     static_cast<search::RunResult&>(finding) = over.result;
   } catch (const Cancelled&) {
-    static_cast<search::RunResult&>(finding) = cut_short(bench_, trials_.sequence(), exit_policy(bench_.job));
+    static_cast<search::RunResult&>(finding) = cut_short(context_, trials_.sequence(), exit_policy(context_.job));
   } catch (const ToggledModelFailed& failed) {
     static_cast<search::RunResult&>(finding) = trials_.finished(told_failure(finding.warnings, failed));
   } catch (const TraceFailed& failed) {
@@ -223,32 +225,32 @@ bool Tuner::is_the_strategys(const std::exception& thrown) const {
 }
 
 Finding Tuner::sample(const std::string& sampler) {
-  auto conditions = exit_policy(bench_.job);
-  if (bench_.job.tuning.timeout == 0) conditions.push_back(first_success());
+  auto conditions = exit_policy(context_.job);
+  if (context_.job.tuning.timeout == 0) conditions.push_back(first_success());
   const auto made = search::samplers::table().make(sampler);
   bool all_possible = true;
   const auto possible = possible_points(*made, [&](const search::Point& point) {
-    const bool is_possible = tune::why_impossible(*bench_.lab, point).empty();
+    const bool is_possible = tune::why_impossible(*context_.trial_context, point).empty();
     all_possible = all_possible && is_possible;
     return is_possible;
   });
-  auto prior = search::fitting(bench_.earlier, bench_.space);
-  std::vector<search::Point> first{bench_.space.nearest_to(Json::object())};
-  for (auto& point : search::best_points(prior, bench_.study.directions().front())) {
+  auto prior = search::fitting(context_.earlier, context_.space);
+  std::vector<search::Point> first{context_.space.nearest_to(Json::object())};
+  for (auto& point : search::best_points(prior, context_.study.directions().front())) {
     if (std::ranges::find(first, point) == first.end()) first.push_back(std::move(point));
   }
-  const search::RunOptions options{.seed = bench_.job.seed,
-                                   .n_jobs = static_cast<size_t>(bench_.job.n_jobs),
+  const search::RunOptions options{.seed = context_.job.seed,
+                                   .n_jobs = static_cast<size_t>(context_.job.n_jobs),
                                    .first = std::move(first),
                                    .stage = stage_,
                                    .prior = std::move(prior),
-                                   .listener = bench_.listener,
-                                   .stop = bench_.stop,
-                                   .begin = bench_.begin};
-  Finding finding{search::run(options, bench_.study, bench_.space, *possible, conditions, bench_.objective)};
+                                   .listener = context_.listener,
+                                   .stop = context_.stop,
+                                   .begin = context_.begin};
+  Finding finding{search::run(options, context_.study, context_.space, *possible, conditions, context_.objective)};
   if (finding.end == search::RunResult::End::exhausted && !all_possible)
     finding.reason = "no configuration is found that quantizes something and was not tried";
-  for (const auto& trial : bench_.study.trials()) {
+  for (const auto& trial : context_.study.trials()) {
     if (!trial.finished() || trial.user_attributes.value(search::attribute::stage, std::string()) != stage_) continue;
     const auto begun = std::ranges::find(options.first, trial.point);
     tell(begun == options.first.begin() ? "default configuration"
@@ -267,9 +269,11 @@ std::string told_failure(std::vector<std::string>& warnings, const Error& failed
   return reason;
 }
 
-search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions) {
+search::RunResult cut_short(const StrategyContext& context, const search::Sequence& sequence,
+                            const search::StopConditions& conditions) {
   const auto seconds = time_limit_of(conditions);
-  if (!bench.stop.stop_requested() && seconds) return sequence.finished("time_limit of " + Json(*seconds).dump() + " s reached");
+  if (!context.stop.stop_requested() && seconds)
+    return sequence.finished("time_limit of " + Json(*seconds).dump() + " s reached");
   search::RunResult result = sequence.finished("interrupted");
   result.end = search::RunResult::End::interrupted;
   return result;

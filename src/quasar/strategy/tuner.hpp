@@ -9,7 +9,7 @@
 #include <span>
 
 #include "quasar/sensitivity/toggled_model.hpp"
-#include "quasar/strategy/gained.hpp"
+#include "quasar/strategy/float_gain.hpp"
 #include "quasar/strategy/left_in_float.hpp"
 #include "quasar/strategy/step_trials.hpp"
 #include "quasar/strategy/strategy.hpp"
@@ -27,10 +27,10 @@ struct TuneConfig {
 
 class Tuner {
  public:
-  Tuner(const Workbench& bench, const TuningSpace& space, const std::string& stage);
+  Tuner(const StrategyContext& context, const TuningSpace& space, const std::string& stage);
 
   const TuningSpace& space() const { return space_; }
-  const Workbench& bench() const { return bench_; }
+  const StrategyContext& context() const { return context_; }
 
   // The finished trial of this configuration. Throws Over when the goal is met and timeout is 0, when trials or time are used
   // up, or when the user stops the search. A repeated configuration costs nothing, nor does one that quantizes nothing: what
@@ -130,7 +130,7 @@ class Tuner {
   Json left(const std::string& node, const search::Trial& trial, const std::string& step) const;
   bool is_the_strategys(const std::exception& thrown) const;
 
-  const Workbench& bench_;
+  const StrategyContext& context_;
   const TuningSpace& space_;
   LeftInFloat left_in_float_;
   StepTrials trials_;
@@ -163,7 +163,7 @@ class TuningStrategy : public Strategy {
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
   bool learns_from_earlier() const override { return false; }
   std::optional<int64_t> most_trials(const Job& job) const override;
-  Finding run(const Workbench& bench) const override;
+  Finding run(const StrategyContext& context) const override;
 
   virtual void traverse(Tuner& tuner) const = 0;  // Tuner's exceptions pass
 
@@ -185,7 +185,7 @@ class NextStrategy : public TuningStrategy {
 // A strategy that leaves the choice to a sampler of search/samplers.
 class SampledStrategy : public TuningStrategy {
  public:
-  Finding run(const Workbench& bench) const override;
+  Finding run(const StrategyContext& context) const override;
   bool learns_from_earlier() const override { return true; }
   void traverse(Tuner&) const final {}
 
@@ -194,7 +194,8 @@ class SampledStrategy : public TuningStrategy {
 };
 
 // How a strategy ends that was cut short by Cancelled: by the time limit of these conditions, or by the user.
-search::RunResult cut_short(const Workbench& bench, const search::Sequence& sequence, const search::StopConditions& conditions);
+search::RunResult cut_short(const StrategyContext& context, const search::Sequence& sequence,
+                            const search::StopConditions& conditions);
 
 // How a strategy ends that cannot measure operators one by one, or whose loss fails: adds a warning. -> the reason
 std::string told_failure(std::vector<std::string>& warnings, const Error& failed);

@@ -3,7 +3,7 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/job/precision.hpp"
-#include "quasar/quant/same_values.hpp"
+#include "quasar/quant/computed_hash.hpp"
 #include "quasar/strategy/tuner.hpp"
 #include "quasar/trial/instrumented.hpp"
 
@@ -24,7 +24,7 @@ search::Point Tuner::point_of(const TuneConfig& config) const {
   for (const auto& [name, choice] : config.settings) changes.emplace_back(name, choice);
   if (round_ && !config.settings.contains(sampling_size)) changes.emplace_back(sampling_size, *round_);
   for (const auto& [name, choice] : changes) check(name, choice);
-  return changed(bench_.space, bench_.space.nearest_to(Json::object()), changes);
+  return changed(context_.space, context_.space.nearest_to(Json::object()), changes);
 }
 
 // The space would take what is nearest, and a slip of the pen the default configuration.
@@ -32,10 +32,10 @@ void Tuner::check(const std::string& parameter, const Json& choice) const {
   const bool of_node = parameter.starts_with(precision_of(""));
   const auto own_name = [&](const std::string& name) { return of_node ? name.substr(precision_of("").size()) : name; };
   const std::string who = "strategy " + stage_ + ": ", what = own_name(parameter);
-  const search::Parameter* const found = bench_.space.find(parameter);
+  const search::Parameter* const found = context_.space.find(parameter);
   if (found == nullptr) {
     std::vector<std::string> known;
-    for (const auto& one : bench_.space.parameters()) {
+    for (const auto& one : context_.space.parameters()) {
       if (one.name.starts_with(precision_of("")) == of_node) known.push_back(own_name(one.name));
     }
     throw Error(who + (of_node ? "no operator '" + what + "' is tuned" : "the tuning space has no setting '" + what + "'") +
@@ -53,37 +53,37 @@ void Tuner::check(const std::string& parameter, const Json& choice) const {
 
 ToggledModel Tuner::toggled(const TuneConfig& config) const {
   instrumented_++;
-  return instrumented(*bench_.lab, config_of(config), plan_for(config));
+  return instrumented(*context_.trial_context, config_of(config), plan_for(config));
 }
 
 quant::Plan Tuner::plan_for(const TuneConfig& config) const {
-  return rounded_plan(*bench_.lab, config_of(config));
+  return rounded_plan(*context_.trial_context, config_of(config));
 }
 
 std::string Tuner::computed(const TuneConfig& config) const {
   const quant::Config words = config_of(config);
-  const quant::Plan plan = plan_of(*bench_.lab, words);
+  const quant::Plan plan = plan_of(*context_.trial_context, words);
   const bool kernels_count =
-      by_objective_ || std::ranges::any_of(bench_.job.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
+      by_objective_ || std::ranges::any_of(context_.job.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
   // Codes that are optimized depend on more than the plan.
   if (kernels_count || plan.rounding.method != "nearest") return quant::hash_of(plan);
-  return quant::hash_of_values(bench_.lab->variants.graph_of(words)->model, plan);
+  return quant::hash_of_values(context_.trial_context->variants.graph_of(words)->model, plan);
 }
 
 std::string Tuner::why_impossible(const TuneConfig& config) const {
-  return tune::why_impossible(*bench_.lab, point_of(config));
+  return tune::why_impossible(*context_.trial_context, point_of(config));
 }
 
 const graph::Model& Tuner::graph_for(const TuneConfig& config) const {
-  return bench_.lab->variants.graph_of(config_of(config))->model;  // the variants keep it
+  return context_.trial_context->variants.graph_of(config_of(config))->model;  // the variants keep it
 }
 
 quant::Config Tuner::config_of(const TuneConfig& config) const {
-  return quant::parse_config(words_of(bench_.space, point_of(config)));
+  return quant::parse_config(words_of(context_.space, point_of(config)));
 }
 
 data::DatasetPtr Tuner::samples(size_t most) const {
-  return data::first(bench_.samples, std::min(most, bench_.samples->size()));
+  return data::first(context_.samples, std::min(most, context_.samples->size()));
 }
 
 }  // namespace quasar::tune

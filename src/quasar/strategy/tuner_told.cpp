@@ -19,13 +19,13 @@ constexpr size_t most_compared = 200;  // trials, two by two, for what operators
 std::string Tuner::why_missed(const search::Trial& trial) const {
   if (trial.state == search::State::failed)
     return "its trial failed: " + trial.user_attributes.value(search::attribute::error, std::string("without a word"));
-  const double lost = loss(trial), tolerable = bench_.job.criterion->tolerable_loss;
+  const double lost = loss(trial), tolerable = context_.job.criterion->tolerable_loss;
   if (!std::isfinite(lost)) return "its loss is not known";
   if (lost > tolerable) return "loss " + in_digits(lost, 4) + " > " + in_digits(tolerable, 4);
-  const Measures measures = measures_of(bench_.job.goals, trial);
-  const eval::Scores& reference = bench_.lab->evaluator.reference();
-  std::vector<std::string> missed = missed_accuracy(bench_.job, measures, reference);
-  std::ranges::move(missed_costs(bench_.job, measures, reference), std::back_inserter(missed));
+  const Measures measures = measures_of(context_.job.goals, trial);
+  const eval::Scores& reference = context_.trial_context->evaluator.reference();
+  std::vector<std::string> missed = missed_accuracy(context_.job, measures, reference);
+  std::ranges::move(missed_costs(context_.job, measures, reference), std::back_inserter(missed));
   return joined(missed, " and ") + " missed";
 }
 
@@ -36,13 +36,15 @@ void Tuner::tell_refused(const std::vector<std::string>& nodes, const Refused& r
 // What meets the goal; else what meets its accuracy and comes nearest to the constraints; else the best of the study.
 const search::Trial* Tuner::result() const {
   if (met_) return &*met_;
-  return accurate_ ? &*accurate_ : bench_.study.best();
+  return accurate_ ? &*accurate_ : context_.study.best();
 }
 
 std::string Tuner::shortfall() const {
   if (!accurate_) return "nothing met the accuracy criterion";
   return "what met the accuracy criterion did not keep " +
-         joined(missed_costs(bench_.job, measures_of(bench_.job.goals, *accurate_), bench_.lab->evaluator.reference()), " and ");
+         joined(missed_costs(context_.job, measures_of(context_.job.goals, *accurate_),
+                             context_.trial_context->evaluator.reference()),
+                " and ");
 }
 
 void Tuner::conclude(Finding& finding) const {
@@ -50,7 +52,7 @@ void Tuner::conclude(Finding& finding) const {
   finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   finding.story = {{"strategy", stage_},
-                   {"goal", to_json(*bench_.job.criterion)},
+                   {"goal", to_json(*context_.job.criterion)},
                    {"steps", steps_},
                    {"float", left_over()},
                    {"ignored", space_.ignored}};
@@ -66,9 +68,9 @@ Json Tuner::left_over() const {
   for (const auto& one : steps_) {
     if (step.empty() && one["trial"] == last->number) step = one["step"];
   }
-  const auto by_recipes = left_in_float_.by_recipes(bench_.space, last->point);
+  const auto by_recipes = left_in_float_.by_recipes(context_.space, last->point);
   Json out = Json::array();
-  for (const auto& node : left_in_float_.nodes(bench_.space, last->point)) {
+  for (const auto& node : left_in_float_.nodes(context_.space, last->point)) {
     if (const auto recipe = by_recipes.find(node); recipe != by_recipes.end()) {
       out.push_back({{"node", node}, {"type", in_float}, {"why", recipe->second + " is off"}});
     } else {

@@ -40,9 +40,9 @@ std::optional<int64_t> TuningStrategy::most_trials(const Job& job) const {
   return most_trials_of(job).count;
 }
 
-Finding TuningStrategy::run(const Workbench& bench) const {
-  const TuningSpace space = tuning_space(bench.job.tuning, bench.lab->model, bench.lab->target);
-  Tuner tuner(bench, space, name());
+Finding TuningStrategy::run(const StrategyContext& context) const {
+  const TuningSpace space = tuning_space(context.job.tuning, context.trial_context->model, context.trial_context->target);
+  Tuner tuner(context, space, name());
   return tuner.run([this](Tuner& t) { traverse(t); });
 }
 
@@ -51,9 +51,9 @@ void NextStrategy::traverse(Tuner& tuner) const {
   while (const auto config = next(tuner, history)) history.push_back(tuner.evaluate(*config));
 }
 
-Finding SampledStrategy::run(const Workbench& bench) const {
-  const TuningSpace space = tuning_space(bench.job.tuning, bench.lab->model, bench.lab->target);
-  return Tuner(bench, space, name()).sample(sampler());
+Finding SampledStrategy::run(const StrategyContext& context) const {
+  const TuningSpace space = tuning_space(context.job.tuning, context.trial_context->model, context.trial_context->target);
+  return Tuner(context, space, name()).sample(sampler());
 }
 
 }  // namespace quasar::tune

@@ -2,14 +2,14 @@
 
 namespace quasar::tune {
 
-quant::Plan rounded_plan(const Laboratory& lab, const quant::Config& config) {
-  quant::Plan plan = plan_of(lab, config);
-  lab.variants.improve(config, plan);
+quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config) {
+  quant::Plan plan = plan_of(context, config);
+  context.variants.improve(config, plan);
   return plan;
 }
 
-ToggledModel instrumented(const Laboratory& lab, const quant::Config& config, const quant::Plan& plan) {
-  return {lab.variants.graph_of(config)->model, plan, lab.job.memory_limit};
+ToggledModel instrumented(const TrialContext& context, const quant::Config& config, const quant::Plan& plan) {
+  return {context.variants.graph_of(config)->model, plan, context.job.memory_limit};
 }
 
 }  // namespace quasar::tune

@@ -7,9 +7,9 @@
 namespace quasar::tune {
 
 // The plan with its rounding.
-quant::Plan rounded_plan(const Laboratory& lab, const quant::Config& config);
+quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config);
 
 // With this plan of it; keeps what the job's memory_limit allows. Throws as ToggledModel does.
-ToggledModel instrumented(const Laboratory& lab, const quant::Config& config, const quant::Plan& plan);
+ToggledModel instrumented(const TrialContext& context, const quant::Config& config, const quant::Plan& plan);
 
 }  // namespace quasar::tune

@@ -9,13 +9,13 @@
 
 namespace quasar::tune {
 
-std::vector<UnitError> by_gain(const Laboratory& lab, const search::Point& point, const std::set<std::string>& nodes,
+std::vector<UnitError> by_gain(const TrialContext& context, const search::Point& point, const std::set<std::string>& nodes,
                                const data::Dataset& samples) {
-  const quant::Config config = quant::parse_config(words_of(lab.space, point));
-  const quant::Plan plan = rounded_plan(lab, config);
-  const auto graph = lab.variants.graph_of(config);
-  std::vector<UnitError> units = alone(instrumented(lab, config, plan), samples, 0,
-                                       [&](const auto& a, const auto& b) { return lab.evaluator.distance(a, b); });
+  const quant::Config config = quant::parse_config(words_of(context.space, point));
+  const quant::Plan plan = rounded_plan(context, config);
+  const auto graph = context.variants.graph_of(config);
+  std::vector<UnitError> units = alone(instrumented(context, config, plan), samples, 0,
+                                       [&](const auto& a, const auto& b) { return context.evaluator.distance(a, b); });
   std::erase_if(units, [&](const UnitError& unit) { return !nodes.contains(unit.unit.node); });
   for (const auto& node : graph->model.nodes) {
     const bool known = std::ranges::any_of(units, [&](const UnitError& unit) { return unit.unit.node == node.name; });

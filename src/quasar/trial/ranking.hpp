@@ -15,7 +15,7 @@ namespace quasar::tune {
 // Strategy `repair`: those of `nodes` that are quantized at this point, by the squared error that each causes alone at the
 // model's outputs, every part of them in units of its size (which add up where errors are independent) per share of the work.
 // Operators whose error is not known come last.
-std::vector<UnitError> by_gain(const Laboratory& lab, const search::Point& point, const std::set<std::string>& nodes,
+std::vector<UnitError> by_gain(const TrialContext& context, const search::Point& point, const std::set<std::string>& nodes,
                                const data::Dataset& samples);
 
 // Whether every unit's output_error is a number.

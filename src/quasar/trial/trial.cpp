@@ -10,7 +10,7 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/stopwatch.hpp"
-#include "quasar/base/temporary_room.hpp"
+#include "quasar/base/temporary_space.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/precision.hpp"
@@ -37,15 +37,15 @@ size_t bytes_of(const graph::Model& model) {
 
 }  // namespace
 
-Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work,
+Measures measured(const TrialContext& context, const graph::Model& model, const eval::Scores& scores, Undisturbed::Work& work,
                   const runtime::Device& device) {
-  const Goals& goals = lab.job.goals;
+  const Goals& goals = context.job.goals;
   Measures out;
   for (const auto& [name, score] : scores) out[name] = score.value;
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
-  if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, lab.samples));
+  if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, context.samples));
   if (goals.needs("latency"))
-    out["latency"] = work.alone([&] { return runtime::latency(model, lab.samples, 50, 30, device).median_ms; });
+    out["latency"] = work.alone([&] { return runtime::latency(model, context.samples, 50, 30, device).median_ms; });
   return out;
 }
 
@@ -61,12 +61,12 @@ bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& 
   return (direction == search::Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
 }
 
-quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
-  return lab.variants.plan(config, lab.target);
+quant::Plan plan_of(const TrialContext& context, const quant::Config& config) {
+  return context.variants.plan(config, context.target);
 }
 
-Built build(const Laboratory& lab, const quant::Config& config, quant::Plan plan, const std::function<void()>& check) {
-  return lab.variants.build(config, plan, check);
+Built build(const TrialContext& context, const quant::Config& config, quant::Plan plan, const std::function<void()>& check) {
+  return context.variants.build(config, plan, check);
 }
 
 namespace {
@@ -95,27 +95,28 @@ bool asks_for_no_pairs(const search::Space& space) {
 }
 
 // Throws Error for what would win every search, and be of no use.
-void require_enough(const Laboratory& lab, const quant::Config& config, const search::Point& point, const quant::Plan& plan) {
-  require_quantized(plan, {lab.model, config, halves_of(config, point)});
-  const std::string why = hardly_quantized(plan, lab.variants.graph_of(config)->model, lab.variants.seen(config));
-  if (!why.empty() && !asks_for_no_pairs(lab.space)) throw Error(why);
+void require_enough(const TrialContext& context, const quant::Config& config, const search::Point& point,
+                    const quant::Plan& plan) {
+  require_quantized(plan, {context.model, config, halves_of(config, point)});
+  const std::string why = hardly_quantized(plan, context.variants.graph_of(config)->model, context.variants.seen(config));
+  if (!why.empty() && !asks_for_no_pairs(context.space)) throw Error(why);
 }
 
 }  // namespace
 
-std::string why_impossible(const Laboratory& lab, const search::Point& point) {
+std::string why_impossible(const TrialContext& context, const search::Point& point) {
   try {
-    const quant::Config config = quant::parse_config(words_of(lab.space, point));
-    require_enough(lab, config, point, plan_of(lab, config));
+    const quant::Config config = quant::parse_config(words_of(context.space, point));
+    require_enough(context, config, point, plan_of(context, config));
     return "";
   } catch (const Error& e) {
     return e.what();
   }
 }
 
-quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
+quant::Config config_of(const TrialContext& context, const search::Trial& trial) {
   const auto recorded = trial.user_attributes.find("config");
-  return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(lab.space, trial.point) : *recorded);
+  return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(context.space, trial.point) : *recorded);
 }
 
 std::string why_not_raced(const Job& job) {
@@ -154,9 +155,9 @@ size_t threads_of(const Job& job) {
 }
 
 // `value`: of the first objective.
-void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
-  const bool minimize = lab.job.goals.objectives.front().direction == search::Direction::minimize;
-  lab.book.keep(trial, scores, minimize ? value : -value, model);
+void keep(const TrialContext& context, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
+  const bool minimize = context.job.goals.objectives.front().direction == search::Direction::minimize;
+  context.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
 // How a trial that was given up stood.
@@ -177,23 +178,23 @@ void require_scores(const Goals& goals, const eval::Scores& scores) {
 }
 
 // nullopt and the standing: the pruner gave the trial up.
-std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, const graph::Model& candidate, Fallen& fallen,
-                                  const runtime::Device& device) {
-  const size_t threads = threads_of(lab.job);
-  if (lab.rejection != nullptr && lab.rejection->watches()) {
+std::optional<eval::Scores> score(const TrialContext& context, search::RunningTrial& trial, const graph::Model& candidate,
+                                  Fallen& fallen, const runtime::Device& device) {
+  const size_t threads = threads_of(context.job);
+  if (context.rejection != nullptr && context.rejection->watches()) {
     const auto referee = [&](std::span<const double> values) {
       fallen = {std::nullopt, values.size()};
-      return values.size() == lab.evaluator.samples() || !lab.rejection->out_of_reach(values);
+      return values.size() == context.evaluator.samples() || !context.rejection->out_of_reach(values);
     };
-    return lab.evaluator.race(candidate, threads, referee, device, lab.rejection->order());
+    return context.evaluator.race(candidate, threads, referee, device, context.rejection->order());
   }
-  if (lab.racer == nullptr) return lab.evaluator.score(candidate, threads, device);
+  if (context.racer == nullptr) return context.evaluator.score(candidate, threads, device);
   const auto referee = [&](std::span<const double> values) {
     fallen = {search::mean_of(values), values.size()};
-    const bool given_up = lab.racer->gives_up(trial, values, lab.evaluator.samples());
+    const bool given_up = context.racer->gives_up(trial, values, context.evaluator.samples());
     return !given_up || trial.number() == 0;  // the default configuration: reports compare with all of it
   };
-  return lab.evaluator.race(candidate, threads, referee, device);
+  return context.evaluator.race(candidate, threads, referee, device);
 }
 
 constexpr const char* content_attribute = "model_hash";  // of a model whose rounding was optimized
@@ -207,23 +208,23 @@ std::string content_of(const graph::Model& model, quant::Plan plan) {
   return hash_of(std::string_view(text));
 }
 
-search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
-  Quiet::Work work(lab.quiet);
-  const quant::Config config = quant::parse_config(words_of(lab.space, trial.point()));
-  const quant::Plan plan = plan_of(lab, config);
-  require_enough(lab, config, trial.point(), plan);
+search::Outcome run_trial(const TrialContext& context, search::RunningTrial& trial) {
+  Undisturbed::Work work(context.undisturbed);
+  const quant::Config config = quant::parse_config(words_of(context.space, trial.point()));
+  const quant::Plan plan = plan_of(context, config);
+  require_enough(context, config, trial.point(), plan);
   const Json own{{"config", quant::to_json(config)}};  // also of a duplicate: another configuration may make the same model
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other, .user_attributes = own};
   Stopwatch watch;
-  const auto [candidate, rounding] = build(lab, config, plan, throw_if_cancelled);
+  const auto [candidate, rounding] = build(context, config, plan, throw_if_cancelled);
   const double build_s = watch.seconds();
   const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
-  if (const auto other = lab.book.same_model(content); other && !content.empty())
+  if (const auto other = context.book.same_model(content); other && !content.empty())
     return {.values = {}, .duplicate_of = other, .user_attributes = own};
-  if (lab.job.keep_models == "all") graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
+  if (context.job.keep_models == "all") graph::save(candidate, kept_file(context.job, trial.number()), external(config));
   Fallen fallen;
-  const auto loan = lab.devices.take();
-  const auto scores = score(lab, trial, candidate, fallen, loan.device());
+  const auto loan = context.devices.take();
+  const auto scores = score(context, trial, candidate, fallen, loan.device());
   search::Outcome outcome{.user_attributes = {{"config", own.at("config")},
                                               {"quantized_nodes", plan.nodes.size()},
                                               {"bytes", weight_bytes(candidate)},
@@ -234,32 +235,32 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   if (!scores) {
     outcome.pruned = true;
     if (fallen.value) outcome.values = {*fallen.value};
-    if (!fallen.value && lab.job.criterion) outcome.user_attributes[missed_attribute] = to_json(*lab.job.criterion);
+    if (!fallen.value && context.job.criterion) outcome.user_attributes[missed_attribute] = to_json(*context.job.criterion);
     outcome.user_attributes[search::attribute::pruned] = "after " + std::to_string(fallen.samples) + " of " +
-                                                         std::to_string(lab.evaluator.samples()) + " samples" +
+                                                         std::to_string(context.evaluator.samples()) + " samples" +
                                                          (fallen.value ? "" : ": the accuracy criterion is out of reach");
     return outcome;
   }
   if (!content.empty()) {
-    lab.book.know(content, trial.number());
+    context.book.know(content, trial.number());
     outcome.user_attributes[content_attribute] = content;
   }
-  const Goals& goals = lab.job.goals;
+  const Goals& goals = context.job.goals;
   require_scores(goals, *scores);
-  const Measures measures = measured(lab, candidate, *scores, work, loan.device());
+  const Measures measures = measured(context, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
-  const eval::Scores& reference = lab.evaluator.reference();
-  outcome.constraints = constraints_of(lab.job, measures, reference);
+  const eval::Scores& reference = context.evaluator.reference();
+  outcome.constraints = constraints_of(context.job, measures, reference);
   outcome.user_attributes["metrics"] = measures;
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
-  outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);
+  outcome.candidate = feasible && is_good_enough(context.job, measures, reference);
   if (feasible) {
-    keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
+    keep(context, trial.number(), *scores, outcome.values.front(), candidate);
   } else {
-    lab.book.note(trial.number(), *scores);
+    context.book.note(trial.number(), *scores);
   }
-  if (outcome.candidate && lab.job.keep_models == "candidates")
-    graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
+  if (outcome.candidate && context.job.keep_models == "candidates")
+    graph::save(candidate, kept_file(context.job, trial.number()), external(config));
   return outcome;
 }
 
@@ -278,11 +279,11 @@ std::filesystem::path kept_file(const Job& job, int64_t trial) {
   return job.output_dir / (study + "trial_" + std::to_string(trial) + ".onnx");
 }
 
-void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
+void recall_models(const TrialContext& context, std::span<const search::Trial> trials) {
   for (const search::Trial& trial : trials) {
     const auto content = trial.user_attributes.find(content_attribute);
     if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
-      lab.book.know(content->get<std::string>(), trial.number);
+      context.book.know(content->get<std::string>(), trial.number);
   }
 }
 
@@ -309,36 +310,36 @@ bool all_there(const Job& job, const eval::Scores& scores) {
   return std::ranges::all_of(job.metrics, [&](const std::string& metric) { return scores.contains(metric); });
 }
 
-void recall_best(const Laboratory& lab, const search::Trial& trial) {
-  const eval::Scores said = said_before(lab.job, trial);
-  if (all_there(lab.job, said)) return;
-  const quant::Config config = config_of(lab, trial);
-  const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
+void recall_best(const TrialContext& context, const search::Trial& trial) {
+  const eval::Scores said = said_before(context.job, trial);
+  if (all_there(context.job, said)) return;
+  const quant::Config config = config_of(context, trial);
+  const graph::Model model = build(context, config, plan_of(context, config), throw_if_cancelled).model;
   const auto crown = [&](std::span<const double> values) {
-    if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
+    if (context.racer != nullptr && values.size() == context.evaluator.samples()) context.racer->crown(values);
     return true;
   };
-  const auto scores = lab.evaluator.race(model, cores(), crown, lab.devices.first(), {}, said);
-  if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
+  const auto scores = context.evaluator.race(model, cores(), crown, context.devices.first(), {}, said);
+  if (!trial.values.empty()) keep(context, trial.number, *scores, trial.values.front(), model);
 }
 
-search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
-  const double limit = lab.job.trial_time_limit;
+search::Outcome try_point(const TrialContext& context, search::RunningTrial& trial) {
+  const double limit = context.job.trial_time_limit;
   const Deadline deadline = [&] {
     const Uncapped others;
     return Deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
   }();
   const CancelScope scope(deadline.token());
   try {
-    const MemoryCap cap(lab.job.trial_memory_limit);
-    return run_trial(lab, trial);
+    const MemoryCap cap(context.job.trial_memory_limit);
+    return run_trial(context, trial);
   } catch (const std::bad_alloc&) {
-    throw out_of_memory(lab.job);
+    throw out_of_memory(context.job);
   } catch (const std::system_error& e) {  // a thread that found no room for its stack
-    if (lab.job.trial_memory_limit == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
-    throw out_of_memory(lab.job);
+    if (context.job.trial_memory_limit == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
+    throw out_of_memory(context.job);
   } catch (const eval::EvaluatorFailed& failed) {
-    require_temporary_room();  // where the model and the evaluator's answer stand
+    require_temporary_space();  // where the model and the evaluator's answer stand
     if (failed.kind.empty()) throw;
     throw search::TrialFailed(failed.what(), {{failed.kind, failed.details}});
   } catch (const Cancelled&) {

@@ -9,8 +9,8 @@
 #include "quasar/trial/trial.hpp"
 #include "quasar/trial/variants.hpp"
 #include "quasar/tune/expected_time.hpp"
+#include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/tune/setting.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -56,16 +56,16 @@ constexpr uint64_t most_points = 100000;    // whose configurations it compares
 constexpr double runs_per_observation = 3;  // of a sample: taps and histograms cost about two more
 
 // How many different models the calibrations of each space make, by making their plans; null where that would take long.
-std::vector<Json> distinct_plans(const Setting& setting) {
-  std::vector<Json> out(setting.spaces.calibration.size());
+std::vector<Json> distinct_plans(const PreparedJob& prepared) {
+  std::vector<Json> out(prepared.spaces.calibration.size());
   uint64_t points = 0;
-  for (const auto& space : setting.spaces.calibration) points += space.size().value_or(most_plans + 1);
-  const double run_s = runtime::latency(setting.model, *setting.samples.calibration, 3, 1).median_ms / 1000;
-  const double calibration_s = runs_per_observation * run_s * static_cast<double>(setting.samples.calibration->size());
+  for (const auto& space : prepared.spaces.calibration) points += space.size().value_or(most_plans + 1);
+  const double run_s = runtime::latency(prepared.model, *prepared.samples.calibration, 3, 1).median_ms / 1000;
+  const double calibration_s = runs_per_observation * run_s * static_cast<double>(prepared.samples.calibration->size());
   if (points > most_plans || calibration_s > most_calibration_s) return out;
-  Variants variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs);
+  Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
   for (size_t i = 0; i < out.size(); ++i) {
-    const search::Space& space = setting.spaces.calibration[i];
+    const search::Space& space = prepared.spaces.calibration[i];
     if (space.empty()) continue;
     std::set<std::string> hashes;
     for (uint64_t k = 0; k < *space.size(); ++k) {
@@ -73,8 +73,8 @@ std::vector<Json> distinct_plans(const Setting& setting) {
       if (!space.refused(point).empty()) continue;
       try {
         const quant::Config config = quant::parse_config(words_of(space, point));
-        const quant::Plan plan = variants.plan(config, *setting.target);
-        require_quantized(plan, {setting.model, config});
+        const quant::Plan plan = variants.plan(config, *prepared.target);
+        require_quantized(plan, {prepared.model, config});
         if (hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config)).empty())
           hashes.insert(quant::hash_of(plan));
       } catch (const Error&) {  // the trial will fail, and say why
@@ -128,43 +128,45 @@ uint64_t within_limit(uint64_t trials, const Job& job, const Spaces& spaces, con
 
 Json dry_run(const Job& asked) {
   const Job job = continued(asked);
-  Setting setting = prepare(job);
-  const data::Splits& samples = setting.samples;
-  const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
+  PreparedJob prepared = prepare(job);
+  const data::Splits& samples = prepared.samples;
+  const Calibration checked(prepared.model, samples.calibration, prepared.spaces.needs, {});
   const std::vector<search::Trial> before = finished_before(job, samples);
-  const std::vector<Json> plans = distinct_plans(setting);
-  const uint64_t trials = within_limit(trials_of(job, *setting.strategy, setting.spaces), job, setting.spaces, plans);
+  const std::vector<Json> plans = distinct_plans(prepared);
+  const uint64_t trials = within_limit(trials_of(job, *prepared.strategy, prepared.spaces), job, prepared.spaces, plans);
   const uint64_t finished = std::min<uint64_t>(before.size(), trials);
   for (size_t i = 0; i < plans.size(); ++i) {
     // What rounding makes of a plan is not known before; the first of two stages does without.
-    const bool known = !setting.spaces.fine_tuning[i] || job.strategy == "two_stage";
-    if (!setting.spaces.facts[i].empty()) setting.spaces.facts[i]["plans"] = known ? plans[i] : Json();
+    const bool known = !prepared.spaces.fine_tuning[i] || job.strategy == "two_stage";
+    if (!prepared.spaces.facts[i].empty()) prepared.spaces.facts[i]["plans"] = known ? plans[i] : Json();
   }
   for (size_t i = 0; i < plans.size(); ++i) {
-    Json& known = setting.spaces.facts[i];
+    Json& known = prepared.spaces.facts[i];
     if (!known.empty() && known["distinct"].is_null())
-      known["distinct"] = distinct_configurations(setting.spaces.each[i], most_points);
+      known["distinct"] = distinct_configurations(prepared.spaces.each[i], most_points);
     if (known.empty() || !known["invalid"].is_null()) continue;
-    const Json invalid = invalid_combinations(setting.spaces.calibration[i], most_points);
+    const Json invalid = invalid_combinations(prepared.spaces.calibration[i], most_points);
     if (!invalid.is_null()) known.update(invalid);
   }
-  Json facts{
-      {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
-  if (job.criterion) facts["ended_by"] = end_of(job, *setting.strategy, trials);
-  if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
+  Json facts{{"space", prepared.spaces.facts[0]},
+             {"strategy", job.strategy},
+             {"trials", trials},
+             {"nodes", prepared.model.nodes.size()}};
+  if (job.criterion) facts["ended_by"] = end_of(job, *prepared.strategy, trials);
+  if (job.spaces.size() > 1) facts["spaces"] = prepared.spaces.facts;
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
   const uint64_t left = trials - finished;
-  const double runs = job.strategy == "two_stage" ? static_cast<double>(left) : executed_of(setting.spaces, plans, left);
-  facts["expected_s"] = seconds_per_trial(job, setting, before, trials) * runs / static_cast<double>(job.n_jobs);
+  const double runs = job.strategy == "two_stage" ? static_cast<double>(left) : executed_of(prepared.spaces, plans, left);
+  facts["expected_s"] = seconds_per_trial(job, prepared, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
-  if ((!job.warm_start.empty() || !job.predecessor.empty()) && setting.strategy->learns_from_earlier())
-    facts["warm_start"] = warm_start_facts(job, setting);
+  if ((!job.warm_start.empty() || !job.predecessor.empty()) && prepared.strategy->learns_from_earlier())
+    facts["warm_start"] = warm_start_facts(job, prepared);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;
-  for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);
+  for (const auto& note : prepared.spaces.notes) facts["warnings"].push_back(note);
   if (const std::string note = idle_pruner(job); !note.empty()) facts["warnings"].push_back(note);
   return facts;
 }

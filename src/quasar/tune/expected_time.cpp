@@ -58,12 +58,12 @@ double share_that_rounds(const Job& job, const Spaces& spaces, double share, uin
 }
 
 // Of rounding this configuration once, material for later trials included; nullopt: it cannot be, or takes long.
-std::optional<double> rounding_seconds(const Setting& setting, const quant::Config& config, double guess) {
+std::optional<double> rounding_seconds(const PreparedJob& prepared, const quant::Config& config, double guess) {
   constexpr double most = 20;
   if (guess > most) return std::nullopt;
   try {
-    Variants variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs);
-    quant::Plan plan = variants.plan(config, *setting.target);
+    Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
+    quant::Plan plan = variants.plan(config, *prepared.target);
     const Stopwatch watch;
     variants.build(config, plan);
     return watch.seconds();
@@ -73,13 +73,13 @@ std::optional<double> rounding_seconds(const Setting& setting, const quant::Conf
 }
 
 // Of making this configuration's model without rounding, and its session; 0: it cannot be.
-double building_seconds(const Setting& setting, quant::Config config) {
+double building_seconds(const PreparedJob& prepared, quant::Config config) {
   config.rounding = {};
   try {
-    Variants variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs);
-    variants.plan(config, *setting.target);  // observes, which is no trial's work
+    Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
+    variants.plan(config, *prepared.target);  // observes, which is no trial's work
     const Stopwatch watch;
-    quant::Plan plan = variants.plan(config, *setting.target);
+    quant::Plan plan = variants.plan(config, *prepared.target);
     const runtime::Session session(variants.build(config, plan).model);
     return watch.seconds();
   } catch (const Error&) {
@@ -98,21 +98,21 @@ std::optional<double> mean_seconds(std::span<const search::Trial> trials) {
 
 }  // namespace
 
-double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished, uint64_t trials) {
+double seconds_per_trial(const Job& job, const PreparedJob& prepared, std::span<const search::Trial> finished, uint64_t trials) {
   if (job.expected_seconds > 0) return job.expected_seconds;
   if (const auto own = mean_seconds(finished)) return *own;
-  if (const auto earlier = mean_seconds(setting.earlier)) return *earlier;
-  const double run = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
-  const double scoring = run * static_cast<double>(setting.samples.evaluation->size());
-  const Drawn drawn = draw(job, setting.spaces);
-  const bool long_to_observe = run * static_cast<double>(setting.samples.calibration->size()) > 5;
-  const double building = drawn.one && !long_to_observe ? building_seconds(setting, *drawn.one) : 0;
+  if (const auto earlier = mean_seconds(prepared.earlier)) return *earlier;
+  const double run = runtime::latency(prepared.model, *prepared.samples.evaluation).median_ms / 1000;
+  const double scoring = run * static_cast<double>(prepared.samples.evaluation->size());
+  const Drawn drawn = draw(job, prepared.spaces);
+  const bool long_to_observe = run * static_cast<double>(prepared.samples.calibration->size()) > 5;
+  const double building = drawn.one && !long_to_observe ? building_seconds(prepared, *drawn.one) : 0;
   const double usual = std::max(drawn.scoring, 1.0) * scoring + building;
   if (!drawn.to_round || drawn.rounding_share == 0) return usual;
-  const double guess = drawn.cost_of_it * run * static_cast<double>(setting.samples.calibration->size());
-  const double measured = rounding_seconds(setting, *drawn.to_round, guess).value_or(guess);
+  const double guess = drawn.cost_of_it * run * static_cast<double>(prepared.samples.calibration->size());
+  const double measured = rounding_seconds(prepared, *drawn.to_round, guess).value_or(guess);
   const double mean = measured * drawn.rounding / drawn.rounding_share / drawn.cost_of_it;
-  return usual + mean * share_that_rounds(job, setting.spaces, drawn.rounding_share, trials);
+  return usual + mean * share_that_rounds(job, prepared.spaces, drawn.rounding_share, trials);
 }
 
 }  // namespace quasar::tune

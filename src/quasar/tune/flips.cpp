@@ -11,7 +11,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/data/class_names.hpp"
-#include "quasar/data/picture.hpp"
+#include "quasar/data/preview.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -22,7 +22,7 @@ Json flips_of(const data::Dataset& samples, const eval::Score& reference, const 
 inline constexpr const char* worst_samples = "worst_samples";
 bool is_picture_of_sample(const std::filesystem::path& file);
 
-// Writes the worst samples that can be seen (picture.hpp) as worst_samples/sample_N.jpg into the output folder, at most 128
+// Writes the worst samples that can be seen (preview.hpp) as worst_samples/sample_N.jpg into the output folder, at most 128
 // pixels wide and high, in the place of those that are there, and adds `picture` (the file's name from there) and `file` (where
 // the sample was read from) to them. Throws Error when they cannot be written.
 void add_pictures(Json& flips, const data::Dataset& samples, const std::filesystem::path& output_dir);

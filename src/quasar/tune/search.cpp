@@ -13,8 +13,8 @@
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/output_folder.hpp"
+#include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/tune/setting.hpp"
 #include "quasar/tune/story.hpp"
 #include "quasar/tune/study_guard.hpp"
 #include "quasar/tune/winner.hpp"
@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 namespace {
 
 // Throws Error when the float model's own values make the job's goal impossible.
-Measured measure_float(const Job& job, const Setting& setting, const eval::Evaluator& evaluator) {
+Measured measure_float(const Job& job, const PreparedJob& prepared, const eval::Evaluator& evaluator) {
   if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
   return {.metrics = evaluator.reference(),
           .holdout = {},
           .bytes = graph::bytes_on_disk(job.model),
-          .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
+          .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, 50, 30, job.devices.front())};
 }
 
 Status status_of(const Job& job, const Summary& summary, const Finding& result) {
@@ -102,18 +102,18 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   const std::stop_token limit = current_cancellation();
   OutputFolder folder(asked.output_dir);
   Stopwatch phase;
-  const Setting setting = prepare(asked);
-  tell_spaces(asked, setting, monitor.log);
-  for (const auto& note : setting.spaces.notes) warn(summary, monitor.log, note);
-  Variants variants = variants_of(asked, setting, monitor.log);
+  const PreparedJob prepared = prepare(asked);
+  tell_spaces(asked, prepared, monitor.log);
+  for (const auto& note : prepared.spaces.notes) warn(summary, monitor.log, note);
+  Variants variants = variants_of(asked, prepared, monitor.log);
   auto storage = open_early(asked);
   summary.prepare_s = phase.seconds();
 
   phase = {};
-  const eval::Evaluator evaluator = evaluator_of(asked, setting);
+  const eval::Evaluator evaluator = evaluator_of(asked, prepared);
   const Job job = with_head(asked, evaluator);
   tell_head(summary, evaluator, monitor.log);
-  summary.baseline = measure_float(job, setting, evaluator);
+  summary.baseline = measure_float(job, prepared, evaluator);
   if (monitor.baseline) monitor.baseline(summary.baseline);
   if (job.criterion) {
     const std::string empty = empty_goal(*job.criterion, measures_of(summary.baseline.metrics));
@@ -121,28 +121,28 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   }
   summary.float_s = phase.seconds();
   variants.observe();
-  for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
+  for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};
   if (!storage) storage = search::open_storage(storage_url(job));
   storage->tell_to(monitor.log);
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
-  search::Study study = lead_study(job, *storage, {evaluator, setting.samples, warning}, monitor.launch);
-  for (const int64_t number : study.buried())
+  search::Study study = lead_study(job, *storage, {evaluator, prepared.samples, warning}, monitor.launch);
+  for (const int64_t number : study.died_too_often())
     tell(monitor.log, Level::warning,
          "trial " + std::to_string(number) +
              " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
   ScoreBook book;
-  Quiet quiet;
+  Undisturbed undisturbed;
   runtime::DeviceRing devices(job.devices);
-  const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  const auto racer = prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
   if (const std::string note = idle_pruner(job); !note.empty()) warn(summary, monitor.log, note);
   const auto rejection = EarlyRejection::of(job, evaluator);
-  const Laboratory lab{
-      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
-      quiet, devices,       racer.get(),     rejection.get()};
+  const TrialContext context{
+      job,         prepared.model, *prepared.target, prepared.spaces.all, variants, evaluator, book, *prepared.samples.evaluation,
+      undisturbed, devices,        racer.get(),      rejection.get()};
   StudyGuard guard(*storage, folder, job, monitor);
-  const Finding result = run_strategy(lab, setting, study, guard.monitor(), begin);
+  const Finding result = run_strategy(context, prepared, study, guard.monitor(), begin);
   guard.expect_folder();
   const std::string reason = guard.has_stopped() ? storage->lost() : in_the_users_words(job, result.reason);
   study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
@@ -155,11 +155,11 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  const Closing closing{setting.samples, folder.unfinished(), limit, monitor.stop, warning};
-  if (best != nullptr) summary.best = measure_winner(lab, *best, closing);
+  const Closing closing{prepared.samples, folder.unfinished(), limit, monitor.stop, warning};
+  if (best != nullptr) summary.best = measure_winner(context, *best, closing);
   if (best != nullptr && !summary.best->quality.metric_blind.empty()) warning(summary.best->quality.metric_blind);
-  measure_holdout(summary, lab, closing);
-  for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
+  measure_holdout(summary, context, closing);
+  for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
   warn_of_noise(summary, job, monitor.log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_missing_models(summary, job, study, monitor.log);

@@ -43,7 +43,7 @@ bool is_local(const std::string& key) {
                                            "warm_start_study",
                                            "preset",
                                            "expected_time_per_config",
-                                           "heartbeat_interval",  // the leader's, see check_same_pulse()
+                                           "heartbeat_interval",  // the leader's, see check_same_heartbeat()
                                            "grace_period",
                                            "max_retry"};
   return local.contains(key);
@@ -58,13 +58,13 @@ Error other_value(const std::string& key, const Json& there, const Json& here) {
 
 // Throws Error for a heartbeat that the worker asks for and its leader has not: one of them would take the other for dead. A
 // worker that says nothing has its leader's.
-void check_same_pulse(const search::PulseOptions& theirs, const Job& job) {
+void check_same_heartbeat(const search::HeartbeatOptions& theirs, const Job& job) {
   const auto check = [&](const char* key, const Json& there, const Json& here) {
     if (job.words.contains(key) && there != here) throw other_value(key, there, here);
   };
-  check("heartbeat_interval", theirs.interval, job.pulse.interval);
-  check("grace_period", theirs.grace, job.pulse.grace);
-  check("max_retry", theirs.max_retry, job.pulse.max_retry);
+  check("heartbeat_interval", theirs.interval, job.heartbeat.interval);
+  check("grace_period", theirs.grace, job.heartbeat.grace);
+  check("max_retry", theirs.max_retry, job.heartbeat.max_retry);
 }
 
 // Throws Error for a key that decides what the search tries, and is another one here.
@@ -140,21 +140,21 @@ Log of_trials(const Log& log) {
 
 }  // namespace
 
-Variants variants_of(const Job& job, const Setting& setting, const Log& log) {
+Variants variants_of(const Job& job, const PreparedJob& prepared, const Log& log) {
   const RounderOptions rounding{.memory_limit = job.memory_limit,
                                 .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
                                 .log = of_trials(log)};
-  return {setting.original,
-          setting.model,
-          setting.samples.calibration,
-          setting.spaces.needs,
+  return {prepared.original,
+          prepared.model,
+          prepared.samples.calibration,
+          prepared.spaces.needs,
           {.rounding = rounding, .log = log, .statistics_dir = job.statistics_dir}};
 }
 
-eval::Evaluator evaluator_of(const Job& job, const Setting& setting) {
+eval::Evaluator evaluator_of(const Job& job, const PreparedJob& prepared) {
   eval::EvaluatorOptions options = evaluator_options(job, false);
   options.judge_head = true;
-  return {setting.model, setting.samples.evaluation, options};
+  return {prepared.model, prepared.samples.evaluation, options};
 }
 
 Job with_head(Job job, const eval::Evaluator& evaluator) {
@@ -204,7 +204,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .resume = job.load_if_exists,
                                 .only_claimed = true,
                                 .launch = launch,
-                                .pulse = job.pulse});
+                                .heartbeat = job.heartbeat});
   expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
   const Json facts = evaluator_facts(job, source.evaluator.reference());
   warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
@@ -216,9 +216,11 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
 }
 
 search::Study join_study(const Job& job, search::Storage& storage, const Source& source) {
-  search::Study study(
-      storage,
-      {.name = job.study_name, .directions = job.goals.directions(), .worker = true, .only_claimed = true, .pulse = job.pulse});
+  search::Study study(storage, {.name = job.study_name,
+                                .directions = job.goals.directions(),
+                                .worker = true,
+                                .only_claimed = true,
+                                .heartbeat = job.heartbeat});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
   expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
   const Json goal = goal_of(job, source.samples);
@@ -230,29 +232,29 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
   }
   check_same_evaluator(study.user_attributes().value(evaluator_attribute, Json()),
                        evaluator_facts(job, source.evaluator.reference()), source);
-  check_same_pulse(study.pulse(), job);
+  check_same_heartbeat(study.heartbeat(), job);
   reconsider_trials(study, job, source.evaluator);
   return study;
 }
 
-Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
+Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin) {
-  recall_models(lab, study.trials());
+  recall_models(context, study.trials());
   try {
-    if (const search::Trial* incumbent = first_of_the_best(study)) recall_best(lab, *incumbent);
+    if (const search::Trial* incumbent = first_of_the_best(study)) recall_best(context, *incumbent);
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
-  return setting.strategy->run({.lab = &lab,
-                                .job = lab.job,
-                                .spaces = setting.spaces,
-                                .space = setting.spaces.each.front(),
-                                .study = study,
-                                .objective = [&lab](search::Job& trial) { return try_point(lab, trial); },
-                                .listener = monitor.listener,
-                                .stop = monitor.stop,
-                                .samples = setting.samples.calibration,
-                                .earlier = judged_anew(setting.earlier, lab.job, lab.evaluator.reference()),
-                                .begin = begin});
+  return prepared.strategy->run({.trial_context = &context,
+                                 .job = context.job,
+                                 .spaces = prepared.spaces,
+                                 .space = prepared.spaces.each.front(),
+                                 .study = study,
+                                 .objective = [&context](search::RunningTrial& trial) { return try_point(context, trial); },
+                                 .listener = monitor.listener,
+                                 .stop = monitor.stop,
+                                 .samples = prepared.samples.calibration,
+                                 .earlier = judged_anew(prepared.earlier, context.job, context.evaluator.reference()),
+                                 .begin = begin});
 }
 
 }  // namespace quasar::tune

@@ -5,13 +5,13 @@
 
 #include "quasar/base/deadline.hpp"
 #include "quasar/search/storage.hpp"
-#include "quasar/tune/setting.hpp"
+#include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 
-Variants variants_of(const Job& job, const Setting& setting, const Log& log);
-eval::Evaluator evaluator_of(const Job& job, const Setting& setting);
+Variants variants_of(const Job& job, const PreparedJob& prepared, const Log& log);
+eval::Evaluator evaluator_of(const Job& job, const PreparedJob& prepared);
 
 // The job with the metric of the model's head among those that are reported, where the evaluator has added it. The study, whose
 // words and goal are as the user gave them, does not know of it.
@@ -40,7 +40,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
 search::Study join_study(const Job& job, search::Storage& storage, const Source& source);
 
 // The strategy's trials, from wherever the study stands.
-Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
+Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin);
 
 }  // namespace quasar::tune

@@ -33,7 +33,7 @@ struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
-  Json layers, ranges, flips;                   // portrait.hpp
+  Json layers, ranges, flips;                   // layer_facts.hpp
   std::vector<std::string> lost_parts = {};     // of its plan
   Json processors;                              // for which of them the scores hold: processors.hpp
   Quality quality;

@@ -16,17 +16,19 @@
 #include "quasar/sensitivity/layer_errors.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/flips.hpp"
-#include "quasar/tune/portrait.hpp"
+#include "quasar/tune/layer_facts.hpp"
+#include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/processors.hpp"
-#include "quasar/tune/setting.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
 
 // Of a search that was interrupted or whose time is up, within half a second.
-runtime::Latency latency_of(const Laboratory& lab, const graph::Model& model, const std::stop_token& stop) {
-  const auto measured = [&](double seconds) { return runtime::latency(model, lab.samples, 50, seconds, lab.devices.first()); };
+runtime::Latency latency_of(const TrialContext& context, const graph::Model& model, const std::stop_token& stop) {
+  const auto measured = [&](double seconds) {
+    return runtime::latency(model, context.samples, 50, seconds, context.devices.first());
+  };
   try {
     const CancelScope scope(stop);
     return measured(30);
@@ -46,12 +48,13 @@ void or_warn(const Closing& closing, const std::string& what, const Work& work) 
 }
 
 // What is built in knows intervals besides, which are not worth waiting for once the search is to end.
-eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const graph::Model& model, const Closing& closing) {
-  if (auto known = lab.book.find(trial.number)) return *std::move(known);
-  const eval::Scores said = said_before(lab.job, trial);
-  if (all_there(lab.job, said)) return said;
-  const auto score = [&] { return lab.evaluator.score(model, cores(), lab.devices.first(), said); };
-  auto recorded = recorded_scores(lab.job, trial);
+eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, const graph::Model& model,
+                       const Closing& closing) {
+  if (auto known = context.book.find(trial.number)) return *std::move(known);
+  const eval::Scores said = said_before(context.job, trial);
+  if (all_there(context.job, said)) return said;
+  const auto score = [&] { return context.evaluator.score(model, cores(), context.devices.first(), said); };
+  auto recorded = recorded_scores(context.job, trial);
   if (!recorded) return score();
   try {
     const CancelScope scope(closing.limit);
@@ -62,14 +65,15 @@ eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const 
 }
 
 // The winner's scores with values per sample; an earlier process may have scored it.
-eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
-  if (auto scores = lab.book.by_sample(winner.trial.number)) return *std::move(scores);
+eval::Scores by_sample(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  if (auto scores = context.book.by_sample(winner.trial.number)) return *std::move(scores);
   eval::Scores out = winner.metrics;
-  const auto known = out.find(lab.job.metrics.front());
-  if (is_own(lab.job.goals, lab.job.metrics.front())) return out;  // a user's evaluator says one number
+  const auto known = out.find(context.job.metrics.front());
+  if (is_own(context.job.goals, context.job.metrics.front())) return out;  // a user's evaluator says one number
   if (closing.limit.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
-  or_warn(closing, "which samples the winner gets wrong",
-          [&] { out = lab.evaluator.score(model, cores(), lab.devices.first(), said_before(lab.job, winner.trial)); });
+  or_warn(closing, "which samples the winner gets wrong", [&] {
+    out = context.evaluator.score(model, cores(), context.devices.first(), said_before(context.job, winner.trial));
+  });
   return out;
 }
 
@@ -92,15 +96,15 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
 }
 
 // Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
-Json processors_for(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
+Json processors_for(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
   Json facts = processors_of(model);
   if (const std::string why = overflow_in_words(facts); !why.empty()) closing.warn(why);
   if (!runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
-    eval::EvaluatorOptions options = evaluator_options(lab.job, true);
+    eval::EvaluatorOptions options = evaluator_options(context.job, true);
     options.exact_sums = false;
-    const eval::Evaluator evaluator(lab.model, closing.samples.evaluation, options);
-    for (const auto& [name, score] : evaluator.score(model, cores(), lab.devices.first())) {
+    const eval::Evaluator evaluator(context.model, closing.samples.evaluation, options);
+    for (const auto& [name, score] : evaluator.score(model, cores(), context.devices.first())) {
       facts["here"][name] = score.value;
       const double exact = winner.metrics.contains(name) ? winner.metrics.at(name).value : score.value;
       if (score.value != exact)
@@ -122,24 +126,25 @@ std::string answers_of(const Job& job, const std::optional<eval::Head>& head) {
   return std::ranges::any_of(job.metrics, counts_classes) ? "agreement" : "";
 }
 
-Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
+Quality judged(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
   // Few operators have kernels for weights only and for scales found at run time: who asks for these gets what there is.
   const bool pairs = quant::form_of(winner.config.activation) == quant::Form::pairs;
-  const std::string unquantized = !pairs
-                                      ? ""
-                                      : hardly_quantized(plan_of(lab, winner.config), lab.variants.graph_of(winner.config)->model,
-                                                         lab.variants.seen(winner.config), ChosenFloat::counted);
+  const std::string unquantized =
+      !pairs ? ""
+             : hardly_quantized(plan_of(context, winner.config), context.variants.graph_of(winner.config)->model,
+                                context.variants.seen(winner.config), ChosenFloat::counted);
   Quality out;
-  if (closing.stop.stop_requested() || lab.job.evaluator) return out;  // whoever scores himself knows what is good
+  if (closing.stop.stop_requested() || context.job.evaluator) return out;  // whoever scores himself knows what is good
   try {
     const CancelScope scope(closing.stop);
     or_warn(closing, "whether the best model is of use", [&] {
-      const auto answers = answers_of(lab.job, lab.evaluator.head());
+      const auto answers = answers_of(context.job, context.evaluator.head());
       const bool classes = std::ranges::any_of(std::array{"agreement", "sequence_accuracy", "token_accuracy", "mean_iou"},
                                                [&](const char* metric) { return answers.starts_with(metric); });
-      const eval::ExaminationOptions options{.answers = answers, .device = lab.devices.first()};
-      const auto examination = eval::examine(lab.evaluator, lab.model, model, options);
-      out = quality_of({lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, classes, unquantized});
+      const eval::ExaminationOptions options{.answers = answers, .device = context.devices.first()};
+      const auto examination = eval::examine(context.evaluator, context.model, model, options);
+      out = quality_of(
+          {context.job, context.evaluator.reference(), winner.metrics, context.evaluator, examination, classes, unquantized});
     });
   } catch (const Cancelled&) {  // what was found comes first
   }
@@ -147,14 +152,14 @@ Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& 
 }
 
 // By the first metric that has values per sample; null when none has.
-Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
-  const eval::Scores& reference = lab.evaluator.reference();
-  for (const auto& metric : lab.job.metrics) {
+Json flips(const TrialContext& context, const eval::Scores& scores, const data::Dataset& samples) {
+  const eval::Scores& reference = context.evaluator.reference();
+  for (const auto& metric : context.job.metrics) {
     if (!scores.contains(metric) || !reference.contains(metric)) continue;
     Json found = flips_of(samples, reference.at(metric), scores.at(metric));
     if (found.is_null()) continue;
     found["metric"] = metric;
-    add_pictures(found, samples, lab.job.output_dir);
+    add_pictures(found, samples, context.job.output_dir);
     return found;
   }
   return nullptr;
@@ -162,62 +167,62 @@ Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Datase
 
 }  // namespace
 
-Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const Closing& closing) {
+Winner measure_winner(const TrialContext& context, const search::Trial& trial, const Closing& closing) {
   const data::Dataset& samples = *closing.samples.evaluation;
   Winner winner;
   winner.trial = trial;
-  winner.config = config_of(lab, trial);
-  const quant::Plan plan = plan_of(lab, winner.config);
-  const auto built = lab.book.model(trial.number);
-  const graph::Model model = built ? *built : build(lab, winner.config, plan).model;
+  winner.config = config_of(context, trial);
+  const quant::Plan plan = plan_of(context, winner.config);
+  const auto built = context.book.model(trial.number);
+  const graph::Model model = built ? *built : build(context, winner.config, plan).model;
   const fs::path path = closing.folder / "best.onnx";
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
-  winner.metrics = scores_of(lab, trial, model, closing);
-  winner.latency = latency_of(lab, model, closing.limit);
-  if (!plan.shifts) winner.processors = processors_for(lab, winner, model, closing);
-  winner.quality = judged(lab, winner, model, closing);
-  const auto graph = lab.variants.graph_of(winner.config);
-  const eval::Scores scores = by_sample(lab, winner, model, closing);
+  winner.metrics = scores_of(context, trial, model, closing);
+  winner.latency = latency_of(context, model, closing.limit);
+  if (!plan.shifts) winner.processors = processors_for(context, winner, model, closing);
+  winner.quality = judged(context, winner, model, closing);
+  const auto graph = context.variants.graph_of(winner.config);
+  const eval::Scores scores = by_sample(context, winner, model, closing);
   std::map<std::string, bool> kernels;
   LayerErrors errors;
   // The one that waits for the disk beside those that compute.
   parallel_for(3, one_at_a_time(graph->model) ? 1 : 3, [&](size_t i) {
     if (i == 0 && !closing.limit.stop_requested()) {
       const CancelScope scope(closing.limit);
-      errors = measure_errors({graph->model, plan, model, lab.job.memory_limit}, samples);
+      errors = measure_errors({graph->model, plan, model, context.job.memory_limit}, samples);
     }
     if (i == 1) kernels = kernels_of(model, plan, closing);
-    if (i == 2) winner.flips = flips(lab, scores, samples);
+    if (i == 2) winner.flips = flips(context, scores, samples);
   });
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
   winner.lost_parts = plan.lost_parts;
   const Json rounding = trial.user_attributes.value("rounding", Json());
-  const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
-  winner.layers = layers_of(sitter);
+  const QuantizedFacts facts{graph->model, plan, context.variants.seen(winner.config), kernels, rounding};
+  winner.layers = layers_of(facts);
   add_errors(winner.layers, errors);
-  winner.ranges = ranges_of(sitter, winner.layers);
-  winner.evidence = {{"against_float", against_float(lab.book, lab.evaluator.reference(), winner)},
-                     {"rivals", rivals_of(lab.book, lab.job, winner)}};
+  winner.ranges = ranges_of(facts, winner.layers);
+  winner.evidence = {{"against_float", against_float(context.book, context.evaluator.reference(), winner)},
+                     {"rivals", rivals_of(context.book, context.job, winner)}};
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(closing.folder / "best_params.json", params.dump(2) + "\n");
   Json words = quant::to_json(winner.config);
-  words["target"] = lab.job.target;  // `quasar quantize --config` quantizes for it
+  words["target"] = context.job.target;  // `quasar quantize --config` quantizes for it
   write_file(closing.folder / "best_config.yaml", to_yaml(words));
   return winner;
 }
 
-void measure_holdout(Summary& summary, const Laboratory& lab, const Closing& closing) {
+void measure_holdout(Summary& summary, const TrialContext& context, const Closing& closing) {
   if (!closing.samples.holdout || !summary.best) return;
   try {
     const CancelScope scope(closing.stop);
-    const auto options = evaluator_options(lab.job, true);
+    const auto options = evaluator_options(context.job, true);
     if (options.metrics.empty()) return;
     or_warn(closing, "the scores on the hold-out samples", [&] {
-      const eval::Evaluator evaluator(lab.model, closing.samples.holdout, options);
-      summary.best->holdout = evaluator.score(graph::load(closing.folder / "best.onnx"), cores(), lab.devices.first());
+      const eval::Evaluator evaluator(context.model, closing.samples.holdout, options);
+      summary.best->holdout = evaluator.score(graph::load(closing.folder / "best.onnx"), cores(), context.devices.first());
       summary.baseline.holdout = evaluator.reference();
       summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
     });

@@ -22,9 +22,9 @@ struct Closing {
 
 // Writes best.onnx (and best.onnx.data), best_params.json and best_config.yaml. Once `limit` is requested its latency is measured
 // within half a second, and what only the report shows is left out. Its quality is judged unless `stop` is requested.
-Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const Closing& closing);
+Winner measure_winner(const TrialContext& context, const search::Trial& trial, const Closing& closing);
 
 // Scores best.onnx and the float model on the hold-out samples; left out when the search is stopped meanwhile.
-void measure_holdout(Summary& summary, const Laboratory& lab, const Closing& closing);
+void measure_holdout(Summary& summary, const TrialContext& context, const Closing& closing);
 
 }  // namespace quasar::tune

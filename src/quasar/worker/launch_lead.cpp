@@ -21,7 +21,7 @@ LaunchLead::LaunchLead(const Job& job, const std::string& launch) {
   if (launch.empty() || !search::is_shared_storage(job.storage)) return;
   storage_ = search::open_storage(storage_url(job));
   try {
-    hold_ = storage_->hold({.id = id_of_launch(launch), .name = launch, .directions = {}, .user_attributes = {}});
+    lock_ = storage_->lock({.id = id_of_launch(launch), .name = launch, .directions = {}, .user_attributes = {}});
   } catch (const Error&) {  // several searches that one script began: each leads nobody
     return;
   }
@@ -35,7 +35,7 @@ LaunchLead::LaunchLead(const Job& job, const std::string& launch) {
 
 void LaunchLead::let_others_see(const std::stop_token& stop) const {
   const auto end = begin_ + std::chrono::duration<double>(visible);
-  while (hold_ && !stop.stop_requested() && std::chrono::steady_clock::now() < end)
+  while (lock_ && !stop.stop_requested() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 

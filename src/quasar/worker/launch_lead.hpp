@@ -33,7 +33,7 @@ class LaunchLead {
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::unique_ptr<search::Storage> storage_;
-  std::unique_ptr<search::Hold> hold_;
+  std::unique_ptr<search::StudyLock> lock_;
   std::optional<Watch> keeper_;  // the last member: it ends first
 };
 

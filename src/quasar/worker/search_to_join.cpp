@@ -84,11 +84,11 @@ bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& 
   return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && is_led(study, trouble);
 }
 
-// In a turn, so that no leader is just taking over from one that died (Study::hold()).
+// In a transaction, so that no leader is just taking over from one that died (Study::lock()).
 bool SearchToJoin::is_led(const search::StudyRecord& study, std::string& trouble) const {
   try {
-    const auto turn = storage_.sharing()->turn(study.id);
-    return storage_.sharing()->is_held(study.id) &&
+    const auto transaction = storage_.sharing()->transaction(study.id);
+    return storage_.sharing()->is_locked(study.id) &&
            storage_.sharing()->attribute(study.id, search::search_attribute) == study.user_attributes[search::search_attribute];
   } catch (const search::ConnectionLost& lost) {  // looked at again
     trouble = lost.what();
@@ -141,7 +141,7 @@ void SearchToJoin::expect_launch() {
   if (launch_.empty()) return;
   const auto now = std::chrono::steady_clock::now();
   try {
-    const bool held = storage_.sharing()->is_held(id_of_launch(launch_));
+    const bool held = storage_.sharing()->is_locked(id_of_launch(launch_));
     launch_seen_ = launch_seen_ || held;
     launch_missed_ = held || !launch_seen_ ? std::nullopt : std::optional(launch_missed_.value_or(now));
   } catch (const search::ConnectionLost&) {  // so has the leader

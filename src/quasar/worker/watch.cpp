@@ -14,7 +14,7 @@ void Watch::run(const std::stop_token& over) {
   const CancelScope scope(over);
   while (!over.stop_requested()) {
     try {
-      const Uncapped books;
+      const Uncapped no_cap;
       passed_ = has_come_();
     } catch (const std::exception&) {  // such as a storage that is gone
     }

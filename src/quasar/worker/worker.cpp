@@ -13,10 +13,10 @@
 namespace quasar::tune {
 namespace {
 
-void count_mine(Shift& shift, const search::Event& event) {
+void count_mine(WorkerRun& done, const search::Event& event) {
   if (event.elsewhere || event.kind != search::Event::Kind::finished || !event.trial.finished()) return;
-  ++(event.trial.is_duplicate() ? shift.duplicates : shift.executed);
-  if (event.trial.state == search::State::failed && !event.trial.is_duplicate()) ++shift.failed;
+  ++(event.trial.is_duplicate() ? done.duplicates : done.executed);
+  if (event.trial.state == search::State::failed && !event.trial.is_duplicate()) ++done.failed;
 }
 
 // Seconds of the search, which its leader counts and says when they are over; none are left in the worker's job.
@@ -33,77 +33,77 @@ struct Occasion {
   Preparation& preparation;
 };
 
-void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, double patience) {
+void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor, double patience) {
   Stopwatch phase;
   const auto& [storage, awaited, preparation] = occasion;
   const Job before = awaited.guess();
-  Setting setting = prepare(before);
-  Variants variants = variants_of(before, setting, monitor.log);
-  const eval::Evaluator evaluator = evaluator_of(before, setting);
+  PreparedJob prepared = prepare(before);
+  Variants variants = variants_of(before, prepared, monitor.log);
+  const eval::Evaluator evaluator = evaluator_of(before, prepared);
   variants.observe();
-  shift.prepare_s = phase.seconds();
+  done.prepare_s = phase.seconds();
 
   auto [job, ended] = awaited.wait(patience, monitor.log);
   job = with_head(job, evaluator);
   preparation.is_done();
   phase = {};
   if (ended) {
-    shift.reason = "the search has ended: " + *ended;
+    done.reason = "the search has ended: " + *ended;
     return;
   }
   const auto seconds = take_time_limit(job);
-  if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
+  if (job.predecessor != before.predecessor) prepared.earlier = earlier_trials(job);
   const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
-  search::Study study = join_study(job, storage, {evaluator, setting.samples, warning});
+  search::Study study = join_study(job, storage, {evaluator, prepared.samples, warning});
   ScoreBook book;
-  Quiet quiet;
+  Undisturbed undisturbed;
   runtime::DeviceRing devices(job.devices);
-  const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  const Laboratory lab{
-      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
-      quiet, devices,       racer.get()};
+  const auto racer = prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
+  const TrialContext context{
+      job,         prepared.model, *prepared.target, prepared.spaces.all, variants, evaluator, book, *prepared.samples.evaluation,
+      undisturbed, devices,        racer.get()};
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());
   Monitor counting = monitor;
   counting.stop = leader.token();
   counting.listener = [&](const search::Event& event) {
-    count_mine(shift, event);
+    count_mine(done, event);
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
-  const Finding result = run_strategy(lab, setting, study, counting, Deadline::Clock::now());
-  shift.all = result.counts;
-  shift.reason = result.reason;
-  shift.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
+  const Finding result = run_strategy(context, prepared, study, counting, Deadline::Clock::now());
+  done.all = result.counts;
+  done.reason = result.reason;
+  done.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
   if (leader.passed())
-    shift.reason = "nobody has led the search for its time_limit of " + Json(*seconds).dump() + " s; continue it with --resume";
-  shift.trials_s = phase.seconds();
+    done.reason = "nobody has led the search for its time_limit of " + Json(*seconds).dump() + " s; continue it with --resume";
+  done.trials_s = phase.seconds();
 }
 
 }  // namespace
 
-Shift work(const Job& asked, const Monitor& monitor, double patience) {
+WorkerRun work(const Job& asked, const Monitor& monitor, double patience) {
   if (!search::is_shared_storage(asked.storage))
     throw Error(
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
         "is '" +
         without_password(asked.storage) + "'");
   const Stopwatch total;
-  Shift shift;
+  WorkerRun done;
   const CancelScope outer(monitor.stop);
   const auto storage = search::open_storage(storage_url(asked));
   storage->tell_to(monitor.log);
   SearchToJoin awaited(asked, *storage, monitor.launch);
-  Preparation preparation(awaited, std::min(asked.pulse.interval, 1.0), monitor.stop);
+  Preparation preparation(awaited, std::min(asked.heartbeat.interval, 1.0), monitor.stop);
   try {
     const CancelScope scope(preparation.token());
-    carry_out(shift, {*storage, awaited, preparation}, monitor, patience);
+    carry_out(done, {*storage, awaited, preparation}, monitor, patience);
   } catch (const Cancelled&) {
     const auto ended = preparation.reason();
     if (!ended) throw;
-    shift.reason = "the search has ended: " + *ended;
+    done.reason = "the search has ended: " + *ended;
   }
-  shift.seconds = total.seconds();
-  return shift;
+  done.seconds = total.seconds();
+  return done;
 }
 
 }  // namespace quasar::tune

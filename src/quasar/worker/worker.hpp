@@ -6,7 +6,7 @@
 namespace quasar::tune {
 
 // What a worker did.
-struct Shift {
+struct WorkerRun {
   size_t executed = 0, duplicates = 0, failed = 0;  // of its own trials
   search::Counts all;                               // of the study, as far as it saw
   std::string reason;                               // why it ended, in words
@@ -17,6 +17,6 @@ struct Shift {
 // Prepares model and samples, waits up to `patience` seconds until somebody leads the search (search_to_join.hpp), and runs
 // trials until the search ends or there is nothing left to do. Writes nothing but the models that keep_models asks for, into the
 // job's output_dir. Throws Error when the study does not come, or is another search's.
-Shift work(const Job& job, const Monitor& monitor, double patience);
+WorkerRun work(const Job& job, const Monitor& monitor, double patience);
 
 }  // namespace quasar::tune

@@ -1,7 +1,7 @@
 // The bytes as an .npz archive of samples with labels.
 #include "fuzz/target.hpp"
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/dataset.hpp"
-#include "quasar/data/truth.hpp"
 
 namespace quasar::fuzz {
 namespace {

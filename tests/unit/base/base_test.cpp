@@ -18,7 +18,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/base/rng.hpp"
-#include "quasar/base/temporary_room.hpp"
+#include "quasar/base/temporary_space.hpp"
 #include "quasar/base/utf8.hpp"
 #include "unit/error_of.hpp"
 
@@ -162,7 +162,7 @@ TEST(File, WhatCannotBeWrittenIsNotTheConfigurationsFault) {
                                 write_file(path, [](const auto&) { throw std::system_error(ENOENT, std::generic_category()); });
                               })})
     EXPECT_EQ(message, "cannot write '" + path.string() + "': No such file or directory");
-  EXPECT_NO_THROW(require_temporary_room());
+  EXPECT_NO_THROW(require_temporary_space());
 }
 
 TEST(File, AppearsWholeOrNotAtAll) {
@@ -205,11 +205,11 @@ struct Thing {
 TEST(Table, KnowsAGuestForAsLongAsItLives) {
   const Table<Thing> table("thing", {{"own", {"a thing", make_as<Thing, Thing>}}});
   {
-    const Guest<Thing> guest(table, "Visitor", {"another", make_as<Thing, Thing>});
+    const Registration<Thing> guest(table, "Visitor", {"another", make_as<Thing, Thing>});
     EXPECT_EQ(table.resolve("visitor"), "Visitor");
     EXPECT_EQ(table.names(), std::vector<std::string>{"own"});
-    EXPECT_THROW(Guest<Thing>(table, "visitor", {}), Error);
-    EXPECT_THROW(Guest<Thing>(table, "Own", {}), Error);
+    EXPECT_THROW(Registration<Thing>(table, "visitor", {}), Error);
+    EXPECT_THROW(Registration<Thing>(table, "Own", {}), Error);
   }
   EXPECT_EQ(table.try_find("visitor"), nullptr);
 }

@@ -1,7 +1,7 @@
 // Models whose batch is fixed, and inputs that are the same for every sample.
 
 #include "files.hpp"
-#include "quasar/data/memory.hpp"
+#include "quasar/data/in_memory.hpp"
 #include "quasar/data/repeating.hpp"
 
 namespace quasar::data {
@@ -56,8 +56,8 @@ TEST(FixedBatch, WhatFitsNeitherWaySpeaksOfTheModel) {
 TEST(FixedBatch, LabelsOfABatchInMemoryAreItsSamples) {
   const Tensor two = Tensor::of<float>({2, 3}, std::vector<float>{0, 1, 2, 3, 4, 5});
   const Item item{{"v", two}, {"labels", Tensor::of<int64_t>({2}, std::vector<int64_t>{7, 8})}};
-  const Guest<Reader> guest(readers::table(), "mine",
-                            memory(std::make_shared<std::vector<Item>>(std::vector<Item>{item}), "a test"));
+  const Registration<Reader> guest(readers::table(), "mine",
+                                   memory(std::make_shared<std::vector<Item>>(std::vector<Item>{item}), "a test"));
   const DatasetPtr all = open({{"reader", "mine"}}, batch_of_two);
   ASSERT_EQ(all->size(), 2U);
   EXPECT_EQ(all->label(1), 8);

@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "files.hpp"
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/class_names.hpp"
 #include "quasar/data/image.hpp"
 #include "quasar/data/npy.hpp"
 #include "quasar/data/resample.hpp"
-#include "quasar/data/truth.hpp"
 
 namespace quasar::data {
 namespace {

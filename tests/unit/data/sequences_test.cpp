@@ -1,6 +1,6 @@
 // Text that is tokenized already, and audio: several inputs, whole numbers, lengths that differ from sample to sample.
 #include "files.hpp"
-#include "quasar/data/truth.hpp"
+#include "quasar/data/annotations.hpp"
 
 namespace quasar::data {
 namespace {

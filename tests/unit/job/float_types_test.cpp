@@ -49,11 +49,11 @@ TEST(FallingBackToHalves, IsNoQuantization) {
   for (const auto& parameter : space.parameters()) {
     if (parameter.name.starts_with(precision_of(""))) in_halves[parameter.name] = float16;
   }
-  const std::string why = why_impossible(trials.lab(), space.nearest_to(in_halves));
+  const std::string why = why_impossible(trials.trial_context(), space.nearest_to(in_halves));
   EXPECT_NE(why.find("16-bit floats to fall back to are no quantization"), std::string::npos) << why;
   in_halves[precision_of("stem/conv")] = quantized;
-  EXPECT_EQ(why_impossible(trials.lab(), space.nearest_to(in_halves)), "");
-  EXPECT_EQ(why_impossible(trials.lab(), trials.default_point()), "");
+  EXPECT_EQ(why_impossible(trials.trial_context(), space.nearest_to(in_halves)), "");
+  EXPECT_EQ(why_impossible(trials.trial_context(), trials.default_point()), "");
 }
 
 TEST(FallingBackToHalves, IsNotWhatASchemeOfHalvesDoes) {
@@ -61,7 +61,7 @@ TEST(FallingBackToHalves, IsNotWhatASchemeOfHalvesDoes) {
     Json words = digits_words();
     words["search_space"] = {{"scheme", {scheme}}};
     const MadeUpTrials trials(words);
-    EXPECT_EQ(why_impossible(trials.lab(), trials.default_point()), "") << scheme;
+    EXPECT_EQ(why_impossible(trials.trial_context(), trials.default_point()), "") << scheme;
   }
 }
 

@@ -23,7 +23,7 @@ TEST(Ask, AsksWhatRunAsks) {
   const auto value = [](const Point& point) { return point.find("a")->get<double>(); };
   const Space space = grid();
   while (const auto trial = ask(mine, space, *a, 9)) tell(mine, *trial, {value(trial->point)});
-  run({.seed = 9}, theirs, space, *b, {}, [&](Job& job) -> Outcome { return {.values = {value(job.point())}}; });
+  run({.seed = 9}, theirs, space, *b, {}, [&](RunningTrial& job) -> Outcome { return {.values = {value(job.point())}}; });
   ASSERT_EQ(mine.trials().size(), 6u);
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(mine.trials()[i].point, theirs.trials()[i].point);
 }
@@ -48,7 +48,7 @@ TEST(Ask, WhatAnotherProgramTellsIsNotTheBestOfASearch) {
   const auto sampler = samplers::table().make("grid");
   for (const bool only_claimed : {false, true}) {
     Study study(*storage, {.name = only_claimed ? "search" : "ask", .only_claimed = only_claimed});
-    run({}, study, space, *sampler, stop_conditions({{"n_trials", 2}}), [](Job& job) -> Outcome {
+    run({}, study, space, *sampler, stop_conditions({{"n_trials", 2}}), [](RunningTrial& job) -> Outcome {
       job.claim(std::to_string(job.number()));
       return {.values = {5}};
     });

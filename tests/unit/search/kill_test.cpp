@@ -23,14 +23,14 @@ Space space() {
 // The search of the child: tells the pipe every trial whose end it has stored.
 void search_in_child(const std::string& path, int told) {
   const auto storage = open_storage(path);
-  Study study(*storage, {.resume = true, .pulse = {.max_retry = 100}});
+  Study study(*storage, {.resume = true, .heartbeat = {.max_retry = 100}});
   const auto grid = samplers::table().make("grid");
   RunOptions options{.n_jobs = 2};
   options.listener = [&](const Event& event) {
     const int64_t number = event.trial.number;
     if (event.kind == Event::Kind::finished && write(told, &number, sizeof(number)) != sizeof(number)) _exit(2);
   };
-  run(options, study, space(), *grid, {}, [](Job& job) -> Outcome {
+  run(options, study, space(), *grid, {}, [](RunningTrial& job) -> Outcome {
     std::this_thread::sleep_for(2ms);
     return {.values = {job.point().find("a")->get<double>()}, .user_attributes = {{"note", std::string(2000, 'x')}}};
   });

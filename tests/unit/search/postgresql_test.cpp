@@ -251,9 +251,9 @@ TEST(Postgresql, WhatTheServerGivesUpIsDoneAgain) {
   };
   const Space space = space_of(5);
   const auto storage = place.open();
-  Study study(*storage.storage, {.pulse = {.interval = 0.1, .grace = 60}});
+  Study study(*storage.storage, {.heartbeat = {.interval = 0.1, .grace = 60}});
   std::vector<std::jthread> others;
-  const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+  const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](RunningTrial& job) -> Outcome {
     if (job.number() == 1) others.push_back(cancel_who_waits_for("trial_user_attributes"));  // written in a turn
     EXPECT_EQ(job.claim(std::to_string(job.number())), std::nullopt);
     if (job.number() == 3) others.push_back(cancel_who_waits_for("trials"));  // written at the trial's end
@@ -274,7 +274,7 @@ TEST(Postgresql, AMemoryLimitHoldsDuringAnOutage) {
   std::stop_source stop;
   std::jthread waiting([&] {
     const CancelScope scope(stop.get_token());
-    const Uncapped books;
+    const Uncapped no_cap;
     EXPECT_THROW(storage->studies(), Cancelled);
   });
   bool held = false;
@@ -324,7 +324,7 @@ TEST(Postgresql, GoneAndBack) {
     ~Ending() { over = true; }
   } ending{over};
   in_processes(place, "study", 3, [&](size_t, Study& study) {
-    const auto result = run({.n_jobs = 2}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+    const auto result = run({.n_jobs = 2}, study, space, *samplers::table().make("grid"), {}, [&](RunningTrial& job) -> Outcome {
       if (const auto other = job.claim("plan " + std::to_string(static_cast<int>(value_of(job)) / 2)))
         return {.duplicate_of = other};
       std::this_thread::sleep_for(5ms);

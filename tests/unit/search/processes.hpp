@@ -12,7 +12,7 @@
 
 namespace quasar::search {
 
-inline constexpr PulseOptions quick{.interval = 0.1, .grace = 0.6, .max_retry = 1};
+inline constexpr HeartbeatOptions quick{.interval = 0.1, .grace = 0.6, .max_retry = 1};
 
 // What the "processes" of a test open; each has a connection of its own where there are connections.
 struct Place {
@@ -40,12 +40,12 @@ inline Space space_of(int64_t points) {
   return Space::parse({{"a", a}});
 }
 
-inline double value_of(const Job& job) {
+inline double value_of(const RunningTrial& job) {
   return job.point().find("a")->get<double>();
 }
 
 inline StudyOptions joining(const std::string& name, bool worker) {
-  return {.name = name, .resume = true, .worker = worker, .pulse = quick};
+  return {.name = name, .resume = true, .worker = worker, .heartbeat = quick};
 }
 
 // Runs `work(process, study)` in as many processes at a time; the first leads.

@@ -169,7 +169,7 @@ Ran run_field(const Field& field, const std::string& pruner, uint64_t seed, size
   Racer racer(pruners::table().make(pruner), {}, study.trials());
   std::atomic<size_t> samples = 0;
   const auto random = samplers::table().make("random");
-  run({.seed = seed, .n_jobs = n_jobs}, study, space, *random, {}, [&](Job& job) -> Outcome {
+  run({.seed = seed, .n_jobs = n_jobs}, study, space, *random, {}, [&](RunningTrial& job) -> Outcome {
     const Losses mine = in_order(field.losses[job.point().find("c")->get<size_t>()], order);
     for (size_t n = 24; n <= Field::count; n += 24) {
       const auto seen = std::span(mine).first(n);
@@ -216,7 +216,7 @@ TEST(Racer, TheWinnerIsScoredInFullWhateverThePruner) {
 
 // A racer that begins with earlier trials answers as the one that has seen them run.
 TEST(Racer, ResumedAnswersAreTheSame) {
-  struct FakeJob final : Job {
+  struct FakeJob final : RunningTrial {
     Point where;
     int64_t id = 0;
     std::map<int64_t, double> reports;

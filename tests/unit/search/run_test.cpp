@@ -23,11 +23,11 @@ Space space_36() {
   return Space::parse({{"a", {0, 1, 2, 3, 4, 5}}, {"b", {0, 1, 2, 3, 4, 5}}});
 }
 
-double number(const Job& job, const char* name) {
+double number(const RunningTrial& job, const char* name) {
   return job.point().find(name)->get<double>();
 }
 
-Outcome sum(Job& job) {
+Outcome sum(RunningTrial& job) {
   return {.values = {number(job, "a") + 10 * number(job, "b")}};
 }
 
@@ -91,7 +91,7 @@ TEST(Run, WhatIsKnownIsNotProposedWhileThereIsSomethingNew) {
                                       "test"));
     f.options.likeness = [](const Point& p) { return p.find("p_acts")->dump(); };
     f.stop = {{"n_trials", 25}};
-    f.run(sampler, [](Job& job) -> Outcome { return {.values = {std::abs(number(job, "p_acts") - 3.0)}}; });
+    f.run(sampler, [](RunningTrial& job) -> Outcome { return {.values = {std::abs(number(job, "p_acts") - 3.0)}}; });
     ASSERT_EQ(f.trials.size(), 25u) << sampler;
     std::set<std::string> early;
     for (size_t i = 0; i < 14; ++i) early.insert(f.trials[i].point.find("p_acts")->dump());
@@ -140,7 +140,7 @@ TEST(Run, FailuresAreRecordedAndTheSearchGoesOn) {
   const TemporaryFolder folder;
   Fixture f;
   f.storage = open_storage((folder.path() / "s.db").string());
-  const RunResult result = f.run("grid", [](Job& job) -> Outcome {
+  const RunResult result = f.run("grid", [](RunningTrial& job) -> Outcome {
     switch (job.number()) {
       case 1:
         throw std::runtime_error("bad byte \xff here");
@@ -174,7 +174,7 @@ struct Plans {
   std::mutex mutex;
   std::map<std::string, int> executed;
 
-  Outcome operator()(Job& job) {
+  Outcome operator()(RunningTrial& job) {
     const int plan = (job.point().find("a")->get<int>() * 6 + job.point().find("b")->get<int>()) % 8;
     const std::string hash = "plan" + std::to_string(plan);
     if (const auto owner = job.claim(hash)) return {.duplicate_of = owner};
@@ -250,7 +250,7 @@ TEST(Run, StopConditionsEndIt) {
 }
 
 // Values that fall for a while and then rise, some of them candidates, every fifth a duplicate.
-Outcome mixed(Job& job) {
+Outcome mixed(RunningTrial& job) {
   const int64_t n = job.number();
   if (const auto owner = job.claim("plan" + std::to_string(n % 5 == 4 ? n - 1 : n))) return {.duplicate_of = owner};
   const double value = std::abs(static_cast<double>(n) - 7.0);
@@ -296,7 +296,7 @@ TEST(Run, CombinedStopConditionsEndItAtTheFirstThatHolds) {
 }
 
 // Ends for no other reason.
-Outcome until_stopped(Job& job) {
+Outcome until_stopped(RunningTrial& job) {
   while (!job.stop().stop_requested()) std::this_thread::sleep_for(1ms);
   throw Cancelled("stopped");
 }
@@ -323,7 +323,7 @@ TEST(Run, InterruptedTrialsAreTriedAgain) {
   Fixture f;
   std::stop_source stop;
   f.options.stop = stop.get_token();
-  const RunResult first = f.run("grid", [&](Job& job) -> Outcome {
+  const RunResult first = f.run("grid", [&](RunningTrial& job) -> Outcome {
     job.claim("plan" + std::to_string(job.number() % 36));
     if (job.number() < 4) return sum(job);
     stop.request_stop();
@@ -340,7 +340,7 @@ TEST(Run, InterruptedTrialsAreTriedAgain) {
   std::vector<int64_t> owners;
   const RunResult second = f.run(
       "grid",
-      [&](Job& job) -> Outcome {
+      [&](RunningTrial& job) -> Outcome {
         if (job.claim("plan" + std::to_string(job.number()))) owners.push_back(job.number());
         return sum(job);
       },
@@ -367,7 +367,7 @@ TEST(Run, AnInterruptedSearchBecomesTheUnbrokenOne) {
       int left = round % 4;
       const RunResult result = broken.run(
           sampler,
-          [&](Job& job) -> Outcome {
+          [&](RunningTrial& job) -> Outcome {
             if (left-- > 0) return sum(job);
             stop.request_stop();
             throw Cancelled("stopped");
@@ -385,7 +385,7 @@ TEST(Run, WaitingTrialsOfAnotherStageOrSpaceStay) {
   f.options.stage = "calibration";
   std::stop_source stop;
   f.options.stop = stop.get_token();
-  f.run("grid", [&](Job&) -> Outcome {
+  f.run("grid", [&](RunningTrial&) -> Outcome {
     stop.request_stop();
     throw Cancelled("stopped");
   });
@@ -440,7 +440,7 @@ class FullDisk final : public Storage {
   void start(int64_t s, Trial& t) override { inner_->start(s, t); }
   void release(int64_t s, const Trial& t) override { inner_->release(s, t); }
   void resume(int64_t s, const Trial& t) override { inner_->resume(s, t); }
-  std::unique_ptr<Hold> hold(const StudyRecord& s) override { return inner_->hold(s); }
+  std::unique_ptr<StudyLock> lock(const StudyRecord& s) override { return inner_->lock(s); }
   void finish(int64_t s, const Trial& t) override {
     if (t.number >= 5) throw Error("the disk is full", Blame::world);
     inner_->finish(s, t);
@@ -465,7 +465,7 @@ TEST(Run, WhatTheMachineFailsAtEndsTheRunAndIsTriedAgain) {
     Fixture f;
     f.options.n_jobs = n_jobs;
     bool full = true;
-    const Objective objective = [&](Job& job) -> Outcome {
+    const Objective objective = [&](RunningTrial& job) -> Outcome {
       if (full && job.number() == 5) throw Error("cannot write 'm': No space left on device", Blame::world);
       if (full && job.number() == 9) throw std::system_error(ENOSPC, std::generic_category());
       if (job.number() == 2) throw std::system_error(EAGAIN, std::generic_category());  // no thread, no memory: its own
@@ -492,7 +492,7 @@ TEST(Run, WhatTheMachineFailsAtEndsTheRunAndIsTriedAgain) {
 TEST(Run, AllThreadsAreThereBeforeATrialBoundsTheMemory) {
   Fixture f;
   f.options.n_jobs = 32;
-  const RunResult result = f.run("grid", [](Job& job) -> Outcome {
+  const RunResult result = f.run("grid", [](RunningTrial& job) -> Outcome {
     const MemoryCap cap(size_t{1} << 20);
     std::this_thread::sleep_for(20ms);
     return sum(job);
@@ -505,7 +505,7 @@ TEST(Run, SeveralObjectives) {
   Study study(*storage, {.directions = {Direction::maximize, Direction::minimize}});
   const Space space = space_36();
   const auto grid = samplers::table().make("grid");
-  run({}, study, space, *grid, {}, [](Job& job) -> Outcome {
+  run({}, study, space, *grid, {}, [](RunningTrial& job) -> Outcome {
     return {.values = {number(job, "a"), std::fmod(number(job, "b") + 3, 6)}};
   });
   EXPECT_EQ(study.best()->values, (std::vector<double>{5, 0}));  // not the first of those with 5

@@ -13,7 +13,7 @@ struct Setting {
   int executed = 0;
 
   Objective objective() {
-    return [this](Job& job) {
+    return [this](RunningTrial& job) {
       executed++;
       const double a = job.point().find("a")->get<double>();
       if (a == 3) throw Error("three fails");
@@ -67,7 +67,7 @@ TEST(Sequence, FindsWhatIsEqual) {
 TEST(Sequence, WhatIsOutdatedIsTriedAgain) {
   Setting s;
   Study study(*s.storage, {});
-  const auto objective = [](Job& job) {
+  const auto objective = [](RunningTrial& job) {
     if (const auto other = job.claim("the same plan")) return Outcome{.duplicate_of = other};
     return Outcome{.values = {1.0}, .pruned = job.number() == 0};
   };

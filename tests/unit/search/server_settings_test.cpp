@@ -29,7 +29,7 @@ TEST(ServerSettings, DefaultsOfADatabaseChangeNothing) {
     for (int i = 0; i < 48; ++i) values.push_back(i);
     const Space space = Space::parse({{"a", values}});
     const auto work = [&](Study& study) {
-      run({.seed = 1}, study, space, *samplers::table().make("grid"), {}, [](Job& job) -> Outcome {
+      run({.seed = 1}, study, space, *samplers::table().make("grid"), {}, [](RunningTrial& job) -> Outcome {
         std::this_thread::sleep_for(2ms);
         return {.values = {job.point().find("a")->get<double>()}};
       });

@@ -26,7 +26,7 @@ void expect_no_point_twice(Place& place) {
     std::atomic<size_t> seen = 0;
     in_processes(place, name, 4, [&](size_t, Study& study) {
       const auto result = run({.seed = 1, .n_jobs = 2, .first = {space.at(7)}}, study, space, *samplers::table().make(sampler),
-                              {}, [&](Job& job) -> Outcome {
+                              {}, [&](RunningTrial& job) -> Outcome {
                                 ++tried;
                                 std::this_thread::sleep_for(1ms);
                                 return {.values = {value_of(job)}};
@@ -64,13 +64,14 @@ void expect_no_plan_twice(Place& place) {
   for (int i = 0; i < 10; ++i) made[i] = 0;
   in_processes(place, place.study(), 4, [&](size_t, Study& study) {
     const auto conditions = stop_conditions({{"n_trials", 40}});
-    const auto result = run({.seed = 2}, study, space, *samplers::table().make("random"), conditions, [&](Job& job) -> Outcome {
-      const int plan = static_cast<int>(value_of(job)) % 10;
-      if (const auto other = job.claim("plan " + std::to_string(plan))) return {.duplicate_of = other};
-      ++made.at(plan);
-      std::this_thread::sleep_for(3ms);
-      return {.values = {static_cast<double>(plan)}};
-    });
+    const auto result =
+        run({.seed = 2}, study, space, *samplers::table().make("random"), conditions, [&](RunningTrial& job) -> Outcome {
+          const int plan = static_cast<int>(value_of(job)) % 10;
+          if (const auto other = job.claim("plan " + std::to_string(plan))) return {.duplicate_of = other};
+          ++made.at(plan);
+          std::this_thread::sleep_for(3ms);
+          return {.values = {static_cast<double>(plan)}};
+        });
     EXPECT_EQ(result.counts.finished(), 40u);
     EXPECT_EQ(result.counts.complete + result.counts.duplicates, 40u);
     for (const Trial& trial : study.trials())
@@ -88,14 +89,14 @@ void expect_the_dead_are_found(Place& place) {
   const auto theirs = place.open();
   Study dead(*theirs.storage, joining(name, true));
   {
-    const auto turn = dead.turn();
+    const auto transaction = dead.transaction();
     dead.refresh();
     dead.start(space, space.at(3), {{"stage", "s"}});
-    turn->commit();
+    transaction->commit();
   }
   const auto search = [&](const Space& over) {
     return run({.stage = "s"}, led, over, *samplers::table().make("grid"), {},
-               [&](Job& job) -> Outcome { return {.values = {value_of(job)}}; });
+               [&](RunningTrial& job) -> Outcome { return {.values = {value_of(job)}}; });
   };
   EXPECT_EQ(search(space).counts.complete, 5u);
   EXPECT_EQ(led.at(0).point, space.at(3));
@@ -104,7 +105,7 @@ void expect_the_dead_are_found(Place& place) {
   // Once more, and once too often: the process that takes it over dies too.
   const Space more = space_of(7);
   for (const bool again : {false, true}) {
-    const auto turn = dead.turn();
+    const auto transaction = dead.transaction();
     dead.refresh();
     if (again) {
       const auto waiting = dead.waiting(more, "t");
@@ -113,13 +114,13 @@ void expect_the_dead_are_found(Place& place) {
     } else {
       dead.start(more, more.at(6), {{"stage", "t"}});
     }
-    turn->commit();
+    transaction->commit();
     // Nobody beats, somebody looks.
     const auto id = dead.at(5).id;
     const auto beat = leader->sharing()->beats(led.id()).at(id);
-    EXPECT_FALSE(leader->sharing()->bury(id, "2001-01-01 00:00:00", 1));
-    EXPECT_TRUE(leader->sharing()->bury(id, beat, 1));
-    EXPECT_FALSE(leader->sharing()->bury(id, beat, 1));
+    EXPECT_FALSE(leader->sharing()->requeue_dead(id, "2001-01-01 00:00:00", 1));
+    EXPECT_TRUE(leader->sharing()->requeue_dead(id, beat, 1));
+    EXPECT_FALSE(leader->sharing()->requeue_dead(id, beat, 1));
     dead.refresh();
     EXPECT_EQ(dead.at(5).state, again ? State::failed : State::waiting);
   }
@@ -134,12 +135,12 @@ void expect_late_results_count(Place& place) {
   Study led(*leader.storage, joining(name, false));
   Study late(*theirs.storage, joining(name, true));
   for (const bool faster : {false, true}) {
-    auto turn = late.turn();
+    auto transaction = late.transaction();
     late.refresh();
     Trial trial = late.start(space, space.at(faster ? 1 : 2));
-    turn->commit();
-    turn.reset();
-    EXPECT_TRUE(leader->sharing()->bury(trial.id, leader->sharing()->beats(led.id()).at(trial.id), 5));
+    transaction->commit();
+    transaction.reset();
+    EXPECT_TRUE(leader->sharing()->requeue_dead(trial.id, leader->sharing()->beats(led.id()).at(trial.id), 5));
     if (faster) {
       led.refresh();
       Trial again = led.resume(trial.number);
@@ -164,27 +165,29 @@ void expect_late_results_count_once(Place& place) {
   Study late(*theirs.storage, joining(name, true));
   Trial trial;
   const auto begin_and_die = [&] {
-    const auto turn = late.turn();
+    const auto transaction = late.transaction();
     late.refresh();
     trial = late.start(space, space.at(4));
-    turn->commit();
+    transaction->commit();
   };
-  const auto bury = [&](int64_t id) { EXPECT_TRUE(leader->sharing()->bury(id, leader->sharing()->beats(led.id()).at(id), 5)); };
+  const auto requeue_dead = [&](int64_t id) {
+    EXPECT_TRUE(leader->sharing()->requeue_dead(id, leader->sharing()->beats(led.id()).at(id), 5));
+  };
   const auto come_back = [&] {
     trial.state = State::complete;
     trial.values = {5};
     late.finish(trial);
   };
   begin_and_die();
-  bury(trial.id);
+  requeue_dead(trial.id);
   std::map<int64_t, int> heard;
   const auto listen = [&](const Event& event) {
     if (event.kind == Event::Kind::finished) ++heard[event.trial.number];
   };
   const auto result = run({.listener = listen}, led, space, *samplers::table().make("grid"), stop_conditions({{"n_trials", 4}}),
-                          [&](Job& job) -> Outcome {
+                          [&](RunningTrial& job) -> Outcome {
                             if (job.number() == 0) come_back();
-                            if (job.number() == 2) bury(led.at(2).id);  // this process is taken for dead, and goes on
+                            if (job.number() == 2) requeue_dead(led.at(2).id);  // this process is taken for dead, and goes on
                             EXPECT_EQ(job.claim(std::to_string(job.number())), std::nullopt);
                             return {.values = {value_of(job)}};
                           });
@@ -205,11 +208,11 @@ void expect_late_results_count_once(Place& place) {
     mutable std::function<void()> then_;
   };
   begin_and_die();
-  bury(trial.id);
+  requeue_dead(trial.id);
   StopConditions moment;
   moment.push_back(std::make_unique<Moment>(come_back));
   const auto more = run({}, led, space, *samplers::table().make("grid"), moment,
-                        [&](Job& job) -> Outcome { return {.values = {value_of(job)}}; });
+                        [&](RunningTrial& job) -> Outcome { return {.values = {value_of(job)}}; });
   EXPECT_EQ(more.counts.complete, 6u);
   EXPECT_EQ(led.trials().size(), 6u);
   EXPECT_EQ(led.at(4).values.front(), 5);
@@ -218,7 +221,7 @@ void expect_late_results_count_once(Place& place) {
 // A strategy that decides step by step has the same answer with any number of processes, and shares each step's work.
 void expect_sequences_agree(Place& place) {
   const Space space = Space::parse({{"a", {0, 1, 2, 3, 4, 5, 6, 7}}, {"b", {0, 1, 2, 3, 4, 5, 6, 7}}});
-  const auto objective = [](Job& job) -> Outcome {
+  const auto objective = [](RunningTrial& job) -> Outcome {
     const double a = job.point().find("a")->get<double>(), b = job.point().find("b")->get<double>();
     std::this_thread::sleep_for(2ms);
     return {.values = {(a - 5) * (a - 5) + (b - 2) * (b - 2)}};
@@ -263,7 +266,7 @@ void expect_the_end_reaches_workers(Place& place) {
     worker = std::jthread([&] {
       const auto mine = place.open();
       Study study(*mine.storage, joining(name, true));
-      const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+      const auto result = run({}, study, space, *samplers::table().make("grid"), {}, [&](RunningTrial& job) -> Outcome {
         ++begun;
         while (!job.stop().stop_requested()) std::this_thread::sleep_for(1ms);
         throw Cancelled("stopped");
@@ -284,7 +287,7 @@ void expect_broken_workers_leave(Place& place) {
   const Space space = space_of(12);
   in_processes(place, place.study(), 2, [&](size_t process, Study& study) {
     const auto all = [&] {
-      return run({}, study, space, *samplers::table().make("grid"), {}, [&](Job& job) -> Outcome {
+      return run({}, study, space, *samplers::table().make("grid"), {}, [&](RunningTrial& job) -> Outcome {
         if (process == 1) throw Error("the disk is full", Blame::world);
         std::this_thread::sleep_for(20ms);
         return {.values = {value_of(job)}};
@@ -305,14 +308,14 @@ void expect_one_pulse(Place& place) {
   const auto leader = place.open(), theirs = place.open();
   std::optional<Study> led(std::in_place, *leader.storage, joining(name, false));
   Study worker(*theirs.storage, {.name = name, .worker = true});
-  EXPECT_EQ(worker.pulse().interval, quick.interval);
-  EXPECT_EQ(worker.pulse().grace, quick.grace);
-  EXPECT_EQ(worker.pulse().max_retry, quick.max_retry);
+  EXPECT_EQ(worker.heartbeat().interval, quick.interval);
+  EXPECT_EQ(worker.heartbeat().grace, quick.grace);
+  EXPECT_EQ(worker.heartbeat().max_retry, quick.max_retry);
   led.reset();
-  const PulseOptions other{.interval = 1, .grace = 7, .max_retry = 3};
-  led.emplace(*leader.storage, StudyOptions{.name = name, .resume = true, .pulse = other});
-  EXPECT_EQ(worker.hear().pulse.grace, 7);
-  EXPECT_EQ(led->hear().pulse.grace, 7);
+  const HeartbeatOptions other{.interval = 1, .grace = 7, .max_retry = 3};
+  led.emplace(*leader.storage, StudyOptions{.name = name, .resume = true, .heartbeat = other});
+  EXPECT_EQ(worker.leader_message().heartbeat.grace, 7);
+  EXPECT_EQ(led->leader_message().heartbeat.grace, 7);
 }
 
 void expect_all(Place& place) {
@@ -355,14 +358,14 @@ TEST(Shared, ALeaderSaysWhenWorkersMayCome) {
   std::string run;
   {
     Study led(*storage, {.launch = "one"});
-    EXPECT_TRUE(storage->sharing()->is_held(led.id()));
+    EXPECT_TRUE(storage->sharing()->is_locked(led.id()));
     EXPECT_EQ(said()["state"], "preparing");
     led.announce("running");
     EXPECT_EQ(said()["launch"], "one");
     run = said()["run"];
   }
   EXPECT_EQ(said()["state"], "running");  // it died
-  EXPECT_FALSE(storage->sharing()->is_held(storage->studies().front().id));
+  EXPECT_FALSE(storage->sharing()->is_locked(storage->studies().front().id));
   Study led(*storage, {.resume = true, .launch = "two"});
   EXPECT_EQ(said()["state"], "preparing");
   EXPECT_EQ(said()["launch"], "two");

@@ -26,7 +26,7 @@ TEST(Forbidden, PointsAreNeverTriedAndNotCounted) {
     const auto storage = open_storage("memory");
     Study study(*storage, {});
     const StopConditions none;
-    const RunResult result = run({}, study, space, *samplers::table().make(sampler), none, [](Job& job) {
+    const RunResult result = run({}, study, space, *samplers::table().make(sampler), none, [](RunningTrial& job) {
       EXPECT_EQ(odd(job.point()), "");
       return Outcome{.values = {0}};
     });
@@ -43,7 +43,7 @@ TEST(Forbidden, PointsOfAContinuousSpaceAreDrawnAgain) {
   const auto storage = open_storage("memory");
   Study study(*storage, {});
   const auto conditions = stop_conditions({{"n_trials", 30}});
-  run({}, study, space, *samplers::table().make("tpe"), conditions, [](Job& job) {
+  run({}, study, space, *samplers::table().make("tpe"), conditions, [](RunningTrial& job) {
     const double x = job.point().find("p_x")->get<double>();
     EXPECT_GE(x, 0.5);
     return Outcome{.values = {x}};
@@ -83,7 +83,7 @@ TEST(Together, SpacesShareAStudyWhateverTheirChoices) {
   const StopConditions none;
   for (const Space& space : {first, second}) {
     const Space recorded = space.recorded_as(all);
-    run({}, study, recorded, *samplers::table().make("grid"), none, [&](Job& job) {
+    run({}, study, recorded, *samplers::table().make("grid"), none, [&](RunningTrial& job) {
       EXPECT_NO_THROW(all.decode(job.point()));
       return Outcome{.values = {1}};
     });
@@ -134,7 +134,7 @@ TEST(Prior, TrialsOfAnEarlierStudyTeachButAreTriedAgain) {
   Study study(*storage, {});
   const StopConditions none;
   run(options, study, space, *samplers::table().make("tpe", {{"n_startup_trials", 4}}), none,
-      [](Job& job) { return Outcome{.values = {job.point().find("a")->get<double>()}}; });
+      [](RunningTrial& job) { return Outcome{.values = {job.point().find("a")->get<double>()}}; });
   EXPECT_EQ(study.trials().size(), 4u);
 }
 

@@ -369,7 +369,7 @@ TEST(Study, TrialsThatKillTheirProcessFailInTheEnd) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "study.db").string();
   const Space space = Space::parse({{"a", {1, 2, 3}}});
-  const StudyOptions options{.resume = true, .pulse = {.max_retry = 2}};
+  const StudyOptions options{.resume = true, .heartbeat = {.max_retry = 2}};
   for (int death = 0; death < 3; ++death) {
     const auto storage = open_storage(path);
     Study study(*storage, options);
@@ -389,7 +389,7 @@ TEST(Study, TrialsThatKillTheirProcessFailInTheEnd) {
     EXPECT_EQ(trial.user_attributes.value(attribute::error, ""), "the process that ran it died, 3 times in a row (max_retry)");
   }
   EXPECT_TRUE(study.waiting(space, "").empty());
-  EXPECT_EQ(study.buried(), std::vector<int64_t>{0});
+  EXPECT_EQ(study.died_too_often(), std::vector<int64_t>{0});
   EXPECT_EQ(error_of([&] { study.at(5); }), "the study 'AutoSearch' in " + path + " has no trial 5");
 }
 

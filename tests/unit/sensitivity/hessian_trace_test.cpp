@@ -83,8 +83,9 @@ class Broken final : public Loss {
 // Whatever comes out of a user's own function, it is told whose it is.
 TEST(HessianTrace, ALossThatGivesNoNumberOrFailsIsNamed) {
   for (const bool throws : {false, true}) {
-    const Guest<Loss> guest(losses::table(), "my_own_loss",
-                            {.help = "of a test", .make = [throws](const Options&) { return std::make_unique<Broken>(throws); }});
+    const Registration<Loss> guest(losses::table(), "my_own_loss", {.help = "of a test", .make = [throws](const Options&) {
+                                                                      return std::make_unique<Broken>(throws);
+                                                                    }});
     try {
       average_traces(linear(), {"w"}, MaybeLabelled(false), {.loss = "my_own_loss", .threads = 1});
       FAIL();

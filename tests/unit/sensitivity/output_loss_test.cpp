@@ -123,8 +123,9 @@ class Useless final : public Loss {
 TEST(OutputLoss, ALossThatRanksNothingIsToldOnce) {
   const std::string digits = QUASAR_SOURCE_DIR "/examples/digits/";
   for (const auto& [sign, said] : {std::pair(0.0, "does not change"), {-1.0, "the wrong sign"}, {1.0, ""}}) {
-    const Guest<Loss> guest(losses::table(), "useless",
-                            {.help = "of a test", .make = [s = sign](const Options&) { return std::make_unique<Useless>(s); }});
+    const Registration<Loss> guest(losses::table(), "useless", {.help = "of a test", .make = [s = sign](const Options&) {
+                                                                  return std::make_unique<Useless>(s);
+                                                                }});
     const TemporaryFolder folder;
     const auto reader = [&](const char* file) { return Json{{"reader", "npz"}, {"path", digits + file}, {"limit", 16}}; };
     const Summary summary =

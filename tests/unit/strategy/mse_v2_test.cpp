@@ -35,11 +35,11 @@ TEST(MseV2, WhatQuantizesNothingIsNoTrial) {
   MadeUpTrials trials(words);
   trials.run([](const search::Point&) { return Measures{{"L2", 0.01}}; });
   EXPECT_GE(trials.study.trials().size(), 2U);
-  for (const auto& trial : trials.study.trials()) EXPECT_EQ(why_impossible(trials.lab(), trial.point), "");
+  for (const auto& trial : trials.study.trials()) EXPECT_EQ(why_impossible(trials.trial_context(), trial.point), "");
   const search::Point all =
       changed(trials.setting.spaces.each.front(), trials.default_point(),
               std::vector<std::pair<std::string, Json>>{{"node first", in_float}, {"node second", in_float}});
-  EXPECT_NE(why_impossible(trials.lab(), all), "") << "what it would come to";
+  EXPECT_NE(why_impossible(trials.trial_context(), all), "") << "what it would come to";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ struct Stages : testing::Test {
     strategy->check(job, spaces);
     std::stop_source stop;
     size_t done = 0;
-    const auto objective = [&](search::Job& trial) -> search::Outcome {
+    const auto objective = [&](search::RunningTrial& trial) -> search::Outcome {
       if (done++ >= die_after) {
         stop.request_stop();
         throw Cancelled("killed");

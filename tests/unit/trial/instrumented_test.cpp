@@ -27,7 +27,7 @@ size_t kept_with(int64_t memory_limit) {
   words["memory_limit"] = memory_limit;
   MadeUpTrials trials(words);
   const quant::Config config = quant::parse_config(words_of(trials.setting.spaces.all, trials.default_point()));
-  const size_t direct = instrumented(trials.lab(), config, rounded_plan(trials.lab(), config)).kept_bytes();
+  const size_t direct = instrumented(trials.trial_context(), config, rounded_plan(trials.trial_context(), config)).kept_bytes();
   size_t kept = 0;
   trials.run(Looking(kept), [](const search::Point&) { return Measures{{"L2", 0.0}}; });
   EXPECT_EQ(kept, direct);

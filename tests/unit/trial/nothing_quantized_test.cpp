@@ -19,7 +19,8 @@ TEST(NothingQuantized, IsNoTrial) {
     MadeUpTrials trials(weights_only_words(strategy));
     trials.run([](const search::Point&) { return Measures{{"L2", 0.01}}; });
     EXPECT_EQ(trials.study.trials().size(), 4U) << strategy;
-    for (const auto& trial : trials.study.trials()) EXPECT_EQ(why_impossible(trials.lab(), trial.point), "") << strategy;
+    for (const auto& trial : trials.study.trials())
+      EXPECT_EQ(why_impossible(trials.trial_context(), trial.point), "") << strategy;
   }
 }
 

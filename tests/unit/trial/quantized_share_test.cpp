@@ -105,7 +105,7 @@ TEST(QuantizedShare, TooLittleOfItIsNoTrial) {
   const search::Space& space = trials.setting.spaces.each.front();
   for (uint64_t k = 0; k < *space.size(); k++) {
     const search::Point point = space.at(k);
-    const std::string why = why_impossible(trials.lab(), point);
+    const std::string why = why_impossible(trials.trial_context(), point);
     EXPECT_EQ(why.find("hardly anything") == 0, *point.find("activation") == "UInt4Spec") << why;
   }
 }
@@ -122,7 +122,7 @@ TEST(QuantizedShare, OfWeightsOnlyIsEnoughWhereNothingElseIsAskedFor) {
     const search::Space& space = trials.setting.spaces.each.front();
     std::set<std::string> out;
     for (uint64_t k = 0; k < *space.size(); k++) {
-      if (!why_impossible(trials.lab(), space.at(k)).empty()) out.insert(*space.at(k).find("scheme"));
+      if (!why_impossible(trials.trial_context(), space.at(k)).empty()) out.insert(*space.at(k).find("scheme"));
     }
     return out;
   };

@@ -5,7 +5,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/data/labels.hpp"
-#include "quasar/data/picture.hpp"
+#include "quasar/data/preview.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/strategy/parse_job.hpp"
+#include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/tune/setting.hpp"
 
 namespace quasar::tune {
 
@@ -35,25 +35,26 @@ class MadeUpTrials {
         variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs),
         evaluator_(evaluator_of(job, setting)),
         devices_(job.devices),
-        lab_{job,    setting.model, *setting.target, setting.spaces.all, variants, evaluator_, book_, *setting.samples.evaluation,
-             quiet_, devices_},
+        context_{job,          setting.model, *setting.target, setting.spaces.all,
+                 variants,     evaluator_,    book_,           *setting.samples.evaluation,
+                 undisturbed_, devices_},
         storage_(search::open_storage("memory")),
         study(*storage_, {.directions = job.goals.directions()}) {
     variants.observe();
   }
 
   Finding run(const Strategy& strategy, const Score& score) {
-    return strategy.run({.lab = &lab_,
+    return strategy.run({.trial_context = &context_,
                          .job = job,
                          .spaces = setting.spaces,
                          .space = setting.spaces.each.front(),
                          .study = study,
-                         .objective = [&](search::Job& trial) { return outcome(score(trial.point())); },
+                         .objective = [&](search::RunningTrial& trial) { return outcome(score(trial.point())); },
                          .samples = setting.samples.calibration});
   }
   Finding run(const Score& score) { return run(*setting.strategy, score); }
 
-  const Laboratory& lab() const { return lab_; }
+  const TrialContext& trial_context() const { return context_; }
   search::Point default_point() const { return tune::default_point(setting.spaces.each.front()); }
 
  private:
@@ -76,15 +77,15 @@ class MadeUpTrials {
 
  public:
   const Job job;
-  const Setting setting;
+  const PreparedJob setting;
   Variants variants;
 
  private:
   const eval::Evaluator evaluator_;
   ScoreBook book_;
-  Quiet quiet_;
+  Undisturbed undisturbed_;
   runtime::DeviceRing devices_;
-  const Laboratory lab_;
+  const TrialContext context_;
   std::unique_ptr<search::Storage> storage_;
 
  public:

@@ -62,7 +62,7 @@ TEST(Winner, IsJudgedWhenTheTimeIsUp) {
   requested.request_stop();
   const std::stop_token yes = requested.get_token(), no;
   const auto word = [&](const std::stop_token& stop) {
-    return measure_winner(trials.lab(), trials.study.at(0),
+    return measure_winner(trials.trial_context(), trials.study.at(0),
                           {trials.setting.samples, folder.path(), yes, stop, [](const auto&) {}})
         .quality.word;
   };

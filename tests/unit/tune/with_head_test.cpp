@@ -55,7 +55,7 @@ TEST(WithHead, AStudyIsContinuedAsBefore) {
 TEST(WithHead, TheGoalOfAStudyDoesNotKnowOfIt) {
   const TemporaryFolder folder;
   const Job job = digits_search(folder);
-  const Setting setting = prepare(job);
+  const PreparedJob setting = prepare(job);
   Job judged = with_head(job, evaluator_of(job, setting));
   EXPECT_EQ(judged.metrics.size(), job.metrics.size() + 1);
   judged.head_decoder = "fastestdet";

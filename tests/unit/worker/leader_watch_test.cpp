@@ -15,7 +15,7 @@ bool stops(const LeaderWatch& watch) {
 
 TEST(LeaderWatch, LetsAWorkerGoWhoseLeaderDoesNotComeBack) {
   const auto storage = search::storage::table().make("memory", {{"shared", true}});
-  std::optional<search::Study> led(std::in_place, *storage, search::StudyOptions{.pulse = {.interval = 0.05, .grace = 600}});
+  std::optional<search::Study> led(std::in_place, *storage, search::StudyOptions{.heartbeat = {.interval = 0.05, .grace = 600}});
   const search::Study study(*storage, {.worker = true});
   const LeaderWatch watch(study, 0.3, {}), never(study, std::nullopt, {});
   std::this_thread::sleep_for(1s);

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "quasar/base/names.hpp"
-#include "quasar/base/outlet.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/inspect/examine.hpp"
@@ -84,8 +84,8 @@ class Inspect final : public Command {
   }
 
  private:
-  InAndOut inputs() const {
-    InAndOut files;
+  OverwriteGuard inputs() const {
+    OverwriteGuard files;
     tune::reads_model(files, model_);
     files.reads(config_, "the configuration");
     if (!calibration_.empty()) tune::reads_samples(files, data_argument(calibration_, as_is_), "", "the calibration data");

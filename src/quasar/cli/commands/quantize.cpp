@@ -7,8 +7,8 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/outlet.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/inspect/inputs.hpp"
@@ -84,8 +84,8 @@ class Quantize final : public Command {
   }
 
  private:
-  InAndOut inputs(const std::optional<tune::PastTrial>& trial) const {
-    InAndOut files;
+  OverwriteGuard inputs(const std::optional<tune::PastTrial>& trial) const {
+    OverwriteGuard files;
     tune::reads_model(files, model_);
     files.reads(config_, "the configuration");
     files.reads(ranges_, "the ranges that --ranges gives");

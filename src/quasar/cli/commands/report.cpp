@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "quasar/base/file.hpp"
-#include "quasar/base/outlet.hpp"
+#include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/inspect/inputs.hpp"
@@ -42,14 +42,14 @@ class Report final : public Command {
       std::cout << text;
     } else {
       output_.empty() ? write_file(file, text) : write_output(file, text);  // a link among results leads nowhere
-      if (!is_outlet(file)) std::cout << file.string() << "\n";
+      if (!is_special_file(file)) std::cout << file.string() << "\n";
     }
     return exit_done;
   }
 
  private:
-  InAndOut inputs() const {
-    InAndOut files;
+  OverwriteGuard inputs() const {
+    OverwriteGuard files;
     for (const auto& place : {folder_, other_, storage_}) tune::reads_study(files, place);
     return files;
   }

@@ -10,10 +10,10 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
 #include "quasar/cli/job_arguments.hpp"
-#include "quasar/cli/shift.hpp"
 #include "quasar/cli/signals.hpp"
+#include "quasar/cli/worker_run.hpp"
+#include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
-#include "quasar/report/search.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/studies/continuation.hpp"
@@ -45,7 +45,7 @@ class Search final : public Command {
     if (rank() > 0) {
       if (dry_run_) return exit_done;
       require_shared(job);
-      return run_shift(job, {.quiet = true, .launch = launch()});
+      return run_worker(job, {.quiet = true, .launch = launch()});
     }
     if (dry_run_) {
       report::refuse_to_overwrite(job, arguments_.configuration());

@@ -3,7 +3,7 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/job_arguments.hpp"
-#include "quasar/cli/shift.hpp"
+#include "quasar/cli/worker_run.hpp"
 #include "quasar/report/results.hpp"
 
 namespace quasar::cli::commands {
@@ -31,8 +31,8 @@ class Worker final : public Command {
       if (!storage_.empty()) words["study_storage_db"] = storage_;
       if (!study_.empty()) words["study_name"] = study_;
     });
-    if (arguments_.has_output_dir()) report::check_shift_results(job, arguments_.configuration());
-    return run_shift(std::move(job), {.patience = patience_, .quiet = quiet_, .keeps_files = arguments_.has_output_dir()});
+    if (arguments_.has_output_dir()) report::check_worker_results(job, arguments_.configuration());
+    return run_worker(std::move(job), {.patience = patience_, .quiet = quiet_, .keeps_files = arguments_.has_output_dir()});
   }
 
  private:

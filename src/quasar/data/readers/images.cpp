@@ -4,16 +4,16 @@
 #include <cctype>
 #include <mutex>
 
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/bytes.hpp"
 #include "quasar/data/coco.hpp"
 #include "quasar/data/framing.hpp"
 #include "quasar/data/image.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
-#include "quasar/data/picture.hpp"
 #include "quasar/data/pixels.hpp"
+#include "quasar/data/preview.hpp"
 #include "quasar/data/reader.hpp"
-#include "quasar/data/truth.hpp"
 
 namespace quasar::data::readers {
 namespace {

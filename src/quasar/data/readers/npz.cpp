@@ -3,13 +3,13 @@
 #include <map>
 #include <optional>
 
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/conversion.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/npy.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/reader.hpp"
-#include "quasar/data/truth.hpp"
 
 namespace quasar::data::readers {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/range.hpp"
 

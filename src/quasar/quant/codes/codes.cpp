@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 

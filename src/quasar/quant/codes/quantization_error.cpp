@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 
 namespace quasar::quant {
 namespace {

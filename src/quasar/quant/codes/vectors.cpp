@@ -1,6 +1,6 @@
 #include "quasar/quant/codes/vectors.hpp"
 
-#include "quasar/base/clones.hpp"
+#include "quasar/base/cpu_dispatch.hpp"
 
 namespace quasar::quant {
 

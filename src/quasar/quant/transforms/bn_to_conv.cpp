@@ -4,7 +4,7 @@
 
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/graph_questions.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

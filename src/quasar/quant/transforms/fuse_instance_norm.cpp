@@ -1,7 +1,7 @@
 // InstanceNormalization that was exported in parts becomes one node:
 //   d = x − mean(x),  y = d / √(mean(d²) + ε) · γ + β,   means over all but batch and channels
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/graph_questions.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

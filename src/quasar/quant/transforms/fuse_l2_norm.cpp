@@ -2,7 +2,7 @@
 // The bound ε is for vectors of zeros, which LpNormalization leaves zero as well; where it is above 10⁻¹⁰ the parts stay, because
 // short vectors would change.
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/graph_questions.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

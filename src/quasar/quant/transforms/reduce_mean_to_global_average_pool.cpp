@@ -1,6 +1,6 @@
 // ReduceMean over height and width becomes GlobalAveragePool, which has integer kernels; a Squeeze behind it where the axes go.
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/graph_questions.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/pattern.hpp"
+#include "quasar/quant/graph_questions.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -76,9 +76,9 @@ bool is_zero(const Tensor& tensor) {
   return std::ranges::all_of(tensor.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-graph::Node step(const Workbench& bench, const std::string& type, const Group& group, std::vector<std::string> inputs,
+graph::Node step(const OperatorContext& context, const std::string& type, const Group& group, std::vector<std::string> inputs,
                  const std::string& output) {
-  return {.name = bench.fresh(group.node.name + "_" + type),
+  return {.name = context.fresh(group.node.name + "_" + type),
           .op_type = type,
           .domain = "",
           .inputs = std::move(inputs),
@@ -86,47 +86,48 @@ graph::Node step(const Workbench& bench, const std::string& type, const Group& g
 }
 
 // A float result: integer sums, then their scales and the bias.
-Nodes conv_integer(const Group& group, const Workbench& bench) {
+Nodes conv_integer(const Group& group, const OperatorContext& context) {
   const Codes &values = *group.inputs[0], &weights = *group.inputs[1];
-  const Tensor& zero_points = *bench.model.initializer(weights.zero_point);
+  const Tensor& zero_points = *context.model.initializer(weights.zero_point);
   if (values.type != DataType::uint8 || (weights.scales > 1 && !is_zero(zero_points))) return std::nullopt;
-  const Tensor& kernel = *bench.model.initializer(weights.codes);
+  const Tensor& kernel = *context.model.initializer(weights.codes);
   Shape shape(kernel.shape().size() - 1, 1);
   shape[0] = kernel.shape()[0];
   const auto channels = static_cast<size_t>(shape[0]);
   std::vector<float> scales, offsets;
-  for (size_t k = 0; k < channels; k++) scales.push_back(static_cast<float>(product_scale(values, weights, k, bench.model)));
-  const std::string name = group.node.name, sums = bench.fresh(name + "_sums"), floats = bench.fresh(name + "_float_sums");
+  for (size_t k = 0; k < channels; k++) scales.push_back(static_cast<float>(product_scale(values, weights, k, context.model)));
+  const std::string name = group.node.name, sums = context.fresh(name + "_sums"), floats = context.fresh(name + "_float_sums");
   std::vector<std::string> inputs{values.codes, weights.codes, values.zero_point};
   if (!is_zero(zero_points)) inputs.push_back(weights.zero_point);
   graph::Node conv = renamed(group, "ConvInteger", "", inputs);
   conv.outputs = {sums};
-  graph::Node cast = step(bench, "Cast", group, {sums}, floats);
+  graph::Node cast = step(context, "Cast", group, {sums}, floats);
   cast.set({"to", static_cast<int64_t>(DataType::float32)});
-  const std::string bias = bias_of(group), scaled = bias.empty() ? group.result : bench.fresh(name + "_scaled");
+  const std::string bias = bias_of(group), scaled = bias.empty() ? group.result : context.fresh(name + "_scaled");
   std::vector<graph::Node> nodes{
       std::move(conv), std::move(cast),
-      step(bench, "Mul", group, {floats, bench.add(name + "_scales", Tensor::of(shape, scales))}, scaled)};
+      step(context, "Mul", group, {floats, context.add(name + "_scales", Tensor::of(shape, scales))}, scaled)};
   if (bias.empty()) return nodes;
-  const auto codes = bench.model.initializer(bias)->as<int32_t>();
+  const auto codes = context.model.initializer(bias)->as<int32_t>();
   for (size_t k = 0; k < channels; k++) offsets.push_back(static_cast<float>(codes[k]) * scales[k]);
-  nodes.push_back(step(bench, "Add", group, {scaled, bench.add(name + "_offsets", Tensor::of(shape, offsets))}, group.result));
+  nodes.push_back(
+      step(context, "Add", group, {scaled, context.add(name + "_offsets", Tensor::of(shape, offsets))}, group.result));
   return nodes;
 }
 
-Nodes conv(const Group& group, const Workbench& bench) {
+Nodes conv(const Group& group, const OperatorContext& context) {
   const auto &values = group.inputs[0], &weights = group.inputs[1];
   if (!single(values) || !weights || !multiply(*values, *weights, group.output) || (weights->scales > 1 && weights->axis != 0) ||
-      !adds_to_sums(group, bench.model))
+      !adds_to_sums(group, context.model))
     return std::nullopt;
-  if (!group.output) return conv_integer(group, bench);
+  if (!group.output) return conv_integer(group, context);
   std::vector<std::string> inputs = weighted_inputs(group);
   append_grid(inputs, *group.output);
   if (const std::string bias = bias_of(group); !bias.empty()) inputs.push_back(bias);
   return {{renamed(group, "QLinearConv", "", inputs)}};
 }
 
-Nodes matmul(const Group& group, const Workbench&) {
+Nodes matmul(const Group& group, const OperatorContext&) {
   const auto &a = group.inputs[0], &b = group.inputs[1];
   if (!single(a) || !b || !multiply(*a, *b, group.output)) return std::nullopt;
   if (group.output) {
@@ -139,9 +140,9 @@ Nodes matmul(const Group& group, const Workbench&) {
   return {{renamed(group, "MatMulIntegerToFloat", microsoft, inputs)}};
 }
 
-Nodes gemm(const Group& group, const Workbench& bench) {
+Nodes gemm(const Group& group, const OperatorContext& context) {
   const auto &values = group.inputs[0], &weights = group.inputs[1];
-  if (!single(values) || !weights || !multiply(*values, *weights, group.output) || !adds_to_sums(group, bench.model))
+  if (!single(values) || !weights || !multiply(*values, *weights, group.output) || !adds_to_sums(group, context.model))
     return std::nullopt;
   std::vector<std::string> inputs = weighted_inputs(group);
   inputs.push_back(bias_of(group));
@@ -161,28 +162,28 @@ bool alike(const Group& group, size_t first = 0) {
   return true;
 }
 
-Nodes two_tensors(const Group& group, const Workbench&) {
+Nodes two_tensors(const Group& group, const OperatorContext&) {
   if (!alike(group) || group.inputs.size() != 2) return std::nullopt;
   std::vector<std::string> inputs = weighted_inputs(group);
   append_grid(inputs, *group.output);
   return {{renamed(group, group.node.is("Add") ? "QLinearAdd" : "QLinearMul", microsoft, inputs)}};
 }
 
-Nodes one_tensor(const Group& group, const Workbench& bench) {
+Nodes one_tensor(const Group& group, const OperatorContext& context) {
   if (!alike(group) || group.inputs.size() != 1 || is_dilated(group.node)) return std::nullopt;
   std::vector<std::string> inputs;
   append(inputs, *group.inputs[0]);
   append_grid(inputs, *group.output);
   graph::Node node = renamed(group, ("QLinear" + group.node.op_type).c_str(), microsoft, inputs);
   std::erase_if(node.attributes, [](const graph::Attribute& attribute) { return attribute.name == "dilations"; });
-  if (group.node.is("Softmax")) node.set({"opset", bench.model.opset()});
+  if (group.node.is("Softmax")) node.set({"opset", context.model.opset()});
   return {{std::move(node)}};
 }
 
-Nodes concat(const Group& group, const Workbench& bench) {
+Nodes concat(const Group& group, const OperatorContext& context) {
   if (!alike(group)) return std::nullopt;
   const auto same = [&](const std::string& a, const std::string& b) {
-    return *bench.model.initializer(a) == *bench.model.initializer(b);
+    return *context.model.initializer(a) == *context.model.initializer(b);
   };
   std::vector<std::string> moved, inputs;
   append_grid(inputs, *group.output);
@@ -195,7 +196,7 @@ Nodes concat(const Group& group, const Workbench& bench) {
   return {{renamed(group, "QLinearConcat", microsoft, inputs)}};
 }
 
-Nodes where(const Group& group, const Workbench&) {
+Nodes where(const Group& group, const OperatorContext&) {
   if (!alike(group, 1)) return std::nullopt;
   std::vector<std::string> inputs{group.node.inputs[0]};
   append(inputs, *group.inputs[1]);
@@ -206,8 +207,8 @@ Nodes where(const Group& group, const Workbench&) {
 
 }  // namespace
 
-std::optional<std::vector<graph::Node>> on_codes(const Group& group, const Workbench& bench) {
-  using Make = Nodes (*)(const Group&, const Workbench&);
+std::optional<std::vector<graph::Node>> on_codes(const Group& group, const OperatorContext& context) {
+  using Make = Nodes (*)(const Group&, const OperatorContext&);
   static const std::map<std::string_view, Make> operators{{"Conv", conv},
                                                           {"MatMul", matmul},
                                                           {"Gemm", gemm},
@@ -221,7 +222,7 @@ std::optional<std::vector<graph::Node>> on_codes(const Group& group, const Workb
                                                           {"Concat", concat},
                                                           {"Where", where}};
   const auto found = operators.find(group.node.op_type);
-  return found == operators.end() || !group.node.domain.empty() ? std::nullopt : found->second(group, bench);
+  return found == operators.end() || !group.node.domain.empty() ? std::nullopt : found->second(group, context);
 }
 
 bool is_dilated(const graph::Node& node) {

@@ -33,14 +33,14 @@ struct Group {
 };
 
 // What an operator may ask of the model that is written.
-struct Workbench {
+struct OperatorContext {
   const graph::Model& model;  // with the constants
   std::function<std::string(const std::string& wish)> fresh;
   std::function<std::string(const std::string& wish, const Tensor&)> add;  // a constant -> its name
 };
 
 // The nodes that compute the group on codes; nullopt: ONNX Runtime has no operator for it.
-std::optional<std::vector<graph::Node>> on_codes(const Group& group, const Workbench& bench);
+std::optional<std::vector<graph::Node>> on_codes(const Group& group, const OperatorContext& context);
 
 // Whether an average skips values within its window: ONNX Runtime's QLinearAveragePool does not.
 bool is_dilated(const graph::Node& node);

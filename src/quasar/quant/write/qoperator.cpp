@@ -119,10 +119,10 @@ class Converting {
   }
 
   bool emit(const Group& group, const std::vector<const graph::Node*>& taken) {
-    const Workbench bench{.model = before_,
-                          .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
-                          .add = [this](const std::string& wish, const Tensor& values) { return add(wish, values); }};
-    auto nodes = on_codes(group, bench);
+    const OperatorContext context{.model = before_,
+                                  .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
+                                  .add = [this](const std::string& wish, const Tensor& values) { return add(wish, values); }};
+    auto nodes = on_codes(group, context);
     if (!nodes) return false;
     for (auto& node : *nodes) {
       if (!node.domain.empty()) out_.opsets.try_emplace(node.domain, 1);

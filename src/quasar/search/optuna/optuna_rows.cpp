@@ -288,8 +288,8 @@ std::vector<Trial> read_trials(soci::session& sql, int64_t study, const std::vec
   return out;
 }
 
-News read_news(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known) {
-  News news;
+Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known) {
+  Updates updates;
   std::vector<int64_t> changed;
   int64_t id = 0;
   std::string state;
@@ -300,7 +300,7 @@ News read_news(soci::session& sql, int64_t study, int64_t after, const std::map<
     if (before == known.end() || before->second != state_of(state)) {
       changed.push_back(id);
     } else if (claimed == soci::i_ok && state_of(state) == State::running) {
-      if (const auto own = attribute_in(attribute::plan_hash, hash)) news.plan_hashes[id] = own->get<std::string>();
+      if (const auto own = attribute_in(attribute::plan_hash, hash)) updates.plan_hashes[id] = own->get<std::string>();
     }
   };
   std::string condition = "t.study_id = :s AND (t.trial_id > :a";
@@ -312,8 +312,8 @@ News read_news(soci::session& sql, int64_t study, int64_t after, const std::map<
        "a.\"key\" = 'plan_hash' WHERE " +
            condition + ")",
        bound, visit, soci::into(id), soci::into(state), soci::into(hash, claimed));
-  news.trials = read_trials(sql, study, changed);
-  return news;
+  updates.trials = read_trials(sql, study, changed);
+  return updates;
 }
 
 std::optional<std::string> read_attribute(soci::session& sql, const std::string& table, int64_t owner, const std::string& key) {

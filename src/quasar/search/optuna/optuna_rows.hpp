@@ -19,8 +19,8 @@ std::vector<StudyRecord> read_studies(soci::session& sql);
 std::vector<Trial> read_trials(soci::session& sql, int64_t study);
 std::vector<Trial> read_trials(soci::session& sql, int64_t study, const std::vector<int64_t>& ids);
 
-// What storage.hpp's Sharing::news() promises.
-News read_news(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known);
+// What storage.hpp's Sharing::updates() promises.
+Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known);
 
 // One text of a table of attributes ("study_user", "trial_system" …); nullopt: there is none.
 std::optional<std::string> read_attribute(soci::session& sql, const std::string& table, int64_t owner, const std::string& key);

@@ -5,7 +5,7 @@
 
 namespace quasar::search {
 
-Relational::Transaction::Transaction(Relational& owner, const char* begin) : owner_(owner), done_(owner.in_turn_) {
+Relational::Transaction::Transaction(Relational& owner, const char* begin) : owner_(owner), done_(owner.in_transaction_) {
   if (!done_) owner_.sql_ << begin;
 }
 
@@ -61,7 +61,7 @@ std::vector<Trial> Relational::trials(int64_t study) {
 void Relational::start(int64_t study, Trial& trial) {
   guarded([&] {
     Transaction transaction(*this, begin_writing());
-    if (!in_turn_) lock_study(study);
+    if (!in_transaction_) lock_study(study);
     soci::indicator none = soci::i_null;
     int64_t last = -1;
     sql_ << "SELECT number FROM trials WHERE study_id = :s ORDER BY trial_id DESC LIMIT 1", soci::use(study),

@@ -34,7 +34,7 @@ class Relational : public Storage {
   // Returns when the work, which has failed so many times, may be tried again; otherwise throws Error in words for people.
   virtual void recover(const soci::soci_error& error, int failures) = 0;
 
-  // Rolls back unless committed. Within a turn it is the turn's.
+  // Rolls back unless committed. Within a transaction it is the transaction's.
   class Transaction {
    public:
     Transaction(Relational& owner, const char* begin);
@@ -90,7 +90,7 @@ class Relational : public Storage {
   std::recursive_mutex mutex_;
   soci::session sql_;
   optuna::TrialWriter writer_{sql_};
-  bool in_turn_ = false;  // a transaction is open that spans several calls
+  bool in_transaction_ = false;  // a transaction is open that spans several calls
 };
 
 }  // namespace quasar::search

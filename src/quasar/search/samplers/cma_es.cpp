@@ -10,7 +10,7 @@
 
 #include "quasar/base/hash.hpp"
 #include "quasar/search/models/cma.hpp"
-#include "quasar/search/news.hpp"
+#include "quasar/search/new_results.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/search/taken.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "quasar/search/models/acquisition.hpp"
 #include "quasar/search/models/descent.hpp"
-#include "quasar/search/news.hpp"
+#include "quasar/search/new_results.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/search/taken.hpp"
 

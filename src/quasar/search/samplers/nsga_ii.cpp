@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/search/news.hpp"
+#include "quasar/search/new_results.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/search/taken.hpp"
 

@@ -68,19 +68,19 @@ class Memory final : public Storage, public Sharing {
     ++beats_[trial.id];
   }
 
-  std::unique_ptr<Hold> hold(const StudyRecord& study) override {
+  std::unique_ptr<StudyLock> lock(const StudyRecord& study) override {
     const std::scoped_lock lock(mutex_);
     if (!held_->insert(study.id)) throw Error("the study '" + study.name + "' is in use by this process already");
-    return std::make_unique<Held>(held_, study.id);
+    return std::make_unique<Locked>(held_, study.id);
   }
 
   Sharing* sharing() override { return shared_ ? this : nullptr; }
 
-  std::unique_ptr<Turn> turn(int64_t) override { return std::make_unique<MyTurn>(turns_); }
+  std::unique_ptr<StudyTransaction> transaction(int64_t) override { return std::make_unique<MyTransaction>(turns_); }
 
-  News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
+  Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
     const std::scoped_lock lock(mutex_);
-    News out;
+    Updates out;
     for (const Trial& trial : of(study).trials) {
       const auto before = known.find(trial.id);
       if (before == known.end() ? trial.id > after : before->second != trial.state) {
@@ -102,7 +102,7 @@ class Memory final : public Storage, public Sharing {
     return of(study).record.user_attributes.value(key, Json());
   }
 
-  bool is_held(int64_t study) override { return held_->has(study); }
+  bool is_locked(int64_t study) override { return held_->has(study); }
 
   void beat(std::span<const int64_t> trials) override {
     const std::scoped_lock lock(mutex_);
@@ -118,7 +118,7 @@ class Memory final : public Storage, public Sharing {
     return out;
   }
 
-  bool bury(int64_t id, const std::string& heartbeat, int64_t max_retry) override {
+  bool requeue_dead(int64_t id, const std::string& heartbeat, int64_t max_retry) override {
     const std::scoped_lock lock(mutex_);
     Trial& trial = at(id);
     if (trial.state != State::running || std::to_string(beats_[id]) != heartbeat) return false;
@@ -156,9 +156,9 @@ class Memory final : public Storage, public Sharing {
   };
 
   // May outlive the storage.
-  struct Held final : Hold {
-    Held(std::shared_ptr<HeldStudies> all, int64_t study) : all_(std::move(all)), study_(study) {}
-    ~Held() override { all_->erase(study_); }
+  struct Locked final : StudyLock {
+    Locked(std::shared_ptr<HeldStudies> all, int64_t study) : all_(std::move(all)), study_(study) {}
+    ~Locked() override { all_->erase(study_); }
 
    private:
     std::shared_ptr<HeldStudies> all_;
@@ -166,8 +166,8 @@ class Memory final : public Storage, public Sharing {
   };
 
   // Nothing is lost in memory, so that commit() has nothing to do.
-  struct MyTurn final : Turn {
-    explicit MyTurn(std::mutex& turns) : lock_(turns) {}
+  struct MyTransaction final : StudyTransaction {
+    explicit MyTransaction(std::mutex& turns) : lock_(turns) {}
     void commit() override {}
 
    private:

@@ -1,7 +1,8 @@
 // Studies in a PostgreSQL database, in Optuna's relational schema: many processes on many machines work on one study.
 //
-// A turn is a transaction that locks the study's row, as Optuna does when it numbers a trial. The leader of a search holds an
-// advisory lock, which ends with its connection. Heartbeats go over a connection of their own, so that they never wait for turns.
+// A transaction is a transaction that locks the study's row, as Optuna does when it numbers a trial. The leader of a search holds
+// an advisory lock, which ends with its connection. Heartbeats go over a connection of their own, so that they never wait for
+// turns.
 #include <soci/postgresql/soci-postgresql.h>
 
 #include "quasar/search/optuna/optuna_format.hpp"
@@ -43,13 +44,13 @@ class Postgresql final : public Relational, public Sharing {
     log_ = std::move(log);
   }
 
-  std::unique_ptr<Hold> hold(const StudyRecord& study) override {
+  std::unique_ptr<StudyLock> lock(const StudyRecord& study) override {
     guarded([&] { take_hold(study.id, study.name); });
-    return std::make_unique<Held>(*this, study.id);
+    return std::make_unique<Locked>(*this, study.id);
   }
 
-  std::unique_ptr<Turn> turn(int64_t study) override {
-    auto taken = std::make_unique<MyTurn>(*this);
+  std::unique_ptr<StudyTransaction> transaction(int64_t study) override {
+    auto taken = std::make_unique<MyTransaction>(*this);
     guarded([&] {
       sql_ << "BEGIN";
       try {
@@ -63,8 +64,8 @@ class Postgresql final : public Relational, public Sharing {
     return taken;
   }
 
-  News news(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
-    return reading([&] { return optuna::read_news(sql_, study, after, known); });
+  Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
+    return reading([&] { return optuna::read_updates(sql_, study, after, known); });
   }
 
   void note(const Trial& trial, const std::string& key, const Json& value) override {
@@ -76,7 +77,7 @@ class Postgresql final : public Relational, public Sharing {
     return text ? parse_json(*text, "study database") : Json();
   }
 
-  bool is_held(int64_t study) override {
+  bool is_locked(int64_t study) override {
     return beside([&](soci::session& sql) {
       const int kind = lock_class;
       const int which = static_cast<int>(study);
@@ -106,7 +107,7 @@ class Postgresql final : public Relational, public Sharing {
     });
   }
 
-  bool bury(int64_t trial, const std::string& heartbeat, int64_t max_retry) override {
+  bool requeue_dead(int64_t trial, const std::string& heartbeat, int64_t max_retry) override {
     return beside([&](soci::session& sql) {
       soci::transaction transaction(sql);
       int64_t id = -1;
@@ -142,25 +143,25 @@ class Postgresql final : public Relational, public Sharing {
 
   void started(int64_t trial) override { sql_ << beats_once, soci::use(trial); }
 
-  // A lost connection is waited for, and what was only given up is done again, unless a turn was lost with it.
+  // A lost connection is waited for, and what was only given up is done again, unless a transaction was lost with it.
   void recover(const soci::soci_error& error, int failures) override {
     const std::string database = "study database " + where();
     const bool one = held_.size() == 1;  // the study that this process leads
     if (!is_broken(sql_) && was_given_up(error) && failures < most_failures) {
-      if (in_turn_) throw ConnectionLost("the turn in the " + database + " was lost: " + plain(error));
+      if (in_transaction_) throw ConnectionLost("the transaction in the " + database + " was lost: " + plain(error));
       return;
     }
     if (!is_broken(sql_))
       refuse_statement(error, sql_, one ? "the study '" + held_.begin()->second + "' in the " + database : database);
-    if (in_turn_) throw ConnectionLost("the connection to " + where() + " was lost");
+    if (in_transaction_) throw ConnectionLost("the connection to " + where() + " was lost");
     reconnect(sql_, address_, {patience_, plain(error), log_});
     for (const auto& [study, name] : held_) take_hold(study, name);
   }
 
  private:
-  struct Held final : Hold {
-    Held(Postgresql& owner, int64_t study) : owner_(owner), study_(study) {}
-    ~Held() override { owner_.let_go(study_); }
+  struct Locked final : StudyLock {
+    Locked(Postgresql& owner, int64_t study) : owner_(owner), study_(study) {}
+    ~Locked() override { owner_.let_go(study_); }
 
    private:
     Postgresql& owner_;
@@ -168,18 +169,18 @@ class Postgresql final : public Relational, public Sharing {
   };
 
   // Holds the connection, too, so that nothing of another thread gets into its transaction.
-  class MyTurn final : public Turn {
+  class MyTransaction final : public StudyTransaction {
    public:
-    explicit MyTurn(Postgresql& owner) : owner_(owner), lock_(owner.mutex_) {}
-    ~MyTurn() override {
+    explicit MyTransaction(Postgresql& owner) : owner_(owner), lock_(owner.mutex_) {}
+    ~MyTransaction() override {
       if (!open_) return;
-      owner_.in_turn_ = false;
+      owner_.in_transaction_ = false;
       owner_.undo();
     }
-    void begin() { open_ = owner_.in_turn_ = true; }
+    void begin() { open_ = owner_.in_transaction_ = true; }
     void commit() override {
       owner_.guarded([&] { owner_.sql_ << "COMMIT"; });
-      open_ = owner_.in_turn_ = false;
+      open_ = owner_.in_transaction_ = false;
     }
 
    private:

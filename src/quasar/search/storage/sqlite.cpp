@@ -40,8 +40,8 @@ class Sqlite final : public Relational {
            " while it was in use";
   }
 
-  std::unique_ptr<Hold> hold(const StudyRecord& study) override {
-    return std::make_unique<Held>(path_ + "-lock", "the study '" + study.name + "' in " + path_, study.id);
+  std::unique_ptr<StudyLock> lock(const StudyRecord& study) override {
+    return std::make_unique<Locked>(path_ + "-lock", "the study '" + study.name + "' in " + path_, study.id);
   }
 
   std::string where() const override { return path_; }
@@ -100,8 +100,8 @@ class Sqlite final : public Relational {
     return errno == ENOENT || errno == ENOTDIR ? std::optional(std::pair<dev_t, ino_t>()) : std::nullopt;
   }
 
-  struct Held final : Hold {
-    Held(const std::string& file, const std::string& what, int64_t study)
+  struct Locked final : StudyLock {
+    Locked(const std::string& file, const std::string& what, int64_t study)
         : lock_(file, what, "wait until it has ended, or choose another study_name or output_dir", study) {}
 
    private:

@@ -31,7 +31,7 @@ class Basic final : public TuningStrategy {
  private:
   class Course {
    public:
-    explicit Course(Tuner& tuner) : tuner_(tuner), keys_(tuner.bench().job.tuning) {
+    explicit Course(Tuner& tuner) : tuner_(tuner), keys_(tuner.context().job.tuning) {
       for (const auto& recipe : tuned_recipes()) {
         const bool fixed = keys_.recipes.contains(recipe) || tuner.space().needed_recipes.contains(recipe);
         if (keys_.approach != Approach::weight_only && !fixed) open_recipes_.push_back(recipe);

@@ -53,7 +53,7 @@ class Conservative final : public TuningStrategy {
   static Attempt quantized_type(Tuner& tuner, const std::string& type, const TuneConfig& plain) {
     tuner.tell("quantize every " + type);
     Attempt best{plain, tuner.explore(plain)};
-    std::vector<TuneConfig> others = with_alphas(type, plain, tuner.bench().job.tuning.smooth_alphas);
+    std::vector<TuneConfig> others = with_alphas(type, plain, tuner.context().job.tuning.smooth_alphas);
     std::ranges::move(with_dynamic(type, plain, tuner.space()), std::back_inserter(others));
     for (TuneConfig& other : others) {
       if (best.trial.is_candidate()) break;

@@ -12,7 +12,7 @@ class Exhaustive final : public TuningStrategy {
   void traverse(Tuner& tuner) const override {
     tuner.tell("every combination of options");
     const auto& schemes = tuner.space().schemes;
-    const auto& alphas = tuner.bench().job.tuning.smooth_alphas;
+    const auto& alphas = tuner.context().job.tuning.smooth_alphas;
     std::string left_out;  // why the last one was
     for (const auto& scheme : schemes) combine(tuner, {{"scheme", scheme}}, left_out);
     for (const auto& alpha : alphas) combine(tuner, {{"SmoothAlpha", alpha}}, left_out);

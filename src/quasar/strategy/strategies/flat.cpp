@@ -21,23 +21,23 @@ class Flat final : public Strategy {
   }
 
   // The spaces in their order; n_trials (or max_trials) is the total, shared between those that are left.
-  Finding run(const Workbench& bench) const override {
-    const auto& spaces = bench.spaces.each;
-    const TrialLimit wanted = trial_limit(bench.job);
+  Finding run(const StrategyContext& context) const override {
+    const auto& spaces = context.spaces.each;
+    const TrialLimit wanted = trial_limit(context.job);
     search::RunResult result{search::RunResult::End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size(); ++i) {
-      Stage run{.name = stage, .sampler = bench.job.search_algo, .sampler_options = bench.job.sampler_options};
-      run.conditions = condition_words(bench.job);
+      Stage run{.name = stage, .sampler = context.job.search_algo, .sampler_options = context.job.sampler_options};
+      run.conditions = condition_words(context.job);
       int64_t share = 0;
       if (wanted.most) {
-        const auto done = wanted.used(counts_of(bench.study, stage));
+        const auto done = wanted.used(counts_of(context.study, stage));
         const auto left = static_cast<int64_t>(spaces.size() - i);
         share = done + (std::max<int64_t>(0, *wanted.most - done) + left - 1) / left;
         limit(run, wanted, share);
       }
       if (i == 0) run.first.push_back(default_point(spaces[i]));
-      for (auto& point : enqueued(bench.job, spaces[i], spaces)) run.first.push_back(std::move(point));
-      result = run_stage(bench, spaces[i], std::move(run));
+      for (auto& point : enqueued(context.job, spaces[i], spaces)) run.first.push_back(std::move(point));
+      result = run_stage(context, spaces[i], std::move(run));
       const bool shared_out = wanted.most && wanted.used(result.counts) >= share;
       if (result.end != search::RunResult::End::exhausted && !(result.end == search::RunResult::End::condition && shared_out))
         break;

@@ -65,10 +65,10 @@ class HawqV2 final : public TuningStrategy {
       if (std::find(names.begin(), names.end(), weights[name]) == names.end()) names.push_back(weights[name]);
     }
     const auto traces = average_traces(model, names, *tuner.samples(trace_samples),
-                                       {.loss = loss_named_in(tuner.bench().job),
-                                        .output_weights = tuner.bench().job.output_weights,
-                                        .seed = tuner.bench().job.seed});
-    tuner.warn(without_curvature(loss_named_in(tuner.bench().job), traces));
+                                       {.loss = loss_named_in(tuner.context().job),
+                                        .output_weights = tuner.context().job.output_weights,
+                                        .seed = tuner.context().job.seed});
+    tuner.warn(without_curvature(loss_named_in(tuner.context().job), traces));
     std::vector<std::pair<std::string, double>> costs;
     std::map<std::string, Json> facts;
     for (const auto& node : all_quantized(tuner.space())) {

@@ -17,8 +17,8 @@ class Way {
   explicit Way(Tuner& tuner)
       : tuner_(tuner),
         start_(best_options(tuner, mse_v2_combinations)),
-        samples_(
-            tuner.samples(batch * static_cast<size_t>(tuner.bench().job.tuning.kwargs.value("confidence_batches", int64_t{2})))),
+        samples_(tuner.samples(batch *
+                               static_cast<size_t>(tuner.context().job.tuning.kwargs.value("confidence_batches", int64_t{2})))),
         model_(tuner.toggled(start_.config)),
         on_(model_.units().size(), true),
         free_(on_.size()) {

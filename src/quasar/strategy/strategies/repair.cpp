@@ -31,16 +31,17 @@ using Nodes = std::vector<std::string>;
 
 class Repairing {
  public:
-  explicit Repairing(const Workbench& bench)
-      : bench_(bench),
-        notes_(bench, rungs_of(bench.job, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
-        sequence_({.seed = bench.job.seed,
-                   .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+  explicit Repairing(const StrategyContext& context)
+      : context_(context),
+        notes_(context,
+               rungs_of(context.job, context.job.spaces.front(), context.trial_context->model, context.trial_context->target)),
+        sequence_({.seed = context.job.seed,
+                   .n_jobs = static_cast<size_t>(context.job.n_jobs),
                    .stage = "repair",
-                   .listener = bench.listener,
-                   .stop = bench.stop,
-                   .begin = bench.begin},
-                  bench.study, bench.space, exit_policy(bench.job), bench.objective) {}
+                   .listener = context.listener,
+                   .stop = context.stop,
+                   .begin = context.begin},
+                  context.study, context.space, exit_policy(context.job), context.objective) {}
 
   Finding run() {
     Finding finding;
@@ -49,7 +50,7 @@ class Repairing {
     } catch (const search::SequenceOver& over) {
       static_cast<search::RunResult&>(finding) = over.result;
     } catch (const Cancelled&) {
-      static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, exit_policy(bench_.job));
+      static_cast<search::RunResult&>(finding) = cut_short(context_, sequence_, exit_policy(context_.job));
     } catch (const ToggledModelFailed& failed) {
       static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
     }
@@ -59,37 +60,37 @@ class Repairing {
 
  private:
   std::string traverse() {
-    for (const Point& point : first_points(bench_.job, bench_.space))
+    for (const Point& point : first_points(context_.job, context_.space))
       notes_.note(sequence_.evaluate(point), "default configuration", {});
     if (!notes_.met() && is_far()) give_up_few();
     if (!notes_.met()) repair();
     if (!notes_.met()) rank(ranking_samples);
-    const Watching watching(bench_.lab->rejection, values_of(notes_.current()));
+    const Watching watching(context_.trial_context->rejection, values_of(notes_.current()));
     for (const Rung& rung : notes_.rungs()) {
       if (notes_.met()) break;
       if (notes_.accurate() && notes_.price(*notes_.accurate()) == 0) break;  // giving up more only costs more
       climb(rung);
     }
     if (notes_.accurate()) {
-      if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(false);
-      come_down(bench_.space, sequence_, notes_);
+      if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(false);
+      come_down(context_.space, sequence_, notes_);
     }
     return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
   }
 
   // Coordinate by coordinate, in the order of the space.
   void repair() {
-    for (const auto& parameter : bench_.space.parameters()) {
+    for (const auto& parameter : context_.space.parameters()) {
       if (notes_.met() || parameter.name.starts_with(precision_of(""))) continue;
-      if (!bench_.space.is_active(parameter, notes_.current().point)) continue;
+      if (!context_.space.is_active(parameter, notes_.current().point)) continue;
       const Point from = notes_.current().point;
       std::vector<Point> points;
       std::vector<Changes> changes;
       for (const Json& choice : choices_of(parameter)) {
         if (choice == *from.find(parameter.name)) continue;
         const Changes change{{parameter.name, choice}};
-        Point point = changed(bench_.space, from, change);
-        if (!why_impossible(*bench_.lab, point).empty()) continue;
+        Point point = changed(context_.space, from, change);
+        if (!why_impossible(*context_.trial_context, point).empty()) continue;
         changes.push_back(change);
         points.push_back(std::move(point));
       }
@@ -100,7 +101,7 @@ class Repairing {
 
   // So far from the float model that it is rather a few operators that cannot be quantized than all that lose a little.
   bool is_far() const {
-    const Measures values = measures_of(bench_.job.goals, notes_.current());
+    const Measures values = measures_of(context_.job.goals, notes_.current());
     const auto parts = values.find(Guide::metric);
     return parts != values.end() && plain_word(Guide::metric, parts->second) == "broken";
   }
@@ -143,8 +144,8 @@ class Repairing {
 
   void rank(size_t most_samples) {
     repaired_ = notes_.current().point;
-    const data::DatasetPtr samples = data::first(bench_.samples, std::min(most_samples, bench_.samples->size()));
-    auto units = by_gain(*bench_.lab, repaired_, notes_.rungs().back().nodes, *samples);
+    const data::DatasetPtr samples = data::first(context_.samples, std::min(most_samples, context_.samples->size()));
+    auto units = by_gain(*context_.trial_context, repaired_, notes_.rungs().back().nodes, *samples);
     ranked_locally_if_need_be(units);
     notes_.note_ranking(std::move(units));
   }
@@ -155,17 +156,17 @@ class Repairing {
   Point point_on(const Rung& rung, const Nodes& nodes, size_t k) const {
     Changes changes;
     for (size_t i = 0; i < k; i++) changes.emplace_back(precision_of(nodes[i]), rung.choice);
-    return changed(bench_.space, repaired_, changes);
+    return changed(context_.space, repaired_, changes);
   }
 
   bool can_be_tried(const Rung& rung, const Nodes& nodes, size_t k) const {
-    return why_impossible(*bench_.lab, point_on(rung, nodes, k)).empty();
+    return why_impossible(*context_.trial_context, point_on(rung, nodes, k)).empty();
   }
 
   Verdict try_on(const Rung& rung, const Nodes& nodes, size_t k) {
     const bool most = is_last(rung) && k == nodes.size();
     // What comes out in the end is scored in full, met or not.
-    if (bench_.lab->rejection != nullptr) bench_.lab->rejection->pause(most);
+    if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(most);
     const Trial trial = sequence_.evaluate(point_on(rung, nodes, k));
     notes_.note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
     if (most) notes_.note_most(trial, k);
@@ -226,11 +227,11 @@ class Repairing {
 
   // Of every sample; empty where they are not known.
   std::vector<double> values_of(const Trial& trial) const {
-    const auto scores = bench_.lab->book.by_sample(trial.number);
-    return scores ? scores->at(bench_.job.metrics.front()).per_sample : std::vector<double>();
+    const auto scores = context_.trial_context->book.by_sample(trial.number);
+    return scores ? scores->at(context_.job.metrics.front()).per_sample : std::vector<double>();
   }
 
-  const Workbench& bench_;
+  const StrategyContext& context_;
   RepairNotes notes_;
   search::Sequence sequence_;
   Point repaired_;
@@ -250,7 +251,7 @@ class Repair final : public Strategy {
   std::vector<std::string> metrics() const override { return {Guide::metric}; }
   bool learns_from_earlier() const override { return false; }
   std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
-  Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
+  Finding run(const StrategyContext& context) const override { return Repairing(context).run(); }
 };
 
 }  // namespace

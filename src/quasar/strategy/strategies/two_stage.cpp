@@ -39,14 +39,14 @@ class TwoStage final : public Strategy {
     condition_words(job);
   }
 
-  Finding run(const Workbench& bench) const override {
-    search::RunResult first = calibrate(bench);
+  Finding run(const StrategyContext& context) const override {
+    search::RunResult first = calibrate(context);
     // Patience ends a stage, everything else the search.
     const bool patience = first.reason.starts_with("patience");
     if (first.end != End::exhausted && !patience) return {first};
-    const auto winner = winner_of(bench);
+    const auto winner = winner_of(context);
     if (!winner) return {{first.end, "no configuration of the first stage worked", first.counts}};
-    search::RunResult second = fine_tune(bench, *winner);
+    search::RunResult second = fine_tune(context, *winner);
     second.counts = search::sum(first.counts, second.counts);
     if (second.end == End::condition) second.reason = "second stage: " + second.reason;
     return {second};
@@ -58,31 +58,31 @@ class TwoStage final : public Strategy {
     search::Point point;
   };
 
-  static search::RunResult calibrate(const Workbench& bench) {
-    const auto& spaces = bench.spaces.calibration;
+  static search::RunResult calibrate(const StrategyContext& context) {
+    const auto& spaces = context.spaces.calibration;
     search::RunResult result{End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size() && result.end == End::exhausted; ++i) {
-      Stage stage{.name = first_stage, .sampler = "grid", .conditions = condition_words(bench.job)};
+      Stage stage{.name = first_stage, .sampler = "grid", .conditions = condition_words(context.job)};
       if (i == 0) stage.first.push_back(default_point(spaces[i]));
       std::vector<search::Space> all = spaces;
-      all.insert(all.end(), bench.spaces.each.begin(), bench.spaces.each.end());
-      for (auto& point : enqueued(bench.job, spaces[i], all)) stage.first.push_back(std::move(point));
-      result = run_stage(bench, spaces[i], std::move(stage));
+      all.insert(all.end(), context.spaces.each.begin(), context.spaces.each.end());
+      for (auto& point : enqueued(context.job, spaces[i], all)) stage.first.push_back(std::move(point));
+      result = run_stage(context, spaces[i], std::move(stage));
     }
     return result;
   }
 
   // The best of the first stage, whichever run of the program found it.
-  static std::optional<Winner> winner_of(const Workbench& bench) {
+  static std::optional<Winner> winner_of(const StrategyContext& context) {
     const search::Trial* best = nullptr;
-    for (const auto& trial : bench.study.trials()) {
+    for (const auto& trial : context.study.trials()) {
       const bool mine = trial.user_attributes.value(search::attribute::stage, std::string()) == first_stage;
       if (!mine || trial.state != search::State::complete || trial.values.empty()) continue;
-      if (!best || search::better(trial.values[0], best->values[0], bench.study.directions()[0])) best = &trial;
+      if (!best || search::better(trial.values[0], best->values[0], context.study.directions()[0])) best = &trial;
     }
-    for (size_t i = 0; best != nullptr && i < bench.spaces.calibration.size(); ++i) {
+    for (size_t i = 0; best != nullptr && i < context.spaces.calibration.size(); ++i) {
       try {
-        bench.spaces.calibration[i].check(best->point);
+        context.spaces.calibration[i].check(best->point);
         return Winner{i, best->point};
       } catch (const Error&) {  // of another space
       }
@@ -91,35 +91,35 @@ class TwoStage final : public Strategy {
   }
 
   // The winner's options held, the fine-tuning of one of the spaces free.
-  static search::Space around(const Workbench& bench, const Winner& winner, size_t fine_tuning) {
-    Json words = quant::without_rounding(bench.job.spaces[winner.space]);
-    const Json& other = bench.job.spaces[fine_tuning];
+  static search::Space around(const StrategyContext& context, const Winner& winner, size_t fine_tuning) {
+    Json words = quant::without_rounding(context.job.spaces[winner.space]);
+    const Json& other = context.job.spaces[fine_tuning];
     const Json rest = quant::without_rounding(other);
     for (const auto& [key, value] : other.items()) {
       if (!rest.contains(key)) words[key] = value;
     }
-    return search::Space::parse(words).recorded_as(bench.spaces.all).pinned(winner.point);
+    return search::Space::parse(words).recorded_as(context.spaces.all).pinned(winner.point);
   }
 
-  static search::RunResult fine_tune(const Workbench& bench, const Winner& winner) {
-    const auto left = std::ranges::count(bench.spaces.fine_tuning, true);
+  static search::RunResult fine_tune(const StrategyContext& context, const Winner& winner) {
+    const auto left = std::ranges::count(context.spaces.fine_tuning, true);
     search::RunResult result{End::exhausted, "", {}};
-    for (size_t i = 0, done = 0; i < bench.spaces.each.size(); ++i) {
-      if (!bench.spaces.fine_tuning[i]) continue;
-      const search::Space space = around(bench, winner, i);
-      Stage stage{.name = second_stage, .sampler = bench.job.search_algo, .sampler_options = bench.job.sampler_options};
-      stage.conditions = what_is_left(bench);
-      const TrialLimit wanted = trial_limit(bench.job);
+    for (size_t i = 0, done = 0; i < context.spaces.each.size(); ++i) {
+      if (!context.spaces.fine_tuning[i]) continue;
+      const search::Space space = around(context, winner, i);
+      Stage stage{.name = second_stage, .sampler = context.job.search_algo, .sampler_options = context.job.sampler_options};
+      stage.conditions = what_is_left(context);
+      const TrialLimit wanted = trial_limit(context.job);
       int64_t share = 0;
       if (wanted.most) {
-        const auto so_far = wanted.used(counts_of(bench.study, second_stage));
+        const auto so_far = wanted.used(counts_of(context.study, second_stage));
         const auto spaces = static_cast<int64_t>(left) - static_cast<int64_t>(done);
         share = so_far + (std::max<int64_t>(0, *wanted.most - so_far) + spaces - 1) / spaces;
         limit(stage, wanted, share);
       }
       stage.first.push_back(default_point(space));
-      try_enqueued(bench, i);
-      result = run_stage(bench, space, std::move(stage));
+      try_enqueued(context, i);
+      result = run_stage(context, space, std::move(stage));
       ++done;
       const bool shared_out = wanted.most && wanted.used(result.counts) >= share;
       if (result.end != End::exhausted && !(result.end == End::condition && shared_out)) break;
@@ -128,44 +128,44 @@ class TwoStage final : public Strategy {
   }
 
   // Configurations with a fine-tuning of their own need not share the winner's calibration. Those without were the first stage's.
-  static void try_enqueued(const Workbench& bench, size_t i) {
-    std::vector<search::Space> all = bench.spaces.each;
-    all.insert(all.end(), bench.spaces.calibration.begin(), bench.spaces.calibration.end());
-    Job tuned = bench.job;
+  static void try_enqueued(const StrategyContext& context, size_t i) {
+    std::vector<search::Space> all = context.spaces.each;
+    all.insert(all.end(), context.spaces.calibration.begin(), context.spaces.calibration.end());
+    Job tuned = context.job;
     std::erase_if(tuned.enqueue,
                   [&](const Json& configuration) { return quant::without_rounding(configuration) == configuration; });
-    auto points = enqueued(tuned, bench.spaces.each[i], all);
+    auto points = enqueued(tuned, context.spaces.each[i], all);
     // The best of earlier studies too.
-    const auto known = search::fitting(bench.earlier, bench.spaces.each[i]);
-    for (auto& point : search::best_points(known, bench.study.directions().front())) points.push_back(std::move(point));
+    const auto known = search::fitting(context.earlier, context.spaces.each[i]);
+    for (auto& point : search::best_points(known, context.study.directions().front())) points.push_back(std::move(point));
     if (points.empty()) return;
     Nothing nothing;
-    const search::RunOptions options{.seed = bench.job.seed,
-                                     .n_jobs = static_cast<size_t>(bench.job.n_jobs),
+    const search::RunOptions options{.seed = context.job.seed,
+                                     .n_jobs = static_cast<size_t>(context.job.n_jobs),
                                      .first = points,
                                      .stage = second_stage,
-                                     .listener = bench.listener,
-                                     .stop = bench.stop,
-                                     .begin = bench.begin};
-    Json words = what_is_left(bench);
-    if (const auto wanted = trials_wanted(bench.job)) words["n_trials"] = *wanted;
+                                     .listener = context.listener,
+                                     .stop = context.stop,
+                                     .begin = context.begin};
+    Json words = what_is_left(context);
+    if (const auto wanted = trials_wanted(context.job)) words["n_trials"] = *wanted;
     const auto conditions = search::stop_conditions(words);
-    search::run(options, bench.study, bench.spaces.each[i], nothing, conditions, bench.objective);
+    search::run(options, context.study, context.spaces.each[i], nothing, conditions, context.objective);
   }
 
   // Limits on numbers of trials and candidates hold for both stages together.
-  static Json what_is_left(const Workbench& bench) {
-    Json words = condition_words(bench.job);
+  static Json what_is_left(const StrategyContext& context) {
+    Json words = condition_words(context.job);
     const auto spend = [&](const char* key, size_t spent, int64_t least) {
       if (!words.contains(key) || !words[key].is_number() || words[key].get<double>() < 0) return;
       words[key] = std::max<int64_t>(least, words[key].get<int64_t>() - static_cast<int64_t>(spent));
     };
-    spend("iteration_limit", counts_of(bench.study, first_stage).executed(), 0);
+    spend("iteration_limit", counts_of(context.study, first_stage).executed(), 0);
     const auto is_mine = [](const search::Trial& trial) {
       return trial.is_candidate() && !trial.is_duplicate() &&
              trial.user_attributes.value(search::attribute::stage, std::string()) == first_stage;
     };
-    spend("find_n_candidates", static_cast<size_t>(std::ranges::count_if(bench.study.trials(), is_mine)), 1);
+    spend("find_n_candidates", static_cast<size_t>(std::ranges::count_if(context.study.trials(), is_mine)), 1);
     return words;
   }
 };

@@ -1,0 +1,70 @@
+#include "quasar/cli/worker_run.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/base/version.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/console.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/report/results.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/worker/worker.hpp"
+
+namespace quasar::cli {
+namespace fs = std::filesystem;
+
+int run_worker(tune::Job job, const WorkerRunOptions& options) {
+  catch_signals();
+  Console console(options.quiet, job.goals.objectives.front().metric);
+  std::optional<TemporaryFolder> scratch;
+  if (options.keeps_files) {
+    fs::create_directories(job.output_dir);
+    console.log_to(job.output_dir / report::worker_log);
+  } else {
+    scratch.emplace();
+    if (job.keep_models != "best")
+      console.log()(Level::warning, "this worker keeps no models: keep_models needs --output-dir here");
+    job.keep_models = "best";
+    job.output_dir = scratch->path();
+    if (job.words.value("temp_dir", std::string()).empty()) job.temp_dir = scratch->path() / "tmp";
+  }
+  console.note("worker started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + process_name() +
+               "; study " + job.study_name + " in " + without_password(job.storage));
+  const tune::WorkerRun done =
+      tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = options.launch},
+                 options.patience);
+  console.close_progress();
+  std::cout << done.executed << " trials executed here (" << done.failed << " failed), " << done.duplicates << " duplicates, "
+            << done.seconds << " s; " << done.reason << "\n";
+  return done.interrupted ? exit_interrupted : exit_done;
+}
+
+int64_t rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* text = std::getenv(name)) return std::strtoll(text, nullptr, 10);
+  }
+  return 0;
+}
+
+std::string launch() {
+  // Open MPI numbers its jobs by its own process, whose number comes again in a container; the key of its transports does not.
+  for (const auto& names : {std::vector{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_precondition_transports"},
+                            std::vector{"SLURM_JOB_ID", "SLURM_STEP_ID"}}) {
+    std::string out;
+    for (const char* name : names) {
+      if (const char* text = std::getenv(name)) out += (out.empty() ? "" : " ") + std::string(text);
+    }
+    if (out.empty()) continue;
+    const char* again = std::getenv("SLURM_RESTART_COUNT");  // a job that was put into the queue again has its number again
+    return again == nullptr ? out : out + " " + again;
+  }
+  return "";
+}
+
+}  // namespace quasar::cli

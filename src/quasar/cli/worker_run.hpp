@@ -1,0 +1,24 @@
+// What a process does that works for a search which another one leads.
+#pragma once
+
+#include "quasar/job/job.hpp"
+
+namespace quasar::cli {
+
+struct WorkerRunOptions {
+  double patience = 600;     // seconds to wait for the search to begin
+  bool quiet = false;        // only warnings and the result
+  std::string launch = {};   // of the search's process, when it was started together with this one
+  bool keeps_files = false;  // the job's output_dir is this worker's: a log, and the models that keep_models asks for
+};
+
+// Runs trials to the end of the search. -> exit code.
+int run_worker(tune::Job job, const WorkerRunOptions& options);
+
+// Which process this is of those that mpirun or srun started together (Open MPI, PMIx, Slurm); 0: the first, or the only one.
+int64_t rank();
+
+// What those processes have in common, and no others; "": this one was started by itself.
+std::string launch();
+
+}  // namespace quasar::cli

@@ -1,0 +1,222 @@
+#include "quasar/data/in_memory.hpp"
+
+#include <atomic>
+
+#include "quasar/data/annotations.hpp"
+#include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/labels.hpp"
+#include "quasar/data/options.hpp"
+
+namespace quasar::data {
+namespace {
+
+using Items = std::shared_ptr<const std::vector<Item>>;
+
+struct Place {
+  size_t item, samples;  // and how many the item holds
+  int64_t row;           // −1: the item is one sample
+};
+
+// Throws Error for an item that is the batch which the model fixes, with a label for each sample of it: open() then tries again.
+bool has_targets(const ItemForm& form, const Item& item, size_t samples, const std::vector<graph::Value>& inputs) {
+  if (!form.has_targets(item, samples)) return false;
+  if (samples == 1 && form.label_shape(item) == Shape{fixed_batch(inputs)})
+    throw Error("an item holds labels for each sample of the model's batch");
+  return true;
+}
+
+class MemoryDataset final : public Labelled, public Truths {
+ public:
+  MemoryDataset(std::string source, Items items, std::vector<Place> places, ItemForm form, Labels labels, bool targets,
+                int64_t label_offset)
+      : Labelled(std::move(labels)),
+        source_(std::move(source)),
+        items_(std::move(items)),
+        places_(std::move(places)),
+        form_(std::move(form)),
+        targets_(targets),
+        label_offset_(label_offset) {}
+
+  size_t size() const override { return places_.size(); }
+  std::string source() const override { return source_; }
+  Sample at(size_t index) const override { return form_.sample(item(index), places_[index].row, where(index)); }
+  std::optional<Tensor> target(size_t index) const override {
+    if (!targets_) return std::nullopt;
+    return form_.target(item(index), places_[index].row, places_[index].samples, where(index));
+  }
+  std::optional<Boxes> boxes(size_t index) const override {
+    if (!form_.has_boxes()) return std::nullopt;
+    return form_.boxes(item(index), label_offset_, where(index));
+  }
+
+ private:
+  const Item& item(size_t index) const { return items_->at(places_.at(index).item); }
+  std::string where(size_t index) const { return source_ + ", sample " + std::to_string(index); }
+
+  std::string source_;
+  Items items_;
+  std::vector<Place> places_;
+  ItemForm form_;
+  bool targets_;
+  int64_t label_offset_;
+};
+
+class Memory final : public Reader {
+ public:
+  Memory(const Options& options, Items items, std::string source, Files files = {})
+      : options_(options),
+        items_(std::move(items)),
+        source_(std::move(source)),
+        owner_("samples of " + source_),
+        files_(std::move(files)) {
+    reject_batches(options, owner_);
+  }
+
+  DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
+    check_inputs(inputs);
+    if (items_->empty()) throw Error(owner_ + ": there are none");
+    ItemForm form(items_->front(), inputs, options_, owner_);
+    std::vector<Place> places;
+    std::vector<int64_t> labels;
+    bool targets = false;
+    for (size_t i = 0; i < items_->size(); ++i) {
+      const int64_t rows = form.rows(items_->at(i), i);
+      const size_t samples = rows < 0 ? 1 : static_cast<size_t>(rows);
+      for (int64_t row = rows < 0 ? -1 : 0; row < rows || row < 0; ++row) places.push_back({i, samples, row});
+      if (i == 0) targets = has_targets(form, items_->front(), samples, inputs);
+      if (!form.has_labels() || targets) continue;
+      const auto mine = form.labels(items_->at(i), i, samples);
+      labels.insert(labels.end(), mine.begin(), mine.end());
+    }
+    auto all = std::make_shared<MemoryDataset>(
+        source_, items_, std::move(places), std::move(form),
+        Labels{with_offset(std::move(labels), options_), read_class_names(options_, base, base, owner_)}, targets,
+        integer_option(options_, "label_offset", 0));
+    return limited(all, options_, owner_);
+  }
+  Files files() const override { return files_; }
+
+ private:
+  Options options_;
+  Items items_;
+  std::string source_, owner_;
+  Files files_;
+};
+
+class StreamDataset final : public Labelled, public Truths {
+ public:
+  // `row`: of the sample in its item, 0 or −1.   `targets`: whether items have several labels.
+  StreamDataset(std::string source, Stream stream, ItemForm form, Labels labels, int64_t offset, int64_t row, bool targets)
+      : Labelled(std::move(labels)),
+        source_(std::move(source)),
+        stream_(std::move(stream)),
+        form_(std::move(form)),
+        offset_(offset),
+        row_(row),
+        targets_(targets),
+        known_(stream_.labels.empty() && form_.has_labels() && !targets ? stream_.size : 0),
+        labels_(known_.size()) {}
+
+  size_t size() const override { return stream_.size; }
+  std::string source() const override { return source_; }
+
+  Sample at(size_t index) const override {
+    const Item item = stream_.item(index);
+    learn(index, item);
+    return form_.sample(item, row_, where(index));
+  }
+
+  std::optional<Tensor> target(size_t index) const override {
+    if (!targets_) return std::nullopt;
+    return form_.target(stream_.item(index), row_, 1, where(index));
+  }
+  std::optional<Boxes> boxes(size_t index) const override {
+    if (!form_.has_boxes()) return std::nullopt;
+    return form_.boxes(stream_.item(index), offset_, where(index));
+  }
+
+  // Of an item that nobody has read so far it has to be read for its label.
+  std::optional<int64_t> label(size_t index) const override {
+    if (known_.empty()) return Labelled::label(index);
+    if (!known_.at(index).load()) learn(index, stream_.item(index));
+    return labels_[index].load();
+  }
+
+ private:
+  std::string where(size_t index) const { return source_ + ", sample " + std::to_string(index); }
+
+  void learn(size_t index, const Item& item) const {
+    if (!stream_.labels.empty() && form_.has_labels() && form_.labels(item, index, 1).front() != stream_.labels[index])
+      throw Error(where(index) + ": its label is not the one that the data set's list of labels has for it");
+    if (known_.empty() || known_.at(index).load()) return;
+    labels_[index] = form_.labels(item, index, 1).front() + offset_;
+    known_[index] = true;
+  }
+
+  std::string source_;
+  Stream stream_;
+  ItemForm form_;
+  int64_t offset_, row_;
+  bool targets_;
+  mutable std::vector<std::atomic<bool>> known_;  // of each item's label; empty: there are none, or all are known
+  mutable std::vector<std::atomic<int64_t>> labels_;
+};
+
+class Streamed final : public Reader {
+ public:
+  Streamed(const Options& options, Stream stream, std::string source, Files files)
+      : options_(options),
+        stream_(std::move(stream)),
+        source_(std::move(source)),
+        owner_("samples of " + source_),
+        files_(std::move(files)) {
+    reject_batches(options, owner_);
+  }
+
+  DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
+    check_inputs(inputs);
+    if (stream_.size == 0) throw Error(owner_ + ": there are none");
+    const Item first = stream_.item(0);
+    ItemForm form(first, inputs, options_, owner_);
+    const int64_t rows = form.rows(first, 0);
+    if (rows > 1) {
+      auto items = std::make_shared<std::vector<Item>>();
+      for (size_t i = 0; i < stream_.size; ++i) items->push_back(stream_.item(i));
+      return Memory(options_, items, source_).open(inputs, base);
+    }
+    const bool targets = has_targets(form, first, 1, inputs);
+    Stream stream = stream_;
+    const bool denied =
+        form.has_labels() && !targets && !stream.labels.empty() && form.labels(first, 0, 1).front() != stream.labels[0];
+    if (denied || targets) stream.labels.clear();  // a list of something else
+    Labels labels{with_offset(stream.labels, options_), read_class_names(options_, base, base, owner_)};
+    auto all = std::make_shared<StreamDataset>(source_, std::move(stream), std::move(form), std::move(labels),
+                                               integer_option(options_, "label_offset", 0), rows < 0 ? -1 : 0, targets);
+    return limited(all, options_, owner_);
+  }
+  Files files() const override { return files_; }
+
+ private:
+  Options options_;
+  Stream stream_;
+  std::string source_, owner_;
+  Files files_;
+};
+
+}  // namespace
+
+Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files) {
+  const auto make = [items, source, files = std::move(files)](const Options& options) {
+    return std::make_unique<Memory>(options, items, source, files);
+  };
+  return {.help = "Samples that the program holds in memory.", .make = make, .options = with_common({})};
+}
+
+Entry<Reader> streamed(Stream stream, const std::string& source, Files files) {
+  const auto make = [stream, source, files = std::move(files)](const Options& options) {
+    return std::make_unique<Streamed>(options, stream, source, files);
+  };
+  return {.help = "Samples that the program gives one by one.", .make = make, .options = with_common({})};
+}
+
+}  // namespace quasar::data

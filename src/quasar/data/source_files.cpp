@@ -1,0 +1,75 @@
+#include "quasar/data/source_files.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/base/yaml.hpp"
+#include "quasar/data/labels.hpp"
+#include "quasar/data/options.hpp"
+#include "quasar/data/reader.hpp"
+
+namespace quasar::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of samples that a program brings.
+void add_guest(std::vector<fs::path>& places, const std::string& reader, const Json& class_names, const fs::path& base) {
+  if (readers::table().try_find(reader) == nullptr) return;
+  try {
+    for (const fs::path& file : readers::table().make(reader)->files()) places.push_back(file);
+  } catch (const Error&) {  // it needs a path, and has none: open() says it
+  }
+  if (class_names.is_string() && class_names != "") places.push_back(base / class_names.get<std::string>());
+}
+
+void add_mapping(std::vector<fs::path>& places, const Json& words, const fs::path& base) {
+  const Json path = words.value("path", Json()), reader = words.value("reader", Json());
+  if (!path.is_string()) {
+    if (reader.is_string()) add_guest(places, reader.get<std::string>(), words.value("class_names", Json()), base);
+    return;
+  }
+  const fs::path samples = base / path.get<std::string>();
+  places.push_back(samples);
+  for (const char* key : {"labels", "class_names"}) {  // labels may also be the name of an array
+    const Json beside = words.value(key, Json());
+    if (!beside.is_string() || beside == "") continue;
+    const fs::path file = find_labels(beside.get<std::string>(), base, samples);
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) places.push_back(file);
+  }
+}
+
+bool is_description(const fs::path& file) {
+  static constexpr std::array extensions{".yaml", ".yml", ".json"};
+  return std::ranges::find(extensions, file.extension().string()) != extensions.end();
+}
+
+}  // namespace
+
+std::vector<fs::path> places_of(const Json& description, const fs::path& base) {
+  std::vector<fs::path> places;
+  if (description.is_object()) add_mapping(places, description, base);
+  if (!description.is_string()) return places;
+  const fs::path file = base / description.get<std::string>();
+  std::error_code ignored;
+  if (description == "random" && !fs::exists(file, ignored)) return places;
+  places.push_back(file);
+  if (!is_description(file)) return places;
+  try {
+    const Json words = read_yaml(file);
+    if (words.is_object()) add_mapping(places, words, file.parent_path());
+  } catch (const Error&) {  // open() says it
+  }
+  return places;
+}
+
+bool is_named_as_a_sample(const fs::path& file) {
+  static constexpr std::array extensions{"npy", "npz", "pb", "jpg", "jpeg", "png"};
+  const std::string extension = normalized(file.extension().string());
+  return std::ranges::any_of(extensions, [&](const char* one) { return normalized(std::string(".") + one) == extension; });
+}
+
+}  // namespace quasar::data

@@ -1,0 +1,160 @@
+#include "quasar/report/recorded_search.hpp"
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/report/contents.hpp"
+#include "quasar/report/live.hpp"
+#include "quasar/report/pages.hpp"
+#include "quasar/report/pictures.hpp"
+#include "quasar/report/result.hpp"
+#include "quasar/report/results.hpp"
+#include "quasar/studies/continuation.hpp"
+#include "quasar/tune/output_folder.hpp"
+#include "quasar/tune/rescue.hpp"
+
+namespace quasar::report {
+namespace fs = std::filesystem;
+
+namespace {
+
+// A study that the search would leave behind, with its results replaced.
+void refuse_to_forget(const tune::Job& job) {
+  const std::string storage = tune::storage_url(job), folder = "output_dir '" + job.output_dir.string() + "'";
+  if (!fs::is_directory(job.output_dir)) return;
+  const bool exists = search::storage_exists(storage);
+  for (const auto& file : fs::directory_iterator(job.output_dir)) {
+    if (exists || file.path().extension() != ".db") continue;
+    throw Error(folder + " holds the study of an earlier search (" + file.path().filename().string() +
+                "), but there is none in " + without_password(storage) +
+                ": name the study_storage_db of that search, or choose another folder");
+  }
+  if (!fs::exists(job.output_dir / "result.json")) return;
+  try {
+    const auto known = exists ? search::open_to_read(storage) : nullptr;
+    if (known != nullptr && !known->studies().empty()) return;
+  } catch (const Error&) {
+    return;  // the search says what is wrong with it
+  }
+  throw Error(folder + " holds the results of an earlier search (result.json), but there is no study in " +
+              without_password(storage) +
+              ", and a new one would replace them: name the study_storage_db of that search, move the results away, or choose "
+              "another folder");
+}
+
+}  // namespace
+
+void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration) {
+  std::error_code code;
+  if (fs::status(job.output_dir / "result.json", code).type() == fs::file_type::none)
+    throw Error("output_dir '" + job.output_dir.string() + "' cannot be used: " + code.message());
+  check_results(job, configuration);
+  if (job.load_if_exists) return refuse_to_forget(job);
+  for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
+    if (!fs::exists(job.output_dir / name)) continue;
+    throw Error("output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name +
+                "): continue it with --resume (load_study_if_exists: true), or choose another folder");
+  }
+}
+
+namespace {
+
+void write_result(const Json& result, const fs::path& folder) {
+  write_file(folder / "result.json", result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void write_report(const Searched& found) {
+  const fs::path& folder = found.job.output_dir;
+  try {
+    Json contents = contents_of(found.result, found.summary.trials, found.job.words);
+    contents["pictures"] = pictures_of(found.result, folder);
+    write_pages(found.job, contents);
+  } catch (const Error& e) {
+    throw Error(std::string(e.what()) + "; the results are whole but for the report, which `quasar report " + folder.string() +
+                    "` makes again",
+                e.blame());
+  }
+}
+
+// One search, with its files in its output folder.
+Searched search_once(const tune::Job& job, tune::Monitor monitor) {
+  std::error_code code;
+  fs::create_directories(job.output_dir, code);
+  if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
+  LiveReport live(job, job.output_dir / "report.html");
+  monitor.listener = [&live, outer = std::move(monitor.listener)](const search::Event& event) {
+    if (outer) outer(event);
+    live.hear(event);
+  };
+  monitor.baseline = [&live, outer = std::move(monitor.baseline)](const tune::Measured& baseline) {
+    if (outer) outer(baseline);
+    live.begin(baseline);
+  };
+  Searched out{.job = job, .summary = {}, .result = {}};
+  monitor.results = [&](const tune::Summary& summary, const fs::path& folder) {
+    out.result = result_json(job, summary);
+    write_result(out.result, folder);
+  };
+  out.summary = tune::search(job, monitor);
+  if (out.result.is_null()) monitor.results(out.summary, job.output_dir);
+  write_report(out);
+  tell(monitor.log, Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
+  return out;
+}
+
+// What the first search came to, for who reads of the second.
+Json before_json(const Json& first) {
+  Json out;
+  for (const char* key : {"status", "quality", "reason", "study_name", "seconds", "trials"}) out[key] = first.value(key, Json());
+  out["reasons"] = first.value(Json::json_pointer("/best/answers/reasons"), Json());
+  out["metrics"] = first.value(Json::json_pointer("/best/metrics"), Json());
+  return out;
+}
+
+// Repair's results into the place of the first search's.
+void take_the_place(Searched& repaired, const Searched& first) {
+  const fs::path from = repaired.job.output_dir, to = first.job.output_dir;
+  repaired.job.output_dir = to;
+  repaired.result["before"] = before_json(first.result);
+  tune::OutputFolder folder(to);
+  for (const char* name : {"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}) {
+    if (fs::exists(from / name)) fs::rename(from / name, folder.unfinished() / name);
+  }
+  write_result(repaired.result, folder.unfinished());
+  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}, "result.json");
+  for (const auto& entry : fs::directory_iterator(from)) {
+    const fs::path place = to / entry.path().filename();
+    if (entry.is_directory()) fs::remove_all(place);  // pictures of samples
+    if (!fs::exists(place)) fs::rename(entry.path(), place);
+  }
+}
+
+}  // namespace
+
+Searched search(const tune::Job& asked, tune::Monitor monitor) {
+  const tune::Job whole = tune::continued(asked);
+  Searched first = search_once(tune::is_rescued(whole) ? tune::with_two_thirds(whole) : whole, monitor);
+  const fs::path folder = whole.output_dir / "repair";
+  const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder) : std::nullopt;
+  if (!rescue) return first;
+  for (const auto& reason : first.summary.best->quality.reasons)
+    tell(monitor.log, Level::warning, "the best model is poor: " + reason);
+  tell(monitor.log, Level::warning, "the search goes on with strategy repair");
+  if (monitor.goes_on) monitor.goes_on(*rescue);
+  try {
+    Searched repaired = search_once(*rescue, monitor);
+    if (tune::takes_the_place_of(first.summary, repaired.summary)) {
+      take_the_place(repaired, first);
+      write_report(repaired);
+      first = std::move(repaired);
+    } else {
+      tell(monitor.log, Level::warning, "strategy repair found nothing better: " + repaired.summary.reason);
+    }
+  } catch (const Error& e) {
+    tell(monitor.log, Level::warning, std::string("strategy repair ended: ") + e.what());
+  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  return first;
+}
+
+}  // namespace quasar::report

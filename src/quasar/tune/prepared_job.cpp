@@ -1,0 +1,128 @@
+#include "quasar/tune/prepared_job.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "quasar/base/secrets.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/quant/node_names.hpp"
+#include "quasar/runtime/device.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/search/prior_trials.hpp"
+#include "quasar/studies/warm_start.hpp"
+#include "quasar/tune/open_data.hpp"
+
+namespace quasar::tune {
+namespace {
+
+data::Splits open_splits(const Job& job, const graph::Model& model) {
+  if (!job.split.is_null()) return data::split(open_data(job.data, model, job.base), job.split);
+  data::Splits splits;
+  splits.calibration = open_data(job.calibration, model, job.base);
+  splits.evaluation = open_data(job.evaluation, model, job.base);
+  if (!job.holdout.is_null()) splits.holdout = open_data(job.holdout, model, job.base);
+  return splits;
+}
+
+// Watched for samples in two splits, unless the user says himself that they are the same.
+data::Splits open_watched(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
+  data::Splits splits = open_splits(job, model);
+  if (job.split.is_null() && job.evaluation == job.calibration) {
+    for (auto* samples : {&splits.calibration, &splits.evaluation}) *samples = guard.watch_alone(*samples);
+    return splits;
+  }
+  splits.calibration = guard.watch("calibration", splits.calibration);
+  splits.evaluation = guard.watch("evaluation", splits.evaluation);
+  splits.holdout = guard.watch("hold-out", splits.holdout);
+  return splits;
+}
+
+}  // namespace
+
+PreparedJob prepare(const Job& job) {
+  PreparedJob prepared;
+  for (const auto& device : job.devices) runtime::check_device(device);
+  prepared.spaces = read_spaces(job);
+  prepared.strategy = strategies::table().make(job.strategy);
+  prepared.strategy->check(job, prepared.spaces);
+  prepared.earlier = earlier_trials(job);
+  prepared.target = quant::targets::table().make(job.target);
+  prepared.original = graph::load(job.model);
+  prepared.model = runtime::prepare(prepared.original);
+  prepared.spaces.extend(
+      [&](size_t i) { return prepared.strategy->space_of(job, job.spaces[i], prepared.model, *prepared.target); });
+  const quant::NodeNames names(prepared.original, prepared.model);
+  std::optional<quant::NodeNames> raw;  // of the graph without clean-up
+  for (const auto& [said, config] : prepared.spaces.names) {
+    if (!config.optimize_model && !raw) raw.emplace(prepared.original, runtime::unoptimized(prepared.original));
+    (config.optimize_model ? names : *raw).resolved(config);
+  }
+  for (const auto& words : prepared.strategy->also_needs(job, prepared.model, *prepared.target))
+    prepared.spaces.needs.add(quant::parse_config(words));
+  prepared.samples = open_watched(job, prepared.model, *prepared.guard);
+  return prepared;
+}
+
+Json warm_start_facts(const Job& job, const PreparedJob& prepared) {
+  const auto& [spaces, earlier] = std::tie(prepared.spaces, prepared.earlier);
+  size_t inside = 0;
+  for (const auto& trial : earlier) {
+    const auto fits = [&](const search::Space& space) { return !search::fitting({&trial, 1}, space).empty(); };
+    const bool first_stage = job.strategy == "two_stage" && std::ranges::any_of(spaces.calibration, fits);
+    inside += first_stage || std::ranges::any_of(spaces.each, fits) ? 1 : 0;
+  }
+  return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
+}
+
+// "search space: 24 points, 20 different configurations, 20 calibrations"; what is not known is left out.
+std::string in_words(const Json& space) {
+  const auto some = [&](const char* key, const char* one, const char* many) {
+    return space[key].is_null() ? "" : space[key].dump() + (space[key] == 1 ? one : many);
+  };
+  std::vector<std::string> parts;
+  for (const std::string& part :
+       {some("points", " point", " points"), some("distinct", " different configuration", " different configurations"),
+        some("calibrations", " calibration", " calibrations")}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return "search space: " + (parts.empty() ? "more points than can be counted" : joined(parts));
+}
+
+void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log) {
+  for (const Json& facts : prepared.spaces.facts) {
+    if (facts.empty()) continue;
+    tell(log, Level::info, in_words(facts));
+    for (const auto& [why, count] : facts["why"].items())
+      tell(log, Level::warning, count.dump() + " combinations are left out: " + why);
+  }
+  if (job.translated) {
+    for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
+  }
+  if ((job.warm_start.empty() && job.predecessor.empty()) || !prepared.strategy->learns_from_earlier()) return;
+  const Json facts = warm_start_facts(job, prepared);
+  tell(log, facts["inside"] == 0 && facts["outside"] != 0 ? Level::warning : Level::info,
+       "warm start: " + facts["inside"].dump() + " trials of " +
+           (job.warm_start.empty() ? "this search's earlier studies" : without_password(job.warm_start)) +
+           " teach the sampler, " + facts["outside"].dump() + " lie outside the space");
+}
+
+eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {
+  const bool own = job.evaluator && (!holdout || job.evaluator->looks_at_samples());
+  eval::EvaluatorOptions options{.metrics = {},
+                                 .memory_limit = job.memory_limit,
+                                 .spill = job.temp_dir,
+                                 .seed = job.seed,
+                                 .device = job.devices.front(),
+                                 .custom = own ? job.evaluator : nullptr,
+                                 .model = job.model,
+                                 .base = job.base,
+                                 .decoder = job.decoder.is_null() ? job.head_decoder : job.decoder,
+                                 .output_weights = job.output_weights};
+  for (const auto& metric : job.metrics) {
+    if (own || !is_own(job.goals, metric)) options.metrics.push_back(metric);
+  }
+  return options;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,177 @@
+// Samples that a program holds in memory.
+#include "quasar/data/in_memory.hpp"
+
+#include "quasar/data/annotations.hpp"
+#include "quasar/data/source_files.hpp"
+#include "unit/data/files.hpp"
+
+namespace quasar::data {
+namespace {
+
+const std::vector<graph::Value> one_input = {input_of("v", DataType::float32, Shape{-1, 2})};
+const std::vector<graph::Value> two_inputs = {input_of("a", DataType::float32, Shape{1, 2}),
+                                              input_of("b", DataType::int64, Shape{1})};
+
+Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(std::move(shape), values);
+}
+
+DatasetPtr opened(std::vector<Item> items, const std::vector<graph::Value>& inputs = one_input,
+                  const Json& options = Json::object()) {
+  const Registration<Reader> guest(readers::table(), "mine",
+                                   memory(std::make_shared<std::vector<Item>>(std::move(items)), "a test"));
+  Json words = options;
+  words["reader"] = "mine";
+  return open(words, inputs);
+}
+
+// They are told to whoever asks what an output must not replace.
+TEST(Memory, HasTheFilesThatItsItemsComeFrom) {
+  const auto items = std::make_shared<std::vector<Item>>(std::vector<Item>{{{"", floats({1, 2}, {1, 2})}}});
+  const Registration<Reader> held(readers::table(), "mapped", memory(items, "a test", {"/data/a.npy", "/data/b.npy"}));
+  const Registration<Reader> asked(readers::table(), "asked",
+                                   streamed({1, [items](size_t i) { return items->at(i); }}, "a test", {"/data/c.npy"}));
+  using Files = std::vector<std::filesystem::path>;
+  EXPECT_EQ(places_of({{"reader", "mapped"}, {"limit", 1}}), (Files{"/data/a.npy", "/data/b.npy"}));
+  EXPECT_EQ(places_of({{"reader", "asked"}, {"class_names", "/data/names.txt"}}), (Files{"/data/c.npy", "/data/names.txt"}));
+  for (const char* other : {"npz", "random", "nobody"}) EXPECT_EQ(places_of({{"reader", other}}), Files{}) << other;
+}
+
+TEST(Memory, BatchesSamplesAndWholeArraysAreTheSameData) {
+  const Tensor all = floats({3, 2}, {1, 2, 3, 4, 5, 6}), labels = Tensor::of<int64_t>({3}, std::vector<int64_t>{7, 8, 9});
+  const std::vector<std::vector<Item>> forms{
+      {{{"v", all}, {"labels", labels}}},
+      {{{"", all}, {"y", labels}}},
+      {{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"label", Tensor::of<int64_t>({2}, std::vector<int64_t>{7, 8})}},
+       {{"v", floats({1, 2}, {5, 6})}, {"label", Tensor::of<int64_t>({1, 1}, std::vector<int64_t>{9})}}},
+      {{{"v", floats({2}, {1, 2})}, {"label", Tensor::scalar<int64_t>(7)}},
+       {{"v", floats({2}, {3, 4})}, {"label", Tensor::scalar<int64_t>(8)}},
+       {{"v", floats({2}, {5, 6})}, {"label", Tensor::scalar<int64_t>(9)}}}};
+  for (const auto& items : forms) {
+    const DatasetPtr data = opened(items);
+    ASSERT_EQ(data->size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const auto first = static_cast<float>(2 * i + 1);
+      EXPECT_EQ(data->at(i).at(0), floats({1, 2}, {first, first + 1}));
+      EXPECT_EQ(data->label(i), static_cast<int64_t>(7 + i));
+    }
+  }
+}
+
+TEST(Memory, OptionsOfReadersHold) {
+  const std::vector<Item> items{
+      {{"v", floats({3, 2}, {1, 2, 3, 4, 5, 6})}, {"y", Tensor::of<int64_t>({3}, std::vector<int64_t>{0, 1, 2})}}};
+  const DatasetPtr data = opened(items, one_input, {{"limit", 2}, {"mean", 1}, {"scale", 10}, {"label_offset", 1}});
+  EXPECT_EQ(data->size(), 2u);
+  EXPECT_EQ(data->at(1).at(0), floats({1, 2}, {20, 30}));
+  EXPECT_EQ(data->label(1), 2);
+}
+
+TEST(Memory, SeveralInputsAreFedByName) {
+  const DatasetPtr data =
+      opened({{{"a", floats({2, 2}, {1, 2, 3, 4})}, {"b", Tensor::of<int64_t>({2}, std::vector<int64_t>{5, 6})}}}, two_inputs);
+  EXPECT_EQ(data->size(), 2u);
+  EXPECT_EQ(data->at(1).at(1).as<int64_t>()[0], 6);
+}
+
+TEST(Memory, LabelsOfManyPlacesAreTargets) {
+  const Tensor all = floats({2, 2}, {1, 2, 3, 4});
+  for (const auto& items :
+       {std::vector<Item>{{{"v", all}, {"y", Tensor::of<int64_t>({2, 3}, std::vector<int64_t>{1, 2, 3, 4, 5, 6})}}},
+        std::vector<Item>{{{"v", floats({2}, {1, 2})}, {"y", Tensor::of<int64_t>({3}, std::vector<int64_t>{1, 2, 3})}},
+                          {{"v", floats({2}, {3, 4})}, {"y", Tensor::of<int64_t>({3}, std::vector<int64_t>{4, 5, 6})}}}}) {
+    const DatasetPtr data = opened(items);
+    ASSERT_EQ(data->size(), 2u);
+    EXPECT_EQ(data->label(1), std::nullopt);
+    EXPECT_EQ(target_of(*data, 1), Tensor::of<int64_t>({3}, std::vector<int64_t>{4, 5, 6}));
+  }
+}
+
+DatasetPtr streamed_from(Stream stream, const Json& options = Json::object()) {
+  const Registration<Reader> guest(readers::table(), "mine", streamed(std::move(stream), "a test"));
+  Json words = options;
+  words["reader"] = "mine";
+  return open(words, one_input);
+}
+
+TEST(Memory, StreamsAreReadWhenTheyAreAskedFor) {
+  auto reads = std::make_shared<std::vector<size_t>>();
+  const auto item = [reads](size_t i) {
+    reads->push_back(i);
+    const auto value = static_cast<float>(i);
+    return Item{{"v", floats({2}, {value, -value})}, {"label", Tensor::scalar(static_cast<int64_t>(i % 3))}};
+  };
+  const DatasetPtr data = streamed_from({.size = 1000, .item = item}, {{"label_offset", 1}});
+  EXPECT_EQ(data->size(), 1000u);
+  EXPECT_EQ(*reads, std::vector<size_t>({0}));
+  EXPECT_EQ(data->at(7).at(0), floats({1, 2}, {7, -7}));
+  EXPECT_EQ(data->label(7), 2);
+  EXPECT_EQ(data->label(8), 3);
+  EXPECT_EQ(*reads, std::vector<size_t>({0, 7, 8}));
+  std::vector<int64_t> known;
+  for (int64_t i = 0; i < 1000; ++i) known.push_back(i % 3);
+  EXPECT_EQ(streamed_from({.size = 1000, .item = item, .labels = known})->label(998), 2);
+  EXPECT_EQ(reads->back(), 0u);
+}
+
+TEST(Memory, ListsOfLabelsThatContradictItems) {
+  const auto item = [](size_t i) { return Item{{"v", floats({2}, {1, 2})}, {"label", Tensor::scalar(static_cast<int64_t>(i))}}; };
+  const DatasetPtr other = streamed_from({.size = 3, .item = item, .labels = {7, 8, 9}});  // of something else
+  EXPECT_EQ(other->label(2), 2);
+  const DatasetPtr wrong = streamed_from({.size = 3, .item = item, .labels = {0, 1, 9}});
+  EXPECT_EQ(missing(error_of([&] { wrong->at(2); }), {"sample 2", "list of labels"}), "");
+}
+
+TEST(Memory, BoxesStandBesideSamples) {
+  const auto item = [](size_t i) {
+    const auto n = static_cast<int64_t>(i);  // the first one has none
+    return Item{{"v", floats({2}, {1, 2})},
+                {"boxes", floats({n, 4}, std::vector<float>(4 * i, 5))},
+                {"labels", Tensor::of<int64_t>({n}, std::vector<int64_t>(i, 3))},
+                {"iscrowd", Tensor::of<int64_t>({n}, std::vector<int64_t>(i, 1))}};
+  };
+  for (const DatasetPtr& data : {opened({item(0), item(1), item(2)}, one_input, {{"label_offset", 1}}),
+                                 streamed_from({.size = 3, .item = item}, {{"label_offset", 1}})}) {
+    EXPECT_EQ(data->label(2), std::nullopt);
+    EXPECT_EQ(boxes_of(*data, 0)->size(), 0u);
+    const Boxes two = boxes_of(*data, 2).value();
+    ASSERT_EQ(two.size(), 2u);
+    EXPECT_EQ(two[1].bottom, 5);
+    EXPECT_EQ(two[1].label, 4);
+    EXPECT_TRUE(two[1].crowd);
+  }
+  Item batch = item(1);
+  batch["v"] = floats({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(missing(error_of([&] { opened({batch}); }), {"a batch of 2 samples"}), "");
+  Item fewer = item(2);
+  fewer["labels"] = Tensor::scalar<int64_t>(1);
+  EXPECT_EQ(missing(error_of([&] { boxes_of(*opened({fewer}), 0); }), {"'boxes' has the shape [2,4]", "[1,4]"}), "");
+  Item none = item(1);
+  none.erase("labels");
+  EXPECT_EQ(missing(error_of([&] { opened({none}); }), {"boxes without labels"}), "");
+}
+
+TEST(Memory, StreamsOfBatchesAreKept) {
+  const auto item = [](size_t i) { return Item{{"", floats({2, 2}, std::vector<float>(4, static_cast<float>(i)))}}; };
+  const DatasetPtr data = streamed_from({.size = 3, .item = item});
+  EXPECT_EQ(data->size(), 6u);
+  EXPECT_EQ(data->at(5).at(0), floats({1, 2}, {2, 2}));
+}
+
+TEST(Memory, MistakesNameTheItem) {
+  const auto error = [](std::vector<Item> items, const std::vector<graph::Value>& inputs = one_input) {
+    return error_of([&] { opened(std::move(items), inputs); });
+  };
+  EXPECT_EQ(missing(error({}), {"a test", "there are none"}), "");
+  EXPECT_EQ(missing(error({{{"v", floats({2, 3}, {1, 2, 3, 4, 5, 6})}}}), {"item 0", "expected shape [?,2]", "[1,3]"}), "");
+  EXPECT_EQ(missing(error({{{"v", floats({2}, {1, 2})}}, {{"w", floats({2}, {1, 2})}}}), {"item 1 holds no array 'v'"}), "");
+  EXPECT_EQ(
+      missing(error({{{"a", floats({2, 2}, {1, 2, 3, 4})}, {"c", floats({2}, {1, 2})}}}, two_inputs), {"input 'b'", "a, c"}), "");
+  EXPECT_EQ(
+      missing(error({{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"y", Tensor::scalar<int64_t>(1)}}}), {"2 samples, but 1 labels"}),
+      "");
+  EXPECT_EQ(readers::table().try_find("mine"), nullptr);
+}
+
+}  // namespace
+}  // namespace quasar::data
