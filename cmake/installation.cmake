@@ -44,11 +44,16 @@ foreach(header ${QUASAR_PUBLIC_HEADERS})
   install(FILES ${PROJECT_SOURCE_DIR}/src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/src/quasar/eval/evaluator_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quasar/eval)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The licences of what is installed with Quasar or compiled into it (NOTICE.md).
+install(FILES ${echarts_copy}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME echarts)
+install(FILES ${echarts_copy}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME echarts-notice)
 
 # The copy of ONNX Runtime from the cache goes where only Quasar finds it.
 if(QUASAR_BUNDLED_ONNXRUNTIME)
   install(FILES ${QUASAR_BUNDLED_ONNXRUNTIME} DESTINATION ${CMAKE_INSTALL_LIBDIR}/quasar)
+  cmake_path(SET onnxruntime_licence NORMALIZE ${QUASAR_BUNDLED_ONNXRUNTIME}/../../LICENSE)
+  install(FILES ${onnxruntime_licence} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME onnxruntime OPTIONAL)
   set_target_properties(quasar PROPERTIES INSTALL_RPATH "$ORIGIN/quasar")
 endif()
 if(TARGET quasar_program)

@@ -2,12 +2,13 @@
 # ONNX Runtime for machines whose distribution has no package of it: keeps a copy in the user's cache.
 #   library   from the npm package onnxruntime-node, packed without its install scripts
 #   headers   from libonnxruntime-dev of Debian 13, unpacked, not installed; older than the library on purpose: the C API is versioned
+#   LICENSE   from the same package; npm's has none
 # usage: scripts/onnxruntime.sh            fetch the copy unless it is there
 #        scripts/onnxruntime.sh --where    print its folder
 #        scripts/onnxruntime.sh --found    succeed when a build will find ONNX Runtime: this copy, or an installed one
 set -euo pipefail
 version=1.30.0
-revision=1                # counts changes of what the folder holds
+revision=2                # counts changes of what the folder holds
 header_suite=trixie
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 copy=${XDG_CACHE_HOME:-$HOME/.cache}/quasar/onnxruntime-$version-$revision
@@ -68,6 +69,7 @@ headers() {
     if apt "${debian[@]}" update && (cd "$work/deb" && apt "${debian[@]}" download libonnxruntime-dev); then
       dpkg -x "$work"/deb/libonnxruntime-dev_*.deb "$work/deb"
       cp "$work"/deb/usr/include/onnxruntime/onnxruntime_*.h "$work/copy/include/"
+      cp "$work"/deb/usr/share/doc/libonnxruntime-dev/copyright "$work/copy/LICENSE"
       return
     fi
   done
@@ -89,6 +91,7 @@ verify() {
     mkdir -p "$work/verified/$(dirname "$file")"
     mv "$work/copy/$file" "$work/verified/$file"
   done < "$here/onnxruntime.sha256"
+  mv "$work/copy/LICENSE" "$work/verified/LICENSE"   # text of a package that Debian has signed
 }
 
 echo "onnxruntime: fetching $version into $copy"

@@ -24,9 +24,10 @@ CHAPTERS = {
     "Concepts": ["docs/quantization.md", "docs/calibration.md", "docs/rounding.md", "docs/search.md", "docs/samplers.md", "docs/pruning.md", "docs/metrics.md"],
     "Guides": ["docs/data.md", "docs/evaluators.md", "docs/tuning.md", "docs/npu.md", "docs/python.md", "docs/cpp.md", "docs/reports.md"],
     "Reference": ["docs/options.md"],
-    "Project": ["docs/benchmarks.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "bench/README.md", "CHANGELOG.md"],
+    "Project": ["docs/benchmarks.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/versioning.md", "bench/README.md", "CHANGELOG.md",
+                "NOTICE.md"],
 }
-NAMES = {"README.md": "index.md", "HACKING.md": "hacking.md", "CHANGELOG.md": "changelog.md", "bench/README.md": "bench.md"}
+NAMES = {"README.md": "index.md", "HACKING.md": "hacking.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md", "NOTICE.md": "notices.md", "bench/README.md": "bench.md"}
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".h": "c", ".c": "c", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".sh": "bash", ".cmake": "cmake"}
 
 

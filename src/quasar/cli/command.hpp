@@ -19,7 +19,7 @@ class Command {
   virtual bool results_are_files() const { return false; }
 };
 
-// Exit codes of the contract.
+// Exit codes (README).
 constexpr int exit_done = 0;
 constexpr int exit_input = 1;          // the user's input is wrong
 constexpr int exit_goal_missed = 2;    // finished, but the goal was not met, or the result is poor

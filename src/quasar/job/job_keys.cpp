@@ -126,7 +126,7 @@ std::vector<OptionSpec> own_keys() {
   };
 }
 
-// A key of the contract that a later version brings, and the value that means "off".
+// A key that a later version will bring, and the value that means "off".
 struct LaterKey {
   std::string name;
   Json off;

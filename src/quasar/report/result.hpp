@@ -7,7 +7,7 @@
 
 namespace quasar::report {
 
-// The contract's result.json.
+// All of result.json (docs/reports.md).
 Json result_json(const tune::Job& job, const tune::Summary& summary);
 
 // Its parts, for a report while the search runs: versions, machine, seed and objectives; the float model; trials by what became

@@ -14,8 +14,8 @@ Json words(const std::string& text) {
   return parse_json(text, "test");
 }
 
-// The example of the seed, but for transforms.
-const char* const seed = R"({
+// The example of AMD Quark's document on Auto Search, but for transforms.
+const char* const example = R"({
   "calibrate_method": ["PowerOfTwoMethod.MinMSE", "PowerOfTwoMethod.NonOverflow", "CalibrationMethod.MinMax",
                        "CalibrationMethod.Entropy", "CalibrationMethod.Percentile"],
   "activation_type": ["QuantType.QInt8", "QuantType.QInt16"],
@@ -32,7 +32,7 @@ const char* const seed = R"({
 })";
 
 TEST(V1, TheSeedsExampleBecomesAHierarchicalSpaceWithoutItsInvalidPoints) {
-  const Translation translated = from_v1(words(seed), Json::object());
+  const Translation translated = from_v1(words(example), Json::object());
   EXPECT_EQ(translated.space["activation"], words(R"(["Int8Spec", "Int16Spec"])"));
   EXPECT_EQ(translated.space["activation_params"]["symmetric"], words("[true, false]"));
   EXPECT_EQ(translated.space["algorithms"], words(R"([null, "adaround", "adaquant"])"));
@@ -106,7 +106,7 @@ TEST(V1, NumIterLRStandsForBoth) {
 }
 
 TEST(V1, AJobGetsV1sDefaults) {
-  const JobTranslation job = job_from_v1({{"search_space", words(seed)}, {"quant_config", "S8S8_AAWS"}});
+  const JobTranslation job = job_from_v1({{"search_space", words(example)}, {"quant_config", "S8S8_AAWS"}});
   EXPECT_TRUE(job.translated);
   EXPECT_EQ(job.words["search_algo"], "grid_search");
   EXPECT_EQ(job.words["search_metric"], words(R"(["v1_L2"])"));

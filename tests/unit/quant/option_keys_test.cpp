@@ -1,4 +1,4 @@
-// No option of the seeds is accepted and ignored: each changes the plan of a model made for it, or is an error that says why.
+// No option of AMD Quark is accepted and ignored: each changes the plan of a model made for it, or is an error that says why.
 #include "quasar/quant/config/option_keys.hpp"
 
 #include <gtest/gtest.h>

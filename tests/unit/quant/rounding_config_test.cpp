@@ -39,8 +39,8 @@ TEST(RoundingConfig, WhatDoesNotActIsRecordedOnly) {
   EXPECT_EQ(wordy.inert.size(), 6U);
 }
 
-// What the seeds and their peers name: it acts, or it is recorded, with a reason; nothing else changes the plan.
-TEST(RoundingConfig, EveryParameterOfTheSeedsIsKnown) {
+// What AMD Quark, Intel Neural Compressor and their peers name: it acts, or it is recorded, with a reason; nothing else changes the plan.
+TEST(RoundingConfig, EveryParameterOfThePeersIsKnown) {
   const Json inert{{"learning_rate", 0.1},  {"lr_adjust", {1, 2}},      {"batch_size", 2},        {"num_batches", 1},
                    {"early_stop", true},    {"fixed_seed", 42},         {"optim_device", "cuda"}, {"infer_device", "cuda"},
                    {"drop_ratio", 0.5},     {"selective_update", true}, {"reg_param", 0.01},      {"beta_range", {20, 2}},

@@ -2,11 +2,15 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
+#include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/code_limits.hpp"
 #include "quasar/quant/codes/vectors.hpp"
@@ -47,6 +51,7 @@ class Row {
   }
 
   double weight(size_t j) const { return static_cast<double>(weights_[j]); }
+  double scale(size_t j) const { return scales_[j]; }
   double value(size_t j, int32_t code) const { return scales_[j] * (code - zero_points_[j]); }
   int32_t nearest(size_t j, double wanted, int32_t least, int32_t most) const {
     const double code = std::nearbyint(wanted / scales_[j]) + zero_points_[j];
@@ -70,11 +75,41 @@ class Row {
   std::vector<int32_t> zero_points_;
 };
 
+// A square matrix whose rows begin at lines of the cache, an odd number of lines apart: rows that are read side by side do not
+// push each other out of it.
+class Square {
+ public:
+  Square() = default;
+  explicit Square(size_t n) : stride_(((n + line - 1) / line | 1) * line), values_(n * stride_ + line) {
+    void* begin = values_.data();
+    size_t space = values_.size() * sizeof(double);
+    begin_ = static_cast<double*>(std::align(line * sizeof(double), n * stride_ * sizeof(double), begin, space));
+  }
+  Square(const Square&) = delete;
+  Square& operator=(const Square&) = delete;
+  Square(Square&&) = default;
+  Square& operator=(Square&&) = default;
+
+  bool empty() const { return begin_ == nullptr; }
+  double* row(size_t i) { return begin_ + i * stride_; }
+  const double* row(size_t i) const { return begin_ + i * stride_; }
+  std::ptrdiff_t stride() const { return static_cast<std::ptrdiff_t>(stride_); }
+
+ private:
+  static constexpr size_t line = 8;
+  size_t stride_ = 0;
+  std::vector<double> values_;
+  double* begin_ = nullptr;
+};
+
 class Descent {
  public:
   Descent(const GramProblem& problem, const DescentOptions& options)
-      : problem_(problem), options_(options), inputs_(problem.inputs), gram_(problem.gram) {
-    for (size_t j = 0; j < inputs_; j++) gram_[j * inputs_ + j] += problem.damping;
+      : problem_(problem), options_(options), inputs_(problem.inputs), gram_(problem.inputs) {
+    for (size_t j = 0; j < inputs_; j++) {
+      std::copy_n(problem.gram.data() + j * inputs_, inputs_, gram_.row(j));
+      gram_.row(j)[j] += problem.damping;
+    }
     if (options.sequential) factorize();
   }
 
@@ -83,18 +118,24 @@ class Descent {
     out.before.resize(problem_.outputs);
     out.after.resize(problem_.outputs);
     out.damped.resize(problem_.outputs);
-    const size_t blocks = (problem_.outputs + together - 1) / together;
-    std::vector<size_t> sweeps(blocks, 0);
-    parallel_for(blocks, options_.threads, [&](size_t block) {
-      const size_t first = block * together;
-      sweeps[block] = improve(first, std::min(together, problem_.outputs - first), out);
+    // Enough groups for all threads; results do not depend on how outputs are grouped.
+    const size_t threads = options_.threads == 0 ? cores() : options_.threads;
+    const size_t size = std::clamp<size_t>(problem_.outputs / (4 * threads), 4, together);
+    const size_t groups = (problem_.outputs + size - 1) / size;
+    std::vector<size_t> sweeps(groups, 0);
+    parallel_for(groups, options_.threads, [&](size_t group) {
+      const size_t first = group * size;
+      sweeps[group] = improve(first, std::min(size, problem_.outputs - first), out);
     });
     out.sweeps = sweeps.empty() ? 0 : *std::ranges::max_element(sweeps);
     return out;
   }
 
  private:
-  static constexpr size_t together = 4;  // outputs that read a row of H while it is in the cache
+  static constexpr size_t together = 16;  // outputs that share what is read of H, at most
+  // So many inputs at a time: what one of them changes reaches the others of its block at once, the rest when the block is done.
+  // Every sum keeps its order.
+  static constexpr size_t block = 32;
 
   struct State {
     std::vector<int32_t> codes, least = {}, most = {};
@@ -107,14 +148,19 @@ class Descent {
     Row row;
     std::vector<double> target;
     double constant;
+    std::vector<double> still;  // of each input: while |gradient| is below, its best code is the one that it has
   };
 
   Task task_of(size_t output) const {
     Task task{Row(problem_, output),
               {problem_.cross.begin() + static_cast<std::ptrdiff_t>(output * inputs_),
                problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_)},
-              problem_.power[output]};
+              problem_.power[output],
+              std::vector<double>(inputs_)};
     for (size_t j = 0; j < inputs_; j++) {
+      constexpr double half = 0.5 * (1 - 1e-9);  // a little less, for what is lost in rounding
+      const double curvature = gram_.row(j)[j];
+      task.still[j] = curvature > 0 ? half * curvature * task.row.scale(j) : std::numeric_limits<double>::infinity();
       task.target[j] += problem_.damping * task.row.weight(j);
       task.constant += problem_.damping * task.row.weight(j) * task.row.weight(j);
     }
@@ -132,16 +178,15 @@ class Descent {
     }
     std::vector<State> best = start(tasks, std::move(nearest));
     std::vector<double> before;
-    size_t sweeps = 0;
     for (size_t i = 0; i < count; i++) {
       before.push_back(best[i].error);
       out.before[first + i] = std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0);
-      sweeps = std::max(sweeps, descend(tasks[i], best[i]));
     }
-    if (factor_.size() > 0) {
+    size_t sweeps = descend(tasks, best);
+    if (!factor_.empty()) {
       std::vector<State> others = start(tasks, sequential(tasks));
+      sweeps = std::max(sweeps, descend(tasks, others));
       for (size_t i = 0; i < count; i++) {
-        sweeps = std::max(sweeps, descend(tasks[i], others[i]));
         if (others[i].error < best[i].error) best[i] = std::move(others[i]);
       }
     }
@@ -180,13 +225,15 @@ class Descent {
         state.most.push_back(std::max(most, state.codes[j]));
       }
     }
-    size_t j = 0;
-    for (; j + 4 <= inputs_; j += 4) {
-      for (State& state : states)
-        add_four_scaled(inputs_, state.values.data() + j, gram_.data() + j * inputs_, inputs_, state.gradient.data());
-    }
-    for (; j < inputs_; j++) {
-      for (State& state : states) add_scaled(inputs_, state.values[j], gram_.data() + j * inputs_, state.gradient.data());
+    std::vector<const double*> values(states.size());
+    std::vector<double*> gradients(states.size());
+    for (size_t j = 0; j < inputs_; j += block) {
+      for (size_t i = 0; i < states.size(); i++) {
+        values[i] = states[i].values.data() + j;
+        gradients[i] = states[i].gradient.data();
+      }
+      add_rows(inputs_, std::min(block, inputs_ - j), states.size(), values.data(), gram_.row(j), gram_.stride(),
+               gradients.data());
     }
     for (size_t i = 0; i < tasks.size(); i++) {
       for (size_t k = 0; k < inputs_; k++) states[i].gradient[k] -= tasks[i].target[k];
@@ -203,10 +250,10 @@ class Descent {
     return options_.neighbours_only ? row.neighbours(input) : std::pair{problem_.low, problem_.high};
   }
 
-  // Sets one code to the best for the others. -> whether it changed
-  bool improve_one(const Row& row, State& state, size_t j) const {
-    const double curvature = gram_[j * inputs_ + j];
-    if (curvature <= 0) return false;  // the input is always zero: any code does
+  // The code that is best for the others.
+  int32_t best_code(const Row& row, const State& state, size_t j) const {
+    const double curvature = gram_.row(j)[j];
+    if (curvature <= 0) return state.codes[j];  // the input is always zero: any code does
     const double wanted = state.values[j] - state.gradient[j] / curvature;
     int32_t least = state.least[j], most = state.most[j];
     if (!problem_.partners.empty()) {
@@ -215,17 +262,64 @@ class Descent {
       least = std::max(least, low);
       most = std::min(most, high);
     }
-    return set(row, state, j, row.nearest(j, wanted, least, most));
+    return row.nearest(j, wanted, least, most);
   }
 
-  // -> whether that is another code
-  bool set(const Row& row, State& state, size_t j, int32_t code) const {
-    if (code == state.codes[j]) return false;
+  // Sets the code; the gradient of the inputs first … last - 1 follows. -> how much the value changed
+  double set(const Row& row, State& state, size_t j, int32_t code, size_t first, size_t last) const {
     const double change = row.value(j, code) - state.values[j];
-    add_scaled(inputs_, change, gram_.data() + j * inputs_, state.gradient.data());
+    add_scaled(last - first, change, gram_.row(j) + first, state.gradient.data() + first);
     state.codes[j] = code;
     state.values[j] = row.value(j, code);
-    return true;
+    return change;
+  }
+
+  // Improves the codes of the inputs first … last - 1 one by one. The gradient of no others follows yet: `changes` [last - first]
+  // says what they have missed. -> how many changed
+  size_t improve_block(const Task& task, State& state, size_t first, size_t last, double* changes) const {
+    size_t changed = 0;
+    for (size_t j = first; j < last; j++) {
+      changes[j - first] = 0;
+      if (std::abs(state.gradient[j]) < task.still[j]) continue;
+      const int32_t code = best_code(task.row, state, j);
+      if (code == state.codes[j]) continue;
+      changes[j - first] = set(task.row, state, j, code, first, last);
+      changed++;
+    }
+    return changed;
+  }
+
+  // The changes of a block of inputs, by output, and how many of them are not 0.
+  struct Changes {
+    std::vector<const double*> of;
+    size_t count = 0;
+  };
+
+  // What the inputs outside first … last - 1 have missed.
+  void catch_up(const std::vector<State*>& states, const Changes& changes, size_t first, size_t last) const {
+    if (changes.count == 0) return;
+    const double* const rows = gram_.row(first);
+    const auto outside = [&](size_t from, size_t to) {
+      if (2 * changes.count >= (last - first) * states.size()) {
+        double* gradients[together];
+        for (size_t t = 0; t < states.size(); t++) gradients[t] = states[t]->gradient.data() + from;
+        add_rows(to - from, last - first, states.size(), changes.of.data(), rows + from, gram_.stride(), gradients);
+        return;
+      }
+      for (size_t t = 0; t < states.size(); t++) {
+        double factors[block];
+        const double* chosen[block];
+        size_t count = 0;
+        for (size_t j = 0; j < last - first; j++) {
+          if (changes.of[t][j] == 0) continue;
+          factors[count] = changes.of[t][j];
+          chosen[count++] = gram_.row(first + j) + from;
+        }
+        add_chosen_rows(to - from, count, factors, chosen, states[t]->gradient.data() + from);
+      }
+    };
+    outside(0, first);
+    outside(last, inputs_);
   }
 
   // Two codes at the limit of their sum: what one gives the other takes, to the least error along that line. -> whether they
@@ -235,8 +329,8 @@ class Descent {
     if (std::abs(a + b) != row.pair()) return false;
     const double step = row.value(j, a + 1) - row.value(j, a), back = row.value(other, b + 1) - row.value(other, b);
     const double slope = step * state.gradient[j] - back * state.gradient[other];
-    const double curvature = step * step * gram_[j * inputs_ + j] + back * back * gram_[other * inputs_ + other] -
-                             2 * step * back * gram_[j * inputs_ + other];
+    const double curvature =
+        step * step * gram_.row(j)[j] + back * back * gram_.row(other)[other] - 2 * step * back * gram_.row(j)[other];
     if (curvature <= 0) return false;
     // Both keep their sign, and stay among the codes that they may have.
     const int32_t up = std::min({state.most[j] - a, b - state.least[other], a > 0 ? b : -a});
@@ -244,22 +338,53 @@ class Descent {
     const double wanted = std::clamp(std::nearbyint(-slope / curvature), -double(std::max(down, 0)), double(std::max(up, 0)));
     const auto moved = static_cast<int32_t>(wanted);
     if (moved == 0) return false;
-    set(row, state, j, a + moved);
-    set(row, state, other, b - moved);
+    set(row, state, j, a + moved, 0, inputs_);
+    set(row, state, other, b - moved, 0, inputs_);
     return true;
   }
 
-  size_t descend(const Task& task, State& state) const {
+  // Descends in all outputs side by side, until none changes any more. -> the most sweeps
+  size_t descend(const std::vector<Task>& tasks, std::vector<State>& states) const {
+    struct Active {
+      const Task* task;
+      State* state;
+      bool changed;
+    };
+    std::vector<Active> active;
+    for (size_t i = 0; i < tasks.size(); i++) active.push_back({&tasks[i], &states[i], false});
+    double changes[together][block];
     size_t sweep = 0;
-    for (bool changed = true; changed && sweep < options_.sweeps; sweep++) {
-      changed = false;
-      for (size_t j = 0; j < inputs_; j++) changed = improve_one(task.row, state, j) || changed;
-      for (size_t j = 0; j < problem_.partners.size(); j++) {
-        if (const auto other = task.row.partner(j); other && j < *other) changed = trade(task.row, state, j, *other) || changed;
+    for (; !active.empty() && sweep < options_.sweeps; sweep++) {
+      std::vector<State*> moving;
+      Changes missed;
+      for (size_t t = 0; t < active.size(); t++) {
+        active[t].changed = false;
+        moving.push_back(active[t].state);
+        missed.of.push_back(changes[t]);
       }
+      for (size_t first = 0; first < inputs_; first += block) {
+        const size_t last = std::min(first + block, inputs_);
+        missed.count = 0;
+        for (size_t t = 0; t < active.size(); t++) {
+          const size_t changed = improve_block(*active[t].task, *active[t].state, first, last, changes[t]);
+          active[t].changed = active[t].changed || changed > 0;
+          missed.count += changed;
+        }
+        catch_up(moving, missed, first, last);
+      }
+      for (Active& one : active) one.changed = trade_all(one.task->row, *one.state) || one.changed;
+      std::erase_if(active, [](const Active& one) { return !one.changed; });
     }
-    state.error = error(state, task.target);
+    for (size_t i = 0; i < tasks.size(); i++) states[i].error = error(states[i], tasks[i].target);
     return sweep;
+  }
+
+  bool trade_all(const Row& row, State& state) const {
+    bool changed = false;
+    for (size_t j = 0; j < problem_.partners.size(); j++) {
+      if (const auto other = row.partner(j); other && j < *other) changed = trade(row, state, j, *other) || changed;
+    }
+    return changed;
   }
 
   // H in the order in which codes are fixed (last first), and its Cholesky factor. Without
@@ -268,36 +393,94 @@ class Descent {
     order_.resize(inputs_);
     std::iota(order_.begin(), order_.end(), size_t{0});
     if (options_.by_activation) {
-      std::ranges::stable_sort(order_, [this](size_t i, size_t j) { return gram_[i * inputs_ + i] < gram_[j * inputs_ + j]; });
+      std::ranges::stable_sort(order_, [this](size_t i, size_t j) { return gram_.row(i)[i] < gram_.row(j)[j]; });
     }
     const auto n = static_cast<Eigen::Index>(inputs_);
     Matrix ordered(n, n);
     for (size_t i = 0; i < inputs_; i++) {
       for (size_t j = 0; j < inputs_; j++)
-        ordered(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = gram_[order_[i] * inputs_ + order_[j]];
+        ordered(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = gram_.row(order_[i])[order_[j]];
     }
     const Eigen::LLT<Matrix> factorization(ordered);
-    if (factorization.info() == Eigen::Success) factor_ = factorization.matrixL();
+    if (factorization.info() != Eigen::Success) return;
+    factor_ = Square(inputs_);
+    for (size_t i = 0; i < inputs_; i++) std::copy_n(factorization.matrixLLT().data() + i * inputs_, i + 1, factor_.row(i));
   }
 
   // Row i of the factor, of which i + 1 elements count.
-  const double* factor_row(size_t i) const { return factor_.data() + i * inputs_; }
+  const double* factor_row(size_t i) const { return factor_.row(i); }
 
   // u = H⁻¹ r in the order in which codes are fixed, by task: L v = r, then Lᵀ u = v.
   std::vector<std::vector<double>> real_minima(const std::vector<Task>& tasks) const {
     std::vector<std::vector<double>> out(tasks.size(), std::vector<double>(inputs_));
-    for (size_t i = 0; i < inputs_; i++) {
-      for (size_t t = 0; t < tasks.size(); t++)
-        out[t][i] = (tasks[t].target[order_[i]] - dot(i, factor_row(i), out[t].data())) / factor_row(i)[i];
-    }
-    for (size_t i = inputs_; i-- > 0;) {
-      for (std::vector<double>& one : out) {
-        one[i] /= factor_row(i)[i];
-        add_scaled(i, -one[i], factor_row(i), one.data());
+    for (size_t first = 0; first < inputs_; first += block) forward(tasks, first, std::min(first + block, inputs_), out);
+    Backward backward(*this, out);
+    while (backward.next()) {
+      for (size_t i = backward.last(); i-- > backward.first();) {
+        for (size_t t = 0; t < out.size(); t++) {
+          out[t][i] /= factor_row(i)[i];
+          backward.add(t, i, -out[t][i]);
+        }
       }
     }
     return out;
   }
+
+  // The rows first … last - 1 of L v = r. `first` is a multiple of 8, as the partial sums of dot() are.
+  void forward(const std::vector<Task>& tasks, size_t first, size_t last, std::vector<std::vector<double>>& out) const {
+    constexpr size_t stretch = 128;  // of all outputs, in the first-level cache
+    std::array<double, together * block * 8> sums{};
+    const size_t rows = last - first;
+    for (size_t from = 0; from < first; from += stretch) {
+      const double* solved[together];
+      for (size_t t = 0; t < out.size(); t++) solved[t] = out[t].data() + from;
+      add_partial_dots(std::min(stretch, first - from), rows, out.size(), factor_row(first) + from,
+                       static_cast<size_t>(factor_.stride()), solved, sums.data());
+    }
+    for (size_t i = first; i < last; i++) {
+      for (size_t t = 0; t < out.size(); t++) {
+        const double known = finish_dot(sums.data() + (t * rows + i - first) * 8, first, i, factor_row(i), out[t].data());
+        out[t][i] = (tasks[t].target[order_[i]] - known) / factor_row(i)[i];
+      }
+    }
+  }
+
+  // From the last input to the first: x_m += a_i L_im for all m < i, for several vectors x; within a block of inputs at once, for
+  // the rest when the block is done.
+  class Backward {
+   public:
+    Backward(const Descent& descent, std::vector<std::vector<double>>& vectors)
+        : descent_(descent), vectors_(vectors), first_(descent.inputs_), last_(first_) {}
+
+    // The next block; false: all are done.
+    bool next() {
+      const double* factors[together];
+      double* to[together];
+      for (size_t t = 0; t < vectors_.size(); t++) {
+        factors[t] = factors_[t];
+        to[t] = vectors_[t].data();
+      }
+      if (last_ > first_)
+        add_rows(first_, last_ - first_, vectors_.size(), factors, descent_.factor_row(last_ - 1), -descent_.factor_.stride(),
+                 to);
+      last_ = first_;
+      first_ -= last_ % block == 0 ? std::min(block, last_) : last_ % block;
+      return last_ > 0;
+    }
+    size_t first() const { return first_; }
+    size_t last() const { return last_; }
+
+    void add(size_t t, size_t i, double factor) {
+      factors_[t][last_ - 1 - i] = factor;
+      add_scaled(i - first_, factor, descent_.factor_row(i) + first_, vectors_[t].data() + first_);
+    }
+
+   private:
+    const Descent& descent_;
+    std::vector<std::vector<double>>& vectors_;
+    size_t first_, last_;
+    double factors_[together][block] = {};
+  };
 
   std::vector<std::vector<int32_t>> sequential(const std::vector<Task>& tasks) const {
     const auto real = real_minima(tasks);
@@ -305,37 +488,46 @@ class Descent {
     std::vector<std::vector<int32_t>> codes(tasks.size(), std::vector<int32_t>(inputs_));
     std::vector<size_t> place(inputs_);
     for (size_t i = 0; i < inputs_; i++) place[order_[i]] = i;
-    for (size_t i = inputs_; i-- > 0;) {
-      const size_t j = order_[i];
-      for (size_t t = 0; t < tasks.size(); t++) {
-        const auto [least, most] = allowed(tasks[t].row, j);
-        codes[t][j] = tasks[t].row.nearest(j, real[t][i] - feedback[t][i] / factor_row(i)[i], least, most);
-        if (const auto other = tasks[t].row.partner(j); other) {
-          // A partner that comes later is taken at its real value: what is too much for the sum is shared out.
-          const bool fixed = place[*other] > i;
-          int32_t expected = fixed ? codes[t][*other] : tasks[t].row.nearest(*other, real[t][place[*other]]);
-          const auto [low, high] = tasks[t].row.beside(j, expected);
-          if (fixed) {
-            codes[t][j] = std::clamp(codes[t][j], low, high);
-          } else {
-            keep_pair(codes[t][j], expected, problem_.pair);
-          }
-        } else if (!problem_.partners.empty()) {
-          const auto [low, high] = tasks[t].row.beside(j, 0);
-          codes[t][j] = std::clamp(codes[t][j], low, high);
+    Backward backward(*this, feedback);
+    while (backward.next()) {
+      for (size_t i = backward.last(); i-- > backward.first();) {
+        for (size_t t = 0; t < tasks.size(); t++) {
+          codes[t][order_[i]] = code_after(tasks[t].row, i, place, real[t], feedback[t], codes[t]);
+          backward.add(t, i, tasks[t].row.value(order_[i], codes[t][order_[i]]) - real[t][i]);
         }
-        add_scaled(i, tasks[t].row.value(j, codes[t][j]) - real[t][i], factor_row(i), feedback[t].data());
       }
     }
     return codes;
   }
 
+  // The code of input order_[i] for what the codes fixed before have left. `place`: of each input in order_.
+  int32_t code_after(const Row& row, size_t i, const std::vector<size_t>& place, const std::vector<double>& real,
+                     const std::vector<double>& feedback, const std::vector<int32_t>& codes) const {
+    const size_t j = order_[i];
+    const auto [least, most] = allowed(row, j);
+    int32_t code = row.nearest(j, real[i] - feedback[i] / factor_row(i)[i], least, most);
+    if (const auto other = row.partner(j); other) {
+      // A partner that comes later is taken at its real value: what is too much for the sum is shared out.
+      const bool fixed = place[*other] > i;
+      int32_t expected = fixed ? codes[*other] : row.nearest(*other, real[place[*other]]);
+      if (fixed) {
+        const auto [low, high] = row.beside(j, expected);
+        return std::clamp(code, low, high);
+      }
+      keep_pair(code, expected, problem_.pair);
+      return code;
+    }
+    if (problem_.partners.empty()) return code;
+    const auto [low, high] = row.beside(j, 0);
+    return std::clamp(code, low, high);
+  }
+
   const GramProblem& problem_;
   const DescentOptions& options_;
   size_t inputs_;
-  std::vector<double> gram_;  // damped
+  Square gram_;  // damped
   std::vector<size_t> order_;
-  Matrix factor_;
+  Square factor_;
 };
 
 }  // namespace

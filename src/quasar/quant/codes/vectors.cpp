@@ -3,27 +3,114 @@
 #include "quasar/base/cpu_dispatch.hpp"
 
 namespace quasar::quant {
+namespace {
+
+constexpr size_t lanes = 8;
+typedef double Doubles __attribute__((vector_size(lanes * sizeof(double))));
+
+// add_rows() for `count` vectors and `lanes` elements of each, which stay in registers.
+template <size_t count>
+[[gnu::always_inline]] inline void add_tile(size_t rows, const double* const* a, const double* x, std::ptrdiff_t stride,
+                                            size_t at, double* const* y) {
+  Doubles sums[count];
+  for (size_t t = 0; t < count; t++) std::memcpy(&sums[t], y[t] + at, sizeof(Doubles));
+  for (size_t r = 0; r < rows; r++) {
+    Doubles values;
+    std::memcpy(&values, x + static_cast<std::ptrdiff_t>(r) * stride + at, sizeof(Doubles));
+    for (size_t t = 0; t < count; t++) sums[t] += a[t][r] * values;
+  }
+  for (size_t t = 0; t < count; t++) std::memcpy(y[t] + at, &sums[t], sizeof(Doubles));
+}
+
+template <size_t count>
+[[gnu::always_inline]] inline void add_rows_of(size_t n, size_t rows, const double* const* a, const double* x,
+                                               std::ptrdiff_t stride, double* const* y) {
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) add_tile<count>(rows, a, x, stride, i, y);
+  for (; i < n; i++) {
+    for (size_t t = 0; t < count; t++) {
+      double sum = y[t][i];
+      for (size_t r = 0; r < rows; r++)
+        sum += a[t][r] * x[static_cast<std::ptrdiff_t>(r) * stride + static_cast<std::ptrdiff_t>(i)];
+      y[t][i] = sum;
+    }
+  }
+}
+
+template <size_t count>
+[[gnu::always_inline]] inline void add_dots_of(size_t n, const double* x, const double* const* y, double* sums, size_t distance) {
+  Doubles partial[count];
+  for (size_t t = 0; t < count; t++) std::memcpy(&partial[t], sums + t * distance, sizeof(Doubles));
+  for (size_t i = 0; i < n; i += lanes) {
+    Doubles values;
+    std::memcpy(&values, x + i, sizeof(Doubles));
+    for (size_t t = 0; t < count; t++) {
+      Doubles other;
+      std::memcpy(&other, y[t] + i, sizeof(Doubles));
+      partial[t] += values * other;
+    }
+  }
+  for (size_t t = 0; t < count; t++) std::memcpy(sums + t * distance, &partial[t], sizeof(Doubles));
+}
+
+}  // namespace
 
 QUASAR_CLONES("avx512f", "avx2", "default") void add_scaled(size_t n, double a, const double* x, double* y) {
   for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
 QUASAR_CLONES("avx512f", "avx2", "default")
-void add_four_scaled(size_t n, const double a[4], const double* x, size_t stride, double* y) {
-  const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
-  const double *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-  for (size_t i = 0; i < n; i++) y[i] = (((y[i] + a0 * x[i]) + a1 * x1[i]) + a2 * x2[i]) + a3 * x3[i];
+void add_rows(size_t n, size_t rows, size_t count, const double* const* a, const double* x, std::ptrdiff_t stride,
+              double* const* y) {
+  size_t t = 0;
+  for (; t + 4 <= count; t += 4) add_rows_of<4>(n, rows, a + t, x, stride, y + t);
+  if (t + 2 <= count) {
+    add_rows_of<2>(n, rows, a + t, x, stride, y + t);
+    t += 2;
+  }
+  if (t < count) add_rows_of<1>(n, rows, a + t, x, stride, y + t);
+}
+
+QUASAR_CLONES("avx512f", "avx2", "default")
+void add_chosen_rows(size_t n, size_t rows, const double* a, const double* const* x, double* y) {
+  size_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    const double a0 = a[r], a1 = a[r + 1], a2 = a[r + 2], a3 = a[r + 3];
+    const double *x0 = x[r], *x1 = x[r + 1], *x2 = x[r + 2], *x3 = x[r + 3];
+    for (size_t i = 0; i < n; i++) y[i] = (((y[i] + a0 * x0[i]) + a1 * x1[i]) + a2 * x2[i]) + a3 * x3[i];
+  }
+  for (; r < rows; r++) {
+    for (size_t i = 0; i < n; i++) y[i] += a[r] * x[r][i];
+  }
 }
 
 QUASAR_CLONES("avx512f", "avx2", "default") double dot(size_t n, const double* x, const double* y) {
-  double partial[8] = {};
+  double partial[lanes] = {};
   size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (size_t l = 0; l < 8; l++) partial[l] += x[i + l] * y[i + l];
+  for (; i + lanes <= n; i += lanes) {
+    for (size_t l = 0; l < lanes; l++) partial[l] += x[i + l] * y[i + l];
+  }
+  return finish_dot(partial, i, n, x, y);
+}
+
+QUASAR_CLONES("avx512f", "avx2", "default")
+void add_partial_dots(size_t n, size_t rows, size_t count, const double* x, size_t stride, const double* const* y, double* sums) {
+  for (size_t r = 0; r < rows; r++, x += stride, sums += lanes) {
+    size_t t = 0;
+    for (; t + 4 <= count; t += 4) add_dots_of<4>(n, x, y + t, sums + t * rows * lanes, rows * lanes);
+    for (; t < count; t++) add_dots_of<1>(n, x, y + t, sums + t * rows * lanes, rows * lanes);
+  }
+}
+
+double finish_dot(const double known[lanes], size_t done, size_t n, const double* x, const double* y) {
+  double partial[lanes];
+  std::memcpy(partial, known, sizeof partial);
+  for (; done + lanes <= n; done += lanes) {
+    for (size_t l = 0; l < lanes; l++) partial[l] += x[done + l] * y[done + l];
   }
   double sum = 0;
   for (const double value : partial) sum += value;
-  for (; i < n; i++) sum += x[i] * y[i];
+  for (; done < n; done++) sum += x[done] * y[done];
   return sum;
 }
 

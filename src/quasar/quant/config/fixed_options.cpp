@@ -1,4 +1,4 @@
-// Options of the seeds that have no choice here, with the reason.
+// Options of AMD Quark that have no choice here, with the reason.
 #include "quasar/quant/config/option_keys.hpp"
 
 namespace quasar::quant {

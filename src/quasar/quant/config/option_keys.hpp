@@ -1,4 +1,4 @@
-// Every option that the seeds name beyond types and ranges (extra_options of Auto Search, first-level options of Auto Search
+// Every option that AMD Quark names beyond types and ranges (extra_options of Auto Search, first-level options of Auto Search
 // Pro): each acts, or is an error that says why not. docs/options.md is the same list for readers.
 #pragma once
 
