@@ -1,5 +1,7 @@
 #include "quasar/quant/codes/vectors.hpp"
 
+#include <cstring>
+
 #include "quasar/base/cpu_dispatch.hpp"
 
 namespace quasar::quant {
