@@ -62,9 +62,9 @@ class MemoryDataset final : public Labelled, public Truths {
   int64_t label_offset_;
 };
 
-class Memory final : public Reader {
+class InMemory final : public Reader {
  public:
-  Memory(const Options& options, Items items, std::string source, Files files = {})
+  InMemory(const Options& options, Items items, std::string source, Files files = {})
       : options_(options),
         items_(std::move(items)),
         source_(std::move(source)),
@@ -183,7 +183,7 @@ class Streamed final : public Reader {
     if (rows > 1) {
       auto items = std::make_shared<std::vector<Item>>();
       for (size_t i = 0; i < stream_.size; ++i) items->push_back(stream_.item(i));
-      return Memory(options_, items, source_).open(inputs, base);
+      return InMemory(options_, items, source_).open(inputs, base);
     }
     const bool targets = has_targets(form, first, 1, inputs);
     Stream stream = stream_;
@@ -208,7 +208,7 @@ class Streamed final : public Reader {
 
 Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files) {
   const auto make = [items, source, files = std::move(files)](const Options& options) {
-    return std::make_unique<Memory>(options, items, source, files);
+    return std::make_unique<InMemory>(options, items, source, files);
   };
   return {.help = "Samples that the program holds in memory.", .make = make, .options = with_common({})};
 }
