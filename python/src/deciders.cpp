@@ -149,7 +149,7 @@ class Strategy final : public tune::Strategy {
     const Loan<Bench> hands(bench, name_);
     in_python(attendance_, [&] { finding = found(hands); });
     if (finding.winner) bench.study.at(*finding.winner);  // there must be one of that number
-    finding.story = {{"strategy", name_}};
+    finding.story = tune::Story{.strategy = name_};
     return finding;
   }
 
@@ -159,18 +159,18 @@ class Strategy final : public tune::Strategy {
     tune::Finding finding;
     try {
       const py::object winner = object_.get().attr("_run")(hands.hands());
-      static_cast<search::RunResult&>(finding) = hands->result();
+      finding.result = hands->result();
       if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
     } catch (py::error_already_set& error) {  // Python has kept the exception itself
       throw_if_left(attendance_);
       const bool own = error.matches(PyExc_Exception);
       if (own && !hands->keeps_what_was_found()) throw;
-      static_cast<search::RunResult&>(finding) = hands->result();
+      finding.result = hands->result();
       if (own) {
         tune::tell_exception(finding, name_, described(error).first, hands->result());
       } else if (!error.matches(search_over())) {
         if (attendance_) attendance_->interrupted_by(error);
-        static_cast<search::RunResult&>(finding) = interrupted_by(error, hands->result());
+        finding.result = interrupted_by(error, hands->result());
       }
     }
     return finding;

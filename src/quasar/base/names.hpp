@@ -11,6 +11,9 @@ namespace quasar {
 // "Layerwise-Percentile" -> "layerwisepercentile".
 std::string normalized(std::string_view name);
 
+// "PowerOfTwoMethod.MinMSE" -> "MinMSE".
+std::string last_word(const std::string& name);
+
 // The candidate with the least edit distance to `name` (after normalization); "" when nothing is near.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 

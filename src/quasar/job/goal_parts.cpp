@@ -86,8 +86,8 @@ Json beyond_the_goal(const Job& job, const eval::Scores& reference) {
   const auto& [metric, direction, weight] = job.criterion->parts.front();
   if (metric != job.goals.objectives.front().metric || !reference.contains(metric)) return nullptr;
   const double was = reference.at(metric).value;
-  const double tolerable = job.criterion->tolerable_loss * (job.criterion->relative ? std::abs(was) : 1);
-  if (direction == search::Direction::maximize) return {{"at_most", was - tolerable}};
+  const double tolerable = job.criterion->tolerable_in_units(was);
+  if (direction == Direction::maximize) return {{"at_most", was - tolerable}};
   return {{"at_least", was + tolerable}};
 }
 

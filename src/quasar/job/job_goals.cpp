@@ -65,7 +65,7 @@ void check_direction(const Options& keys, const std::string& metric, const std::
   const Json& word = keys.json("direction");
   if (word != "minimize" && word != "maximize") throw Error("direction is " + word.dump() + ", but must be minimize or maximize");
   const std::string given = word.get<std::string>();
-  const bool maximize = direction_of(metric, own) == search::Direction::maximize;
+  const bool maximize = direction_of(metric, own) == Direction::maximize;
   if ((given == "maximize") != maximize) {
     throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
                 (maximize ? "higher (maximize)" : "lower (minimize)") + "; leave the key out");

@@ -42,7 +42,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
 std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies);
 
 // Without fine-tuning, or without a choice of calibration, there is one stage only.
-void check_stages(Job& job);
+void check_stages(Job& job, const StrategyFacts& strategy);
 
 // The exit policy of tuning_criterion holds for every strategy; what would have no effect is an error.
 void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies);

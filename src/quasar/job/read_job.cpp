@@ -135,7 +135,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.strategy = strategy_of(keys, job.tuning, strategies);
   const auto strategy = strategies.of(job.strategy);
   read_spaces_key(job, keys, *strategy);
-  check_stages(job);
+  check_stages(job, *strategy);
   read_sampler(job, keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
   read_goals(job, keys, *strategy);
   warn_of_optimism(job, keys);

@@ -208,11 +208,6 @@ class Reading {
   Spaces out_;
 };
 
-std::string last_word(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
-}
-
 // v1 names one method: a PowerOfTwoMethod gives both sides power-of-two scales, and the weights its ranges too.
 void resolve_calibrate_method(Json& words) {
   const Json method = words.value("calibrate_method", Json());

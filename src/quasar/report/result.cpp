@@ -46,11 +46,11 @@ Json best_json(const tune::Winner& best) {
   out["answers"] = tune::to_json(best.quality);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
   if (!best.lost_parts.empty()) out["lost_parts"] = best.lost_parts;
-  if (!best.processors.is_null()) out["processors"] = best.processors;
-  out["layers"] = best.layers;
-  out["ranges"] = best.ranges;
-  if (!best.flips.is_null()) out["flips"] = best.flips;
-  out["evidence"] = best.evidence;
+  if (best.processors) out["processors"] = tune::to_json(*best.processors);
+  out["layers"] = tune::to_json(best.layers);
+  out["ranges"] = tune::to_json(best.ranges);
+  if (best.flips) out["flips"] = tune::to_json(*best.flips);
+  out["evidence"] = tune::to_json(best.evidence);
   return out;
 }
 
@@ -60,7 +60,7 @@ std::vector<const search::Trial*> front_of(const tune::Job& job, const tune::Sum
   for (const auto& trial : summary.trials) {
     if (std::ranges::find(summary.front, trial.number) != summary.front.end()) out.push_back(&trial);
   }
-  const search::Direction direction = job.goals.objectives.front().direction;
+  const Direction direction = job.goals.objectives.front().direction;
   std::ranges::stable_sort(
       out, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
   return out;
@@ -114,7 +114,7 @@ std::string name_of(tune::Status status) {
 Json header_json(const tune::Job& job) {
   Json objectives = Json::array();
   for (const auto& [metric, direction] : job.goals.objectives) {
-    objectives.push_back({{"name", metric}, {"direction", direction == search::Direction::maximize ? "maximize" : "minimize"}});
+    objectives.push_back({{"name", metric}, {"direction", direction == Direction::maximize ? "maximize" : "minimize"}});
   }
   return {{"quasar", version()},          {"onnxruntime", runtime::version()},
           {"cpu", runtime::cpu_name()},   {"seed", job.seed},
@@ -156,7 +156,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   }
   out["warnings"] = summary.warnings;
   out["trials"] = counts_json(summary.counts);
-  if (!summary.story.is_null()) out["tuning"] = summary.story;
+  if (summary.story) out["tuning"] = tune::to_json(*summary.story);
   out["phases"] = {{"prepare_s", summary.prepare_s},
                    {"float_s", summary.float_s},
                    {"calibrate_s", summary.calibrate_s},
@@ -261,7 +261,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   text += row("size, KB", {shown(static_cast<double>(summary.baseline.bytes) / 1e3), "",
                            shown(static_cast<double>(summary.best->bytes) / 1e3)});
   text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms)});
-  for (const auto& sentence : sureness(summary.best->evidence)) text += "  " + sentence + "\n";
+  for (const auto& sentence : sureness(tune::to_json(summary.best->evidence))) text += "  " + sentence + "\n";
   return text + front_table(job, summary);
 }
 

@@ -16,8 +16,8 @@ using search::Trial;
 
 constexpr const char* not_tried = "; other choices of operators were not tried";
 
-Json value_of(const Trial& trial) {
-  return trial.values.empty() ? Json() : Json(trial.values.front());
+std::optional<double> value_of(const Trial& trial) {
+  return trial.values.empty() ? std::nullopt : std::optional(trial.values.front());
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ void RepairNotes::note(const Trial& trial, const std::string& step, const Change
     kept = true;
     without_.clear();
   }
-  Json words = Json::object();
-  for (const auto& [name, value] : changes) words[name] = value;
-  steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", kept}, {"value", value_of(trial)}});
+  Story::Step::Change change{Json::object(), kept};
+  for (const auto& [name, value] : changes) change.parameters[name] = value;
+  steps_.push_back({.name = step, .trial = trial.number, .value = value_of(trial), .change = std::move(change)});
 }
 
 void RepairNotes::note_most(const Trial& trial, size_t operators) {
@@ -96,15 +96,14 @@ void RepairNotes::conclude(Finding& finding) const {
   if (met_ || accurate_) finding.winner = last->number;
   const bool locally = !outputs_compare(units_);
   if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
-  Json ignored = Json::array();
+  Story story{.strategy = "repair", .goal = *bench_.job.criterion, .steps = steps_, .in_float = given_up()};
   if (std::string why = idle_auto(bench_.job.tuning, bench_.lab->model, bench_.lab->target); !why.empty()) {
     finding.warnings.push_back(why);
-    ignored.push_back(why);
+    story.ignored.push_back(why);
   }
-  Json steps = steps_;
-  for (Json& step : steps) step["kept"] = step["kept"] == true || (last != nullptr && step["trial"] == last->number);
-  finding.story = {{"strategy", "repair"}, {"goal", to_json(*bench_.job.criterion)}, {"steps", steps}, {"float", given_up()},
-                   {"ignored", ignored},   {"sensitivity", to_json(units_)}};
+  for (auto& step : story.steps) step.change->kept = step.change->kept || (last != nullptr && step.trial == last->number);
+  story.sensitivity = sensitivities(units_);
+  finding.story = std::move(story);
 }
 
 // What meets the goal; else what meets its accuracy at the least cost; else the best of the study.
@@ -115,43 +114,41 @@ const Trial* RepairNotes::result() const {
 
 // Operators above 8 bits in the end, whether the goal is met or not: on which rung, what each costs in 8 bits, and the score
 // without it; those that a recipe leaves in float, with the recipe.
-Json RepairNotes::given_up() const {
-  Json out = Json::array();
+std::vector<Story::InFloat> RepairNotes::given_up() const {
+  std::vector<Story::InFloat> out;
   const Trial* const last = result();
   if (last == nullptr) return out;
   const auto by_recipes = left_.by_recipes(bench_.space, last->point);
   for (const auto& [node, recipe] : by_recipes)
-    out.push_back({{"node", node}, {"type", in_float}, {"quantized_gives", nullptr}, {"why", recipe + " is off"}});
+    out.push_back({.node = node, .type = in_float, .why = recipe + " is off", .quantized = Story::InFloat::Quantized()});
   for (const auto& rung : rungs_) {
     for (const auto& [name, value] : last->point.values()) {
       if (!name.starts_with(precision_of("")) || value != rung.choice) continue;
       const std::string node = name.substr(precision_of("").size());
       if (value == cheapest(node) || by_recipes.contains(node)) continue;
-      Json entry{{"node", node}, {"type", rung.name}, {"quantized_gives", nullptr}};
-      if (const auto found = without_.find(node); found != without_.end()) entry.update(in_eight_bits(found->second));
+      Story::InFloat entry{.node = node, .type = rung.name, .quantized = Story::InFloat::Quantized()};
+      if (const auto found = without_.find(node); found != without_.end()) tell_eight_bits(entry, found->second);
       for (const auto& error : units_) {
-        if (error.unit.node == node) entry["output_error"] = error.output_error;
+        if (error.unit.node == node) entry.output_error = error.output_error;
       }
-      out.push_back(entry);
+      out.push_back(std::move(entry));
     }
   }
   return out;
 }
 
 // What an operator's quantization gave, or what is known of it where the trial was given up early.
-Json RepairNotes::in_eight_bits(const Trial& trial) const {
-  Json out{{"quantized_gives", value_of(trial)}};
+void RepairNotes::tell_eight_bits(Story::InFloat& entry, const Trial& trial) const {
+  entry.quantized->gives = value_of(trial);
   if (trial.state == search::State::complete && !bench_.job.goals.constraints.empty()) {  // the value alone may meet the goal
     const Measures measures = measures_of(bench_.job.goals, trial);
     auto missed = missed_accuracy(bench_.job, measures, bench_.lab->evaluator.reference());
     std::ranges::move(missed_costs(bench_.job, measures, bench_.lab->evaluator.reference()), std::back_inserter(missed));
-    if (!missed.empty()) out["why"] = "quantized too, it misses " + joined(missed, " and ");
+    if (!missed.empty()) entry.why = "quantized too, it misses " + joined(missed, " and ");
   }
-  if (trial.state != search::State::pruned) return out;
-  const Json bound = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
-  for (const auto& [side, value] : bound.items()) out["quantized_gives_" + side] = value;
-  out["given_up"] = trial.user_attributes.value(search::attribute::pruned, std::string());
-  return out;
+  if (trial.state != search::State::pruned) return;
+  entry.quantized->bounds = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
+  entry.quantized->given_up = trial.user_attributes.value(search::attribute::pruned, std::string());
 }
 
 std::vector<Json> choices_of(const search::Parameter& parameter) {

@@ -57,8 +57,8 @@ class RepairNotes {
  private:
   bool is_accurate(const search::Trial& trial) const;
   const search::Trial* result() const;  // nullptr: nothing was scored
-  Json given_up() const;
-  Json in_eight_bits(const search::Trial& trial) const;
+  std::vector<Story::InFloat> given_up() const;
+  void tell_eight_bits(Story::InFloat& entry, const search::Trial& trial) const;
 
   const Workbench& bench_;
   const std::vector<Rung> rungs_;
@@ -68,7 +68,7 @@ class RepairNotes {
   std::optional<std::pair<size_t, search::Trial>> most_;
   std::vector<UnitError> units_;                  // the most harmful first
   std::map<std::string, search::Trial> without_;  // by operator: what became of it in 8 bits
-  Json steps_ = Json::array();
+  std::vector<Story::Step> steps_;
 };
 
 // The choices of a parameter that has a list of them.

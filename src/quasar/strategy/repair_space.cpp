@@ -69,7 +69,7 @@ std::vector<std::string> in_order(const graph::Model& model, const std::set<std:
 Json repairs_for(const Job& job) {
   Json weight{{"only_if", "weight"}}, activation{{"only_if", "activation"}, {"calibration_method", ranges}};
   if (job.tuning.approach == Approach::weight_only) return {{"scheme", weight_only_schemes()}};
-  if (job.target == "xint8") {
+  if (quant::targets::table().make(job.target)->shifts()) {
     weight["calibration_method"] = {"MinMSE", "MinMax"};
     return {{"weight", {"XInt8Spec"}},        {"activation", {"XInt8Spec"}},  {"algorithms", {nullptr, "adaquant"}},
             {"FitPowerOfTwo", {false, true}}, {"include_cle", {false, true}}, {"weight_params", weight},

@@ -80,7 +80,7 @@ Json evaluator_words(const Job& job) {
     if (!indifferent.contains(key)) out[kinds.contains(key) ? key : "function"] = value;  // of Python: under a name of its own
   }
   for (const auto& [name, direction] : job.evaluator->metrics())
-    out["metrics"][name] = direction == eval::Direction::maximize ? "maximize" : "minimize";
+    out["metrics"][name] = direction == Direction::maximize ? "maximize" : "minimize";
   return out;
 }
 

@@ -91,15 +91,6 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
   }
 }
 
-bool learns(const Job& job) {
-  return strategies::table().make(job.strategy)->learns_from_earlier();
-}
-
-// What a strategy varies of each operator, beside the job's space. `repair` has rungs besides the types of the others.
-std::string operator_parameters(const Job& job) {
-  return job.strategy == "repair" ? "rungs" : strategies::table().make(job.strategy)->operator_parameters();
-}
-
 }  // namespace
 
 std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name) {
@@ -137,14 +128,15 @@ Json choices_of(const Job& job) {
     for (const auto& parameter : space.parameters()) parameters[parameter.name] = described(parameter);
     spaces.push_back(parameters);
   }
+  const auto strategy = strategies::table().make(job.strategy);
   // The first of two stages is judged by itself: its trials cannot stand beside those of a search in one.
   Json out{{"spaces", spaces},
-           {"stages", job.strategy == "two_stage" ? 2 : 1},
+           {"stages", strategy->in_stages() ? 2 : 1},
            {"op_type_dict", job.tuning.op_types},
            {"op_name_dict", job.tuning.op_names},
            {"recipes", job.tuning.recipes},
            {"approach", static_cast<int>(job.tuning.approach)}};
-  if (const auto varied = operator_parameters(job); !varied.empty()) out["parameters of operators"] = varied;
+  if (const auto varied = strategy->operator_parameters(); !varied.empty()) out["parameters of operators"] = varied;
   if (job.spaces.front().empty() && !job.tuning.sampling_sizes.empty())
     out["calibration_sampling_size"] = job.tuning.sampling_sizes;
   if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
@@ -193,7 +185,7 @@ Job continued(Job job) {
   job.study_name = successor_name(studies, last->name);
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
                          "): a new study, '" + job.study_name + "', begins" +
-                         (learns(job) ? ", and earlier trials teach it" : ""));
+                         (strategies::table().make(job.strategy)->learns_from_earlier() ? ", and earlier trials teach it" : ""));
   return job;
 }
 

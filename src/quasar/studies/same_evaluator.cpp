@@ -66,7 +66,7 @@ Json evaluator_facts(const Job& job, const eval::Scores& reference) {
   Json programs = Json::object();
   const Json words = job.words.value("search_evaluator", Json::object());
   for (const auto& [key, value] : words.items()) {
-    if (key == "command" || key == "python" || key == "library") programs[key] = value;
+    if (eval::evaluators::table().try_find(key) != nullptr) programs[key] = value;
   }
   return {{"metric", metric}, {"value", score->second.value}, {"files", hashes_of(programs, job.base)}};
 }

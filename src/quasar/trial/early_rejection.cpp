@@ -23,13 +23,13 @@ std::unique_ptr<EarlyRejection> EarlyRejection::of(const Job& job, const eval::E
   const auto best = made->best_possible();
   if (metric != job.metrics.front() || !best || made->pooled() != nullptr || reference.per_sample.size() != evaluator.samples())
     return nullptr;
-  const double tolerable = job.criterion->tolerable_loss * (job.criterion->relative ? std::abs(reference.value) : 1);
+  const double tolerable = job.criterion->tolerable_in_units(reference.value);
   return std::make_unique<EarlyRejection>(reference.per_sample, made->direction(), *best, tolerable, job.seed);
 }
 
-EarlyRejection::EarlyRejection(std::vector<double> reference, eval::Direction direction, double best_possible, double tolerable,
+EarlyRejection::EarlyRejection(std::vector<double> reference, Direction direction, double best_possible, double tolerable,
                                uint64_t seed)
-    : sign_(direction == eval::Direction::minimize ? 1 : -1),
+    : sign_(direction == Direction::minimize ? 1 : -1),
       losses_(std::move(reference)),
       floor_(sign_ * best_possible),
       tolerable_(tolerable),

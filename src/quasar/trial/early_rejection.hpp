@@ -28,7 +28,7 @@ class EarlyRejection {
   static std::unique_ptr<EarlyRejection> of(const Job& job, const eval::Evaluator& evaluator);
 
   // `reference`: the float model's values of every sample. `tolerable`: what the mean may lose.
-  EarlyRejection(std::vector<double> reference, eval::Direction direction, double best_possible, double tolerable, uint64_t seed);
+  EarlyRejection(std::vector<double> reference, Direction direction, double best_possible, double tolerable, uint64_t seed);
 
   // From now on candidates are watched. `values`: of every sample by an earlier model; empty: none is known, the order is random.
   void begin(const std::vector<double>& values);

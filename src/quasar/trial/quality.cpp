@@ -159,7 +159,7 @@ std::vector<std::string> cures_for(const Judged& judged, const Quality& quality)
   std::string goal = setting("accuracy_criterion", quality.goal);
   const auto& head = judged.evaluator.head();
   if (head && !head->decoder.is_null() && !job.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
-  if (job.strategy != "repair") {
+  if (!judged.repaired) {
     out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +
                   "`, without a preset or a search space");
   } else if (!counts(job, quality.goal["metrics"])) {

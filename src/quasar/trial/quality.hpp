@@ -28,6 +28,7 @@ struct Judged {
   const eval::Scores& scores;
   const eval::Evaluator& evaluator;
   const eval::Examination& examination;
+  bool repaired = false;    // the model comes from a strategy that repairs() for the job's goal
   bool classes = false;     // the outputs name classes: their answers are judged, and not their values
   std::string unquantized;  // why hardly anything is quantized; "": enough is
 };

@@ -58,7 +58,7 @@ bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& 
   if (job.tolerance.is_null()) return false;
   const auto& [metric, direction] = job.goals.objectives.front();
   const double value = values.at(metric), was = reference.at(metric).value;
-  return (direction == search::Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
+  return (direction == Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
 }
 
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
@@ -118,45 +118,15 @@ quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
   return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(lab.space, trial.point) : *recorded);
 }
 
-std::string why_not_raced(const Job& job) {
-  const Goals& goals = job.goals;
-  const std::string& objective = goals.objectives.front().metric;
-  if (goals.objectives.size() > 1) return "several objectives are compared by whole scores";
-  if (!goals.constraints.empty()) return "constraints need whole scores";
-  if (job.criterion) return "the accuracy criterion needs whole scores";
-  if (is_cost(objective) || is_own(goals, objective) || !eval::make_metric(objective)->best_possible())
-    return objective + " is no mean over samples";
-  return "";
-}
-
-std::string idle_pruner(const Job& job) {
-  const std::string why = why_not_raced(job);
-  return job.words.contains("pruner") && job.pruner.at("name") != "none" && !why.empty() ? "pruner has no effect: " + why : "";
-}
-
-std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
-  const std::string name = job.pruner.at("name");
-  if (name == "none" || !why_not_raced(job).empty()) return nullptr;
-  const std::string& objective = job.goals.objectives.front().metric;
-  const auto best = eval::make_metric(objective)->best_possible();
-  search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
-  if (!job.tolerance.is_null()) {
-    const double sign = options.direction == search::Direction::minimize ? 1 : -1;
-    options.good_enough = evaluator.reference().at(objective).value + sign * job.tolerance.get<double>();
-  }
-  return std::make_unique<search::Racer>(search::pruners::table().make(name, job.pruner.at("options")), options, study.trials());
+void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
+  const bool minimize = lab.job.goals.objectives.front().direction == Direction::minimize;
+  lab.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
 namespace {
 
 size_t threads_of(const Job& job) {
   return std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs));
-}
-
-// `value`: of the first objective.
-void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
-  const bool minimize = lab.job.goals.objectives.front().direction == search::Direction::minimize;
-  lab.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
 // How a trial that was given up stood.
@@ -195,8 +165,6 @@ std::optional<eval::Scores> score(const Laboratory& lab, search::Job& trial, con
   };
   return lab.evaluator.race(candidate, threads, referee, device);
 }
-
-constexpr const char* content_attribute = "model_hash";  // of a model whose rounding was optimized
 
 // What the model holds, however its plan asked for it.
 std::string content_of(const graph::Model& model, quant::Plan plan) {
@@ -276,50 +244,6 @@ Error out_of_memory(const Job& job) {
 std::filesystem::path kept_file(const Job& job, int64_t trial) {
   const std::string study = job.predecessor.empty() ? "" : job.study_name + "_";
   return job.output_dir / (study + "trial_" + std::to_string(trial) + ".onnx");
-}
-
-void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
-  for (const search::Trial& trial : trials) {
-    const auto content = trial.user_attributes.find(content_attribute);
-    if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
-      lab.book.know(content->get<std::string>(), trial.number);
-  }
-}
-
-std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial) {
-  eval::Scores out;
-  for (const auto& [name, value] : measures_of(job.goals, trial)) {
-    if (!is_cost(name)) out[name] = {.value = value, .low = value, .high = value};
-  }
-  return all_there(job, out) ? std::optional(out) : std::nullopt;
-}
-
-eval::Scores said_before(const Job& job, const search::Trial& trial) {
-  auto recorded = recorded_scores(job, trial);
-  const auto own = [&](const std::string& metric) { return is_own(job.goals, metric); };
-  if (!recorded || std::ranges::none_of(job.metrics, own)) return {};
-  // What else it gives stays.
-  for (const auto& metric : job.metrics) {
-    if (!own(metric)) recorded->erase(metric);
-  }
-  return *std::move(recorded);
-}
-
-bool all_there(const Job& job, const eval::Scores& scores) {
-  return std::ranges::all_of(job.metrics, [&](const std::string& metric) { return scores.contains(metric); });
-}
-
-void recall_best(const Laboratory& lab, const search::Trial& trial) {
-  const eval::Scores said = said_before(lab.job, trial);
-  if (all_there(lab.job, said)) return;
-  const quant::Config config = config_of(lab, trial);
-  const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
-  const auto crown = [&](std::span<const double> values) {
-    if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
-    return true;
-  };
-  const auto scores = lab.evaluator.race(model, cores(), crown, lab.devices.first(), {}, said);
-  if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
 }
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {

@@ -6,6 +6,7 @@
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
+#include "quasar/trial/racing.hpp"
 #include "quasar/trial/trial.hpp"
 #include "quasar/trial/variants.hpp"
 #include "quasar/tune/expected_time.hpp"
@@ -25,7 +26,7 @@ uint64_t trials_of(const Job& job, const Strategy& strategy, const Spaces& space
     calibrations += spaces.calibration[i].valid().value_or(0);
   }
   const auto wanted = strategy.most_trials(job);
-  if (job.strategy == "two_stage") {
+  if (strategy.in_stages()) {
     const uint64_t around_winner = points / std::max<uint64_t>(calibrations, 1);  // the fine-tuning of one calibration
     const uint64_t second = wanted ? static_cast<uint64_t>(*wanted) : around_winner;
     return calibrations + (finite ? std::min(second, around_winner) : second);
@@ -109,11 +110,12 @@ double within(double most, double trials, double executed) {
 }
 
 // iteration_limit counts trials that run. Of two stages the first is a grid whose models are known; in the second all differ.
-uint64_t within_limit(uint64_t trials, const Job& job, const Spaces& spaces, const std::vector<Json>& plans) {
+uint64_t within_limit(uint64_t trials, const Job& job, const Setting& setting, const std::vector<Json>& plans) {
+  const Spaces& spaces = setting.spaces;
   const Json limit = condition_words(job).value("iteration_limit", Json());
   if (!limit.is_number() || limit.get<double>() < 0) return trials;
   const double most = limit.get<double>(), all = static_cast<double>(trials);
-  if (job.strategy != "two_stage") return static_cast<uint64_t>(within(most, all, executed_of(spaces, plans, trials)));
+  if (!setting.strategy->in_stages()) return static_cast<uint64_t>(within(most, all, executed_of(spaces, plans, trials)));
   double first = 0, executed = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     const auto points = static_cast<double>(spaces.calibration[i].valid().value_or(0));
@@ -133,11 +135,11 @@ Json dry_run(const Job& asked) {
   const Calibration checked(setting.model, samples.calibration, setting.spaces.needs, {});
   const std::vector<search::Trial> before = finished_before(job, samples);
   const std::vector<Json> plans = distinct_plans(setting);
-  const uint64_t trials = within_limit(trials_of(job, *setting.strategy, setting.spaces), job, setting.spaces, plans);
+  const uint64_t trials = within_limit(trials_of(job, *setting.strategy, setting.spaces), job, setting, plans);
   const uint64_t finished = std::min<uint64_t>(before.size(), trials);
   for (size_t i = 0; i < plans.size(); ++i) {
     // What rounding makes of a plan is not known before; the first of two stages does without.
-    const bool known = !setting.spaces.fine_tuning[i] || job.strategy == "two_stage";
+    const bool known = !setting.spaces.fine_tuning[i] || setting.strategy->in_stages();
     if (!setting.spaces.facts[i].empty()) setting.spaces.facts[i]["plans"] = known ? plans[i] : Json();
   }
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -156,12 +158,12 @@ Json dry_run(const Job& asked) {
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
   const uint64_t left = trials - finished;
-  const double runs = job.strategy == "two_stage" ? static_cast<double>(left) : executed_of(setting.spaces, plans, left);
+  const double runs = setting.strategy->in_stages() ? static_cast<double>(left) : executed_of(setting.spaces, plans, left);
   facts["expected_s"] = seconds_per_trial(job, setting, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
   if ((!job.warm_start.empty() || !job.predecessor.empty()) && setting.strategy->learns_from_earlier())
-    facts["warm_start"] = warm_start_facts(job, setting);
+    facts["warm_start"] = warm_start_facts(setting);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;
   for (const auto& note : setting.spaces.notes) facts["warnings"].push_back(note);

@@ -50,10 +50,10 @@ Drawn draw(const Job& job, const Spaces& spaces) {
 }
 
 // The second of two stages rounds in every trial, the first in none.
-double share_that_rounds(const Job& job, const Spaces& spaces, double share, uint64_t trials) {
-  if (job.strategy != "two_stage" || share == 0 || trials == 0) return share;
+double share_that_rounds(const Setting& setting, double share, uint64_t trials) {
+  if (!setting.strategy->in_stages() || share == 0 || trials == 0) return share;
   double calibrations = 0;
-  for (const auto& space : spaces.calibration) calibrations += static_cast<double>(space.valid().value_or(0));
+  for (const auto& space : setting.spaces.calibration) calibrations += static_cast<double>(space.valid().value_or(0));
   return std::max(0.0, 1 - calibrations / static_cast<double>(trials));
 }
 
@@ -112,7 +112,7 @@ double seconds_per_trial(const Job& job, const Setting& setting, std::span<const
   const double guess = drawn.cost_of_it * run * static_cast<double>(setting.samples.calibration->size());
   const double measured = rounding_seconds(setting, *drawn.to_round, guess).value_or(guess);
   const double mean = measured * drawn.rounding / drawn.rounding_share / drawn.cost_of_it;
-  return usual + mean * share_that_rounds(job, setting.spaces, drawn.rounding_share, trials);
+  return usual + mean * share_that_rounds(setting, drawn.rounding_share, trials);
 }
 
 }  // namespace quasar::tune

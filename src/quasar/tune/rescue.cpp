@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/job/preset.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/parse_job.hpp"
@@ -61,7 +62,9 @@ bool is_better(const Quality& a, const Quality& b) {
 }  // namespace
 
 bool is_rescued(const Job& job) {
-  return job.words.value("preset", Json()) == "cpu_int8_search" || job.strategy == "automatic";
+  const Json preset = job.words.value("preset", Json());
+  return (preset.is_string() && presets::table().make(preset.get<std::string>())->is_rescued()) ||
+         strategies::table().make(job.strategy)->is_rescued();
 }
 
 Job with_two_thirds(Job job) {

@@ -11,11 +11,10 @@
 #include "quasar/search/late_trials.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
-#include "quasar/tune/evidence.hpp"
+#include "quasar/trial/racing.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/setting.hpp"
-#include "quasar/tune/story.hpp"
 #include "quasar/tune/study_guard.hpp"
 #include "quasar/tune/winner.hpp"
 
@@ -23,18 +22,16 @@ namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
 
-// Throws Error when the float model's own values make the job's goal impossible.
-Measured measure_float(const Job& job, const Setting& setting, const eval::Evaluator& evaluator) {
-  if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
-  return {.metrics = evaluator.reference(),
-          .holdout = {},
-          .bytes = graph::bytes_on_disk(job.model),
-          .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
+// Told now, and shown in the report.
+void warn(Summary& summary, const Log& log, const std::string& warning) {
+  if (warning.empty()) return;
+  tell(log, Level::warning, warning);
+  summary.warnings.push_back(warning);
 }
 
-Status status_of(const Job& job, const Summary& summary, const Finding& result) {
-  if (result.end == search::RunResult::End::interrupted) return Status::interrupted;
-  if (result.failed) return Status::strategy_failed;
+Status status_of(const Job& job, const Summary& summary, const Finding& finding) {
+  if (finding.result.end == search::RunResult::End::interrupted) return Status::interrupted;
+  if (finding.failed) return Status::strategy_failed;
   if (!summary.best) return Status::no_candidate;
   if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
   if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
@@ -42,16 +39,10 @@ Status status_of(const Job& job, const Summary& summary, const Finding& result) 
   return Status::ok;
 }
 
-// Told now, and shown in the report.
-void warn(Summary& summary, const Log& log, const std::string& warning) {
-  tell(log, Level::warning, warning);
-  summary.warnings.push_back(warning);
-}
-
 void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
   if (!summary.best) return;
-  const auto noisy = noise_warning(summary.best->evidence["rivals"], *summary.best, job.goals.objectives.front().metric);
-  if (!noisy.empty()) warn(summary, log, noisy);
+  warn(summary, log,
+       noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.goals.objectives.front().metric));
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.
@@ -97,14 +88,84 @@ void tell_head(Summary& summary, const eval::Evaluator& evaluator, const Log& lo
     warn(summary, log, "the model's head is " + head->name + ", but what it finds cannot be judged: " + head->problem);
 }
 
+// Loads, checks and tells what does not need the float model's outputs.
+Setting prepared(Summary& summary, const Job& job, const Log& log) {
+  Setting setting = prepare(job);
+  tell_spaces(job, setting, log);
+  for (const auto& note : setting.spaces.notes) warn(summary, log, note);
+  return setting;
+}
+
+// Throws Error when the float model's own values make the job's goal impossible.
+void measure_float(Summary& summary, const Job& job, const Setting& setting, const eval::Evaluator& evaluator,
+                   const Monitor& monitor) {
+  tell_head(summary, evaluator, monitor.log);
+  if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
+  summary.baseline = {.metrics = evaluator.reference(),
+                      .holdout = {},
+                      .bytes = graph::bytes_on_disk(job.model),
+                      .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
+  if (monitor.baseline) monitor.baseline(summary.baseline);
+  if (job.criterion) warn(summary, monitor.log, empty_goal(*job.criterion, measures_of(summary.baseline.metrics)));
+}
+
+search::Study begun(Summary& summary, const Job& job, search::Storage& storage, const Source& source, const Monitor& monitor) {
+  storage.tell_to(monitor.log);
+  search::Study study = lead_study(job, storage, source, monitor.launch);
+  for (const int64_t number : study.buried())
+    tell(monitor.log, Level::warning,
+         "trial " + std::to_string(number) +
+             " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
+  warn(summary, monitor.log, idle_pruner(job));
+  return study;
+}
+
+// How the strategy ended, and what workers brought in afterwards.
+struct Ended {
+  Finding finding;
+  search::LateTrials late;
+};
+
+Ended run(Summary& summary, const Laboratory& lab, const Setting& setting, search::Study& study, StudyGuard& guard,
+          Deadline::Clock::time_point begin) {
+  const Monitor watched = guard.monitor();
+  const Log& log = watched.log;
+  Ended out{.finding = run_strategy(lab, setting, study, watched, begin), .late = {}};
+  guard.expect_folder();
+  summary.reason = guard.has_stopped() ? guard.lost_study() : in_the_users_words(lab.job, out.finding.result.reason);
+  const bool interrupted = out.finding.result.end == search::RunResult::End::interrupted;
+  study.announce("ended", interrupted ? "it was interrupted" : summary.reason);
+  out.late = search::late_trials(study, patience_with_workers);
+  if (out.late.running > 0) warn(summary, log, still_running(out.late.running));
+  for (const auto& told : out.finding.warnings) warn(summary, log, told);
+  if (out.finding.story) tell_story(log, *out.finding.story);
+  return out;
+}
+
+// What was found is built, measured and told.
+void conclude(Summary& summary, const Laboratory& lab, const Setting& setting, const search::Study& study, const Ended& ended,
+              const Closing& closing, const Log& log) {
+  const auto& [finding, late] = ended;
+  const search::Trial* best = finding.winner ? &study.at(*finding.winner) : study.best();
+  if (best != nullptr) summary.best = measure_winner(lab, *best, closing);
+  if (best != nullptr) closing.warn(summary.best->quality.metric_blind);
+  measure_holdout(summary, lab, closing);
+  for (const auto& news : setting.guard->news()) warn(summary, log, news);
+  warn_of_noise(summary, lab.job, log);
+  summary.trials.assign(study.trials().begin(), study.trials().end());
+  warn_of_missing_models(summary, lab.job, study, log);
+  summary.front = search::pareto_front(own_trials(study), lab.job.goals.directions());
+  summary.counts = search::sum(finding.result.counts, late.counts);
+  summary.story = finding.story;
+  summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(lab.job, summary, finding);
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
   OutputFolder folder(asked.output_dir);
   Stopwatch phase;
-  const Setting setting = prepare(asked);
-  tell_spaces(asked, setting, monitor.log);
-  for (const auto& note : setting.spaces.notes) warn(summary, monitor.log, note);
+  const Setting setting = prepared(summary, asked, monitor.log);
   Variants variants = variants_of(asked, setting, monitor.log);
   auto storage = open_early(asked);
   summary.prepare_s = phase.seconds();
@@ -112,62 +173,24 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   phase = {};
   const eval::Evaluator evaluator = evaluator_of(asked, setting);
   const Job job = with_head(asked, evaluator);
-  tell_head(summary, evaluator, monitor.log);
-  summary.baseline = measure_float(job, setting, evaluator);
-  if (monitor.baseline) monitor.baseline(summary.baseline);
-  if (job.criterion) {
-    const std::string empty = empty_goal(*job.criterion, measures_of(summary.baseline.metrics));
-    if (!empty.empty()) warn(summary, monitor.log, empty);
-  }
+  measure_float(summary, job, setting, evaluator, monitor);
   summary.float_s = phase.seconds();
   variants.observe();
   for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};
-  if (!storage) storage = search::open_storage(storage_url(job));
-  storage->tell_to(monitor.log);
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
-  search::Study study = lead_study(job, *storage, {evaluator, setting.samples, warning}, monitor.launch);
-  for (const int64_t number : study.buried())
-    tell(monitor.log, Level::warning,
-         "trial " + std::to_string(number) +
-             " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
-  ScoreBook book;
-  Quiet quiet;
-  runtime::DeviceRing devices(job.devices);
-  const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  if (const std::string note = idle_pruner(job); !note.empty()) warn(summary, monitor.log, note);
-  const auto rejection = EarlyRejection::of(job, evaluator);
-  const Laboratory lab{
-      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
-      quiet, devices,       racer.get(),     rejection.get()};
+  if (!storage) storage = search::open_storage(storage_url(job));
+  search::Study study = begun(summary, job, *storage, {evaluator, setting.samples, warning}, monitor);
+  const TrialRoom room(job, setting, variants, evaluator, study, TrialRoom::Role::leader);
   StudyGuard guard(*storage, folder, job, monitor);
-  const Finding result = run_strategy(lab, setting, study, guard.monitor(), begin);
-  guard.expect_folder();
-  const std::string reason = guard.has_stopped() ? storage->lost() : in_the_users_words(job, result.reason);
-  study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
-  const auto late = search::late_trials(study, patience_with_workers);
-  if (late.running > 0) warn(summary, monitor.log, still_running(late.running));
-  for (const auto& told : result.warnings) warn(summary, monitor.log, told);
-  tell_story(monitor.log, result.story);
+  const Ended ended = run(summary, room.lab, setting, study, guard, begin);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
-  const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  const Closing closing{setting.samples, folder.unfinished(), limit, monitor.stop, warning};
-  if (best != nullptr) summary.best = measure_winner(lab, *best, closing);
-  if (best != nullptr && !summary.best->quality.metric_blind.empty()) warning(summary.best->quality.metric_blind);
-  measure_holdout(summary, lab, closing);
-  for (const auto& news : setting.guard->news()) warn(summary, monitor.log, news);
-  warn_of_noise(summary, job, monitor.log);
-  summary.trials.assign(study.trials().begin(), study.trials().end());
-  warn_of_missing_models(summary, job, study, monitor.log);
-  summary.front = search::pareto_front(own_trials(study), job.goals.directions());
-  summary.counts = search::sum(result.counts, late.counts);
-  summary.reason = reason;
-  summary.story = result.story;
-  summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
+  conclude(summary, room.lab, setting, study, ended, {setting.samples, folder.unfinished(), limit, monitor.stop, warning},
+           monitor.log);
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {
     tell(monitor.log, Level::error, summary.lost);

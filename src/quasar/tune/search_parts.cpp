@@ -15,38 +15,15 @@
 #include "quasar/studies/past_study.hpp"
 #include "quasar/studies/same_evaluator.hpp"
 #include "quasar/studies/warm_start.hpp"
+#include "quasar/trial/racing.hpp"
+#include "quasar/trial/recall.hpp"
 
 namespace quasar::tune {
 namespace {
 
-// Keys that may differ between the processes of one search: where things are on each machine, and how much of it they use.
 bool is_local(const std::string& key) {
-  static const std::set<std::string> local{"model_input",
-                                           "calib_data_reader",
-                                           "eval_data_reader",
-                                           "holdout_data_reader",
-                                           "data_reader",
-                                           "output_dir",
-                                           "temp_dir",
-                                           "statistics_dir",
-                                           "search_log_path",
-                                           "study_storage_db",
-                                           "study_name",
-                                           "load_study_if_exists",
-                                           "n_jobs",
-                                           "search_devices",
-                                           "memory_limit",
-                                           "trial_memory_limit",
-                                           "keep_models",
-                                           "plot_results",
-                                           "warm_start",
-                                           "warm_start_study",
-                                           "preset",
-                                           "expected_time_per_config",
-                                           "heartbeat_interval",  // the leader's, see check_same_pulse()
-                                           "grace_period",
-                                           "max_retry"};
-  return local.contains(key);
+  const auto known = std::ranges::find(job_keys(), key, &OptionSpec::name);
+  return known != job_keys().end() && known->local;
 }
 
 Error other_value(const std::string& key, const Json& there, const Json& here) {
@@ -128,10 +105,6 @@ const search::Trial* first_of_the_best(const search::Study& study) {
   }
   return best;
 }
-
-}  // namespace
-
-namespace {
 
 // What is told of every trial belongs to the log; on the screen stands what became of them.
 Log of_trials(const Log& log) {
@@ -234,6 +207,24 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
   reconsider_trials(study, job, source.evaluator);
   return study;
 }
+
+TrialRoom::TrialRoom(const Job& job, const Setting& setting, Variants& variants, const eval::Evaluator& evaluator,
+                     const search::Study& study, Role role)
+    : devices(job.devices),
+      racer(setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr),
+      rejection(role == Role::leader ? EarlyRejection::of(job, evaluator) : nullptr),
+      lab{.job = job,
+          .model = setting.model,
+          .target = *setting.target,
+          .space = setting.spaces.all,
+          .variants = variants,
+          .evaluator = evaluator,
+          .book = book,
+          .samples = *setting.samples.evaluation,
+          .quiet = quiet,
+          .devices = devices,
+          .racer = racer.get(),
+          .rejection = rejection.get()} {}
 
 Finding run_strategy(const Laboratory& lab, const Setting& setting, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin) {

@@ -63,12 +63,12 @@ Setting prepare(const Job& job) {
   return setting;
 }
 
-Json warm_start_facts(const Job& job, const Setting& setting) {
+Json warm_start_facts(const Setting& setting) {
   const auto& [spaces, earlier] = std::tie(setting.spaces, setting.earlier);
   size_t inside = 0;
   for (const auto& trial : earlier) {
     const auto fits = [&](const search::Space& space) { return !search::fitting({&trial, 1}, space).empty(); };
-    const bool first_stage = job.strategy == "two_stage" && std::ranges::any_of(spaces.calibration, fits);
+    const bool first_stage = setting.strategy->in_stages() && std::ranges::any_of(spaces.calibration, fits);
     inside += first_stage || std::ranges::any_of(spaces.each, fits) ? 1 : 0;
   }
   return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
@@ -99,7 +99,7 @@ void tell_spaces(const Job& job, const Setting& setting, const Log& log) {
     for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
   }
   if ((job.warm_start.empty() && job.predecessor.empty()) || !setting.strategy->learns_from_earlier()) return;
-  const Json facts = warm_start_facts(job, setting);
+  const Json facts = warm_start_facts(setting);
   tell(log, facts["inside"] == 0 && facts["outside"] != 0 ? Level::warning : Level::info,
        "warm start: " + facts["inside"].dump() + " trials of " +
            (job.warm_start.empty() ? "this search's earlier studies" : without_password(job.warm_start)) +

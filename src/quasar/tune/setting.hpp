@@ -33,6 +33,6 @@ eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout);
 void tell_spaces(const Job& job, const Setting& setting, const Log& log);
 
 // {trials, inside, outside}: of the study that warm_start names, how many lie in some space.
-Json warm_start_facts(const Job& job, const Setting& setting);
+Json warm_start_facts(const Setting& setting);
 
 }  // namespace quasar::tune

@@ -21,7 +21,8 @@ class StudyGuard {
   // Throws Error when nothing may be written, as the output folder is gone.
   void expect_folder() const;
 
-  // What became of the study and what that means; "": it is there.
+  // What became of the study, and what that means; "": it is there.
+  std::string lost_study() const { return storage_.lost(); }
   std::string lost() const;
 
   bool has_stopped() const { return stopped_; }

@@ -9,15 +9,10 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
-#include "quasar/eval/paired.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/standalone.hpp"
-#include "quasar/sensitivity/layer_errors.hpp"
-#include "quasar/tune/evidence.hpp"
-#include "quasar/tune/flips.hpp"
-#include "quasar/tune/portrait.hpp"
-#include "quasar/tune/processors.hpp"
+#include "quasar/trial/recall.hpp"
 #include "quasar/tune/setting.hpp"
 
 namespace quasar::tune {
@@ -92,16 +87,16 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
 }
 
 // Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
-Json processors_for(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
-  Json facts = processors_of(model);
-  if (const std::string why = overflow_in_words(facts); !why.empty()) closing.warn(why);
+Processors processors_for(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  Processors facts = processors_of(model);
+  if (const std::string why = in_words(facts); !why.empty()) closing.warn(why);
   if (!runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
     eval::EvaluatorOptions options = evaluator_options(lab.job, true);
     options.exact_sums = false;
     const eval::Evaluator evaluator(lab.model, closing.samples.evaluation, options);
     for (const auto& [name, score] : evaluator.score(model, cores(), lab.devices.first())) {
-      facts["here"][name] = score.value;
+      facts.here[name] = score.value;
       const double exact = winner.metrics.contains(name) ? winner.metrics.at(name).value : score.value;
       if (score.value != exact)
         closing.warn("on this processor, where sums overflow, " + name + " is " + in_digits(score.value) + " and not " +
@@ -139,25 +134,32 @@ Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& 
                                                [&](const char* metric) { return answers.starts_with(metric); });
       const eval::ExaminationOptions options{.answers = answers, .device = lab.devices.first()};
       const auto examination = eval::examine(lab.evaluator, lab.model, model, options);
-      out = quality_of({lab.job, lab.evaluator.reference(), winner.metrics, lab.evaluator, examination, classes, unquantized});
+      out = quality_of({.job = lab.job,
+                        .reference = lab.evaluator.reference(),
+                        .scores = winner.metrics,
+                        .evaluator = lab.evaluator,
+                        .examination = examination,
+                        .repaired = strategies::table().make(lab.job.strategy)->repairs(),
+                        .classes = classes,
+                        .unquantized = unquantized});
     });
   } catch (const Cancelled&) {  // what was found comes first
   }
   return out;
 }
 
-// By the first metric that has values per sample; null when none has.
-Json flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
+// By the first metric that has values per sample; nullopt when none has.
+std::optional<Flips> flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
   const eval::Scores& reference = lab.evaluator.reference();
   for (const auto& metric : lab.job.metrics) {
     if (!scores.contains(metric) || !reference.contains(metric)) continue;
-    Json found = flips_of(samples, reference.at(metric), scores.at(metric));
-    if (found.is_null()) continue;
-    found["metric"] = metric;
-    add_pictures(found, samples, lab.job.output_dir);
+    auto found = flips_of(samples, reference.at(metric), scores.at(metric));
+    if (!found) continue;
+    found->metric = metric;
+    add_pictures(*found, samples, lab.job.output_dir);
     return found;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -195,11 +197,11 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   winner.lost_parts = plan.lost_parts;
   const Json rounding = trial.user_attributes.value("rounding", Json());
   const Sitter sitter{graph->model, plan, lab.variants.seen(winner.config), kernels, rounding};
-  winner.layers = layers_of(sitter);
-  add_errors(winner.layers, errors);
-  winner.ranges = ranges_of(sitter, winner.layers);
-  winner.evidence = {{"against_float", against_float(lab.book, lab.evaluator.reference(), winner)},
-                     {"rivals", rivals_of(lab.book, lab.job, winner)}};
+  winner.layers = layers_of(sitter, errors);
+  winner.ranges = ranges_of(sitter, worst_of(winner.layers));
+  winner.evidence = {
+      .against_float = eval::against(lab.evaluator.reference(), lab.book.by_sample(trial.number).value_or(winner.metrics)),
+      .rivals = rivals_of(lab.book, lab.job, trial.number)};
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(closing.folder / "best_params.json", params.dump(2) + "\n");
@@ -219,7 +221,7 @@ void measure_holdout(Summary& summary, const Laboratory& lab, const Closing& clo
       const eval::Evaluator evaluator(lab.model, closing.samples.holdout, options);
       summary.best->holdout = evaluator.score(graph::load(closing.folder / "best.onnx"), cores(), lab.devices.first());
       summary.baseline.holdout = evaluator.reference();
-      summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
+      summary.best->evidence.holdout = eval::against(evaluator.reference(), *summary.best->holdout);
     });
   } catch (const Cancelled&) {
   }

@@ -55,13 +55,7 @@ void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, d
   if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
   const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
   search::Study study = join_study(job, storage, {evaluator, setting.samples, warning});
-  ScoreBook book;
-  Quiet quiet;
-  runtime::DeviceRing devices(job.devices);
-  const auto racer = setting.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  const Laboratory lab{
-      job,   setting.model, *setting.target, setting.spaces.all, variants, evaluator, book, *setting.samples.evaluation,
-      quiet, devices,       racer.get()};
+  const TrialRoom room(job, setting, variants, evaluator, study, TrialRoom::Role::worker);
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());
   Monitor counting = monitor;
@@ -70,7 +64,7 @@ void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, d
     count_mine(shift, event);
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
-  const Finding result = run_strategy(lab, setting, study, counting, Deadline::Clock::now());
+  const search::RunResult result = run_strategy(room.lab, setting, study, counting, Deadline::Clock::now()).result;
   shift.all = result.counts;
   shift.reason = result.reason;
   shift.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();

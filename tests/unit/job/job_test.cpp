@@ -47,9 +47,9 @@ bool holds(const std::string& text, const std::string& part) {
 TEST(Job, TheCriterionSaysWhichWayAnEvaluatorsOnlyMetricIsBetter) {
   const Json criterion{{"higher_is_better", false}};
   Json words{{"search_evaluator", {{"command", {"true", "{model}"}}}}, {"accuracy_criterion", criterion}};
-  EXPECT_EQ(job_of(words).criterion->parts.front().direction, search::Direction::minimize);
+  EXPECT_EQ(job_of(words).criterion->parts.front().direction, Direction::minimize);
   words["search_evaluator"]["metrics"] = {"loss"};
-  EXPECT_EQ(job_of(words).criterion->parts.front().direction, search::Direction::minimize);
+  EXPECT_EQ(job_of(words).criterion->parts.front().direction, Direction::minimize);
   words["search_evaluator"]["metrics"] = {"loss", "speed"};
   EXPECT_TRUE(holds(error_of(words), "search_evaluator: {metrics: {loss: minimize}}")) << error_of(words);
   words["search_evaluator"]["metrics"] = {{"loss", "maximize"}};

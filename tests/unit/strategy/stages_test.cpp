@@ -55,7 +55,7 @@ struct Stages : testing::Test {
         throw Cancelled("killed");
       }
       const double value = score(words_of(spaces.all, trial.point()));
-      const double sign = direction == search::Direction::minimize ? 1 : -1;
+      const double sign = direction == Direction::minimize ? 1 : -1;
       return {.values = {sign * value}, .candidate = value < good_enough};
     };
     const auto result = strategy->run({.job = job,
@@ -75,7 +75,7 @@ struct Stages : testing::Test {
   }
 
   std::unique_ptr<search::Storage> storage = search::open_storage("memory");
-  search::Direction direction = search::Direction::minimize;
+  Direction direction = Direction::minimize;
   double good_enough = -1e9;
   Job job;
   std::vector<search::Trial> trials;
@@ -103,7 +103,7 @@ TEST_F(Stages, EverythingOfTheFirstStageIsKept) {
 }
 
 TEST_F(Stages, DirectionIsHonouredInTheFirstStage) {
-  direction = search::Direction::maximize;
+  direction = Direction::maximize;
   run();
   EXPECT_EQ(best["weight_params"]["quant_granularity"], "Channel");
   for (const auto& trial : trials) {

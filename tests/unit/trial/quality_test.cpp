@@ -41,18 +41,20 @@ class Qualities : public testing::Test {
   Quality of(const graph::Model& candidate, bool classes = false, const std::string& answers = "") {
     const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.metrics});
     const auto examination = eval::examine(evaluator, float_, candidate, {.answers = answers});
-    return quality_of({job_, evaluator.reference(), evaluator.score(candidate), evaluator, examination, classes, unquantized_});
+    return quality_of(
+        {job_, evaluator.reference(), evaluator.score(candidate), evaluator, examination, repaired_, classes, unquantized_});
   }
 
   static Job job_with(const std::string& metric) {
     Job job;
     job.metrics = {metric};
-    job.goals.objectives = {{metric, search::Direction::minimize}};
+    job.goals.objectives = {{metric, Direction::minimize}};
     return job;
   }
 
   graph::Model float_ = scaled(1, 1);
   Job job_ = job_with("parts");
+  bool repaired_ = false;
   std::string unquantized_;
 };
 
@@ -118,7 +120,7 @@ TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
   EXPECT_TRUE(has(of(scaled(-1, 1), true, "agreement"), R"("tolerable_loss":0.1,"metrics":{"agreement":1})"));
   job_ = job_with("top1");
   EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"top1":1})"));
-  job_.strategy = "repair";
+  repaired_ = true;
   job_.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
   EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
   job_.criterion->parts.front().metric = "parts";

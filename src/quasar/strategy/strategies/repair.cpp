@@ -44,15 +44,7 @@ class Repairing {
 
   Finding run() {
     Finding finding;
-    try {
-      static_cast<search::RunResult&>(finding) = sequence_.finished(traverse());
-    } catch (const search::SequenceOver& over) {
-      static_cast<search::RunResult&>(finding) = over.result;
-    } catch (const Cancelled&) {
-      static_cast<search::RunResult&>(finding) = cut_short(bench_, sequence_, exit_policy(bench_.job));
-    } catch (const ToggledModelFailed& failed) {
-      static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
-    }
+    finding.result = run_to_its_end(bench_, sequence_, finding.warnings, [this] { return traverse(); });
     notes_.conclude(finding);
     return finding;
   }
@@ -249,6 +241,8 @@ class Repair final : public Strategy {
   }
   std::vector<std::string> metrics() const override { return {Guide::metric}; }
   bool learns_from_earlier() const override { return false; }
+  bool repairs() const override { return true; }
+  std::string operator_parameters() const override { return "rungs"; }  // besides the types of other strategies
   std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
   Finding run(const Workbench& bench) const override { return Repairing(bench).run(); }
 };

@@ -23,6 +23,7 @@ using End = search::RunResult::End;
 
 class TwoStage final : public Strategy {
  public:
+  bool in_stages() const override { return true; }
   bool races() const override { return true; }
 
   void check(const Job& job, const Spaces& spaces) const override {

@@ -1,0 +1,54 @@
+#include "quasar/trial/recall.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/machine.hpp"
+
+namespace quasar::tune {
+
+void recall_models(const Laboratory& lab, std::span<const search::Trial> trials) {
+  for (const search::Trial& trial : trials) {
+    const auto content = trial.user_attributes.find(content_attribute);
+    if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
+      lab.book.know(content->get<std::string>(), trial.number);
+  }
+}
+
+std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial) {
+  eval::Scores out;
+  for (const auto& [name, value] : measures_of(job.goals, trial)) {
+    if (!is_cost(name)) out[name] = {.value = value, .low = value, .high = value};
+  }
+  return all_there(job, out) ? std::optional(out) : std::nullopt;
+}
+
+eval::Scores said_before(const Job& job, const search::Trial& trial) {
+  auto recorded = recorded_scores(job, trial);
+  const auto own = [&](const std::string& metric) { return is_own(job.goals, metric); };
+  if (!recorded || std::ranges::none_of(job.metrics, own)) return {};
+  // What else it gives stays.
+  for (const auto& metric : job.metrics) {
+    if (!own(metric)) recorded->erase(metric);
+  }
+  return *std::move(recorded);
+}
+
+bool all_there(const Job& job, const eval::Scores& scores) {
+  return std::ranges::all_of(job.metrics, [&](const std::string& metric) { return scores.contains(metric); });
+}
+
+void recall_best(const Laboratory& lab, const search::Trial& trial) {
+  const eval::Scores said = said_before(lab.job, trial);
+  if (all_there(lab.job, said)) return;
+  const quant::Config config = config_of(lab, trial);
+  const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
+  const auto crown = [&](std::span<const double> values) {
+    if (lab.racer != nullptr && values.size() == lab.evaluator.samples()) lab.racer->crown(values);
+    return true;
+  };
+  const auto scores = lab.evaluator.race(model, cores(), crown, lab.devices.first(), {}, said);
+  if (!trial.values.empty()) keep(lab, trial.number, *scores, trial.values.front(), model);
+}
+
+}  // namespace quasar::tune
