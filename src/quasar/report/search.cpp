@@ -2,17 +2,39 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/job/job.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/live.hpp"
-#include "quasar/report/pages.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/report/results.hpp"
+#include "quasar/report/svg.hpp"
+#include "quasar/report/writer.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/rescue.hpp"
 
 namespace quasar::report {
+namespace {
+
+std::string page(const Json& contents, const char* view) {
+  return writers::table().make("html", {{"view", view}})->write({contents});
+}
+
+// report.html in the output folder; with plot_results also opt_history and param_importance, each as .html and .svg.
+void write_pages(const tune::Job& job, const Json& contents) {
+  write_file(job.output_dir / "report.html", page(contents, "report"));
+  if (!job.plot_results) return;
+  Json plots = contents;
+  plots.erase("pictures");
+  write_file(job.output_dir / "opt_history.html", page(plots, "history"));
+  write_file(job.output_dir / "opt_history.svg", history_svg(contents));
+  write_file(job.output_dir / "param_importance.html", page(plots, "importance"));
+  write_file(job.output_dir / "param_importance.svg", importance_svg(contents));
+}
+
+}  // namespace
+
 namespace fs = std::filesystem;
 
 namespace {

@@ -5,7 +5,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/quant/same_values.hpp"
-#include "quasar/trial/instrumented.hpp"
+#include "quasar/trial/trial.hpp"
 
 namespace quasar::tune {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "quasar/job/spaces.hpp"
-#include "quasar/trial/instrumented.hpp"
+#include "quasar/trial/trial.hpp"
 
 namespace quasar::tune {
 

@@ -7,6 +7,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/sensitivity/toggled_model.hpp"
 #include "quasar/trial/early_rejection.hpp"
 #include "quasar/trial/quantized_share.hpp"
 #include "quasar/trial/quiet.hpp"
@@ -67,5 +68,11 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial);
 // Whether these values are good enough for the user: by accuracy_criterion, or the objective's not worse than the float model's
 // by more than search_metric_tolerance. Constraints are another matter.
 bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference);
+
+// The plan with its rounding.
+quant::Plan rounded_plan(const Laboratory& lab, const quant::Config& config);
+
+// With this plan of it; keeps what the job's memory_limit allows. Throws as ToggledModel does.
+ToggledModel instrumented(const Laboratory& lab, const quant::Config& config, const quant::Plan& plan);
 
 }  // namespace quasar::tune

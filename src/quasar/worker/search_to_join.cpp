@@ -11,7 +11,7 @@
 #include "quasar/studies/continuation.hpp"
 #include "quasar/studies/past_study.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/worker/launch_lead.hpp"
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {

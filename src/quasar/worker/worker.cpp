@@ -7,8 +7,8 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/studies/warm_start.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/worker/leader_watch.hpp"
 #include "quasar/worker/preparation.hpp"
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {

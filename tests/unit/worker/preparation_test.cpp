@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "quasar/search/study.hpp"
-#include "quasar/worker/launch_lead.hpp"
+#include "quasar/worker/watch.hpp"
 #include "unit/error_of.hpp"
 
 namespace quasar::tune {
@@ -60,7 +60,7 @@ TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
 // Nobody could lead it, however long a worker waits.
 TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
   job.study_name = "mine";
-  const auto study = storage->create(job.study_name, {search::Direction::minimize});
+  const auto study = storage->create(job.study_name, {Direction::minimize});
   search::Trial trial;
   storage->start(study.id, trial);
   trial.state = search::State::complete;

@@ -17,7 +17,7 @@
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/studies/continuation.hpp"
-#include "quasar/worker/launch_lead.hpp"
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::cli::commands {
 namespace {
