@@ -95,7 +95,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   const Attendance::Present present(attendance);
   const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Ear(log, event, attendance)});
   report::refuse_to_overwrite(own->job, file);
-  ready(own->job.output_dir.string());
+  ready(own->job.output.dir.string());
   Attendance::attend(attendance, [own, stop = attendance->stop()] {
     own->searched = report::search(own->job, {.log = own->ear.log(), .listener = own->ear.listener(), .stop = stop});
     own->table = report::result_table(own->searched->job, own->searched->summary);
@@ -107,7 +107,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   out["result"] = to_python(own->searched->result);
   out["table"] = own->table;
   out["trials"] = trials;
-  out["output_dir"] = own->job.output_dir.string();
+  out["output_dir"] = own->job.output.dir.string();
   out["storage"] = tune::storage_url(own->searched->job);
   return out;
 }

@@ -22,24 +22,24 @@ const std::vector<std::string> later_samplers{"PartialFixed"};
 }  // namespace
 
 // The sampler by name, or as {name: …, option: value}: options are checked here, before anything runs.
-void read_sampler(Job& job, const Json& words) {
+Named sampler_of(const Json& words) {
   Json options = words.is_object() ? words : Json{{"name", words}};
   const Json name = options.value("name", Json());
   if (!name.is_string()) throw Error("search_algo is " + words.dump() + ", but must be a name or {name: ..., option: value}");
   options.erase("name");
-  job.search_algo = search::samplers::table().resolve(name.get<std::string>(), later_samplers);
-  search::samplers::table().make(job.search_algo, options);
-  job.sampler_options = options;
+  Named out{search::samplers::table().resolve(name.get<std::string>(), later_samplers), options};
+  search::samplers::table().make(out.name, out.options);
+  return out;
 }
 
 // A name, or {name: …, option: value}: checked here, so that a wrong option is found before anything runs.
-Json pruner_of(const Json& words) {
+Named pruner_of(const Json& words) {
   Json options = words.is_object() ? words : Json{{"name", words}};
   const Json name = options.value("name", Json());
   if (!name.is_string()) throw Error("pruner is " + words.dump() + ", but must be a name or {name: ..., option: value}");
   options.erase("name");
   search::pruners::table().make(name.get<std::string>(), options);
-  return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
+  return {search::pruners::table().resolve(name.get<std::string>()), options};
 }
 
 Json with_named_spaces(Json words) {
@@ -179,7 +179,7 @@ void check_named_once(const Job& job, const Options& keys, const KnownStrategies
 
 // The exit policy holds for every strategy; what would have no effect is an error.
 void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
-  if (job.tuning.given && !job.criterion)
+  if (job.tuning.given && !job.aim.criterion)
     throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
   if (keys.has("quant_level") && keys.has("strategy"))
     throw Error("quant_level and strategy both name a strategy; keep one of them");
@@ -203,10 +203,10 @@ void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& str
       throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
   }
   if (job.tuning.timeout == 0) return;
-  if (job.stop.is_null()) job.stop = Json::object();
-  const Json own = job.stop.value("time_limit", Json());
+  if (job.limits.stop.is_null()) job.limits.stop = Json::object();
+  const Json own = job.limits.stop.value("time_limit", Json());
   const bool shorter = own.is_number() && own.get<double>() >= 0 && own.get<double>() < job.tuning.timeout;
-  if (!shorter) job.stop["time_limit"] = job.tuning.timeout;
+  if (!shorter) job.limits.stop["time_limit"] = job.tuning.timeout;
 }
 
 }  // namespace quasar::tune

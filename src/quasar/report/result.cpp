@@ -60,7 +60,7 @@ std::vector<const search::Trial*> front_of(const tune::Job& job, const tune::Sum
   for (const auto& trial : summary.trials) {
     if (std::ranges::find(summary.front, trial.number) != summary.front.end()) out.push_back(&trial);
   }
-  const Direction direction = job.goals.objectives.front().direction;
+  const Direction direction = job.aim.goals.objectives.front().direction;
   std::ranges::stable_sort(
       out, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
   return out;
@@ -78,8 +78,12 @@ Json candidates_json(const tune::Summary& summary) {
 }
 
 Json environment_json(const tune::Job& job) {
-  return {{"cores", cores()},         {"n_jobs", job.n_jobs},           {"target", job.target},
-          {"strategy", job.strategy}, {"search_algo", job.search_algo}, {"compiler", "g++ " __VERSION__}};
+  return {{"cores", cores()},
+          {"n_jobs", job.n_jobs},
+          {"target", job.target},
+          {"strategy", job.strategy},
+          {"search_algo", job.sampler.name},
+          {"compiler", "g++ " __VERSION__}};
 }
 
 // {trial, values by objective, params}, the best by the first objective first.
@@ -87,7 +91,7 @@ Json front_json(const tune::Job& job, const tune::Summary& summary) {
   Json out = Json::array();
   for (const auto* trial : front_of(job, summary)) {
     Json values = Json::object();
-    for (size_t i = 0; i < trial->values.size(); ++i) values[job.goals.objectives[i].metric] = trial->values[i];
+    for (size_t i = 0; i < trial->values.size(); ++i) values[job.aim.goals.objectives[i].metric] = trial->values[i];
     out.push_back({{"trial", trial->number}, {"values", values}, {"params", params_json(*trial)}});
   }
   return out;
@@ -113,13 +117,13 @@ std::string name_of(tune::Status status) {
 
 Json header_json(const tune::Job& job) {
   Json objectives = Json::array();
-  for (const auto& [metric, direction] : job.goals.objectives) {
+  for (const auto& [metric, direction] : job.aim.goals.objectives) {
     objectives.push_back({{"name", metric}, {"direction", direction == Direction::maximize ? "maximize" : "minimize"}});
   }
   return {{"quasar", version()},          {"onnxruntime", runtime::version()},
           {"cpu", runtime::cpu_name()},   {"seed", job.seed},
-          {"objectives", objectives},     {"study", without_login(job.storage)},
-          {"study_name", job.study_name}, {"environment", environment_json(job)}};
+          {"objectives", objectives},     {"study", without_login(job.study.storage)},
+          {"study_name", job.study.name}, {"environment", environment_json(job)}};
 }
 
 Json baseline_json(const tune::Job& job, const tune::Measured& baseline) {
@@ -149,8 +153,8 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   if (!summary.head.is_null()) out["head"] = summary.head;
   out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
   out["candidates"] = candidates_json(summary);
-  if (!job.goals.constraints.empty() || job.goals.objectives.size() > 1) {
-    out["constraints"] = tune::to_json(job.goals)["constraints"];
+  if (!job.aim.goals.constraints.empty() || job.aim.goals.objectives.size() > 1) {
+    out["constraints"] = tune::to_json(job.aim.goals)["constraints"];
     out["front"] = front_json(job, summary);
     if (summary.best) out["best"]["feasible"] = summary.best->trial.violation() <= 0;
   }
@@ -189,9 +193,9 @@ std::string interval(const eval::Score& score) {
 // One line per trial of the Pareto front, as many objectives as fit.
 std::string front_table(const tune::Job& job, const tune::Summary& summary) {
   constexpr size_t most_rows = 12, most_columns = 4;
-  if (job.goals.objectives.size() < 2) return "";
+  if (job.aim.goals.objectives.size() < 2) return "";
   std::vector<std::string> names;
-  for (const auto& objective : job.goals.objectives) {
+  for (const auto& objective : job.aim.goals.objectives) {
     if (names.size() < most_columns) names.push_back(objective.metric);
   }
   const auto front = front_of(job, summary);
@@ -207,7 +211,7 @@ std::string front_table(const tune::Job& job, const tune::Summary& summary) {
 
 // Those that the job names, then the metric of the model's head.
 std::vector<std::string> reported(const tune::Job& job, const tune::Summary& summary) {
-  std::vector<std::string> out = job.metrics;
+  std::vector<std::string> out = job.aim.metrics;
   for (const auto& [name, score] : summary.baseline.metrics) {
     if (std::ranges::find(out, name) == out.end()) out.push_back(name);
   }

@@ -13,16 +13,16 @@
 namespace quasar::tune {
 
 bool Guide::nearer(const search::Trial& a, const search::Trial& b) {
-  const Measures x = measures_of(job_.goals, a), y = measures_of(job_.goals, b);
+  const Measures x = measures_of(aim_.goals, a), y = measures_of(aim_.goals, b);
   for (const auto* one : {&x, &y}) lost_ = lost_ || (!one->empty() && !one->contains(metric));
-  if (lost_) return loss_of(*job_.criterion, x, baseline_) < loss_of(*job_.criterion, y, baseline_);
+  if (lost_) return loss_of(*aim_.criterion, x, baseline_) < loss_of(*aim_.criterion, y, baseline_);
   const auto distance = [](const Measures& measures) { return measures.contains(metric) ? measures.at(metric) : HUGE_VAL; };
   return distance(x) < distance(y);
 }
 
 std::string Guide::told(bool locally) const {
   std::vector<std::string> means;
-  if (lost_) means.push_back("repairs are judged by " + job_.goals.objectives.front().metric + " instead of " + metric);
+  if (lost_) means.push_back("repairs are judged by " + aim_.goals.objectives.front().metric + " instead of " + metric);
   if (locally) means.emplace_back("operators are ranked by the noise at their own outputs");
   return "quantized models' outputs cannot be compared with the float model's (their number depends on the data, or they are not "
          "finite): " +
@@ -44,7 +44,7 @@ std::optional<double> value_of(const Trial& trial) {
 RepairNotes::RepairNotes(const Workbench& bench, std::vector<Rung> rungs)
     : bench_(bench),
       rungs_(std::move(rungs)),
-      guide_(bench.job, bench.lab->evaluator.reference()),
+      guide_(bench.job.aim, bench.lab->evaluator.reference()),
       left_(bench.lab->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}) {}
 
 void RepairNotes::note(const Trial& trial, const std::string& step, const Changes& changes) {
@@ -78,7 +78,7 @@ Verdict RepairNotes::verdict_on(const Trial& trial) const {
 
 bool RepairNotes::is_accurate(const Trial& trial) const {
   return trial.is_candidate() ||
-         tune::is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference());
+         tune::is_accurate(bench_.job.aim, measures_of(bench_.job.aim.goals, trial), bench_.lab->evaluator.reference());
 }
 
 Json RepairNotes::cheapest(const std::string& node) const {
@@ -90,13 +90,13 @@ std::string RepairNotes::shortfall() const {
   const Job& job = bench_.job;
   const eval::Scores& reference = bench_.lab->evaluator.reference();
   if (accurate_) {
-    out << joined(missed_costs(job, measures_of(job.goals, *accurate_), reference), " and ")
+    out << joined(missed_costs(job.aim, measures_of(job.aim.goals, *accurate_), reference), " and ")
         << " is not kept: that is the least found with the accuracy criterion met, by " << float_nodes(accurate_->point).size()
         << " operators in float" << (units_.size() > 2 ? not_tried : "");
     return out.str();
   }
-  const Measures measures = most_ ? measures_of(job.goals, most_->second) : Measures();
-  out << (measures.empty() ? "the accuracy criterion" : joined(missed_accuracy(job, measures, reference), " and "))
+  const Measures measures = most_ ? measures_of(job.aim.goals, most_->second) : Measures();
+  out << (measures.empty() ? "the accuracy criterion" : joined(missed_accuracy(job.aim, measures, reference), " and "))
       << " is not met by any repair, ";
   if (!most_) {
     out << "and no operator can be left in float";
@@ -105,7 +105,7 @@ std::string RepairNotes::shortfall() const {
   const bool failed = most_->second.state == search::State::failed;
   out << (failed ? "and the trial with " : "nor with ") << most_->first << " of " << units_.size() << " operators in "
       << rungs_.back().name << (failed ? " failed" : "");
-  if (!measures.empty()) out << " (" << reached(*job.criterion, measures, measures_of(reference)) << ")";
+  if (!measures.empty()) out << " (" << reached(*job.aim.criterion, measures, measures_of(reference)) << ")";
   if (units_.size() > 2) out << not_tried;  // of two, each has been left alone
   return out.str();
 }
@@ -115,7 +115,7 @@ void RepairNotes::conclude(Finding& finding) const {
   if (met_ || accurate_) finding.winner = last->number;
   const bool locally = !outputs_compare(units_);
   if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
-  Story story{.strategy = "repair", .goal = *bench_.job.criterion, .steps = steps_, .in_float = given_up()};
+  Story story{.strategy = "repair", .goal = *bench_.job.aim.criterion, .steps = steps_, .in_float = given_up()};
   if (std::string why = idle_auto(bench_.job.tuning, bench_.lab->model, bench_.lab->target); !why.empty()) {
     finding.warnings.push_back(why);
     story.ignored.push_back(why);
@@ -159,14 +159,14 @@ std::vector<Story::InFloat> RepairNotes::given_up() const {
 // What an operator's quantization gave, or what is known of it where the trial was given up early.
 void RepairNotes::tell_eight_bits(Story::InFloat& entry, const Trial& trial) const {
   entry.quantized->gives = value_of(trial);
-  if (trial.state == search::State::complete && !bench_.job.goals.constraints.empty()) {  // the value alone may meet the goal
-    const Measures measures = measures_of(bench_.job.goals, trial);
-    auto missed = missed_accuracy(bench_.job, measures, bench_.lab->evaluator.reference());
-    std::ranges::move(missed_costs(bench_.job, measures, bench_.lab->evaluator.reference()), std::back_inserter(missed));
+  if (trial.state == search::State::complete && !bench_.job.aim.goals.constraints.empty()) {  // the value alone may meet the goal
+    const Measures measures = measures_of(bench_.job.aim.goals, trial);
+    auto missed = missed_accuracy(bench_.job.aim, measures, bench_.lab->evaluator.reference());
+    std::ranges::move(missed_costs(bench_.job.aim, measures, bench_.lab->evaluator.reference()), std::back_inserter(missed));
     if (!missed.empty()) entry.why = "quantized too, it misses " + joined(missed, " and ");
   }
   if (trial.state != search::State::pruned) return;
-  entry.quantized->bounds = beyond_the_goal(bench_.job, bench_.lab->evaluator.reference());
+  entry.quantized->bounds = beyond_the_goal(bench_.job.aim, bench_.lab->evaluator.reference());
   entry.quantized->given_up = trial.user_attributes.value(search::attribute::pruned, std::string());
 }
 

@@ -23,7 +23,7 @@ class Guide {
   static constexpr const char* metric = "parts";
 
   // Both outlive it.
-  Guide(const Job& job, const eval::Scores& reference) : job_(job), baseline_(measures_of(reference)) {}
+  Guide(const Aim& aim, const eval::Scores& reference) : aim_(aim), baseline_(measures_of(reference)) {}
 
   bool nearer(const search::Trial& a, const search::Trial& b);
   bool lost() const { return lost_; }
@@ -32,7 +32,7 @@ class Guide {
   std::string told(bool locally) const;
 
  private:
-  const Job& job_;
+  const Aim& aim_;
   const Measures baseline_;
   bool lost_ = false;
 };

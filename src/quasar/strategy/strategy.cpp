@@ -74,10 +74,10 @@ search::RunResult run_to_its_end(const Workbench& bench, const search::Sequence&
 }
 
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
-  const auto all = n_trials_of(job), models = max_trials_of(job);
+  const auto all = n_trials_of(job.limits), models = max_trials_of(job);
   if (all && models) return std::min(*all, *models);
   if (all || models) return all ? all : models;
-  const auto sampler = search::samplers::table().make(job.search_algo, job.sampler_options);
+  const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
   return sampler->enumerates() ? std::nullopt : std::optional(default_trials);
 }
 
@@ -87,7 +87,7 @@ int64_t TrialLimit::used(const search::Counts& counts) const {
 
 TrialLimit trial_limit(const Job& job) {
   const auto most = trials_wanted(job);
-  return {most, most && most == max_trials_of(job) && most != n_trials_of(job)};
+  return {most, most && most == max_trials_of(job) && most != n_trials_of(job.limits)};
 }
 
 std::optional<int64_t> Strategy::most_trials(const Job& job) const {

@@ -64,8 +64,8 @@ std::string TunedModels::computed(const TuneConfig& config) const {
   const quant::Config words = config_of(config);
   const quant::Plan plan = plan_of(*bench_.lab, words);
   const bool kernels_count =
-      is_cost(bench_.job.goals.objectives.front().metric) ||
-      std::ranges::any_of(bench_.job.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
+      is_cost(bench_.job.aim.goals.objectives.front().metric) ||
+      std::ranges::any_of(bench_.job.aim.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
   // Codes that are optimized depend on more than the plan.
   if (kernels_count || plan.rounding.optimizes()) return quant::hash_of(plan);
   return quant::hash_of_values(bench_.lab->variants.graph_of(words)->model, plan);

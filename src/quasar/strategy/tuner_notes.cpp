@@ -28,7 +28,7 @@ TunerNotes::TunerNotes(const Workbench& bench, const TuningSpace& space, const s
     : bench_(bench),
       space_(space),
       strategy_(strategy),
-      by_objective_(is_cost(bench.job.goals.objectives.front().metric)),
+      by_objective_(is_cost(bench.job.aim.goals.objectives.front().metric)),
       baseline_(measures_of(bench.lab->evaluator.reference())),
       left_in_float_(bench.lab->model, names_of(space)) {}
 
@@ -55,7 +55,7 @@ void TunerNotes::note(const search::Trial& trial, const std::optional<Json>& sam
     if (std::isfinite(lost)) way_.push_back({trial.point, lost});
   }
   if (trial.is_candidate() && (!met_ || preferred(trial, *met_))) met_ = trial;
-  if (is_accurate(bench_.job, measures_of(bench_.job.goals, trial), bench_.lab->evaluator.reference()) &&
+  if (is_accurate(bench_.job.aim, measures_of(bench_.job.aim.goals, trial), bench_.lab->evaluator.reference()) &&
       (!accurate_ || trial.violation() < accurate_->violation() ||
        (trial.violation() == accurate_->violation() && preferred(trial, *accurate_))))
     accurate_ = trial;
@@ -76,7 +76,7 @@ bool TunerNotes::preferred(const search::Trial& a, const search::Trial& b) const
 }
 
 double TunerNotes::loss(const search::Trial& trial) const {
-  return loss_of(*bench_.job.criterion, measures_of(bench_.job.goals, trial), baseline_);
+  return loss_of(*bench_.job.aim.criterion, measures_of(bench_.job.aim.goals, trial), baseline_);
 }
 
 size_t TunerNotes::left() const {
@@ -99,13 +99,13 @@ void TunerNotes::warn(const std::string& warning) {
 std::string TunerNotes::why_missed(const search::Trial& trial) const {
   if (trial.state == search::State::failed)
     return "its trial failed: " + trial.user_attributes.value(search::attribute::error, std::string("without a word"));
-  const double lost = loss(trial), tolerable = bench_.job.criterion->tolerable_loss;
+  const double lost = loss(trial), tolerable = bench_.job.aim.criterion->tolerable_loss;
   if (!std::isfinite(lost)) return "its loss is not known";
   if (lost > tolerable) return "loss " + in_digits(lost, 4) + " > " + in_digits(tolerable, 4);
-  const Measures measures = measures_of(bench_.job.goals, trial);
+  const Measures measures = measures_of(bench_.job.aim.goals, trial);
   const eval::Scores& reference = bench_.lab->evaluator.reference();
-  std::vector<std::string> missed = missed_accuracy(bench_.job, measures, reference);
-  std::ranges::move(missed_costs(bench_.job, measures, reference), std::back_inserter(missed));
+  std::vector<std::string> missed = missed_accuracy(bench_.job.aim, measures, reference);
+  std::ranges::move(missed_costs(bench_.job.aim, measures, reference), std::back_inserter(missed));
   return joined(missed, " and ") + " missed";
 }
 
@@ -122,7 +122,8 @@ const search::Trial* TunerNotes::result() const {
 std::string TunerNotes::shortfall() const {
   if (!accurate_) return "nothing met the accuracy criterion";
   return "what met the accuracy criterion did not keep " +
-         joined(missed_costs(bench_.job, measures_of(bench_.job.goals, *accurate_), bench_.lab->evaluator.reference()), " and ");
+         joined(missed_costs(bench_.job.aim, measures_of(bench_.job.aim.goals, *accurate_), bench_.lab->evaluator.reference()),
+                " and ");
 }
 
 void TunerNotes::conclude(Finding& finding) const {
@@ -130,7 +131,7 @@ void TunerNotes::conclude(Finding& finding) const {
   finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   finding.story = Story{.strategy = strategy_,
-                        .goal = *bench_.job.criterion,
+                        .goal = *bench_.job.aim.criterion,
                         .steps = steps_,
                         .in_float = left_over(),
                         .ignored = space_.ignored,

@@ -141,7 +141,7 @@ Json choices_of(const Job& job) {
     out["calibration_sampling_size"] = job.tuning.sampling_sizes;
   if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
   // Each trial has recorded by how much it exceeds it, and the sampler has gone by that.
-  if (criterion_is_constraint(job)) out[criterion_choice] = to_json(*job.criterion);
+  if (criterion_is_constraint(job.aim)) out[criterion_choice] = to_json(*job.aim.criterion);
   return out;
 }
 
@@ -150,41 +150,41 @@ void expect_study(const Job& job) {
   if (storage == nullptr) return;
   std::vector<std::string> names;
   for (const auto& study : storage->studies()) names.push_back(study.name);
-  if (names.empty() || std::ranges::find(names, job.study_name) != names.end()) return;
-  throw Error("there is no study '" + job.study_name + "' to resume in " + without_password(storage_url(job)) + "; there are " +
-              some_names(job.study_name, std::move(names)) +
+  if (names.empty() || std::ranges::find(names, job.study.name) != names.end()) return;
+  throw Error("there is no study '" + job.study.name + "' to resume in " + without_password(storage_url(job)) + "; there are " +
+              some_names(job.study.name, std::move(names)) +
               ". To begin one there that is continued when it exists, write load_study_if_exists: true in place of --resume");
 }
 
 Job continued(Job job) {
-  if (!job.load_if_exists) return job;
+  if (!job.study.load_if_exists) return job;
   const auto storage = search::open_to_read(storage_url(job));
   if (storage == nullptr) {
-    job.warnings.push_back("there is no study in " + job.output_dir.string() + " to resume: a new one begins");
+    job.warnings.push_back("there is no study in " + job.output.dir.string() + " to resume: a new one begins");
     return job;
   }
   const auto studies = storage->studies();
-  const auto chain = chain_of(studies, job.study_name);
+  const auto chain = chain_of(studies, job.study.name);
   if (chain.empty()) {
     std::vector<std::string> names;
     for (const auto& study : studies) names.push_back(study.name);
     if (!names.empty())
-      job.warnings.push_back("there is no study '" + job.study_name + "' to resume (there are " +
-                             some_names(job.study_name, std::move(names)) + "): a new one begins");
+      job.warnings.push_back("there is no study '" + job.study.name + "' to resume (there are " +
+                             some_names(job.study.name, std::move(names)) + "): a new one begins");
     return job;
   }
   const Json now = choices_of(job);
-  if (const auto* same = with_choices(studies, job.study_name, now)) {
-    job.study_name = same->name;
-    job.predecessor = same->user_attributes.value(predecessor_attribute, "");
+  if (const auto* same = with_choices(studies, job.study.name, now)) {
+    job.study.name = same->name;
+    job.study.predecessor = same->user_attributes.value(predecessor_attribute, "");
     return job;
   }
   const search::StudyRecord* const last = chain.back();
   const Json noted = noted_choices(*last, now), before = noted.is_object() ? noted : Json::object();
-  job.predecessor = last->name;
-  job.study_name = successor_name(studies, last->name);
+  job.study.predecessor = last->name;
+  job.study.name = successor_name(studies, last->name);
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
-                         "): a new study, '" + job.study_name + "', begins" +
+                         "): a new study, '" + job.study.name + "', begins" +
                          (strategies::table().make(job.strategy)->learns_from_earlier() ? ", and earlier trials teach it" : ""));
   return job;
 }

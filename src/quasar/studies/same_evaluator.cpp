@@ -59,8 +59,8 @@ bool is_comparable(const Json& facts) {
 }  // namespace
 
 Json evaluator_facts(const Job& job, const eval::Scores& reference) {
-  if (!job.evaluator) return nullptr;
-  const std::string metric = job.evaluator->metrics().front().name;
+  if (!job.aim.evaluator) return nullptr;
+  const std::string metric = job.aim.evaluator->metrics().front().name;
   const auto score = reference.find(metric);
   if (score == reference.end()) return nullptr;
   Json programs = Json::object();

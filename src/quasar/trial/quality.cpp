@@ -76,19 +76,19 @@ void judge_answers(const Judged& judged, Quality& quality) {
   if (!answers || answers->samples == 0) return;
   quality.answers = {
       {"metric", answers->metric}, {"samples", judged.evaluator.samples()}, {"sure", answers->samples}, {"same", answers->share}};
-  if (answers->share >= judged.job.least_agreement) return;
+  if (answers->share >= judged.aim.least_agreement) return;
   // Where float is not sure itself, half of the answers may change.
   const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
-  const double lost = (1 - judged.job.least_agreement) * sure + 0.5 * (1 - sure);
+  const double lost = (1 - judged.aim.least_agreement) * sure + 0.5 * (1 - sure);
   quality.goal = {
       {"criterion", "absolute"}, {"tolerable_loss", std::round(1000 * lost) / 1000}, {"metrics", {{answers->metric, 1}}}};
   quality.reasons.push_back("its answers are the float model's on " + of_float(answers->share) + " of the " +
                             std::to_string(answers->samples) + " samples on which float is sure (" + answers->metric +
-                            "; least_agreement " + in_digits(judged.job.least_agreement, 3) + ")");
+                            "; least_agreement " + in_digits(judged.aim.least_agreement, 3) + ")");
 }
 
 void judge_labels(const Judged& judged, Quality& quality) {
-  if (judged.job.least_agreement == 0) return;
+  if (judged.aim.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
     if (!eval::is_metric(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
     const auto was = judged.reference.find(name);
@@ -123,7 +123,7 @@ bool counts_by_size(const std::string& metric) {
 }
 
 std::string blindness(const Judged& judged, const Quality& quality) {
-  const std::string& metric = judged.job.goals.objectives.front().metric;
+  const std::string& metric = judged.aim.goals.objectives.front().metric;
   if (!counts_by_size(metric) || !judged.evaluator.parts().differ()) return "";
   std::vector<std::string> rows;
   for (const Json& part : quality.parts)
@@ -141,9 +141,9 @@ bool wants_checking(const Judged& judged, const Quality& quality) {
 }
 
 // Whether the job's criterion is about one of these metrics.
-bool counts(const Job& job, const Json& metrics) {
-  return job.criterion &&
-         std::ranges::any_of(job.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
+bool counts(const Aim& aim, const Json& metrics) {
+  return aim.criterion &&
+         std::ranges::any_of(aim.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
 }
 
 // As a shell takes it.
@@ -155,14 +155,13 @@ std::vector<std::string> cures_for(const Judged& judged, const Quality& quality)
   std::vector<std::string> out;
   if (!judged.unquantized.empty())
     out.push_back("see `quasar inspect MODEL` for what can be quantized, and choose a type that the target has kernels for");
-  const Job& job = judged.job;
   std::string goal = setting("accuracy_criterion", quality.goal);
   const auto& head = judged.evaluator.head();
-  if (head && !head->decoder.is_null() && !job.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
+  if (head && !head->decoder.is_null() && !judged.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
   if (!judged.repaired) {
     out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +
                   "`, without a preset or a search space");
-  } else if (!counts(job, quality.goal["metrics"])) {
+  } else if (!counts(judged.aim, quality.goal["metrics"])) {
     out.push_back("make what is lost the goal: `" + goal + "`");
   }
   out.push_back("more and more typical calibration samples");

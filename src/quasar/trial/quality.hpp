@@ -6,7 +6,7 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/eval/examination.hpp"
-#include "quasar/job/job.hpp"
+#include "quasar/job/goal_parts.hpp"
 
 namespace quasar::tune {
 
@@ -23,7 +23,8 @@ struct Quality {
 
 // What is known of a model when its quality is judged.
 struct Judged {
-  const Job& job;
+  const Aim& aim;
+  const Json& words;              // the job's
   const eval::Scores& reference;  // the float model's scores
   const eval::Scores& scores;
   const eval::Evaluator& evaluator;

@@ -15,32 +15,32 @@ void recall_models(const Laboratory& lab, std::span<const search::Trial> trials)
   }
 }
 
-std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial) {
+std::optional<eval::Scores> recorded_scores(const Aim& aim, const search::Trial& trial) {
   eval::Scores out;
-  for (const auto& [name, value] : measures_of(job.goals, trial)) {
+  for (const auto& [name, value] : measures_of(aim.goals, trial)) {
     if (!is_cost(name)) out[name] = {.value = value, .low = value, .high = value};
   }
-  return all_there(job, out) ? std::optional(out) : std::nullopt;
+  return all_there(aim, out) ? std::optional(out) : std::nullopt;
 }
 
-eval::Scores said_before(const Job& job, const search::Trial& trial) {
-  auto recorded = recorded_scores(job, trial);
-  const auto own = [&](const std::string& metric) { return is_own(job.goals, metric); };
-  if (!recorded || std::ranges::none_of(job.metrics, own)) return {};
+eval::Scores said_before(const Aim& aim, const search::Trial& trial) {
+  auto recorded = recorded_scores(aim, trial);
+  const auto own = [&](const std::string& metric) { return is_own(aim.goals, metric); };
+  if (!recorded || std::ranges::none_of(aim.metrics, own)) return {};
   // What else it gives stays.
-  for (const auto& metric : job.metrics) {
+  for (const auto& metric : aim.metrics) {
     if (!own(metric)) recorded->erase(metric);
   }
   return *std::move(recorded);
 }
 
-bool all_there(const Job& job, const eval::Scores& scores) {
-  return std::ranges::all_of(job.metrics, [&](const std::string& metric) { return scores.contains(metric); });
+bool all_there(const Aim& aim, const eval::Scores& scores) {
+  return std::ranges::all_of(aim.metrics, [&](const std::string& metric) { return scores.contains(metric); });
 }
 
 void recall_best(const Laboratory& lab, const search::Trial& trial) {
-  const eval::Scores said = said_before(lab.job, trial);
-  if (all_there(lab.job, said)) return;
+  const eval::Scores said = said_before(lab.job.aim, trial);
+  if (all_there(lab.job.aim, said)) return;
   const quant::Config config = config_of(lab, trial);
   const graph::Model model = build(lab, config, plan_of(lab, config), throw_if_cancelled).model;
   const auto crown = [&](std::span<const double> values) {

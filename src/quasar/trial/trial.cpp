@@ -39,7 +39,7 @@ size_t bytes_of(const graph::Model& model) {
 
 Measures measured(const Laboratory& lab, const graph::Model& model, const eval::Scores& scores, Quiet::Work& work,
                   const runtime::Device& device) {
-  const Goals& goals = lab.job.goals;
+  const Goals& goals = lab.job.aim.goals;
   Measures out;
   for (const auto& [name, score] : scores) out[name] = score.value;
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
@@ -53,12 +53,12 @@ graph::ExternalData external(const quant::Config& config) {
   return config.external_data ? graph::ExternalData::always : graph::ExternalData::when_needed;
 }
 
-bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference) {
-  if (job.criterion) return excess_of(*job.criterion, values, measures_of(reference)) <= 0;
-  if (job.tolerance.is_null()) return false;
-  const auto& [metric, direction] = job.goals.objectives.front();
+bool is_good_enough(const Aim& aim, const Measures& values, const eval::Scores& reference) {
+  if (aim.criterion) return excess_of(*aim.criterion, values, measures_of(reference)) <= 0;
+  if (aim.tolerance.is_null()) return false;
+  const auto& [metric, direction] = aim.goals.objectives.front();
   const double value = values.at(metric), was = reference.at(metric).value;
-  return (direction == Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
+  return (direction == Direction::maximize ? was - value : value - was) <= aim.tolerance.get<double>();
 }
 
 quant::Plan plan_of(const Laboratory& lab, const quant::Config& config) {
@@ -119,7 +119,7 @@ quant::Config config_of(const Laboratory& lab, const search::Trial& trial) {
 }
 
 void keep(const Laboratory& lab, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
-  const bool minimize = lab.job.goals.objectives.front().direction == Direction::minimize;
+  const bool minimize = lab.job.aim.goals.objectives.front().direction == Direction::minimize;
   lab.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
@@ -188,7 +188,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
   if (const auto other = lab.book.same_model(content); other && !content.empty())
     return {.values = {}, .duplicate_of = other, .user_attributes = own};
-  if (lab.job.keep_models == "all") graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
+  if (lab.job.output.keep_models == "all") graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
   Fallen fallen;
   const auto loan = lab.devices.take();
   const auto scores = score(lab, trial, candidate, fallen, loan.device());
@@ -202,7 +202,7 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
   if (!scores) {
     outcome.pruned = true;
     if (fallen.value) outcome.values = {*fallen.value};
-    if (!fallen.value && lab.job.criterion) outcome.user_attributes[missed_attribute] = to_json(*lab.job.criterion);
+    if (!fallen.value && lab.job.aim.criterion) outcome.user_attributes[missed_attribute] = to_json(*lab.job.aim.criterion);
     outcome.user_attributes[search::attribute::pruned] = "after " + std::to_string(fallen.samples) + " of " +
                                                          std::to_string(lab.evaluator.samples()) + " samples" +
                                                          (fallen.value ? "" : ": the accuracy criterion is out of reach");
@@ -212,28 +212,28 @@ search::Outcome run_trial(const Laboratory& lab, search::Job& trial) {
     lab.book.know(content, trial.number());
     outcome.user_attributes[content_attribute] = content;
   }
-  const Goals& goals = lab.job.goals;
+  const Goals& goals = lab.job.aim.goals;
   require_scores(goals, *scores);
   const Measures measures = measured(lab, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
   const eval::Scores& reference = lab.evaluator.reference();
-  outcome.constraints = constraints_of(lab.job, measures, reference);
+  outcome.constraints = constraints_of(lab.job.aim, measures, reference);
   outcome.user_attributes["metrics"] = measures;
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
-  outcome.candidate = feasible && is_good_enough(lab.job, measures, reference);
+  outcome.candidate = feasible && is_good_enough(lab.job.aim, measures, reference);
   if (feasible) {
     keep(lab, trial.number(), *scores, outcome.values.front(), candidate);
   } else {
     lab.book.note(trial.number(), *scores);
   }
-  if (outcome.candidate && lab.job.keep_models == "candidates")
+  if (outcome.candidate && lab.job.output.keep_models == "candidates")
     graph::save(candidate, kept_file(lab.job, trial.number()), external(config));
   return outcome;
 }
 
-Error out_of_memory(const Job& job) {
+Error out_of_memory(const Limits& limits) {
   const Uncapped words;
-  const size_t most = job.trial_memory_limit;
+  const size_t most = limits.trial_memory;
   return Error("out of memory" + (most == 0
                                       ? std::string()
                                       : ": the trial needs more than trial_memory_limit (" + std::to_string(most) + " bytes)"));
@@ -242,25 +242,25 @@ Error out_of_memory(const Job& job) {
 }  // namespace
 
 std::filesystem::path kept_file(const Job& job, int64_t trial) {
-  const std::string study = job.predecessor.empty() ? "" : job.study_name + "_";
-  return job.output_dir / (study + "trial_" + std::to_string(trial) + ".onnx");
+  const std::string study = job.study.predecessor.empty() ? "" : job.study.name + "_";
+  return job.output.dir / (study + "trial_" + std::to_string(trial) + ".onnx");
 }
 
 search::Outcome try_point(const Laboratory& lab, search::Job& trial) {
-  const double limit = lab.job.trial_time_limit;
+  const double limit = lab.job.limits.trial_time;
   const Deadline deadline = [&] {
     const Uncapped others;
     return Deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
   }();
   const CancelScope scope(deadline.token());
   try {
-    const MemoryCap cap(lab.job.trial_memory_limit);
+    const MemoryCap cap(lab.job.limits.trial_memory);
     return run_trial(lab, trial);
   } catch (const std::bad_alloc&) {
-    throw out_of_memory(lab.job);
+    throw out_of_memory(lab.job.limits);
   } catch (const std::system_error& e) {  // a thread that found no room for its stack
-    if (lab.job.trial_memory_limit == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
-    throw out_of_memory(lab.job);
+    if (lab.job.limits.trial_memory == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
+    throw out_of_memory(lab.job.limits);
   } catch (const eval::EvaluatorFailed& failed) {
     require_temporary_room();  // where the model and the evaluator's answer stand
     if (failed.kind.empty()) throw;
@@ -278,7 +278,7 @@ quant::Plan rounded_plan(const Laboratory& lab, const quant::Config& config) {
 }
 
 ToggledModel instrumented(const Laboratory& lab, const quant::Config& config, const quant::Plan& plan) {
-  return {lab.variants.graph_of(config)->model, plan, lab.job.memory_limit};
+  return {lab.variants.graph_of(config)->model, plan, lab.job.limits.memory};
 }
 
 }  // namespace quasar::tune

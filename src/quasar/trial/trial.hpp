@@ -67,7 +67,7 @@ search::Outcome try_point(const Laboratory& lab, search::Job& trial);
 
 // Whether these values are good enough for the user: by accuracy_criterion, or the objective's not worse than the float model's
 // by more than search_metric_tolerance. Constraints are another matter.
-bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference);
+bool is_good_enough(const Aim& aim, const Measures& values, const eval::Scores& reference);
 
 // The plan with its rounding.
 quant::Plan rounded_plan(const Laboratory& lab, const quant::Config& config);

@@ -110,7 +110,7 @@ std::optional<double> mean_seconds(std::span<const search::Trial> trials) {
 // those of earlier studies did, else from a run of the float model and, where the space rounds, from rounding one configuration
 // (a guess where that alone would take more than some 20 s). `trials`: how many there will be; of two stages the second rounds.
 double seconds_per_trial(const Job& job, const Setting& setting, std::span<const search::Trial> finished, uint64_t trials) {
-  if (job.expected_seconds > 0) return job.expected_seconds;
+  if (job.limits.expected_seconds > 0) return job.limits.expected_seconds;
   if (const auto own = mean_seconds(finished)) return *own;
   if (const auto earlier = mean_seconds(setting.earlier)) return *earlier;
   const double run = runtime::latency(setting.model, *setting.samples.evaluation).median_ms / 1000;
@@ -262,7 +262,7 @@ Json dry_run(const Job& asked) {
   }
   Json facts{
       {"space", setting.spaces.facts[0]}, {"strategy", job.strategy}, {"trials", trials}, {"nodes", setting.model.nodes.size()}};
-  if (job.criterion) facts["ended_by"] = end_of(job, *setting.strategy, trials);
+  if (job.aim.criterion) facts["ended_by"] = end_of(job, *setting.strategy, trials);
   if (job.spaces.size() > 1) facts["spaces"] = setting.spaces.facts;
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
@@ -272,7 +272,7 @@ Json dry_run(const Job& asked) {
   facts["expected_s"] = seconds_per_trial(job, setting, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
-  if ((!job.warm_start.empty() || !job.predecessor.empty()) && setting.strategy->learns_from_earlier())
+  if ((!job.warm_start.place.empty() || !job.study.predecessor.empty()) && setting.strategy->learns_from_earlier())
     facts["warm_start"] = warm_start_facts(setting);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;

@@ -5,10 +5,10 @@
 
 namespace quasar::tune {
 
-std::vector<Rival> rivals_of(const ScoreBook& book, const Job& job, int64_t winner) {
+std::vector<Rival> rivals_of(const ScoreBook& book, const Aim& aim, int64_t winner) {
   std::vector<Rival> out;
-  if (job.criterion || job.goals.objectives.size() != 1 || is_cost(job.goals.objectives.front().metric)) return out;
-  const auto rivals = book.front_runners(job.goals.objectives.front().metric);
+  if (aim.criterion || aim.goals.objectives.size() != 1 || is_cost(aim.goals.objectives.front().metric)) return out;
+  const auto rivals = book.front_runners(aim.goals.objectives.front().metric);
   const auto best = std::ranges::find(rivals, winner, &FrontRunner::trial);
   if (best == rivals.end()) return out;
   for (const auto& rival : rivals) {

@@ -33,8 +33,8 @@ Status status_of(const Job& job, const Summary& summary, const Finding& finding)
   if (finding.result.end == search::RunResult::End::interrupted) return Status::interrupted;
   if (finding.failed) return Status::strategy_failed;
   if (!summary.best) return Status::no_candidate;
-  if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
-  if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
+  if (job.aim.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
+  if (!job.aim.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
   if (summary.best->trial.violation() > 0) return Status::goal_missed;
   return Status::ok;
 }
@@ -42,24 +42,24 @@ Status status_of(const Job& job, const Summary& summary, const Finding& finding)
 void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
   if (!summary.best) return;
   warn(summary, log,
-       noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.goals.objectives.front().metric));
+       noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.aim.goals.objectives.front().metric));
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.
 void warn_of_missing_models(Summary& summary, const Job& job, const search::Study& study, const Log& log) {
-  if (job.keep_models == "best") return;
+  if (job.output.keep_models == "best") return;
   std::vector<std::string> missing;
   bool elsewhere = false;
   for (const auto& trial : summary.trials) {
-    const bool wanted =
-        trial.state == search::State::complete && !trial.is_duplicate() && (job.keep_models == "all" || trial.is_candidate());
+    const bool wanted = trial.state == search::State::complete && !trial.is_duplicate() &&
+                        (job.output.keep_models == "all" || trial.is_candidate());
     if (!wanted || fs::exists(kept_file(job, trial.number))) continue;
     missing.push_back(std::to_string(trial.number));
     elsewhere = elsewhere || study.is_shared();
   }
   if (!missing.empty())
     warn(summary, log,
-         "keep_models: " + job.keep_models + " does not reach trials of an earlier run" +
+         "keep_models: " + job.output.keep_models + " does not reach trials of an earlier run" +
              (elsewhere ? " or of workers, which keep theirs in their own --output-dir" : "") + " (" + joined(missing) +
              "); `quasar quantize --from-study` makes their models again");
 }
@@ -100,13 +100,13 @@ Setting prepared(Summary& summary, const Job& job, const Log& log) {
 void measure_float(Summary& summary, const Job& job, const Setting& setting, const eval::Evaluator& evaluator,
                    const Monitor& monitor) {
   tell_head(summary, evaluator, monitor.log);
-  if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
+  if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
   summary.baseline = {.metrics = evaluator.reference(),
                       .holdout = {},
                       .bytes = graph::bytes_on_disk(job.model),
                       .latency = runtime::latency(setting.model, *setting.samples.evaluation, 50, 30, job.devices.front())};
   if (monitor.baseline) monitor.baseline(summary.baseline);
-  if (job.criterion) warn(summary, monitor.log, empty_goal(*job.criterion, measures_of(summary.baseline.metrics)));
+  if (job.aim.criterion) warn(summary, monitor.log, empty_goal(*job.aim.criterion, measures_of(summary.baseline.metrics)));
 }
 
 search::Study begun(Summary& summary, const Job& job, search::Storage& storage, const Source& source, const Monitor& monitor) {
@@ -154,7 +154,7 @@ void conclude(Summary& summary, const Laboratory& lab, const Setting& setting, c
   warn_of_noise(summary, lab.job, log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_missing_models(summary, lab.job, study, log);
-  summary.front = search::pareto_front(own_trials(study), lab.job.goals.directions());
+  summary.front = search::pareto_front(own_trials(study), lab.job.aim.goals.directions());
   summary.counts = search::sum(finding.result.counts, late.counts);
   summary.story = finding.story;
   summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(lab.job, summary, finding);
@@ -163,7 +163,7 @@ void conclude(Summary& summary, const Laboratory& lab, const Setting& setting, c
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
-  OutputFolder folder(asked.output_dir);
+  OutputFolder folder(asked.output.dir);
   Stopwatch phase;
   const Setting setting = prepared(summary, asked, monitor.log);
   Variants variants = variants_of(asked, setting, monitor.log);

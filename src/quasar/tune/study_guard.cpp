@@ -28,7 +28,7 @@ std::string StudyGuard::lost() const {
   const std::string why = storage_.lost();
   if (why.empty()) return "";
   return why + ": --resume, reports and `quasar quantize --from-study` do not find the trials of this search; the results in '" +
-         job_.output_dir.string() + "' are written all the same";
+         job_.output.dir.string() + "' are written all the same";
 }
 
 }  // namespace quasar::tune

@@ -43,10 +43,10 @@ void or_warn(const Closing& closing, const std::string& what, const Work& work) 
 // What is built in knows intervals besides, which are not worth waiting for once the search is to end.
 eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const graph::Model& model, const Closing& closing) {
   if (auto known = lab.book.find(trial.number)) return *std::move(known);
-  const eval::Scores said = said_before(lab.job, trial);
-  if (all_there(lab.job, said)) return said;
+  const eval::Scores said = said_before(lab.job.aim, trial);
+  if (all_there(lab.job.aim, said)) return said;
   const auto score = [&] { return lab.evaluator.score(model, cores(), lab.devices.first(), said); };
-  auto recorded = recorded_scores(lab.job, trial);
+  auto recorded = recorded_scores(lab.job.aim, trial);
   if (!recorded) return score();
   try {
     const CancelScope scope(closing.limit);
@@ -60,11 +60,11 @@ eval::Scores scores_of(const Laboratory& lab, const search::Trial& trial, const 
 eval::Scores by_sample(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
   if (auto scores = lab.book.by_sample(winner.trial.number)) return *std::move(scores);
   eval::Scores out = winner.metrics;
-  const auto known = out.find(lab.job.metrics.front());
-  if (is_own(lab.job.goals, lab.job.metrics.front())) return out;  // a user's evaluator says one number
+  const auto known = out.find(lab.job.aim.metrics.front());
+  if (is_own(lab.job.aim.goals, lab.job.aim.metrics.front())) return out;  // a user's evaluator says one number
   if (closing.limit.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
   or_warn(closing, "which samples the winner gets wrong",
-          [&] { out = lab.evaluator.score(model, cores(), lab.devices.first(), said_before(lab.job, winner.trial)); });
+          [&] { out = lab.evaluator.score(model, cores(), lab.devices.first(), said_before(lab.job.aim, winner.trial)); });
   return out;
 }
 
@@ -108,13 +108,13 @@ Processors processors_for(const Laboratory& lab, const Winner& winner, const gra
 
 // The metric by which answers are compared: that of the head. Where it is unknown, outputs name classes if the user counts them;
 // "": nobody said so.
-std::string answers_of(const Job& job, const std::optional<eval::Head>& head) {
+std::string answers_of(const Aim& aim, const std::optional<eval::Head>& head) {
   if (head && !head->decoder.is_null()) return "mAP(truth=float,iou=0.5)";  // an object is found again, however tightly
   if (head && !head->metric.empty() && eval::make_metric(head->metric)->needs() == eval::Truth::none) return head->metric;
   const auto counts_classes = [&](const std::string& metric) {
-    return !is_own(job.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
+    return !is_own(aim.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
   };
-  return std::ranges::any_of(job.metrics, counts_classes) ? "agreement" : "";
+  return std::ranges::any_of(aim.metrics, counts_classes) ? "agreement" : "";
 }
 
 Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& model, const Closing& closing) {
@@ -125,16 +125,17 @@ Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& 
                                       : hardly_quantized(plan_of(lab, winner.config), lab.variants.graph_of(winner.config)->model,
                                                          lab.variants.seen(winner.config), ChosenFloat::counted);
   Quality out;
-  if (closing.stop.stop_requested() || lab.job.evaluator) return out;  // whoever scores himself knows what is good
+  if (closing.stop.stop_requested() || lab.job.aim.evaluator) return out;  // whoever scores himself knows what is good
   try {
     const CancelScope scope(closing.stop);
     or_warn(closing, "whether the best model is of use", [&] {
-      const auto answers = answers_of(lab.job, lab.evaluator.head());
+      const auto answers = answers_of(lab.job.aim, lab.evaluator.head());
       const bool classes = std::ranges::any_of(std::array{"agreement", "sequence_accuracy", "token_accuracy", "mean_iou"},
                                                [&](const char* metric) { return answers.starts_with(metric); });
       const eval::ExaminationOptions options{.answers = answers, .device = lab.devices.first()};
       const auto examination = eval::examine(lab.evaluator, lab.model, model, options);
-      out = quality_of({.job = lab.job,
+      out = quality_of({.aim = lab.job.aim,
+                        .words = lab.job.words,
                         .reference = lab.evaluator.reference(),
                         .scores = winner.metrics,
                         .evaluator = lab.evaluator,
@@ -151,12 +152,12 @@ Quality judged(const Laboratory& lab, const Winner& winner, const graph::Model& 
 // By the first metric that has values per sample; nullopt when none has.
 std::optional<Flips> flips(const Laboratory& lab, const eval::Scores& scores, const data::Dataset& samples) {
   const eval::Scores& reference = lab.evaluator.reference();
-  for (const auto& metric : lab.job.metrics) {
+  for (const auto& metric : lab.job.aim.metrics) {
     if (!scores.contains(metric) || !reference.contains(metric)) continue;
     auto found = flips_of(samples, reference.at(metric), scores.at(metric));
     if (!found) continue;
     found->metric = metric;
-    add_pictures(*found, samples, lab.job.output_dir);
+    add_pictures(*found, samples, lab.job.output.dir);
     return found;
   }
   return std::nullopt;
@@ -187,7 +188,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   parallel_for(3, one_at_a_time(graph->model) ? 1 : 3, [&](size_t i) {
     if (i == 0 && !closing.limit.stop_requested()) {
       const CancelScope scope(closing.limit);
-      errors = measure_errors({graph->model, plan, model, lab.job.memory_limit}, samples);
+      errors = measure_errors({graph->model, plan, model, lab.job.limits.memory}, samples);
     }
     if (i == 1) kernels = kernels_of(model, plan, closing);
     if (i == 2) winner.flips = flips(lab, scores, samples);
@@ -201,7 +202,7 @@ Winner measure_winner(const Laboratory& lab, const search::Trial& trial, const C
   winner.ranges = ranges_of(sitter, worst_of(winner.layers));
   winner.evidence = {
       .against_float = eval::against(lab.evaluator.reference(), lab.book.by_sample(trial.number).value_or(winner.metrics)),
-      .rivals = rivals_of(lab.book, lab.job, trial.number)};
+      .rivals = rivals_of(lab.book, lab.job.aim, trial.number)};
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(closing.folder / "best_params.json", params.dump(2) + "\n");

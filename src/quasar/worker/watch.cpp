@@ -62,7 +62,7 @@ int64_t id_of_launch(const std::string& launch) {
 }
 
 LaunchLead::LaunchLead(const Job& job, const std::string& launch) {
-  if (launch.empty() || !search::is_shared_storage(job.storage)) return;
+  if (launch.empty() || !search::is_shared_storage(job.study.storage)) return;
   storage_ = search::open_storage(storage_url(job));
   try {
     hold_ = storage_->hold({.id = id_of_launch(launch), .name = launch, .directions = {}, .user_attributes = {}});

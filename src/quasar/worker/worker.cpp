@@ -22,7 +22,7 @@ void count_mine(Shift& shift, const search::Event& event) {
 // Seconds of the search, which its leader counts and says when they are over; none are left in the worker's job.
 std::optional<double> take_time_limit(Job& job) {
   const auto seconds = time_limit_of(conditions_of(job));
-  if (job.stop.is_object()) job.stop.erase("time_limit");
+  if (job.limits.stop.is_object()) job.limits.stop.erase("time_limit");
   return seconds;
 }
 
@@ -52,7 +52,7 @@ void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, d
     return;
   }
   const auto seconds = take_time_limit(job);
-  if (job.predecessor != before.predecessor) setting.earlier = earlier_trials(job);
+  if (job.study.predecessor != before.study.predecessor) setting.earlier = earlier_trials(job);
   const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
   search::Study study = join_study(job, storage, {evaluator, setting.samples, warning});
   const TrialRoom room(job, setting, variants, evaluator, study, TrialRoom::Role::worker);
@@ -76,18 +76,18 @@ void carry_out(Shift& shift, const Occasion& occasion, const Monitor& monitor, d
 }  // namespace
 
 Shift work(const Job& asked, const Monitor& monitor, double patience) {
-  if (!search::is_shared_storage(asked.storage))
+  if (!search::is_shared_storage(asked.study.storage))
     throw Error(
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
         "is '" +
-        without_password(asked.storage) + "'");
+        without_password(asked.study.storage) + "'");
   const Stopwatch total;
   Shift shift;
   const CancelScope outer(monitor.stop);
   const auto storage = search::open_storage(storage_url(asked));
   storage->tell_to(monitor.log);
   SearchToJoin awaited(asked, *storage, monitor.launch);
-  Preparation preparation(awaited, std::min(asked.pulse.interval, 1.0), monitor.stop);
+  Preparation preparation(awaited, std::min(asked.study.pulse.interval, 1.0), monitor.stop);
   try {
     const CancelScope scope(preparation.token());
     carry_out(shift, {*storage, awaited, preparation}, monitor, patience);

@@ -73,8 +73,8 @@ std::string read(const std::filesystem::path& path) {
     for (const auto direction : past.record.directions) search::Tracker(past.trials, "", direction);
     tune::Job job;
     job.base = scratch();
-    job.warm_start = path.string();
-    job.goals.objectives = {{"L2", Direction::minimize}};
+    job.warm_start.place = path.string();
+    job.aim.goals.objectives = {{"L2", Direction::minimize}};
     const auto trials = tune::earlier_trials(job);
     search::best_points(trials, Direction::minimize);
     search::Space space = search::Space::parse({{"a", {"x", nullptr}}, {"b", {1, 3}}});

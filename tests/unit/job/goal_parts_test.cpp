@@ -7,7 +7,7 @@ namespace {
 
 Job with_goal(const Json& words, const std::string& metric = "top1") {
   Job job;
-  job.criterion = parse_criterion(words, metric);
+  job.aim.criterion = parse_criterion(words, metric);
   return job;
 }
 
@@ -15,9 +15,9 @@ TEST(GoalParts, WhatWasGivenUpForAStricterGoalMayMeetThisOne) {
   const Job job = with_goal({{"tolerable_loss", 0.01}});
   search::Trial trial;
   trial.state = search::State::pruned;
-  EXPECT_FALSE(may_meet_now(trial, job)) << "by a pruner: that knows no goal";
-  trial.user_attributes[missed_attribute] = to_json(*job.criterion);
-  EXPECT_FALSE(may_meet_now(trial, job));
+  EXPECT_FALSE(may_meet_now(trial, job.aim)) << "by a pruner: that knows no goal";
+  trial.user_attributes[missed_attribute] = to_json(*job.aim.criterion);
+  EXPECT_FALSE(may_meet_now(trial, job.aim));
   EXPECT_FALSE(may_meet_now(trial, with_goal({{"tolerable_loss", 0.005}}))) << "stricter";
   EXPECT_TRUE(may_meet_now(trial, with_goal({{"tolerable_loss", 0.02}})));
   EXPECT_TRUE(may_meet_now(trial, with_goal({{"criterion", "absolute"}, {"tolerable_loss", 0.005}}))) << "not known";

@@ -24,10 +24,10 @@ struct Stages : testing::Test {
   Stages() {
     job.spaces = {parse_json(space, "test")};
     job.strategy = "two_stage";
-    job.search_algo = "tpe";
-    job.metrics = {"L2"};
-    job.stop = Json::object();
-    job.n_trials = 12;
+    job.sampler.name = "tpe";
+    job.aim.metrics = {"L2"};
+    job.limits.stop = Json::object();
+    job.limits.n_trials = 12;
   }
 
   // Lower is better: Channel, asymmetric, MinMax and nothing excluded are best; rounding helps a little.
@@ -114,28 +114,28 @@ TEST_F(Stages, DirectionIsHonouredInTheFirstStage) {
 }
 
 TEST_F(Stages, StopConditionsHoldInBothStages) {
-  job.stop = {{"iteration_limit", 5}};
+  job.limits.stop = {{"iteration_limit", 5}};
   run();
   EXPECT_EQ(trials.size(), 5u);
   storage = search::open_storage("memory");
-  job.stop = {{"iteration_limit", 20}};
+  job.limits.stop = {{"iteration_limit", 20}};
   run();
   EXPECT_EQ(in_stage("calibration"), 16u);
   EXPECT_EQ(in_stage("fine-tuning"), 4u);
   storage = search::open_storage("memory");
-  job.stop = {{"find_n_candidates", 1}};
-  job.tolerance = 1.0;
+  job.limits.stop = {{"find_n_candidates", 1}};
+  job.aim.tolerance = 1.0;
   good_enough = 3.5;
   run();
   EXPECT_LT(in_stage("calibration"), 16u);
   EXPECT_EQ(in_stage("fine-tuning"), 0u);
   storage = search::open_storage("memory");
-  job.stop = {{"time_limit", 0}};
+  job.limits.stop = {{"time_limit", 0}};
   EXPECT_EQ(run().counts.finished(), 0u);
 }
 
 TEST_F(Stages, PatienceEndsAStageOnly) {
-  job.stop = {{"patience", 2}};
+  job.limits.stop = {{"patience", 2}};
   run();
   EXPECT_LT(in_stage("calibration"), 16u);
   EXPECT_GT(in_stage("fine-tuning"), 0u);
@@ -181,8 +181,8 @@ TEST_F(Stages, SeveralSpacesInOrderShareTheTrials) {
   second.erase("adaquant_params");
   job.spaces.push_back(second);
   job.strategy = "flat";
-  job.search_algo = "grid";
-  job.n_trials = 0;
+  job.sampler.name = "grid";
+  job.limits.n_trials = 0;
   for (Json& words : job.spaces) {
     for (const char* key : {"algorithms", "adaround_params", "adaquant_params"}) words.erase(key);
   }
@@ -191,8 +191,8 @@ TEST_F(Stages, SeveralSpacesInOrderShareTheTrials) {
   EXPECT_EQ(*trials[15].point.find("activation"), "Int8Spec");
   EXPECT_EQ(*trials[16].point.find("activation"), "UInt8Spec");
   storage = search::open_storage("memory");
-  job.n_trials = 10;
-  job.search_algo = "random";
+  job.limits.n_trials = 10;
+  job.sampler.name = "random";
   run();
   ASSERT_EQ(trials.size(), 10u);
   EXPECT_EQ(*trials[4].point.find("activation"), "Int8Spec");

@@ -53,8 +53,8 @@ search::Trial complete(double bytes, std::map<std::string, double> metrics) {
 // The bounds may have changed since the trials were made.
 TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   Job job;
-  job.goals.objectives = {{"bytes", Direction::minimize}};
-  job.goals.constraints = {{"L2", Bound::max, 2.0}};
+  job.aim.goals.objectives = {{"bytes", Direction::minimize}};
+  job.aim.goals.constraints = {{"L2", Bound::max, 2.0}};
   const auto judged = judged_anew({complete(1, {{"L2", 4.0}}), complete(2, {{"L2", 1.0}}), complete(3, {{"cos", 1.0}})}, job, {});
   ASSERT_EQ(judged.size(), 2U);
   EXPECT_EQ(judged[0].violation(), 1.0);
@@ -62,7 +62,7 @@ TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   const auto first = search::best_points(judged, Direction::minimize);
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].values().front().second, 2) << "what keeps them comes before what costs less";
-  job.goals.constraints.clear();
+  job.aim.goals.constraints.clear();
   EXPECT_EQ(judged_anew({complete(1, {{"L2", 4.0}})}, job, {})[0].violation(), 0.0);
 }
 
@@ -99,11 +99,11 @@ TEST(PastStudies, OneOfManyIsNamed) {
   EXPECT_EQ(past_study(file, "", "c3").record.name, "c3");
 
   Job job;
-  job.goals.objectives = {{"L2", Direction::minimize}};
-  job.warm_start = file;
-  job.words["study_name"] = job.study_name = "mine";
+  job.aim.goals.objectives = {{"L2", Direction::minimize}};
+  job.warm_start.place = file;
+  job.words["study_name"] = job.study.name = "mine";
   EXPECT_NE(test::error_of([&] { earlier_trials(job); }).find("(warm_start_study)"), std::string::npos);
-  job.warm_start_study = "c19";
+  job.warm_start.study = "c19";
   EXPECT_EQ(test::error_of([&] { earlier_trials(job); }), "no error");
 }
 

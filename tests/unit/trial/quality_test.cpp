@@ -39,7 +39,7 @@ graph::Model scaled(float pixels, float shares) {
 class Qualities : public testing::Test {
  protected:
   Quality of(const graph::Model& candidate, bool classes = false, const std::string& answers = "") {
-    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.metrics});
+    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.aim.metrics});
     const auto examination = eval::examine(evaluator, float_, candidate, {.answers = answers});
     return quality_of(
         {job_, evaluator.reference(), evaluator.score(candidate), evaluator, examination, repaired_, classes, unquantized_});
@@ -47,8 +47,8 @@ class Qualities : public testing::Test {
 
   static Job job_with(const std::string& metric) {
     Job job;
-    job.metrics = {metric};
-    job.goals.objectives = {{metric, Direction::minimize}};
+    job.aim.metrics = {metric};
+    job.aim.goals.objectives = {{metric, Direction::minimize}};
     return job;
   }
 
@@ -99,7 +99,7 @@ TEST_F(Qualities, AnswersThatAreOthersMakeItPoor) {
   EXPECT_NE(turned.reasons.front().find("on 0 % of the 8 samples on which float is sure"), std::string::npos)
       << turned.reasons.front();
   EXPECT_EQ(turned.answers["same"], 0);
-  job_.least_agreement = 0;
+  job_.aim.least_agreement = 0;
   EXPECT_FALSE(of(scaled(-1, 1), true, "agreement").poor());
 }
 
@@ -121,9 +121,9 @@ TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
   job_ = job_with("top1");
   EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"top1":1})"));
   repaired_ = true;
-  job_.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
+  job_.aim.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
   EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
-  job_.criterion->parts.front().metric = "parts";
+  job_.aim.criterion->parts.front().metric = "parts";
   EXPECT_FALSE(has(of(scaled(1, 0)), "the goal"));
 }
 

@@ -67,7 +67,7 @@ class HawqV2 final : public TuningStrategy {
     }
     const auto traces = average_traces(model, names, *tuner.samples(trace_samples),
                                        {.loss = loss_named_in(tuner.bench().job),
-                                        .output_weights = tuner.bench().job.output_weights,
+                                        .output_weights = tuner.bench().job.aim.output_weights,
                                         .seed = tuner.bench().job.seed});
     tuner.warn(without_curvature(loss_named_in(tuner.bench().job), traces));
     std::vector<std::pair<std::string, double>> costs;

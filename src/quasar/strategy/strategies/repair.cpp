@@ -92,7 +92,7 @@ class Repairing {
 
   // So far from the float model that it is rather a few operators that cannot be quantized than all that lose a little.
   bool is_far() const {
-    const Measures values = measures_of(bench_.job.goals, notes_.current());
+    const Measures values = measures_of(bench_.job.aim.goals, notes_.current());
     const auto parts = values.find(Guide::metric);
     return parts != values.end() && plain_word(Guide::metric, parts->second) == "broken";
   }
@@ -219,7 +219,7 @@ class Repairing {
   // Of every sample; empty where they are not known.
   std::vector<double> values_of(const Trial& trial) const {
     const auto scores = bench_.lab->book.by_sample(trial.number);
-    return scores ? scores->at(bench_.job.metrics.front()).per_sample : std::vector<double>();
+    return scores ? scores->at(bench_.job.aim.metrics.front()).per_sample : std::vector<double>();
   }
 
   const Workbench& bench_;
@@ -232,7 +232,7 @@ class Repair final : public Strategy {
  public:
   Json default_space(const Job& job) const override { return repairs_for(job); }
   void check(const Job& job, const Spaces& spaces) const override {
-    if (!job.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
+    if (!job.aim.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
     exit_policy(job);
   }

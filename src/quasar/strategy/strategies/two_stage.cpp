@@ -33,9 +33,9 @@ class TwoStage final : public Strategy {
       search::samplers::table().make("grid")->check(spaces.calibration[i]);
       enqueued(job, spaces.calibration[i], all);
       if (!spaces.fine_tuning[i]) continue;
-      const auto sampler = search::samplers::table().make(job.search_algo, job.sampler_options);
+      const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
       sampler->check(spaces.each[i]);
-      search::check_objectives(*sampler, job.goals.directions());
+      search::check_objectives(*sampler, job.aim.goals.directions());
     }
     condition_words(job);
   }
@@ -108,7 +108,7 @@ class TwoStage final : public Strategy {
     for (size_t i = 0, done = 0; i < bench.spaces.each.size(); ++i) {
       if (!bench.spaces.fine_tuning[i]) continue;
       const search::Space space = around(bench, winner, i);
-      Stage stage{.name = second_stage, .sampler = bench.job.search_algo, .sampler_options = bench.job.sampler_options};
+      Stage stage{.name = second_stage, .sampler = bench.job.sampler.name, .sampler_options = bench.job.sampler.options};
       stage.conditions = what_is_left(bench);
       const TrialLimit wanted = trial_limit(bench.job);
       int64_t share = 0;
