@@ -1,7 +1,5 @@
 #include "quasar/base/in_and_out.hpp"
 
-#include <algorithm>
-
 #include "quasar/base/error.hpp"
 #include "quasar/base/outlet.hpp"
 

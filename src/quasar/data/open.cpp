@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"

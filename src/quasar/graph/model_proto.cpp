@@ -9,7 +9,6 @@
 #include "quasar/base/utf8.hpp"
 #include "quasar/graph/external_files.hpp"
 #include "quasar/graph/inline_functions.hpp"
-#include "quasar/graph/model.hpp"
 #include "quasar/graph/node_proto.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 

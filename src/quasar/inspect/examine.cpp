@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/load.hpp"

@@ -1,7 +1,6 @@
 #include "quasar/job/accuracy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "quasar/base/as_written.hpp"

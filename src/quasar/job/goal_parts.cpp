@@ -1,7 +1,6 @@
 #include "quasar/job/goal_parts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 namespace quasar::tune {

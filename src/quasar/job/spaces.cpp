@@ -1,7 +1,6 @@
 #include "quasar/job/spaces.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "quasar/job/precision.hpp"

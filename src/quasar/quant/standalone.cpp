@@ -5,8 +5,6 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
-#include "quasar/quant/plan.hpp"
-#include "quasar/quant/rewrite_context.hpp"
 
 namespace quasar::quant {
 namespace {

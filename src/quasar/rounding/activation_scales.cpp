@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/codes/weights.hpp"
-#include "quasar/quant/plan.hpp"
 #include "quasar/rounding/judges.hpp"
 #include "quasar/rounding/normalization.hpp"
 #include "quasar/rounding/scale_trial.hpp"

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <numeric>
 
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/quant/codes/rounding_options.hpp"
 #include "quasar/quant/npu/check.hpp"
-#include "quasar/quant/plan.hpp"
 #include "quasar/quant/vector_behind.hpp"
 #include "quasar/rounding/activation_scales.hpp"
 #include "quasar/rounding/frontier.hpp"

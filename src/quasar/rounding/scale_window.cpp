@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "quasar/graph/model.hpp"
 #include "quasar/ops/op.hpp"
 
 namespace quasar::tune {

@@ -1,10 +1,8 @@
 #include "quasar/rounding/wide_rounding.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/gram_descent.hpp"

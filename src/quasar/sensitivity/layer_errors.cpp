@@ -1,7 +1,6 @@
 #include "quasar/sensitivity/layer_errors.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"

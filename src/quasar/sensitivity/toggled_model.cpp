@@ -1,13 +1,8 @@
 #include "quasar/sensitivity/toggled_model.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
 #include <numeric>
 #include <utility>
-#include <vector>
-
-#include "quasar/runtime/session.hpp"
 
 namespace quasar::tune {
 

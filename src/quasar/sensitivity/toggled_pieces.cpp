@@ -4,11 +4,9 @@
 #include <map>
 #include <set>
 
-#include "quasar/graph/model.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 #include "quasar/quant/placement.hpp"
-#include "quasar/quant/plan.hpp"
 
 namespace quasar::tune {
 namespace {

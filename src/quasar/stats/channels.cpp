@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"

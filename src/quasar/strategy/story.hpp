@@ -1,7 +1,6 @@
 // How a strategy came to its result: what it tried, what it left in float and why, how sensitive operators are.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

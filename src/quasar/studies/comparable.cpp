@@ -1,6 +1,5 @@
 #include "quasar/studies/comparable.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "quasar/base/error.hpp"

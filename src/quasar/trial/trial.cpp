@@ -11,7 +11,6 @@
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/temporary_room.hpp"
-#include "quasar/graph/load.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/job/spaces.hpp"

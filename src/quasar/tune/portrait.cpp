@@ -1,7 +1,6 @@
 #include "quasar/tune/portrait.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/placement.hpp"

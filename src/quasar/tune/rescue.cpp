@@ -25,7 +25,7 @@ int64_t first_share(int64_t most) {
 
 // What makes the model poor; but where the user has a goal, answers alone stand above it.
 Json goal_for(const Job& job, const Quality& quality) {
-  const bool answers = quality.answers.is_object() && quality.goal["metrics"].contains(quality.answers["metric"]);
+  const bool answers = quality.answers && quality.goal["metrics"].contains(quality.answers->metric);
   const Json own = job.words.value("accuracy_criterion", Json());
   return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
 }
@@ -49,13 +49,13 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
 
 double worst_part(const Quality& quality) {
   double worst = 0;
-  for (const Json& part : quality.parts) worst = std::max(worst, part["relative"].get<double>());
+  for (const auto& part : quality.parts) worst = std::max(worst, part.relative);
   return worst;
 }
 
 // Of two poor ones.
 bool is_better(const Quality& a, const Quality& b) {
-  if (a.answers.is_object() && b.answers.is_object()) return a.answers["same"].get<double>() > b.answers["same"].get<double>();
+  if (a.answers && b.answers) return a.answers->same > b.answers->same;
   return worst_part(a) < worst_part(b);
 }
 

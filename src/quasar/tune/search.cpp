@@ -183,7 +183,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if (!storage) storage = search::open_storage(storage_url(job));
   search::Study study = begun(summary, job, *storage, {evaluator, setting.samples, warning}, monitor);
   const TrialRoom room(job, setting, variants, evaluator, study, TrialRoom::Role::leader);
-  StudyGuard guard(*storage, folder, job, monitor);
+  StudyGuard guard(*storage, folder, monitor);
   const Ended ended = run(summary, room.lab, setting, study, guard, begin);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();

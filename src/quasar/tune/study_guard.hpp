@@ -13,7 +13,7 @@ namespace quasar::tune {
 class StudyGuard {
  public:
   // All of them outlive it.
-  StudyGuard(search::Storage& storage, const OutputFolder& folder, const Job& job, const Monitor& monitor);
+  StudyGuard(search::Storage& storage, const OutputFolder& folder, const Monitor& monitor);
 
   // The monitor for the search's trials: looks before and after each of them, and stops the search when study or folder is gone.
   Monitor monitor();
@@ -30,7 +30,6 @@ class StudyGuard {
  private:
   search::Storage& storage_;
   const OutputFolder& folder_;
-  const Job& job_;
   const Monitor& outer_;
   Deadline ending_;
   bool stopped_ = false;

@@ -1,7 +1,6 @@
 #include "quasar/worker/watch.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/hash.hpp"

@@ -62,11 +62,11 @@ TEST(V1Job, CandidatesWithoutAToleranceAreAllTrials) {
     EXPECT_EQ(job.aim.tolerance, 2.0e4);
     EXPECT_EQ(count(job, "v1's default holds, 20000"), 1u);
     words["search_metric_tolerance"] = 0.5;
-    EXPECT_EQ(job_of(words).tolerance, 0.5);
+    EXPECT_EQ(job_of(words).aim.tolerance, 0.5);
   }
   const Json off{{"search_space", v1_space}, {"search_stop_condition", {{"find_n_candidates", -1}, {"iteration_limit", 9}}}};
-  EXPECT_TRUE(job_of(off).tolerance.is_null());
-  EXPECT_TRUE(job_of({{"search_space", pro_space}, {"search_stop_condition", {{"patience", 3}}}}).tolerance.is_null());
+  EXPECT_TRUE(job_of(off).aim.tolerance.is_null());
+  EXPECT_TRUE(job_of({{"search_space", pro_space}, {"search_stop_condition", {{"patience", 3}}}}).aim.tolerance.is_null());
 }
 
 TEST(V1Job, NamesThatV1DoesNotHaveGetTheNearestOfIts) {
@@ -178,15 +178,15 @@ TEST(V1Job, IterationLimitIsTheBudgetOfARandomSearch) {
   EXPECT_EQ(job.limits.n_trials, 25);
   EXPECT_EQ(count(job, "iteration_limit"), 1U);
   words["n_trials"] = 7;
-  EXPECT_EQ(job_of(words).n_trials, 7);
+  EXPECT_EQ(job_of(words).limits.n_trials, 7);
   words.erase("n_trials");
   words["search_algo"] = "grid_search";
-  EXPECT_EQ(job_of(words).n_trials, 0);
+  EXPECT_EQ(job_of(words).limits.n_trials, 0);
   words["search_algo"] = {{"name", "Grid"}};
-  EXPECT_EQ(job_of(words).n_trials, 0);
+  EXPECT_EQ(job_of(words).limits.n_trials, 0);
   words["search_algo"] = "random";
   words["search_space"] = pro_space;
-  EXPECT_EQ(job_of(words).n_trials, 0);
+  EXPECT_EQ(job_of(words).limits.n_trials, 0);
 }
 
 }  // namespace

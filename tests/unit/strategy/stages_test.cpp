@@ -58,12 +58,14 @@ struct Stages : testing::Test {
       const double sign = direction == Direction::minimize ? 1 : -1;
       return {.values = {sign * value}, .candidate = value < good_enough};
     };
-    const auto result = strategy->run({.job = job,
-                                       .spaces = spaces,
-                                       .space = spaces.each[0],
-                                       .study = study,
-                                       .objective = objective,
-                                       .stop = stop.get_token()});
+    const auto result = strategy
+                            ->run({.job = job,
+                                   .spaces = spaces,
+                                   .space = spaces.each[0],
+                                   .study = study,
+                                   .objective = objective,
+                                   .stop = stop.get_token()})
+                            .result;
     trials.assign(study.trials().begin(), study.trials().end());
     best = study.best() ? words_of(spaces.all, study.best()->point) : Json();
     return result;

@@ -17,7 +17,7 @@ eval::Scores scored(double shift, double noise, uint64_t seed) {
   return {{"L2", score}};
 }
 
-struct Evidence : testing::Test {
+struct EvidenceOfRivals : testing::Test {
   void SetUp() override {
     job.aim.goals.objectives = {{"L2", Direction::minimize}};
     job.aim.metrics = {"L2"};
@@ -30,7 +30,7 @@ struct Evidence : testing::Test {
   int64_t winner = 4;
 };
 
-TEST_F(Evidence, NamesTheCandidatesWithinNoise) {
+TEST_F(EvidenceOfRivals, NamesTheCandidatesWithinNoise) {
   const auto rivals = rivals_of(book, job.aim, winner);
   ASSERT_EQ(rivals.size(), 2U);
   EXPECT_EQ(rivals[0].trial, 7);
@@ -42,7 +42,7 @@ TEST_F(Evidence, NamesTheCandidatesWithinNoise) {
   EXPECT_NE(warning.find("between trial 4, the best, and trial 7 is within noise (L2 differs by"), std::string::npos) << warning;
 }
 
-TEST_F(Evidence, IsSilentWhenTheBestIsClear) {
+TEST_F(EvidenceOfRivals, IsSilentWhenTheBestIsClear) {
   winner = 9;
   ScoreBook clear;
   clear.keep(9, scored(0, 0, 1), 4, {});
@@ -50,7 +50,7 @@ TEST_F(Evidence, IsSilentWhenTheBestIsClear) {
   EXPECT_EQ(noise_warning(rivals_of(clear, job.aim, winner), winner, "L2"), "");
 }
 
-TEST_F(Evidence, EqualScoresAreNoQuestionOfNoise) {
+TEST_F(EvidenceOfRivals, EqualScoresAreNoQuestionOfNoise) {
   book.keep(5, scored(0, 0, 1), 4.0, {});
   ScoreBook twins;
   twins.keep(4, scored(0, 0, 1), 4, {});
@@ -62,7 +62,7 @@ TEST_F(Evidence, EqualScoresAreNoQuestionOfNoise) {
   EXPECT_NE(both.find("; trial 5 has the same L2 as it, on every sample"), std::string::npos) << both;
 }
 
-TEST_F(Evidence, IsForSearchesOfOneMetricOnly) {
+TEST_F(EvidenceOfRivals, IsForSearchesOfOneMetricOnly) {
   job.aim.goals.objectives.push_back({"bytes", Direction::minimize});
   EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
   job.aim.goals.objectives = {{"bytes", Direction::minimize}};

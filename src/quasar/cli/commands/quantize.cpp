@@ -1,7 +1,6 @@
 #include "quasar/inspect/quantize.hpp"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <map>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "quasar/base/clones.hpp"
 #include "quasar/base/parallel.hpp"

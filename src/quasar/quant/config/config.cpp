@@ -1,7 +1,6 @@
 #include "quasar/quant/config/config.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "quasar/base/names.hpp"
 #include "quasar/quant/codes/range.hpp"

@@ -7,7 +7,6 @@
 //
 // 4 and 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors;
 // here they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.
-#include <algorithm>
 
 #include "quasar/quant/target.hpp"
 #include "quasar/quant/write/integer_operators.hpp"

@@ -1,7 +1,6 @@
 #include "quasar/quant/write/keep_in_float.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "quasar/quant/codes/scheme.hpp"

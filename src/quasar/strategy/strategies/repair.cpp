@@ -33,7 +33,7 @@ class Repairing {
  public:
   explicit Repairing(const Workbench& bench)
       : bench_(bench),
-        notes_(bench, rungs_of(bench.job, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
+        notes_(bench, rungs_of(bench.job.tuning.approach, bench.job.spaces.front(), bench.lab->model, bench.lab->target)),
         sequence_({.seed = bench.job.seed,
                    .n_jobs = static_cast<size_t>(bench.job.n_jobs),
                    .stage = "repair",
