@@ -94,7 +94,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   const CallingThread::Present present(caller);
   const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Callbacks(log, event, caller)});
   report::refuse_to_overwrite(own->job, file);
-  ready(own->job.output_dir.string());
+  ready(own->job.output.dir.string());
   CallingThread::attend(caller, [own, stop = caller->stop()] {
     own->searched = report::search(own->job, {.log = own->callbacks.log(), .listener = own->callbacks.listener(), .stop = stop});
     own->table = report::result_table(own->searched->job, own->searched->summary);
@@ -106,7 +106,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   out["result"] = to_python(own->searched->result);
   out["table"] = own->table;
   out["trials"] = trials;
-  out["output_dir"] = own->job.output_dir.string();
+  out["output_dir"] = own->job.output.dir.string();
   out["storage"] = tune::storage_url(own->searched->job);
   return out;
 }

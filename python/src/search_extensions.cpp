@@ -149,7 +149,7 @@ class Strategy final : public tune::Strategy {
     const Lease<StrategyHandle> handle(context, name_);
     in_python(caller_, [&] { finding = found(handle); });
     if (finding.winner) context.study.at(*finding.winner);  // there must be one of that number
-    finding.story = {{"strategy", name_}};
+    finding.story = tune::Story{.strategy = name_};
     return finding;
   }
 
@@ -159,18 +159,18 @@ class Strategy final : public tune::Strategy {
     tune::Finding finding;
     try {
       const py::object winner = object_.get().attr("_run")(handle.handle());
-      static_cast<search::RunResult&>(finding) = handle->result();
+      finding.result = handle->result();
       if (!winner.is_none()) finding.winner = winner.cast<int64_t>();
     } catch (py::error_already_set& error) {  // Python has kept the exception itself
       throw_if_left(caller_);
       const bool own = error.matches(PyExc_Exception);
       if (own && !handle->keeps_what_was_found()) throw;
-      static_cast<search::RunResult&>(finding) = handle->result();
+      finding.result = handle->result();
       if (own) {
         tune::tell_exception(finding, name_, described(error).first, handle->result());
       } else if (!error.matches(search_over())) {
         if (caller_) caller_->interrupted_by(error);
-        static_cast<search::RunResult&>(finding) = interrupted_by(error, handle->result());
+        finding.result = interrupted_by(error, handle->result());
       }
     }
     return finding;

@@ -15,9 +15,9 @@
 namespace quasar::python {
 namespace {
 
-search::Direction direction_of(const std::string& word) {
-  if (word == "minimize") return search::Direction::minimize;
-  if (word == "maximize") return search::Direction::maximize;
+Direction direction_of(const std::string& word) {
+  if (word == "minimize") return Direction::minimize;
+  if (word == "maximize") return Direction::maximize;
   throw Error("direction is '" + word + "', but must be minimize or maximize");
 }
 
@@ -99,8 +99,7 @@ py::list trials(const Study& self) {
 
 py::list directions(const Study& self) {
   py::list out;
-  for (const auto direction : (*self).directions())
-    out.append(direction == search::Direction::minimize ? "minimize" : "maximize");
+  for (const auto direction : (*self).directions()) out.append(direction == Direction::minimize ? "minimize" : "maximize");
   return out;
 }
 

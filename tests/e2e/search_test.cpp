@@ -28,7 +28,7 @@ TEST_F(Search, SeveralObjectivesGiveAParetoFrontThatKeepsTheConstraints) {
   EXPECT_EQ(result["front"][0]["values"]["bytes"], result["best"]["bytes"]);
   const auto storage = search::open_storage((out / "auto_search.db").string());
   const auto studies = storage->studies();
-  EXPECT_EQ(studies[0].directions, std::vector(3, search::Direction::minimize));
+  EXPECT_EQ(studies[0].directions, std::vector(3, Direction::minimize));
   for (const auto& trial : storage->trials(studies[0].id)) {
     ASSERT_EQ(trial.values.size(), 3u);
     EXPECT_GT(trial.values[2], 0);

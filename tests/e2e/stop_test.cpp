@@ -104,7 +104,7 @@ TEST_F(Stop, ByTheUserInATrial) {
     EXPECT_EQ(summary.trials.size(), summary.counts.finished() + waiting);
     EXPECT_FALSE(summary.best->holdout);
     tune::Job again = job({"adaround"});
-    again.load_if_exists = true;
+    again.study.load_if_exists = true;
     const auto whole = tune::search(again, {});
     EXPECT_EQ(whole.status, tune::Status::ok);
     EXPECT_EQ(whole.trials.size(), points);

@@ -216,7 +216,7 @@ TEST_F(Workers, AnAddressOrStudyThatDoesNotFitIsSaidFirst) {
   };
   fails(server->url("nowhere"), "create it first (createdb)");
   fails(with(server->url(), servers::Postgresql::encoded, "guess"), "give the password in the address");
-  search::open_storage(server->url())->create("AutoSearch", {search::Direction::minimize});
+  search::open_storage(server->url())->create("AutoSearch", {Direction::minimize});
   fails(server->url(), "the study 'AutoSearch' exists already");
 }
 

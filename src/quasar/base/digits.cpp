@@ -10,4 +10,10 @@ std::string in_digits(double value, int digits) {
   return text;
 }
 
+std::string formatted(const char* form, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), form, value);
+  return text;
+}
+
 }  // namespace quasar

@@ -9,4 +9,7 @@ namespace quasar {
 // "inf".
 std::string in_digits(double value, int digits = 3);
 
+// As printf writes it: formatted("%.1f s", 2.25) is "2.2 s".
+std::string formatted(const char* form, double value);
+
 }  // namespace quasar

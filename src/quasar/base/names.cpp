@@ -71,6 +71,10 @@ std::string normalized(std::string_view name) {
   return out;
 }
 
+std::string last_word(const std::string& name) {
+  return name.substr(name.rfind('.') + 1);
+}
+
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string wanted = normalized(name);
   std::string best;

@@ -13,6 +13,9 @@ namespace quasar {
 // "Layerwise-Percentile" -> "layerwisepercentile".
 QUASAR_API std::string normalized(std::string_view name);
 
+// "PowerOfTwoMethod.MinMSE" -> "MinMSE".
+std::string last_word(const std::string& name);
+
 // The candidate with the least edit distance to `name` (after normalization); "" when nothing is near.
 QUASAR_API std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 

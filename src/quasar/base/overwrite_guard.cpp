@@ -1,7 +1,5 @@
 #include "quasar/base/overwrite_guard.hpp"
 
-#include <algorithm>
-
 #include "quasar/base/error.hpp"
 #include "quasar/base/special_files.hpp"
 

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "quasar/base/as_written.hpp"
-#include "quasar/base/names.hpp"
 
 namespace quasar {
 namespace {

@@ -31,6 +31,7 @@ struct OptionSpec {
   std::optional<double> high = {};
   std::vector<std::string> choices = {};  // texts: the allowed values (matched by normalized name)
   std::vector<std::string> aliases = {};  // other spellings of the name
+  bool local = false;                     // of a search's keys: its processes need not agree, since it is about their machines
 };
 
 // The options of one extension, checked against its specifications, with defaults filled in.

@@ -21,21 +21,21 @@ namespace fs = std::filesystem;
 
 int run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
-  Console console(options.quiet, job.goals.objectives.front().metric);
+  Console console(options.quiet, job.aim.goals.objectives.front().metric);
   std::optional<TemporaryFolder> scratch;
   if (options.keeps_files) {
-    fs::create_directories(job.output_dir);
-    console.log_to(job.output_dir / report::worker_log);
+    fs::create_directories(job.output.dir);
+    console.log_to(job.output.dir / report::worker_log);
   } else {
     scratch.emplace();
-    if (job.keep_models != "best")
+    if (job.output.keep_models != "best")
       console.log()(Level::warning, "this worker keeps no models: keep_models needs --output-dir here");
-    job.keep_models = "best";
-    job.output_dir = scratch->path();
-    if (job.words.value("temp_dir", std::string()).empty()) job.temp_dir = scratch->path() / "tmp";
+    job.output.keep_models = "best";
+    job.output.dir = scratch->path();
+    if (job.words.value("temp_dir", std::string()).empty()) job.output.temp_dir = scratch->path() / "tmp";
   }
   console.note("worker started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + process_name() +
-               "; study " + job.study_name + " in " + without_password(job.storage));
+               "; study " + job.study.name + " in " + without_password(job.study.storage));
   const tune::WorkerRun done =
       tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = options.launch},
                  options.patience);

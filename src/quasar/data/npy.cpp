@@ -5,7 +5,6 @@
 #include <charconv>
 #include <map>
 #include <numeric>
-#include <optional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/data/permute.hpp"

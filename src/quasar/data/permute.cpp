@@ -1,7 +1,5 @@
 #include "quasar/data/permute.hpp"
 
-#include <cstring>
-
 namespace quasar::data {
 namespace {
 

@@ -1,7 +1,6 @@
 // PNG by libpng. Its errors jump; no frame between the jump and its target holds anything to destroy.
 #include <png.h>
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <optional>
 #include <set>
 
 #include "quasar/base/error.hpp"

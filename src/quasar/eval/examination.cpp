@@ -1,7 +1,5 @@
 #include "quasar/eval/examination.hpp"
 
-#include <mutex>
-
 namespace quasar::eval {
 namespace {
 

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "quasar/base/api.hpp"
+#include "quasar/base/direction.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/data/annotations.hpp"
 
 namespace quasar::eval {
 
-enum class Direction { minimize, maximize };
+using quasar::Direction;
 
 // What a metric must know of a sample besides the outputs: nothing, its class, its boxes, or a class per place or pixel.
 enum class Truth { none, label, boxes, target };

@@ -15,8 +15,8 @@ double mcnemar(size_t lost, size_t gained) {
   return std::min(1.0, 2 * tail);
 }
 
-Json against(const Scores& reference, const Scores& candidate) {
-  Json out = Json::object();
+std::map<std::string, Paired> against(const Scores& reference, const Scores& candidate) {
+  std::map<std::string, Paired> out;
   for (const auto& [name, score] : candidate) {
     const auto was = reference.find(name);
     if (!is_metric(name) || was == reference.end() || score.per_sample.size() != was->second.per_sample.size()) continue;
@@ -27,7 +27,7 @@ Json against(const Scores& reference, const Scores& candidate) {
       lost += was->second.per_sample[i] > score.per_sample[i] ? 1 : 0;
       gained += was->second.per_sample[i] < score.per_sample[i] ? 1 : 0;
     }
-    out[name] = {{"lost", lost}, {"gained", gained}, {"p", mcnemar(lost, gained)}};
+    out[name] = {lost, gained, mcnemar(lost, gained)};
   }
   return out;
 }

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 
-#include "quasar/base/json.hpp"
 #include "quasar/eval/evaluate.hpp"
 
 namespace quasar::eval {
@@ -13,9 +14,14 @@ namespace quasar::eval {
 // both models are equally good, min(1, 2·Σ_{k ≤ min} C(n,k) / 2ⁿ), n = lost + gained. 1 when n is 0.
 double mcnemar(size_t lost, size_t gained);
 
-// {metric: {lost, gained, p}} for every metric that counts right answers against labels: samples that only the reference, and
-// only the candidate, has right. Both were scored on the same samples. {} when there is no such metric.
-Json against(const Scores& reference, const Scores& candidate);
+// Samples that only the reference, and only the candidate, has right, and McNemar's p of them.
+struct Paired {
+  size_t lost = 0, gained = 0;
+  double p = 1;
+};
+
+// For every metric that counts right answers against labels. Both were scored on the same samples.
+std::map<std::string, Paired> against(const Scores& reference, const Scores& candidate);
 
 // rival − best with its 95 % interval: bootstrap of the differences of every sample, or for a metric that is no mean over samples
 // the differences of its resampled values. Both are the metric's scores of the same samples; nullopt where these are not known.

@@ -1,6 +1,5 @@
 #include "quasar/eval/sums.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace quasar::eval {

@@ -7,14 +7,98 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/utf8.hpp"
-#include "quasar/graph/constant_node.hpp"
-#include "quasar/graph/embed_external.hpp"
+#include "quasar/graph/external_files.hpp"
 #include "quasar/graph/inline_functions.hpp"
 #include "quasar/graph/node_proto.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
 namespace quasar::graph {
 namespace {
+
+class Embedder {
+ public:
+  explicit Embedder(ExternalFiles& files) : files_(files) {}
+
+  void graph(onnx::GraphProto& proto) {
+    for (auto& initializer : *proto.mutable_initializer()) tensor(initializer);
+    nodes(*proto.mutable_node());
+  }
+
+  template <class Nodes>
+  void nodes(Nodes& protos) {
+    for (auto& node : protos) {
+      for (auto& value : *node.mutable_attribute()) attribute(value);
+    }
+  }
+
+ private:
+  void attribute(onnx::AttributeProto& proto) {
+    if (proto.has_t()) tensor(*proto.mutable_t());
+    for (auto& one : *proto.mutable_tensors()) tensor(one);
+    if (proto.has_g()) graph(*proto.mutable_g());
+    for (auto& one : *proto.mutable_graphs()) graph(one);
+  }
+
+  void tensor(onnx::TensorProto& proto) {
+    if (proto.data_location() != onnx::TensorProto::EXTERNAL) return;
+    const Tensor read = tensor_of(std::make_shared<onnx::TensorProto>(proto), files_);
+    bytes_ += read.bytes().size();  // many tensors may name the same bytes of a file
+    if (bytes_ > INT32_MAX) throw Error("external data of subgraphs takes more than 2 GB, which a model cannot hold");
+    proto.set_raw_data(read.bytes().data(), read.bytes().size());
+    proto.clear_external_data();
+    proto.clear_data_location();
+  }
+
+  ExternalFiles& files_;
+  size_t bytes_ = 0;
+};
+
+// Takes external data of tensors in subgraphs, functions and training information into the message, because the model may be
+// written elsewhere.
+void embed_external(onnx::ModelProto& proto, ExternalFiles& files) {
+  Embedder embedder(files);
+  embedder.nodes(*proto.mutable_graph()->mutable_node());
+  for (auto& function : *proto.mutable_functions()) embedder.nodes(*function.mutable_node());
+  for (auto& training : *proto.mutable_training_info()) {
+    embedder.graph(*training.mutable_initialization());
+    embedder.graph(*training.mutable_algorithm());
+  }
+}
+
+Shape line(size_t count) {
+  return {static_cast<int64_t>(count)};
+}
+
+// One reading per alternative of Attribute::value.
+struct Reader {
+  ExternalFiles& files;
+  size_t& room;
+
+  Tensor operator()(int64_t value) const { return Tensor::scalar(value); }
+  Tensor operator()(float value) const { return Tensor::scalar(value); }
+  Tensor operator()(const std::string& value) const { return Tensor::strings({}, {value}); }
+  Tensor operator()(const std::vector<int64_t>& values) const { return Tensor::of(line(values.size()), values); }
+  Tensor operator()(const std::vector<float>& values) const { return Tensor::of(line(values.size()), values); }
+  Tensor operator()(const std::vector<std::string>& values) const { return Tensor::strings(line(values.size()), values); }
+  Tensor operator()(const Tensor& value) const { return value; }
+  Tensor operator()(const Opaque& value) const {
+    onnx::AttributeProto proto;
+    if (!proto.ParseFromString(*value.bytes) || !proto.has_sparse_tensor()) throw Error("its value is not a tensor");
+    return dense_of(proto.sparse_tensor(), files, room);
+  }
+};
+
+// Attributes value, value_float, value_floats, value_int, value_ints, value_string, value_strings, sparse_value
+// (https://onnx.ai/onnx/operators/onnx__Constant.html). Throws Error for a node with none of them.
+// `room`: as dense_of() takes it.
+Tensor constant_of(const Node& node, ExternalFiles& files, size_t& room) {
+  try {
+    if (node.attributes.size() != 1) throw Error("it must have exactly one value");
+    return std::visit(Reader{files, room}, node.attributes[0].value);
+  } catch (const Error& e) {
+    throw Error("node '" + node.name + "' (Constant, of '" + node.outputs[0] + "'): " + e.what(), e.blame());
+  }
+}
 
 constexpr int64_t oldest_ir = 3;
 // From here on initializers need not be inputs as well.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/load.hpp"
@@ -121,7 +120,7 @@ class Examination {
     for (const auto& [name, planned] : plan.nodes) runs[name] = true;
     const Json none;
     out["ranges"] =
-        ranges_of({variants_.graph_of(config)->model, plan, variants_.seen(config), runs, none}, ranked(out["layers"]));
+        to_json(ranges_of({variants_.graph_of(config)->model, plan, variants_.seen(config), runs, none}, worst(out["layers"])));
     out["advice"] = advice_on_layers(out);
     return out;
   }
@@ -225,15 +224,13 @@ class Examination {
     add_widths(layer, channels);
   }
 
-  // In the words of layer_facts.hpp.
-  static Json ranked(const Json& layers) {
-    Json out = Json::array();
+  // The first layers with weights.
+  static std::vector<std::string> worst(const Json& layers) {
+    std::vector<std::string> nodes;
     for (const auto& layer : layers) {
-      Json entry{{"node", layer["node"]}, {"sensitivity", layer.value("output_error", 0.0)}};
-      if (layer.contains("weight_error")) entry["weight"] = "";
-      out.push_back(std::move(entry));
+      if (layer.contains("weight_error") && nodes.size() < most_ranges) nodes.push_back(layer["node"]);
     }
-    return out;
+    return nodes;
   }
 
   graph::Model original_, model_;

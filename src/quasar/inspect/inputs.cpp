@@ -73,15 +73,16 @@ void reads_samples_of(OverwriteGuard& files, const PastTrial& trial) {
 
 void reads_of(OverwriteGuard& files, const Job& job) {
   reads_model(files, job.model);
-  reads_samples(files, job.calibration, job.base, "the calibration data");
-  reads_samples(files, job.evaluation, job.base, "the evaluation data");
-  reads_samples(files, job.holdout, job.base, "the hold-out data");
-  reads_samples(files, job.data, job.base, "the data");
+  reads_samples(files, job.samples.calibration, job.base, "the calibration data");
+  reads_samples(files, job.samples.evaluation, job.base, "the evaluation data");
+  reads_samples(files, job.samples.holdout, job.base, "the hold-out data");
+  reads_samples(files, job.samples.data, job.base, "the data");
   for (const auto& [name, file] : evaluator_files(job.words.value("search_evaluator", Json()), job.base))
     files.reads(file, "of search_evaluator");
   reads_database(files, storage_url(job));
   std::error_code ignored;
-  if (fs::is_regular_file(job.base / job.warm_start, ignored)) reads_database(files, (job.base / job.warm_start).string());
+  if (fs::is_regular_file(job.base / job.warm_start.place, ignored))
+    reads_database(files, (job.base / job.warm_start.place).string());
 }
 
 }  // namespace quasar::tune

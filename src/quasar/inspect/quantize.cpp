@@ -62,7 +62,7 @@ data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config
 
 // `names`: between the model as it came and this one.
 Quantized without_samples(const graph::Model& model, const Means& means, const quant::NodeNames& names) {
-  const bool chosen = !means.given.empty() && means.config.transforms.empty() && means.config.rounding.method == "nearest";
+  const bool chosen = !means.given.empty() && means.config.transforms.empty() && !means.config.rounding.optimizes();
   if (!chosen && !quant::needs_no_samples(means.config)) need_samples();
   stats::Statistics seen;
   if (chosen) {

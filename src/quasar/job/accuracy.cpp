@@ -1,7 +1,6 @@
 #include "quasar/job/accuracy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "quasar/base/as_written.hpp"
@@ -74,8 +73,8 @@ struct Loss {
   double value, slack;
 };
 
-Loss loss_of(const AccuracyCriterion& criterion, double value, double baseline, search::Direction direction) {
-  const double drop = direction == search::Direction::maximize ? baseline - value : value - baseline;
+Loss loss_of(const AccuracyCriterion& criterion, double value, double baseline, Direction direction) {
+  const double drop = direction == Direction::maximize ? baseline - value : value - baseline;
   const double slack = 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(value), std::abs(baseline));
   if (!criterion.relative) return {drop, slack};
   if (baseline == 0) return {drop > 0 ? HUGE_VAL : 0, 0};
@@ -115,7 +114,7 @@ AccuracyCriterion parse_criterion(const Json& words, const std::string& metric, 
   if (!higher.is_boolean())
     throw Error("accuracy_criterion.higher_is_better is " + higher.dump() + ", but must be true or false");
   for (const auto& part : criterion.parts) {
-    if (higher.get<bool>() == (part.direction == search::Direction::maximize)) continue;
+    if (higher.get<bool>() == (part.direction == Direction::maximize)) continue;
     throw Error("accuracy_criterion.higher_is_better is " + higher.dump() + ", but metric " + part.metric + " is better when " +
                 (higher.get<bool>() ? "lower" : "higher") +
                 (is_quasars(part.metric) ? "; leave the key out"
@@ -142,7 +141,7 @@ void check_reachable(const AccuracyCriterion& criterion, const Measures& baselin
                   " is not finite, so no loss can be measured against it; choose "
                   "another search_metric");
     }
-    if (criterion.relative && value == 0 && direction == search::Direction::minimize) {
+    if (criterion.relative && value == 0 && direction == Direction::minimize) {
       throw Error("accuracy_criterion: the float model's " + metric +
                   " is 0, and no share of 0 can be lost; use {criterion: absolute, tolerable_loss: …} in the metric's unit");
     }

@@ -6,6 +6,7 @@
 // v_m: the candidate's value of metric m, b_m: the float model's. The criterion is met where loss ≤ tolerable_loss.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,13 @@ namespace quasar::tune {
 struct AccuracyCriterion {
   struct Part {
     std::string metric;
-    search::Direction direction = search::Direction::maximize;
+    Direction direction = Direction::maximize;
     double weight = 1;
   };
   std::vector<Part> parts = {};  // at least one
   bool relative = true;
   double tolerable_loss = 0.01;  // in the metric's unit, or as a share of the float model's absolute value
+  double tolerable_in_units(double baseline) const { return tolerable_loss * (relative ? std::abs(baseline) : 1); }
 };
 
 // The metrics that the words name in `metrics`, by their canonical names, in order; empty: they are about the objective. Throws

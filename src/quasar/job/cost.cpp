@@ -3,19 +3,18 @@
 #include <algorithm>
 
 #include "quasar/job/spaces.hpp"
+#include "quasar/quant/codes/range.hpp"
 
 namespace quasar::tune {
 namespace {
 
-// Ranges by arithmetic on what was observed once: little, but more the more bins are looked at.
-double range_cost(const std::string& method) {
-  if (method == "min_max" || method == "percentile" || method == "non_overflow") return 0.01;
-  return 0.05;
+double range_cost(const quant::Scheme& scheme) {
+  return quant::ranges::table().make(scheme.range_method, scheme.range_options)->cost();
 }
 
 // Solving for the codes of all layers: statistics of every layer, then passes over its weights.
 double rounding_cost(const quant::Rounding& rounding) {
-  if (rounding.method == "nearest") return 0;
+  if (!rounding.optimizes()) return 0;
   const double passes = rounding.options.value("num_iterations", 32.0);
   return 2 + 0.02 * passes;
 }
@@ -40,8 +39,8 @@ double rough_cost(const Json& words) {
 
 double expected_cost(const quant::Config& config) {
   const double scoring = is_simulated(config.activation.type) || is_simulated(config.weight.type) ? 1.5 : 1;
-  return scoring + range_cost(config.activation.range_method) + range_cost(config.weight.range_method) +
-         rounding_cost(config.rounding) + 0.1 * static_cast<double>(config.transforms.size());
+  return scoring + range_cost(config.activation) + range_cost(config.weight) + rounding_cost(config.rounding) +
+         0.1 * static_cast<double>(config.transforms.size());
 }
 
 search::Cost cost_of(const search::Space& space) {

@@ -1,14 +1,13 @@
 #include "quasar/job/goal_parts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 namespace quasar::tune {
 namespace {
 
-bool meets_criterion(const Job& job, const Measures& measures, const eval::Scores& reference) {
-  return !job.criterion || excess_of(*job.criterion, measures, measures_of(reference)) <= 0;
+bool meets_criterion(const Aim& aim, const Measures& measures, const eval::Scores& reference) {
+  return !aim.criterion || excess_of(*aim.criterion, measures, measures_of(reference)) <= 0;
 }
 
 // The constraints that do not hold; those on what was not measured are among them.
@@ -35,33 +34,38 @@ std::string in_words(const Constraint& constraint, const Measures& measures) {
 
 }  // namespace
 
-std::vector<std::string> missed_accuracy(const Job& job, const Measures& measures, const eval::Scores& reference) {
+bool criterion_is_constraint(const Aim& aim) {
+  return aim.criterion &&
+         (aim.criterion->parts.size() > 1 || aim.criterion->parts.front().metric != aim.goals.objectives.front().metric);
+}
+
+std::vector<std::string> missed_accuracy(const Aim& aim, const Measures& measures, const eval::Scores& reference) {
   std::vector<std::string> out;
-  if (!meets_criterion(job, measures, reference)) out.emplace_back("the accuracy criterion");
-  for (const auto& constraint : broken(job.goals, measures, reference)) {
+  if (!meets_criterion(aim, measures, reference)) out.emplace_back("the accuracy criterion");
+  for (const auto& constraint : broken(aim.goals, measures, reference)) {
     if (!is_cost(constraint.metric)) out.push_back(in_words(constraint, measures));
   }
   return out;
 }
 
-std::vector<std::string> missed_costs(const Job& job, const Measures& measures, const eval::Scores& reference) {
+std::vector<std::string> missed_costs(const Aim& aim, const Measures& measures, const eval::Scores& reference) {
   std::vector<std::string> out;
-  for (const auto& constraint : broken(job.goals, measures, reference)) {
+  for (const auto& constraint : broken(aim.goals, measures, reference)) {
     if (is_cost(constraint.metric)) out.push_back(in_words(constraint, measures));
   }
   return out;
 }
 
-std::vector<double> constraints_of(const Job& job, const Measures& measures, const eval::Scores& reference) {
-  std::vector<double> out = excesses(job.goals, measures, reference);
-  if (criterion_is_constraint(job)) out.push_back(excess_of(*job.criterion, measures, measures_of(reference)));
+std::vector<double> constraints_of(const Aim& aim, const Measures& measures, const eval::Scores& reference) {
+  std::vector<double> out = excesses(aim.goals, measures, reference);
+  if (criterion_is_constraint(aim)) out.push_back(excess_of(*aim.criterion, measures, measures_of(reference)));
   return out;
 }
 
-bool can_be_judged(const Job& job, const Measures& measures) {
+bool can_be_judged(const Aim& aim, const Measures& measures) {
   const auto known = [&](const auto& part) { return measures.contains(part.metric); };
-  return std::ranges::all_of(job.goals.constraints, known) &&
-         (!criterion_is_constraint(job) || std::ranges::all_of(job.criterion->parts, known));
+  return std::ranges::all_of(aim.goals.constraints, known) &&
+         (!criterion_is_constraint(aim) || std::ranges::all_of(aim.criterion->parts, known));
 }
 
 std::string reached(const AccuracyCriterion& criterion, const Measures& values, const Measures& baseline) {
@@ -77,25 +81,25 @@ std::string reached(const AccuracyCriterion& criterion, const Measures& values, 
   return out.str();
 }
 
-bool is_accurate(const Job& job, const Measures& measures, const eval::Scores& reference) {
-  return !measures.empty() && missed_accuracy(job, measures, reference).empty();
+bool is_accurate(const Aim& aim, const Measures& measures, const eval::Scores& reference) {
+  return !measures.empty() && missed_accuracy(aim, measures, reference).empty();
 }
 
-Json beyond_the_goal(const Job& job, const eval::Scores& reference) {
-  if (!job.criterion || job.criterion->parts.size() != 1) return nullptr;
-  const auto& [metric, direction, weight] = job.criterion->parts.front();
-  if (metric != job.goals.objectives.front().metric || !reference.contains(metric)) return nullptr;
+Json beyond_the_goal(const Aim& aim, const eval::Scores& reference) {
+  if (!aim.criterion || aim.criterion->parts.size() != 1) return nullptr;
+  const auto& [metric, direction, weight] = aim.criterion->parts.front();
+  if (metric != aim.goals.objectives.front().metric || !reference.contains(metric)) return nullptr;
   const double was = reference.at(metric).value;
-  const double tolerable = job.criterion->tolerable_loss * (job.criterion->relative ? std::abs(was) : 1);
-  if (direction == search::Direction::maximize) return {{"at_most", was - tolerable}};
+  const double tolerable = aim.criterion->tolerable_in_units(was);
+  if (direction == Direction::maximize) return {{"at_most", was - tolerable}};
   return {{"at_least", was + tolerable}};
 }
 
-bool may_meet_now(const search::Trial& trial, const Job& job) {
+bool may_meet_now(const search::Trial& trial, const Aim& aim) {
   Json missed = trial.user_attributes.value(missed_attribute, Json());
   if (trial.state != search::State::pruned || !missed.is_object()) return false;
-  if (!job.criterion) return true;
-  Json now = to_json(*job.criterion);
+  if (!aim.criterion) return true;
+  Json now = to_json(*aim.criterion);
   const Json tolerated = missed.value("tolerable_loss", Json()), tolerable = now["tolerable_loss"];
   missed.erase("tolerable_loss");
   now.erase("tolerable_loss");

@@ -27,12 +27,12 @@ const Json& list_of(const Json& words, const std::string& key) {
 }
 
 Objective objective_of(const Json& words, const Own& own) {
-  Objective out{metric_named(words.at("metric"), "objectives", own), search::Direction::minimize};
+  Objective out{metric_named(words.at("metric"), "objectives", own), Direction::minimize};
   out.direction = direction_of(out.metric, own);
   for (const auto& [name, value] : words.items()) {
     if (name == "metric") continue;
     if (name != "direction") throw Error("objectives: unknown key '" + name + "'; known: metric, direction");
-    const char* way = out.direction == search::Direction::minimize ? "minimize" : "maximize";
+    const char* way = out.direction == Direction::minimize ? "minimize" : "maximize";
     if (value != way) throw Error("objectives: " + out.metric + " is better when one can " + way + " it; leave 'direction' out");
   }
   return out;
@@ -62,8 +62,8 @@ Constraint constraint_of(const Json& words, const Own& own) {
 
 }  // namespace
 
-std::vector<search::Direction> Goals::directions() const {
-  std::vector<search::Direction> out;
+std::vector<Direction> Goals::directions() const {
+  std::vector<Direction> out;
   for (const Objective& objective : objectives) out.push_back(objective.direction);
   return out;
 }
@@ -98,11 +98,11 @@ std::string metric_named(const Json& word, const std::string& key, const Own& ow
   throw Error(key + ": unknown metric '" + name + "'; known: " + joined(names) + did_you_mean(name, names));
 }
 
-search::Direction direction_of(const std::string& metric, const Own& own) {
-  if (is_cost(metric)) return search::Direction::minimize;
+Direction direction_of(const std::string& metric, const Own& own) {
+  if (is_cost(metric)) return Direction::minimize;
   const auto mine = std::ranges::find(own, metric, &eval::OwnMetric::name);
   const auto direction = mine != own.end() ? mine->direction : eval::make_metric(metric)->direction();
-  return direction == eval::Direction::maximize ? search::Direction::maximize : search::Direction::minimize;
+  return direction == Direction::maximize ? Direction::maximize : Direction::minimize;
 }
 
 Goals parse_goals(const Json& objectives, const Json& constraints, const std::vector<std::string>& metrics, const Own& own) {
@@ -148,7 +148,7 @@ std::vector<double> excesses(const Goals& goals, const Measures& measures, const
     double excess = bound == Bound::max ? is - value : value - is, unit = std::abs(value);
     if (bound == Bound::max_drop) {
       const double was = reference.at(metric).value;
-      excess = (direction_of(metric, goals.own) == search::Direction::maximize ? was - is : is - was) - value;
+      excess = (direction_of(metric, goals.own) == Direction::maximize ? was - is : is - was) - value;
       if (was != 0) unit = std::abs(was);
     }
     out.push_back(std::isfinite(unit) && unit > 0 ? excess / unit : excess);
@@ -177,8 +177,7 @@ Measures measures_of(const Goals& goals, const search::Trial& trial) {
 Json to_json(const Goals& goals) {
   Json out{{"objectives", Json::array()}, {"constraints", Json::array()}};
   for (const auto& [metric, direction] : goals.objectives) {
-    out["objectives"].push_back(
-        {{"metric", metric}, {"direction", direction == search::Direction::minimize ? "minimize" : "maximize"}});
+    out["objectives"].push_back({{"metric", metric}, {"direction", direction == Direction::minimize ? "minimize" : "maximize"}});
   }
   for (const Constraint& constraint : goals.constraints) {
     for (const auto& [name, bound] : bounds) {

@@ -19,7 +19,7 @@ namespace quasar::tune {
 
 struct Objective {
   std::string metric;
-  search::Direction direction;
+  Direction direction;
 };
 
 enum class Bound { max_drop, min, max };  // max_drop: worse than the float model by at most this, in the metric's direction
@@ -35,7 +35,7 @@ struct Goals {
   std::vector<Constraint> constraints;
   std::vector<eval::OwnMetric> own;  // what the user's evaluator gives
 
-  std::vector<search::Direction> directions() const;
+  std::vector<Direction> directions() const;
   bool needs(const std::string& metric) const;  // some objective or constraint is about it
 };
 
@@ -50,7 +50,7 @@ bool is_own(const Goals& goals, const std::string& metric);
 enum class Listed { costs_too, metrics };
 std::string metric_named(const Json& word, const std::string& key, const std::vector<eval::OwnMetric>& own,
                          Listed listed = Listed::costs_too);
-search::Direction direction_of(const std::string& metric, const std::vector<eval::OwnMetric>& own);
+Direction direction_of(const std::string& metric, const std::vector<eval::OwnMetric>& own);
 
 // Reads both keys. `metrics`: those of search_metric, the first of which is the objective when `objectives` is null. Throws Error
 // for unknown metrics and keys, a metric that is an objective twice, a bound that is no number.

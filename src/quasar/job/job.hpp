@@ -2,66 +2,81 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
-#include "quasar/job/accuracy.hpp"
-#include "quasar/job/goals.hpp"
+#include "quasar/job/goal_parts.hpp"
 #include "quasar/job/tuning_keys.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/search/heartbeat_options.hpp"
 
 namespace quasar::tune {
 
+// Where samples come from: descriptions of readers, null: none.
+struct SampleKeys {
+  Json calibration, evaluation, holdout;
+  Json data, split;  // one reader and how to split it; null: the three above
+};
+
+// A sampler or pruner by its name in its table.
+struct Named {
+  std::string name;
+  Json options = Json::object();
+};
+
+struct Limits {
+  Json stop;                    // search_stop_condition
+  int64_t n_trials = 0;         // 0: not given
+  double expected_seconds = 0;  // expected_time_per_config; 0: not given
+  double trial_time = 0;        // seconds; 0: none
+  size_t trial_memory = 0;      // bytes; 0: none
+  size_t memory = 0;            // bytes
+};
+
+// Where the study is kept, and how processes share it.
+struct StudyKeys {
+  std::string name, storage;
+  search::HeartbeatOptions heartbeat = {};  // of a storage that several processes share
+  bool load_if_exists = false;
+  std::string predecessor = {};  // the study before this one, whose search had other choices (continuation.hpp); "": none
+};
+
+// An earlier search whose trials teach this one.
+struct WarmStart {
+  std::string place;  // folder, database file or URL; "": none
+  std::string study;  // which one there; "": see past_study()
+};
+
+struct OutputKeys {
+  std::filesystem::path dir, temp_dir;
+  std::filesystem::path statistics_dir = {};  // through which processes share statistics; empty: each observes by itself
+  std::string keep_models = {};
+  bool plot_results = false;
+};
+
 struct Job {
   Json words = Json::object();  // as given (after preset and --set), for the study and best_config.yaml
   std::filesystem::path base;   // relative paths start here
   std::filesystem::path model;
-  Json calibration, evaluation, holdout;  // reader descriptions; null: none
-  Json data, split;                       // one reader and how to split it; null: the three above
-  std::vector<Json> spaces;               // what may vary, hierarchical: one or several in order
-  bool translated = false;                // the spaces were given in v1's form
-  std::string warm_start;                 // an earlier study: folder, database file or URL; "": none
-  std::string warm_start_study;           // which one there; "": see past_study()
-  Json sampler_options = Json::object();
+  std::string target;
+  SampleKeys samples;
+  Aim aim;
+  std::string strategy;
+  std::vector<Json> spaces;   // what may vary, hierarchical: one or several in order
+  bool translated = false;    // the spaces were given in v1's form
   std::vector<Json> enqueue;  // configurations tried first, as words
-  std::string strategy, search_algo, target;
-  Goals goals;
-  std::vector<std::string> metrics;                        // that candidates are scored on
-  std::shared_ptr<const eval::CustomEvaluator> evaluator;  // gives goals.own; nullptr: built-in metrics only
-  Json decoder, output_weights;                            // of the model's outputs, as given; null: none
-  Json head_decoder;                                       // of a head that was recognized (with_head()); null: none
-  Json tolerance;                                          // search_metric_tolerance; null: none
-  std::optional<AccuracyCriterion> criterion;
-  double least_agreement = 0.9;  // of answers with the float model's, below which a result is poor
+  WarmStart warm_start;
+  Named sampler, pruner;
   TuningKeys tuning;
-  Json stop;             // search_stop_condition
-  Json pruner;           // {name, options}
-  int64_t n_trials = 0;  // 0: not given
+  Limits limits;
   int64_t n_jobs = 1;
   std::vector<runtime::Device> devices = {runtime::Device()};  // that candidates are scored on, in turn
   uint64_t seed = 0;
-  double expected_seconds = 0;    // expected_time_per_config; 0: not given
-  double trial_time_limit = 0;    // seconds; 0: none
-  size_t trial_memory_limit = 0;  // bytes; 0: none
-  std::filesystem::path output_dir, temp_dir;
-  std::filesystem::path statistics_dir;  // through which processes share statistics; empty: each observes by itself
-  std::string study_name, storage;
-  std::string predecessor;             // the study before this one, whose search had other choices (continuation.hpp); "": none
-  search::HeartbeatOptions heartbeat;  // of a storage that several processes share
-  bool load_if_exists = false;
-  std::string keep_models;
-  bool plot_results = false;
-  size_t memory_limit = 0;            // bytes
+  StudyKeys study;
+  OutputKeys output;
   std::vector<std::string> warnings;  // what the user should know before the search starts
 };
-
-// Whether the criterion is a constraint of the study and not simply a bound on its objective: the objective is a cost, or the
-// criterion is about several metrics or another one.
-bool criterion_is_constraint(const Job& job);
 
 // The specification of every key: name, default, meaning. `quasar list`, help and messages follow from it.
 const std::vector<OptionSpec>& job_keys();

@@ -10,8 +10,8 @@ namespace quasar::tune {
 namespace {
 
 // What the user's evaluator gives; empty without one.
-std::vector<eval::OwnMetric> own_metrics(const Job& job) {
-  return job.evaluator ? job.evaluator->metrics() : std::vector<eval::OwnMetric>();
+std::vector<eval::OwnMetric> own_metrics(const Aim& aim) {
+  return aim.evaluator ? aim.evaluator->metrics() : std::vector<eval::OwnMetric>();
 }
 
 // The direction of what the evaluator gives where its own words say none: `direction`, or, of its only metric, the criterion's
@@ -65,32 +65,32 @@ void check_direction(const Options& keys, const std::string& metric, const std::
   const Json& word = keys.json("direction");
   if (word != "minimize" && word != "maximize") throw Error("direction is " + word.dump() + ", but must be minimize or maximize");
   const std::string given = word.get<std::string>();
-  const bool maximize = direction_of(metric, own) == search::Direction::maximize;
+  const bool maximize = direction_of(metric, own) == Direction::maximize;
   if ((given == "maximize") != maximize) {
     throw Error("direction is '" + given + "', but metric " + metric + " is better when " +
                 (maximize ? "higher (maximize)" : "lower (minimize)") + "; leave the key out");
   }
 }
 
-void add_metric(Job& job, const std::string& metric) {
-  if (std::ranges::find(job.metrics, metric) == job.metrics.end()) job.metrics.push_back(metric);
+void add_metric(Aim& aim, const std::string& metric) {
+  if (std::ranges::find(aim.metrics, metric) == aim.metrics.end()) aim.metrics.push_back(metric);
 }
 
 // Metrics that the criterion names are scored too.
 // `metric`: the first of search_metric, which the criterion is about where the objective is a cost; "": none is given.
-void read_criterion(Job& job, const Options& keys, const std::string& metric) {
-  const std::string& objective = job.goals.objectives.front().metric;
+void read_criterion(Aim& aim, const Options& keys, const std::string& metric) {
+  const std::string& objective = aim.goals.objectives.front().metric;
   if (keys.has("accuracy_criterion")) {
-    if (job.goals.objectives.size() > 1)
+    if (aim.goals.objectives.size() > 1)
       throw Error("accuracy_criterion goes with one objective; with several write constraints: [{metric: …, max_drop: …}]");
     const Json& words = keys.json("accuracy_criterion");
-    const std::string& judged = !is_cost(objective) ? objective : metric.empty() ? job.metrics.front() : metric;
-    job.criterion = parse_criterion(words, judged, job.goals.own);
-    for (const auto& part : job.criterion->parts) add_metric(job, part.metric);
+    const std::string& judged = !is_cost(objective) ? objective : metric.empty() ? aim.metrics.front() : metric;
+    aim.criterion = parse_criterion(words, judged, aim.goals.own);
+    for (const auto& part : aim.criterion->parts) add_metric(aim, part.metric);
   }
-  job.tolerance = keys.json("search_metric_tolerance");
-  if (job.tolerance.is_null()) return;
-  if (!job.tolerance.is_number()) throw Error("search_metric_tolerance is " + job.tolerance.dump() + ", but must be a number");
+  aim.tolerance = keys.json("search_metric_tolerance");
+  if (aim.tolerance.is_null()) return;
+  if (!aim.tolerance.is_number()) throw Error("search_metric_tolerance is " + aim.tolerance.dump() + ", but must be a number");
   if (is_cost(objective))
     throw Error("search_metric_tolerance compares with the float model, but the first objective is " + objective +
                 "; put a metric first, or write constraints");
@@ -98,33 +98,35 @@ void read_criterion(Job& job, const Options& keys, const std::string& metric) {
 
 }  // namespace
 
-void read_goals(Job& job, const Options& keys, const StrategyFacts& strategy) {
+Aim aim_of(const Options& keys, const std::filesystem::path& base, const StrategyFacts& strategy) {
+  Aim aim;
   const bool several = !keys.json("objectives").is_null();
   if (several && keys.has("direction")) throw Error("direction is for search_metric; every one of 'objectives' knows its own");
   const bool plain = !several || keys.given("search_metric") || keys.given("search_evaluator");
-  job.evaluator = evaluator_of(keys);
-  const auto own = own_metrics(job);
+  aim.evaluator = evaluator_of(keys);
+  const auto own = own_metrics(aim);
   const std::vector<std::string> metrics = plain ? metric_names(keys, own) : std::vector<std::string>();
   const Json objectives = several ? keys.json("objectives") : strategy.objectives();
-  job.goals = parse_goals(objectives, keys.json("constraints"), metrics, own);
+  aim.goals = parse_goals(objectives, keys.json("constraints"), metrics, own);
   if (!several) check_direction(keys, metrics.front(), own);
-  job.metrics = scored(job.goals, metrics);
-  if (job.metrics.empty()) job.metrics = {"parts"};
-  read_criterion(job, keys, metrics.empty() ? "" : metrics.front());
-  job.decoder = keys.json("decoder");
-  if (!job.decoder.is_null()) eval::make_decoder(job.decoder, job.base);  // checks it
-  for (const auto& metric : job.metrics) {
-    if (job.decoder.is_null() && !is_own(job.goals, metric) && eval::make_metric(metric)->needs_decoder())
+  aim.metrics = scored(aim.goals, metrics);
+  if (aim.metrics.empty()) aim.metrics = {"parts"};
+  read_criterion(aim, keys, metrics.empty() ? "" : metrics.front());
+  aim.decoder = keys.json("decoder");
+  if (!aim.decoder.is_null()) eval::make_decoder(aim.decoder, base);  // checks it
+  for (const auto& metric : aim.metrics) {
+    if (aim.decoder.is_null() && !is_own(aim.goals, metric) && eval::make_metric(metric)->needs_decoder())
       throw Error("metric '" + metric + "' needs a decoder: " + joined(eval::decoders::table().names()));
   }
-  job.output_weights = keys.json("output_weights");
-  job.least_agreement = keys.real("least_agreement");
-  for (const auto& metric : strategy.metrics()) add_metric(job, metric);
+  aim.output_weights = keys.json("output_weights");
+  aim.least_agreement = keys.real("least_agreement");
+  for (const auto& metric : strategy.metrics()) add_metric(aim, metric);
   // A distance in units of its own says nothing without these. What a user's evaluator alone scores is not compared.
-  const auto built_in = [&](const std::string& metric) { return !is_own(job.goals, metric); };
-  if (std::ranges::any_of(job.metrics, built_in)) {
-    for (const char* metric : {"relative", "cos"}) add_metric(job, metric);
+  const auto built_in = [&](const std::string& metric) { return !is_own(aim.goals, metric); };
+  if (std::ranges::any_of(aim.metrics, built_in)) {
+    for (const char* metric : {"relative", "cos"}) add_metric(aim, metric);
   }
+  return aim;
 }
 
 }  // namespace quasar::tune

@@ -15,22 +15,22 @@ void check_places(const Json& words);
 // The opposite: for a key of the mapping `place` that is one of the top level and not among `known`.
 void check_nested(const std::string& place, const Json& words, const std::vector<std::string>& known);
 
-// Where a study is kept, and how processes share it: the keys, and what they say.
+// Where a study is kept, and how processes share it: the keys, and what they say. `base`: where relative paths start.
 std::vector<OptionSpec> storage_key_specs();
-void read_storage_keys(Job& job, const Options& keys);
+StudyKeys study_of(const Options& keys, const std::filesystem::path& base);
 
 // A relative sqlite:/// URL with its path from `folder`; other storages as they are.
 std::string sqlite_from(const std::filesystem::path& folder, const std::string& storage);
 
 // search_metric, search_evaluator, objectives, constraints, direction, accuracy_criterion, search_metric_tolerance; and the
 // metrics that the strategy needs besides.
-void read_goals(Job& job, const Options& keys, const StrategyFacts& strategy);
+Aim aim_of(const Options& keys, const std::filesystem::path& base, const StrategyFacts& strategy);
 
 // search_algo: the sampler by name, or as {name: …, option: value}. Options are checked here, before anything runs.
-void read_sampler(Job& job, const Json& words);
+Named sampler_of(const Json& words);
 
-// pruner, likewise. -> {name, options}
-Json pruner_of(const Json& words);
+// pruner, likewise.
+Named pruner_of(const Json& words);
 
 // Names of presets in search_spaces, replaced by the spaces of those.
 Json with_named_spaces(Json words);
@@ -42,7 +42,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
 std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies);
 
 // Without fine-tuning, or without a choice of calibration, there is one stage only.
-void check_stages(Job& job);
+void check_stages(Job& job, const StrategyFacts& strategy);
 
 // The exit policy of tuning_criterion holds for every strategy; what would have no effect is an error.
 void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies);

@@ -22,24 +22,24 @@ const std::vector<std::string> later_samplers{"PartialFixed"};
 }  // namespace
 
 // The sampler by name, or as {name: …, option: value}: options are checked here, before anything runs.
-void read_sampler(Job& job, const Json& words) {
+Named sampler_of(const Json& words) {
   Json options = words.is_object() ? words : Json{{"name", words}};
   const Json name = options.value("name", Json());
   if (!name.is_string()) throw Error("search_algo is " + words.dump() + ", but must be a name or {name: ..., option: value}");
   options.erase("name");
-  job.search_algo = search::samplers::table().resolve(name.get<std::string>(), later_samplers);
-  search::samplers::table().make(job.search_algo, options);
-  job.sampler_options = options;
+  Named out{search::samplers::table().resolve(name.get<std::string>(), later_samplers), options};
+  search::samplers::table().make(out.name, out.options);
+  return out;
 }
 
 // A name, or {name: …, option: value}: checked here, so that a wrong option is found before anything runs.
-Json pruner_of(const Json& words) {
+Named pruner_of(const Json& words) {
   Json options = words.is_object() ? words : Json{{"name", words}};
   const Json name = options.value("name", Json());
   if (!name.is_string()) throw Error("pruner is " + words.dump() + ", but must be a name or {name: ..., option: value}");
   options.erase("name");
   search::pruners::table().make(name.get<std::string>(), options);
-  return {{"name", search::pruners::table().resolve(name.get<std::string>())}, {"options", options}};
+  return {search::pruners::table().resolve(name.get<std::string>()), options};
 }
 
 Json with_named_spaces(Json words) {
@@ -57,9 +57,9 @@ void fix_recipes(Json& space, const Json& recipes) {
   if (!recipes.is_object()) throw Error("recipes must be a mapping, not " + recipes.dump());
   Json rest = Json::object();
   for (const auto& [name, value] : recipes.items()) {
-    if (name == "smooth_quant") {
+    if (name == smooth_quant) {
       space["include_sq"] = Json::array({value});
-    } else if (name == "smooth_quant_args") {
+    } else if (name == smooth_quant_args) {
       for (const auto& [option, given] : value.items()) {
         if (option != "alpha") throw Error("unknown key 'recipes.smooth_quant_args." + option + "'; known: alpha");
         space["SmoothAlpha"] = smooth_alphas_of(given);
@@ -136,7 +136,7 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning, const Kno
   if (keys.has("strategy")) name = keys.text("strategy");
   if (!keys.flag("two_stage_search")) return strategies.resolve(name);
   const bool named = !tuning.strategy.empty() || keys.has("strategy");
-  if (named && strategies.resolve(name) != "two_stage")
+  if (named && !strategies.of(name)->in_stages())
     throw Error(std::string("two_stage_search: true is strategy two_stage, but ") +
                 (keys.has("strategy")      ? "strategy"
                  : keys.has("quant_level") ? "quant_level"
@@ -146,8 +146,8 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning, const Kno
 }
 
 // Without fine-tuning there is one stage only; without a choice of calibration the first would be one trial.
-void check_stages(Job& job) {
-  if (job.strategy != "two_stage") return;
+void check_stages(Job& job, const StrategyFacts& strategy) {
+  if (!strategy.in_stages()) return;
   const auto one = [](const Json& space) { return calibration_part(space).size() == 1U; };
   const bool fine_tuning = std::ranges::any_of(job.spaces, has_fine_tuning);
   if (fine_tuning && std::ranges::count_if(job.spaces, one) < std::ssize(job.spaces)) return;  // reads each of them
@@ -157,6 +157,15 @@ void check_stages(Job& job) {
 }
 
 namespace {
+
+// The strategy that this key of strategy_kwargs is for.
+std::string owner_of(const std::string& keyword, const KnownStrategies& strategies) {
+  const auto has_it = [&](const std::string& name) {
+    return std::ranges::any_of(strategies.of(name)->kwargs(),
+                               [&](const auto& own) { return normalized(own) == normalized(keyword); });
+  };
+  return *std::ranges::find_if(strategies.names, has_it);
+}
 
 // One of the two would be overruled without a word.
 void check_named_once(const Job& job, const Options& keys, const KnownStrategies& strategies) {
@@ -170,7 +179,7 @@ void check_named_once(const Job& job, const Options& keys, const KnownStrategies
 
 // The exit policy holds for every strategy; what would have no effect is an error.
 void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
-  if (job.tuning.given && !job.criterion)
+  if (job.tuning.given && !job.aim.criterion)
     throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
   if (keys.has("quant_level") && keys.has("strategy"))
     throw Error("quant_level and strategy both name a strategy; keep one of them");
@@ -185,22 +194,19 @@ void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& str
                 (job.tuning.approach == Approach::weight_only ? "scheme: [RTN_G32ASYM, GPTQ_G32ASYM, ...]"
                                                               : "activation: [DynamicSpec]"));
   }
-  if (job.strategy == "sigopt" && job.criterion)
-    job.warnings.push_back(
-        "strategy sigopt uses no hosted service: a Gaussian process here takes its place (accuracy as constraint, latency as "
-        "objective), nothing is sent anywhere, and the sigopt_* keys have no effect");
+  if (std::string note = strategies.of(job.strategy)->note(job); !note.empty()) job.warnings.push_back(std::move(note));
   if (!keys.has("tuning_criterion")) return;
   const Json kwargs = keys.json("tuning_criterion").value("strategy_kwargs", Json::object());
   for (const auto& [name, value] : kwargs.items()) {
-    const std::string owner = name == "confidence_batches" ? "mse_v2" : name == "hawq_v2_loss" ? "hawq_v2" : "sigopt";
+    const std::string owner = owner_of(name, strategies);
     if (owner != job.strategy)
       throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
   }
   if (job.tuning.timeout == 0) return;
-  if (job.stop.is_null()) job.stop = Json::object();
-  const Json own = job.stop.value("time_limit", Json());
+  if (job.limits.stop.is_null()) job.limits.stop = Json::object();
+  const Json own = job.limits.stop.value("time_limit", Json());
   const bool shorter = own.is_number() && own.get<double>() >= 0 && own.get<double>() < job.tuning.timeout;
-  if (!shorter) job.stop["time_limit"] = job.tuning.timeout;
+  if (!shorter) job.limits.stop["time_limit"] = job.tuning.timeout;
 }
 
 }  // namespace quasar::tune

@@ -7,11 +7,14 @@ namespace quasar::tune {
 
 class Preset {
  public:
-  explicit Preset(Json words) : words_(std::move(words)) {}
+  explicit Preset(Json words, bool is_rescued = false) : words_(std::move(words)), is_rescued_(is_rescued) {}
   const Json& words() const { return words_; }
+  // Whether the search goes on with strategy repair by itself when its result is poor.
+  bool is_rescued() const { return is_rescued_; }
 
  private:
   Json words_;
+  bool is_rescued_;
 };
 
 // The user's words over the preset's: top-level keys that the user gave win; `search_space` is merged key by key at its first

@@ -16,27 +16,29 @@ fs::path from(const fs::path& base, const std::string& path) {
   return fs::path(path).is_absolute() ? fs::path(path) : base / path;
 }
 
-void read_data_keys(Job& job, const Options& keys) {
-  job.calibration = keys.json("calib_data_reader");
-  job.evaluation = keys.json("eval_data_reader");
-  job.holdout = keys.json("holdout_data_reader");
-  job.data = keys.json("data_reader");
-  job.split = keys.json("split");
-  if (job.split.is_null() != job.data.is_null())
+SampleKeys samples_of(const Options& keys) {
+  SampleKeys samples;
+  samples.calibration = keys.json("calib_data_reader");
+  samples.evaluation = keys.json("eval_data_reader");
+  samples.holdout = keys.json("holdout_data_reader");
+  samples.data = keys.json("data_reader");
+  samples.split = keys.json("split");
+  if (samples.split.is_null() != samples.data.is_null())
     throw Error("keys 'split' and 'data_reader' belong together: one of them is missing");
-  if (!job.split.is_null()) {
-    if (!job.calibration.is_null()) throw Error("calib_data_reader contradicts split: give one of them");
-    return;
+  if (!samples.split.is_null()) {
+    if (!samples.calibration.is_null()) throw Error("calib_data_reader contradicts split: give one of them");
+    return samples;
   }
-  if (job.calibration.is_null())
+  if (samples.calibration.is_null())
     throw Error("calib_data_reader is required: a reader, for example {reader: npz, path: calib.npz}");
-  if (job.evaluation.is_null()) job.evaluation = job.calibration;
+  if (samples.evaluation.is_null()) samples.evaluation = samples.calibration;
+  return samples;
 }
 
 // An evaluator of the user's may have samples of its own.
 void warn_of_optimism(Job& job, const Options& keys) {
-  if (!job.split.is_null() || job.evaluation != job.calibration) return;
-  if (job.evaluator && !job.evaluator->looks_at_samples()) return;
+  if (!job.samples.split.is_null() || job.samples.evaluation != job.samples.calibration) return;
+  if (job.aim.evaluator && !job.aim.evaluator->looks_at_samples()) return;
   job.warnings.push_back(std::string(keys.json("eval_data_reader").is_null()
                                          ? "eval_data_reader is not given"
                                          : "calib_data_reader and eval_data_reader are the same") +
@@ -60,9 +62,9 @@ Json stop_of(const Json& words) {
 }
 
 void read_search_keys(Job& job, const Options& keys) {
-  job.stop = stop_of(keys.json("search_stop_condition"));
+  job.limits.stop = stop_of(keys.json("search_stop_condition"));
   job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
-  job.n_trials = keys.integer("n_trials");
+  job.limits.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
   if (keys.has("search_devices")) job.devices = runtime::parse_devices(keys.json("search_devices"));
   if (static_cast<size_t>(job.n_jobs) < job.devices.size()) {
@@ -70,34 +72,39 @@ void read_search_keys(Job& job, const Options& keys) {
                            std::to_string(job.n_jobs) + ": only so many are busy at the same time");
   }
   job.seed = static_cast<uint64_t>(keys.integer("seed"));
-  job.expected_seconds = keys.real("expected_time_per_config");
-  job.trial_time_limit = keys.real("trial_time_limit");
-  job.trial_memory_limit = static_cast<size_t>(keys.integer("trial_memory_limit"));
-  if (job.trial_memory_limit > 0 && job.trial_memory_limit < least_memory_of_a_trial)
-    throw Error("trial_memory_limit is " + std::to_string(job.trial_memory_limit) + " bytes, but must be at least " +
+  job.limits.expected_seconds = keys.real("expected_time_per_config");
+  job.limits.trial_time = keys.real("trial_time_limit");
+  job.limits.trial_memory = static_cast<size_t>(keys.integer("trial_memory_limit"));
+  if (job.limits.trial_memory > 0 && job.limits.trial_memory < least_memory_of_a_trial)
+    throw Error("trial_memory_limit is " + std::to_string(job.limits.trial_memory) + " bytes, but must be at least " +
                 std::to_string(least_memory_of_a_trial) + ", or 0 for none");
   for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
-  job.warm_start_study = keys.text("warm_start_study");
+  job.warm_start.study = keys.text("warm_start_study");
   if (!keys.has("warm_start")) {
-    if (!job.warm_start_study.empty())
-      throw Error("warm_start_study is '" + job.warm_start_study + "', but warm_start does not say where that study is");
+    if (!job.warm_start.study.empty())
+      throw Error("warm_start_study is '" + job.warm_start.study + "', but warm_start does not say where that study is");
     return;
   }
   if (!keys.json("warm_start").is_string())
     throw Error("warm_start is " + keys.json("warm_start").dump() + ", but must be a path");
-  job.warm_start = keys.json("warm_start").get<std::string>();
-  search::refuse_misspelt("warm_start", job.warm_start);
+  job.warm_start.place = keys.json("warm_start").get<std::string>();
+  search::refuse_misspelt("warm_start", job.warm_start.place);
 }
 
 void read_places(Job& job, const Options& keys) {
-  job.output_dir = from(job.base, keys.text("output_dir"));
-  job.temp_dir = keys.text("temp_dir").empty() ? job.output_dir / "tmp" : from(job.base, keys.text("temp_dir"));
+  job.output.dir = from(job.base, keys.text("output_dir"));
+  job.output.temp_dir = keys.text("temp_dir").empty() ? job.output.dir / "tmp" : from(job.base, keys.text("temp_dir"));
   if (keys.has("search_log_path"))
     job.warnings.push_back("search_log_path has no effect: the log is auto_search.log in output_dir, as Auto Search's own is");
-  read_storage_keys(job, keys);
-  job.keep_models = keys.text("keep_models");
-  job.plot_results = keys.flag("plot_results");
-  job.memory_limit = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
+  if (keys.has("statistics_dir")) {
+    const Json& folder = keys.json("statistics_dir");
+    if (!folder.is_string()) throw Error("statistics_dir is " + folder.dump() + ", but must be a folder");
+    if (folder != "") job.output.statistics_dir = job.base / folder.get<std::string>();
+  }
+  job.study = study_of(keys, job.base);
+  job.output.keep_models = keys.text("keep_models");
+  job.output.plot_results = keys.flag("plot_results");
+  job.limits.memory = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
 }
 
 // Without what must not be written anywhere.
@@ -129,22 +136,22 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   const Options keys(job_keys(), v1.words, "configuration");
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
   job.model = from(base, keys.text("model_input"));
-  read_data_keys(job, keys);
+  job.samples = samples_of(keys);
   job.target = quant::targets::table().resolve(keys.text("target"));
   job.tuning = parse_tuning_keys(keys);
   job.strategy = strategy_of(keys, job.tuning, strategies);
   const auto strategy = strategies.of(job.strategy);
   read_spaces_key(job, keys, *strategy);
-  check_stages(job);
-  read_sampler(job, keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
-  read_goals(job, keys, *strategy);
+  check_stages(job, *strategy);
+  job.sampler = sampler_of(keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
+  job.aim = aim_of(keys, base, *strategy);
   warn_of_optimism(job, keys);
   read_search_keys(job, keys);
   apply_tuning_keys(job, keys, strategies);
-  if (!job.warm_start.empty() && !strategy->learns_from_earlier()) {
+  if (!job.warm_start.place.empty() && !strategy->learns_from_earlier()) {
     job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +
                            " decides step by step what it tries, whatever was tried before");
-    job.warm_start.clear();  // and is not looked at
+    job.warm_start.place.clear();  // and is not looked at
   }
   job.words = without_secrets(job.words);
   read_places(job, keys);

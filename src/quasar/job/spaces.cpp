@@ -1,7 +1,6 @@
 #include "quasar/job/spaces.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "quasar/job/precision.hpp"
@@ -207,11 +206,6 @@ class Reading {
   std::shared_ptr<const quant::Target> target_;  // nullptr: none is known
   Spaces out_;
 };
-
-std::string last_word(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
-}
 
 // v1 names one method: a PowerOfTwoMethod gives both sides power-of-two scales, and the weights its ranges too.
 void resolve_calibrate_method(Json& words) {

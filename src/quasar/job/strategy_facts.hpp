@@ -23,10 +23,17 @@ class StrategyFacts {
   virtual std::vector<std::string> metrics() const { return {}; }
   // Whether trials of earlier studies (warm_start) change what it tries.
   virtual bool learns_from_earlier() const { return true; }
+  // Whether calibration is searched first, by a grid, and what is fine-tuned of its winner then.
+  virtual bool in_stages() const { return false; }
+  // Its own options, in tuning_criterion.strategy_kwargs.
+  virtual std::vector<std::string> kwargs() const { return {}; }
+  // What the user should know of it before it runs; "": nothing.
+  virtual std::string note(const Job& /*job*/) const { return ""; }
 };
 
 // All strategies, by their names.
 struct KnownStrategies {
+  std::vector<std::string> names;
   std::function<std::string(const std::string& name)> resolve;                      // throws Error for a name that is none
   std::function<std::unique_ptr<const StrategyFacts>(const std::string& name)> of;  // likewise
 };

@@ -28,9 +28,6 @@ const std::vector<OptionSpec>& kwargs_specs() {
   return all;
 }
 
-const char* const smooth_quant = "smooth_quant";
-const char* const smooth_quant_args = "smooth_quant_args";
-
 void read_alphas(TuningKeys& out, const Json& args) {
   if (!args.is_object()) throw Error("recipes.smooth_quant_args must be a mapping, not " + args.dump());
   for (const auto& [name, value] : args.items()) {

@@ -32,6 +32,9 @@ struct TuningKeys {
   bool given = false;  // whether any of these keys is
 };
 
+// Of `recipes`: whether channels are scaled, and its own options.
+inline constexpr const char *smooth_quant = "smooth_quant", *smooth_quant_args = "smooth_quant_args";
+
 // Their specifications, for the job's table of keys.
 std::vector<OptionSpec> tuning_key_specs();
 

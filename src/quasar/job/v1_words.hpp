@@ -9,12 +9,6 @@
 
 namespace quasar::tune::v1 {
 
-// "PowerOfTwoMethod.MinMSE" -> "MinMSE".
-inline std::string last_word(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
-}
-
 inline bool same(const std::string& a, const std::string& b) {
   return normalized(a) == normalized(b);
 }

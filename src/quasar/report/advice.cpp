@@ -1,7 +1,6 @@
 #include "quasar/report/advice.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <set>
 #include <string>

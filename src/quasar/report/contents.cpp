@@ -83,7 +83,7 @@ Json parameters_json(std::span<const search::Trial> trials) {
 Json metric_json(const std::string& name, const Json& result) {
   if (eval::is_metric(name)) {
     const auto metric = eval::make_metric(name);
-    return {{"direction", metric->direction() == eval::Direction::maximize ? "maximize" : "minimize"},
+    return {{"direction", metric->direction() == Direction::maximize ? "maximize" : "minimize"},
             {"proportion", metric->is_proportion()}};
   }
   for (const Json& objective : result.value("objectives", Json::array())) {

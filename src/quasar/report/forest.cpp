@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 
 #include "quasar/base/rng.hpp"
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "quasar/base/stopwatch.hpp"

@@ -2,33 +2,55 @@
 
 #include "quasar/base/file.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/job/job.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/live.hpp"
-#include "quasar/report/pages.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/report/results.hpp"
+#include "quasar/report/svg.hpp"
+#include "quasar/report/writer.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/rescue.hpp"
 
 namespace quasar::report {
+namespace {
+
+std::string page(const Json& contents, const char* view) {
+  return writers::table().make("html", {{"view", view}})->write({contents});
+}
+
+// report.html in the output folder; with plot_results also opt_history and param_importance, each as .html and .svg.
+void write_pages(const tune::Job& job, const Json& contents) {
+  write_file(job.output.dir / "report.html", page(contents, "report"));
+  if (!job.output.plot_results) return;
+  Json plots = contents;
+  plots.erase("pictures");
+  write_file(job.output.dir / "opt_history.html", page(plots, "history"));
+  write_file(job.output.dir / "opt_history.svg", history_svg(contents));
+  write_file(job.output.dir / "param_importance.html", page(plots, "importance"));
+  write_file(job.output.dir / "param_importance.svg", importance_svg(contents));
+}
+
+}  // namespace
+
 namespace fs = std::filesystem;
 
 namespace {
 
 // A study that the search would leave behind, with its results replaced.
 void refuse_to_forget(const tune::Job& job) {
-  const std::string storage = tune::storage_url(job), folder = "output_dir '" + job.output_dir.string() + "'";
-  if (!fs::is_directory(job.output_dir)) return;
+  const std::string storage = tune::storage_url(job), folder = "output_dir '" + job.output.dir.string() + "'";
+  if (!fs::is_directory(job.output.dir)) return;
   const bool exists = search::storage_exists(storage);
-  for (const auto& file : fs::directory_iterator(job.output_dir)) {
+  for (const auto& file : fs::directory_iterator(job.output.dir)) {
     if (exists || file.path().extension() != ".db") continue;
     throw Error(folder + " holds the study of an earlier search (" + file.path().filename().string() +
                 "), but there is none in " + without_password(storage) +
                 ": name the study_storage_db of that search, or choose another folder");
   }
-  if (!fs::exists(job.output_dir / "result.json")) return;
+  if (!fs::exists(job.output.dir / "result.json")) return;
   try {
     const auto known = exists ? search::open_to_read(storage) : nullptr;
     if (known != nullptr && !known->studies().empty()) return;
@@ -45,13 +67,13 @@ void refuse_to_forget(const tune::Job& job) {
 
 void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration) {
   std::error_code code;
-  if (fs::status(job.output_dir / "result.json", code).type() == fs::file_type::none)
-    throw Error("output_dir '" + job.output_dir.string() + "' cannot be used: " + code.message());
+  if (fs::status(job.output.dir / "result.json", code).type() == fs::file_type::none)
+    throw Error("output_dir '" + job.output.dir.string() + "' cannot be used: " + code.message());
   check_results(job, configuration);
-  if (job.load_if_exists) return refuse_to_forget(job);
+  if (job.study.load_if_exists) return refuse_to_forget(job);
   for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
-    if (!fs::exists(job.output_dir / name)) continue;
-    throw Error("output_dir '" + job.output_dir.string() + "' holds an earlier search (" + name +
+    if (!fs::exists(job.output.dir / name)) continue;
+    throw Error("output_dir '" + job.output.dir.string() + "' holds an earlier search (" + name +
                 "): continue it with --resume (load_study_if_exists: true), or choose another folder");
   }
 }
@@ -63,7 +85,7 @@ void write_result(const Json& result, const fs::path& folder) {
 }
 
 void write_report(const Searched& found) {
-  const fs::path& folder = found.job.output_dir;
+  const fs::path& folder = found.job.output.dir;
   try {
     Json contents = contents_of(found.result, found.summary.trials, found.job.words);
     contents["pictures"] = pictures_of(found.result, folder);
@@ -78,9 +100,9 @@ void write_report(const Searched& found) {
 // One search, with its files in its output folder.
 Searched search_once(const tune::Job& job, tune::Monitor monitor) {
   std::error_code code;
-  fs::create_directories(job.output_dir, code);
-  if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
-  LiveReport live(job, job.output_dir / "report.html");
+  fs::create_directories(job.output.dir, code);
+  if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
+  LiveReport live(job, job.output.dir / "report.html");
   monitor.listener = [&live, outer = std::move(monitor.listener)](const search::Event& event) {
     if (outer) outer(event);
     live.hear(event);
@@ -95,7 +117,7 @@ Searched search_once(const tune::Job& job, tune::Monitor monitor) {
     write_result(out.result, folder);
   };
   out.summary = tune::search(job, monitor);
-  if (out.result.is_null()) monitor.results(out.summary, job.output_dir);
+  if (out.result.is_null()) monitor.results(out.summary, job.output.dir);
   write_report(out);
   tell(monitor.log, Level::debug, "report.html was written during the search in " + Json(live.seconds()).dump() + " s");
   return out;
@@ -112,8 +134,8 @@ Json before_json(const Json& first) {
 
 // Repair's results into the place of the first search's.
 void take_the_place(Searched& repaired, const Searched& first) {
-  const fs::path from = repaired.job.output_dir, to = first.job.output_dir;
-  repaired.job.output_dir = to;
+  const fs::path from = repaired.job.output.dir, to = first.job.output.dir;
+  repaired.job.output.dir = to;
   repaired.result["before"] = before_json(first.result);
   tune::OutputFolder folder(to);
   for (const char* name : {"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}) {
@@ -133,7 +155,7 @@ void take_the_place(Searched& repaired, const Searched& first) {
 Searched search(const tune::Job& asked, tune::Monitor monitor) {
   const tune::Job whole = tune::continued(asked);
   Searched first = search_once(tune::is_rescued(whole) ? tune::with_two_thirds(whole) : whole, monitor);
-  const fs::path folder = whole.output_dir / "repair";
+  const fs::path folder = whole.output.dir / "repair";
   const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder) : std::nullopt;
   if (!rescue) return first;
   for (const auto& reason : first.summary.best->quality.reasons)

@@ -46,11 +46,11 @@ Json best_json(const tune::Winner& best) {
   out["answers"] = tune::to_json(best.quality);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
   if (!best.lost_parts.empty()) out["lost_parts"] = best.lost_parts;
-  if (!best.processors.is_null()) out["processors"] = best.processors;
-  out["layers"] = best.layers;
-  out["ranges"] = best.ranges;
-  if (!best.flips.is_null()) out["flips"] = best.flips;
-  out["evidence"] = best.evidence;
+  if (best.processors) out["processors"] = tune::to_json(*best.processors);
+  out["layers"] = tune::to_json(best.layers);
+  out["ranges"] = tune::to_json(best.ranges);
+  if (best.flips) out["flips"] = tune::to_json(*best.flips);
+  out["evidence"] = tune::to_json(best.evidence);
   return out;
 }
 
@@ -60,7 +60,7 @@ std::vector<const search::Trial*> front_of(const tune::Job& job, const tune::Sum
   for (const auto& trial : summary.trials) {
     if (std::ranges::find(summary.front, trial.number) != summary.front.end()) out.push_back(&trial);
   }
-  const search::Direction direction = job.goals.objectives.front().direction;
+  const Direction direction = job.aim.goals.objectives.front().direction;
   std::ranges::stable_sort(
       out, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
   return out;
@@ -78,8 +78,12 @@ Json candidates_json(const tune::Summary& summary) {
 }
 
 Json environment_json(const tune::Job& job) {
-  return {{"cores", cores()},         {"n_jobs", job.n_jobs},           {"target", job.target},
-          {"strategy", job.strategy}, {"search_algo", job.search_algo}, {"compiler", "g++ " __VERSION__}};
+  return {{"cores", cores()},
+          {"n_jobs", job.n_jobs},
+          {"target", job.target},
+          {"strategy", job.strategy},
+          {"search_algo", job.sampler.name},
+          {"compiler", "g++ " __VERSION__}};
 }
 
 // {trial, values by objective, params}, the best by the first objective first.
@@ -87,7 +91,7 @@ Json front_json(const tune::Job& job, const tune::Summary& summary) {
   Json out = Json::array();
   for (const auto* trial : front_of(job, summary)) {
     Json values = Json::object();
-    for (size_t i = 0; i < trial->values.size(); ++i) values[job.goals.objectives[i].metric] = trial->values[i];
+    for (size_t i = 0; i < trial->values.size(); ++i) values[job.aim.goals.objectives[i].metric] = trial->values[i];
     out.push_back({{"trial", trial->number}, {"values", values}, {"params", params_json(*trial)}});
   }
   return out;
@@ -113,13 +117,13 @@ std::string name_of(tune::Status status) {
 
 Json header_json(const tune::Job& job) {
   Json objectives = Json::array();
-  for (const auto& [metric, direction] : job.goals.objectives) {
-    objectives.push_back({{"name", metric}, {"direction", direction == search::Direction::maximize ? "maximize" : "minimize"}});
+  for (const auto& [metric, direction] : job.aim.goals.objectives) {
+    objectives.push_back({{"name", metric}, {"direction", direction == Direction::maximize ? "maximize" : "minimize"}});
   }
   return {{"quasar", version()},          {"onnxruntime", runtime::version()},
           {"cpu", runtime::cpu_name()},   {"seed", job.seed},
-          {"objectives", objectives},     {"study", without_login(job.storage)},
-          {"study_name", job.study_name}, {"environment", environment_json(job)}};
+          {"objectives", objectives},     {"study", without_login(job.study.storage)},
+          {"study_name", job.study.name}, {"environment", environment_json(job)}};
 }
 
 Json baseline_json(const tune::Job& job, const tune::Measured& baseline) {
@@ -149,14 +153,14 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   if (!summary.head.is_null()) out["head"] = summary.head;
   out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
   out["candidates"] = candidates_json(summary);
-  if (!job.goals.constraints.empty() || job.goals.objectives.size() > 1) {
-    out["constraints"] = tune::to_json(job.goals)["constraints"];
+  if (!job.aim.goals.constraints.empty() || job.aim.goals.objectives.size() > 1) {
+    out["constraints"] = tune::to_json(job.aim.goals)["constraints"];
     out["front"] = front_json(job, summary);
     if (summary.best) out["best"]["feasible"] = summary.best->trial.violation() <= 0;
   }
   out["warnings"] = summary.warnings;
   out["trials"] = counts_json(summary.counts);
-  if (!summary.story.is_null()) out["tuning"] = summary.story;
+  if (summary.story) out["tuning"] = tune::to_json(*summary.story);
   out["phases"] = {{"prepare_s", summary.prepare_s},
                    {"float_s", summary.float_s},
                    {"calibrate_s", summary.calibrate_s},
@@ -189,9 +193,9 @@ std::string interval(const eval::Score& score) {
 // One line per trial of the Pareto front, as many objectives as fit.
 std::string front_table(const tune::Job& job, const tune::Summary& summary) {
   constexpr size_t most_rows = 12, most_columns = 4;
-  if (job.goals.objectives.size() < 2) return "";
+  if (job.aim.goals.objectives.size() < 2) return "";
   std::vector<std::string> names;
-  for (const auto& objective : job.goals.objectives) {
+  for (const auto& objective : job.aim.goals.objectives) {
     if (names.size() < most_columns) names.push_back(objective.metric);
   }
   const auto front = front_of(job, summary);
@@ -207,7 +211,7 @@ std::string front_table(const tune::Job& job, const tune::Summary& summary) {
 
 // Those that the job names, then the metric of the model's head.
 std::vector<std::string> reported(const tune::Job& job, const tune::Summary& summary) {
-  std::vector<std::string> out = job.metrics;
+  std::vector<std::string> out = job.aim.metrics;
   for (const auto& [name, score] : summary.baseline.metrics) {
     if (std::ranges::find(out, name) == out.end()) out.push_back(name);
   }
@@ -261,7 +265,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   text += row("size, KB", {shown(static_cast<double>(summary.baseline.bytes) / 1e3), "",
                            shown(static_cast<double>(summary.best->bytes) / 1e3)});
   text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms)});
-  for (const auto& sentence : sureness(summary.best->evidence)) text += "  " + sentence + "\n";
+  for (const auto& sentence : sureness(tune::to_json(summary.best->evidence))) text += "  " + sentence + "\n";
   return text + front_table(job, summary);
 }
 

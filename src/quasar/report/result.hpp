@@ -1,8 +1,6 @@
 // result.json: what a search found, for programs.
 #pragma once
 
-#include <filesystem>
-
 #include "quasar/tune/summary.hpp"
 
 namespace quasar::report {

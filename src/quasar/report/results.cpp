@@ -13,7 +13,7 @@ namespace {
 std::vector<const char*> names_of_results(const tune::Job& job) {
   std::vector names{"best.onnx",   "best.onnx.data", "best_params.json", "best_config.yaml",
                     "result.json", "report.html",    "auto_search.log"};
-  if (job.plot_results) {
+  if (job.output.plot_results) {
     for (const char* name : {"opt_history.html", "opt_history.svg", "param_importance.html", "param_importance.svg"})
       names.push_back(name);
   }
@@ -51,22 +51,22 @@ void writes(OverwriteGuard& files, const fs::path& result) {
 }
 
 void writes_models(OverwriteGuard& files, const tune::Job& job) {
-  if (job.keep_models != "best") files.writes_in(job.output_dir, "keep_models", is_a_kept_model);
+  if (job.output.keep_models != "best") files.writes_in(job.output.dir, "keep_models", is_a_kept_model);
 }
 
 }  // namespace
 
 void check_results(const tune::Job& job, const fs::path& configuration) {
   OverwriteGuard files = what_is_read(job, configuration);
-  for (const char* name : names_of_results(job)) writes(files, job.output_dir / name);
-  files.writes_in(job.output_dir / tune::worst_samples, "output_dir", tune::is_picture_of_sample);
+  for (const char* name : names_of_results(job)) writes(files, job.output.dir / name);
+  files.writes_in(job.output.dir / tune::worst_samples, "output_dir", tune::is_picture_of_sample);
   writes_models(files, job);
   files.check(way_out);
 }
 
 void check_worker_results(const tune::Job& job, const fs::path& configuration) {
   OverwriteGuard files = what_is_read(job, configuration);
-  writes(files, job.output_dir / worker_log);
+  writes(files, job.output.dir / worker_log);
   writes_models(files, job);
   files.check(way_out);
 }

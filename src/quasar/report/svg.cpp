@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
+
+#include "quasar/base/digits.hpp"
 
 namespace quasar::report {
 namespace {
 
 constexpr double width = 800, left = 90, right = 20, top = 46;
 
-std::string shortest(double value, const char* form = "%.4g") {
-  char text[32];
-  std::snprintf(text, sizeof(text), form, value);
-  return text;
+std::string shortest(double value) {
+  return in_digits(value, 4);
 }
 
 std::string escaped(const std::string& text) {
@@ -100,7 +99,7 @@ std::string history_svg(const Json& contents) {
   for (const double value : y.ticks()) {
     const double at = y(value);
     out += "<path d=\"M" + shortest(left) + " " + shortest(at) + "H" + shortest(width - right) + "\" stroke=\"#dfe4ea\"/>\n";
-    out += words(left - 8, at + 4, shortest(value, "%.3g"), "text-anchor=\"end\"");
+    out += words(left - 8, at + 4, in_digits(value), "text-anchor=\"end\"");
   }
   const double step = std::max(1.0, round_step(last, 8));
   for (double trial = 0; trial <= last; trial += step)
@@ -129,7 +128,7 @@ std::string importance_svg(const Json& contents) {
     out += words(names - 8, y + 14, item["name"].get<std::string>(), "text-anchor=\"end\"");
     out += "<rect x=\"" + shortest(names) + "\" y=\"" + shortest(y + 2) + "\" width=\"" + shortest((width - names - 80) * share) +
            "\" height=\"16\" rx=\"3\" fill=\"#2557c7\"/>\n";
-    out += words(names + (width - names - 80) * share + 6, y + 14, shortest(100 * share, "%.1f") + " %");
+    out += words(names + (width - names - 80) * share + 6, y + 14, formatted("%.1f %%", 100 * share));
     y += step;
   }
   return out + "</svg>\n";

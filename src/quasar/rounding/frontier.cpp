@@ -5,7 +5,6 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/standalone.hpp"
-#include "quasar/rounding/memory/fitting.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::tune {

@@ -137,8 +137,7 @@ class LayerRounding {
     // Of what varies: means are no evidence of more.
     double diagonal = 0;
     for (size_t j = 0; j < layer_.inputs; j++) diagonal += problem.gram[j * problem.inputs + j];
-    const auto columns = static_cast<double>(std::max<size_t>(moments_.columns, 1));
-    problem.damping = context_.settings.damping * std::max(diagonal, 0.0) / std::sqrt(columns);
+    problem.damping = context_.settings.damping_of(diagonal, moments_.columns);
     return problem;
   }
 

@@ -1,7 +1,6 @@
 #include "quasar/rounding/normalization.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "quasar/quant/graph_questions.hpp"
 

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "quasar/rounding/memory/held_samples.hpp"
-#include "quasar/rounding/memory/memory_gate.hpp"
 #include "quasar/rounding/memory/recent_cache.hpp"
 #include "quasar/rounding/memory/shared_limit.hpp"
 #include "quasar/rounding/rounded_layer.hpp"

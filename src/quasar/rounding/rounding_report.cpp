@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "quasar/base/digits.hpp"
 
 namespace quasar::tune {
 namespace {
-
-std::string formatted(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
 
 std::string percent(double value) {
   return formatted("%.3g %%", 100 * value);

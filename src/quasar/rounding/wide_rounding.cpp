@@ -1,10 +1,8 @@
 #include "quasar/rounding/wide_rounding.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/gram_descent.hpp"
@@ -236,7 +234,7 @@ class WideRounding {
     quant::GramProblem problem = block_problem(group, first, k, residuals);
     grid_.fill(problem, group * layer_.group_outputs(), layer_.group_outputs(), first);
     aim(problem);
-    problem.damping = context_.settings.damping * diagonal / std::sqrt(static_cast<double>(std::max<size_t>(columns_, 1)));
+    problem.damping = context_.settings.damping_of(diagonal, columns_);
     return problem;
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"

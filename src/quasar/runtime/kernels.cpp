@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/rewritten.hpp"

@@ -1,5 +1,4 @@
 // Looking inside a graph: any value as an output, and what is known of every value without running anything.
-#include <algorithm>
 #include <set>
 #include <unordered_map>
 

@@ -30,6 +30,9 @@ class QUASAR_API Pruner {
  public:
   virtual ~Pruner() = default;
 
+  // false: it gives up nothing.
+  virtual bool prunes() const { return true; }
+
   // true: the trial is given up. Asked after every block of samples but the last; the answer depends on the race only.
   virtual bool gives_up(const Race& race) const = 0;
 };

@@ -34,6 +34,9 @@ class QUASAR_API Sampler {
   // Whether it can serve a study with several objectives.
   virtual bool takes_several_objectives() const { return true; }
 
+  // Whether it tries every point of the space once, so that nothing else needs to end the search.
+  virtual bool enumerates() const { return false; }
+
   // nullopt: the space is exhausted. `rng` is seeded from the study's seed and the trial's number.
   virtual std::optional<Point> next(const History& history, Rng& rng) = 0;
 };

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "quasar/base/api.hpp"
+#include "quasar/base/direction.hpp"
 #include "quasar/search/space.hpp"
 
 namespace quasar::search {
 
+using quasar::Direction;
+
 enum class State { running, complete, pruned, failed, waiting };  // waiting: ended from outside, to be tried again
-enum class Direction { minimize, maximize };
 
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
 

@@ -1,7 +1,6 @@
 #include "quasar/sensitivity/layer_errors.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
@@ -20,7 +19,7 @@ data::DatasetPtr few(const data::Dataset& samples, size_t count) {
 std::map<std::string, double> errors_alone(const Finished& finished, const data::Dataset& samples) {
   constexpr size_t most = 16, share = 4;  // a switched operator costs about a run of the float model
   std::map<std::string, double> out;
-  if (finished.plan.rounding.method != "nearest") return out;
+  if (finished.plan.rounding.optimizes()) return out;
   const ToggledModel toggled(finished.model, finished.plan, finished.memory_limit);
   const size_t units = toggled.units().size();
   if (units == 0) return out;
@@ -32,13 +31,6 @@ std::map<std::string, double> errors_alone(const Finished& finished, const data:
   const std::vector<double> errors = alone_at_outputs(toggled, *few(samples, count));
   for (size_t u = 0; u < units; u++) out[toggled.units()[u].node] = errors[u];
   return out;
-}
-
-void set(Json& layers, const char* key, const std::map<std::string, double>& values) {
-  for (auto& layer : layers) {
-    const auto found = values.find(layer["node"].get<std::string>());
-    if (found != values.end()) layer[key] = found->second;
-  }
 }
 
 }  // namespace
@@ -63,11 +55,6 @@ LayerErrors measure_errors(const Finished& finished, const data::Dataset& sample
   return out;
 } catch (const Cancelled&) {
   return {};
-}
-
-void add_errors(Json& layers, const LayerErrors& errors) {
-  set(layers, "accumulated_noise", errors.accumulated_noise);
-  set(layers, "output_error", errors.output_error);
 }
 
 }  // namespace quasar::tune

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "quasar/base/json.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/sensitivity/toggled_model.hpp"
 
@@ -33,8 +32,5 @@ bool one_at_a_time(const graph::Model& model);
 
 // Ends early, with nothing, when the calling thread's work is cancelled.
 LayerErrors measure_errors(const Finished& finished, const data::Dataset& samples);
-
-// Adds them to layers (layer_facts.hpp), under their names here.
-void add_errors(Json& layers, const LayerErrors& errors);
 
 }  // namespace quasar::tune

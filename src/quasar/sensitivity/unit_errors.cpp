@@ -93,18 +93,6 @@ std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& sam
   return errors;
 }
 
-Json to_json(std::span<const UnitError> errors) {
-  Json out = Json::array();
-  for (const auto& error : errors) {
-    out.push_back({{"node", error.unit.node},
-                   {"op_type", error.unit.op_type},
-                   {"output_error", error.output_error},
-                   {"noise_to_signal", error.noise_to_signal},
-                   {"work", error.work}});
-  }
-  return out;
-}
-
 double with_all(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
   const size_t units = model.units().size();
   std::vector<double> distances(samples.size());

@@ -26,9 +26,6 @@ constexpr size_t most_single_units = 256;
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
                              const Distance& distance = output_distance);
 
-// [{node, op_type, output_error, noise_to_signal, work}], for reports.
-Json to_json(std::span<const UnitError> errors);
-
 // As alone(), `output_error` only: half the work and no second session.
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
                                      const Distance& distance = output_distance);

@@ -31,7 +31,7 @@ class MaxTrials final : public search::StopCondition {
 };
 
 int64_t most_of(const Job& job) {
-  return max_trials_of(job).value_or(n_trials_of(job) ? std::numeric_limits<int64_t>::max() : default_max_trials);
+  return max_trials_of(job).value_or(n_trials_of(job.limits) ? std::numeric_limits<int64_t>::max() : default_max_trials);
 }
 
 void replace(std::string& text, const std::string& what, const std::string& by) {
@@ -41,10 +41,10 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
 }  // namespace
 
 Json condition_words(const Job& job) {
-  Json words = job.stop.is_null() ? Json::object() : job.stop;
+  Json words = job.limits.stop.is_null() ? Json::object() : job.limits.stop;
   if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
   for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
-    if (!job.tolerance.is_null() || job.criterion || !words.contains(key)) continue;
+    if (!job.aim.tolerance.is_null() || job.aim.criterion || !words.contains(key)) continue;
     if (words[key].is_number() && words[key].get<double>() >= 0) {
       throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
     }
@@ -53,16 +53,16 @@ Json condition_words(const Job& job) {
   return words;
 }
 
-std::optional<int64_t> n_trials_of(const Job& job) {
-  const Json words = job.stop.is_object() ? job.stop.value("n_trials", Json()) : Json();
+std::optional<int64_t> n_trials_of(const Limits& limits) {
+  const Json words = limits.stop.is_object() ? limits.stop.value("n_trials", Json()) : Json();
   const bool given = words.is_number_integer() && words.get<int64_t>() >= 0;
-  return smaller(job.n_trials > 0 ? std::optional(job.n_trials) : std::nullopt,
+  return smaller(limits.n_trials > 0 ? std::optional(limits.n_trials) : std::nullopt,
                  given ? std::optional(words.get<int64_t>()) : std::nullopt);
 }
 
 std::optional<int64_t> max_trials_of(const Job& job) {
   if (job.tuning.max_trials) return job.tuning.max_trials;
-  return job.tuning.given && !n_trials_of(job) ? std::optional(default_max_trials) : std::nullopt;
+  return job.tuning.given && !n_trials_of(job.limits) ? std::optional(default_max_trials) : std::nullopt;
 }
 
 std::unique_ptr<search::StopCondition> max_trials(int64_t most) {
@@ -71,14 +71,14 @@ std::unique_ptr<search::StopCondition> max_trials(int64_t most) {
 
 search::StopConditions exit_policy(const Job& job) {
   Json words = condition_words(job);
-  if (const auto most = n_trials_of(job)) words["n_trials"] = *most;
+  if (const auto most = n_trials_of(job.limits)) words["n_trials"] = *most;
   auto conditions = search::stop_conditions(words);  // its time_limit is timeout's already
   conditions.push_back(max_trials(most_of(job)));
   return conditions;
 }
 
 MostTrials most_trials_of(const Job& job) {
-  const int64_t models = most_of(job), all = n_trials_of(job).value_or(models);
+  const int64_t models = most_of(job), all = n_trials_of(job.limits).value_or(models);
   return all < models || models == std::numeric_limits<int64_t>::max() ? MostTrials{all, "n_trials"}
                                                                        : MostTrials{models, "max_trials"};
 }
@@ -86,12 +86,12 @@ MostTrials most_trials_of(const Job& job) {
 size_t trials_left(const Job& job, const search::Counts& used) {
   const auto left = [](int64_t most, size_t done) { return most - std::min(most, static_cast<int64_t>(done)); };
   int64_t out = left(most_of(job), used.executed());
-  if (const auto most = n_trials_of(job)) out = std::min(out, left(*most, used.finished()));
+  if (const auto most = n_trials_of(job.limits)) out = std::min(out, left(*most, used.finished()));
   return static_cast<size_t>(out);
 }
 
 std::string in_the_users_words(const Job& job, std::string reason) {
-  const Json seconds = job.stop.is_object() ? job.stop.value("time_limit", Json()) : Json();
+  const Json seconds = job.limits.stop.is_object() ? job.limits.stop.value("time_limit", Json()) : Json();
   if (job.tuning.timeout > 0 && seconds.is_number() && seconds.get<double>() == job.tuning.timeout)
     replace(reason, "time_limit of", "timeout of");
   return reason;

@@ -19,7 +19,7 @@ inline constexpr int64_t default_max_trials = 100;  // as Intel Neural Compresso
 Json condition_words(const Job& job);
 
 // n_trials and search_stop_condition.n_trials, the smaller one; nullopt: neither is given.
-std::optional<int64_t> n_trials_of(const Job& job);
+std::optional<int64_t> n_trials_of(const Limits& limits);
 
 // max_trials as given, or its default where a key of tuning is given and n_trials is not.
 std::optional<int64_t> max_trials_of(const Job& job);

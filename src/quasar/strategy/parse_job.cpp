@@ -7,7 +7,8 @@ namespace quasar::tune {
 
 Job parse_job(const Json& words, const std::filesystem::path& base) {
   return read_job(words, base,
-                  {.resolve = [](const std::string& name) { return strategies::table().resolve(name); },
+                  {.names = strategies::table().names(),
+                   .resolve = [](const std::string& name) { return strategies::table().resolve(name); },
                    .of = [](const std::string& name) { return strategies::table().make(name); }});
 }
 

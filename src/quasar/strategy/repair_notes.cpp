@@ -1,6 +1,7 @@
 #include "quasar/strategy/repair_notes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "quasar/base/names.hpp"
@@ -10,14 +11,32 @@
 #include "quasar/trial/ranking.hpp"
 
 namespace quasar::tune {
+
+bool Guide::nearer(const search::Trial& a, const search::Trial& b) {
+  const Measures x = measures_of(aim_.goals, a), y = measures_of(aim_.goals, b);
+  for (const auto* one : {&x, &y}) lost_ = lost_ || (!one->empty() && !one->contains(metric));
+  if (lost_) return loss_of(*aim_.criterion, x, baseline_) < loss_of(*aim_.criterion, y, baseline_);
+  const auto distance = [](const Measures& measures) { return measures.contains(metric) ? measures.at(metric) : HUGE_VAL; };
+  return distance(x) < distance(y);
+}
+
+std::string Guide::told(bool locally) const {
+  std::vector<std::string> means;
+  if (lost_) means.push_back("repairs are judged by " + aim_.goals.objectives.front().metric + " instead of " + metric);
+  if (locally) means.emplace_back("operators are ranked by the noise at their own outputs");
+  return "quantized models' outputs cannot be compared with the float model's (their number depends on the data, or they are not "
+         "finite): " +
+         joined(means);
+}
+
 namespace {
 
 using search::Trial;
 
 constexpr const char* not_tried = "; other choices of operators were not tried";
 
-Json value_of(const Trial& trial) {
-  return trial.values.empty() ? Json() : Json(trial.values.front());
+std::optional<double> value_of(const Trial& trial) {
+  return trial.values.empty() ? std::nullopt : std::optional(trial.values.front());
 }
 
 }  // namespace
@@ -25,7 +44,7 @@ Json value_of(const Trial& trial) {
 RepairNotes::RepairNotes(const StrategyContext& context, std::vector<Rung> rungs)
     : context_(context),
       rungs_(std::move(rungs)),
-      guide_(context.job, context.trial_context->evaluator.reference()),
+      guide_(context.job.aim, context.trial_context->evaluator.reference()),
       left_(context.trial_context->model, {rungs_.back().nodes.begin(), rungs_.back().nodes.end()}) {}
 
 void RepairNotes::note(const Trial& trial, const std::string& step, const Changes& changes) {
@@ -43,9 +62,9 @@ void RepairNotes::note(const Trial& trial, const std::string& step, const Change
     kept = true;
     without_.clear();
   }
-  Json words = Json::object();
-  for (const auto& [name, value] : changes) words[name] = value;
-  steps_.push_back({{"step", step}, {"change", words}, {"trial", trial.number}, {"kept", kept}, {"value", value_of(trial)}});
+  Story::Step::Change change{Json::object(), kept};
+  for (const auto& [name, value] : changes) change.parameters[name] = value;
+  steps_.push_back({.name = step, .trial = trial.number, .value = value_of(trial), .change = std::move(change)});
 }
 
 void RepairNotes::note_most(const Trial& trial, size_t operators) {
@@ -58,8 +77,8 @@ Verdict RepairNotes::verdict_on(const Trial& trial) const {
 }
 
 bool RepairNotes::is_accurate(const Trial& trial) const {
-  return trial.is_candidate() ||
-         tune::is_accurate(context_.job, measures_of(context_.job.goals, trial), context_.trial_context->evaluator.reference());
+  return trial.is_candidate() || tune::is_accurate(context_.job.aim, measures_of(context_.job.aim.goals, trial),
+                                                   context_.trial_context->evaluator.reference());
 }
 
 Json RepairNotes::cheapest(const std::string& node) const {
@@ -71,13 +90,13 @@ std::string RepairNotes::shortfall() const {
   const Job& job = context_.job;
   const eval::Scores& reference = context_.trial_context->evaluator.reference();
   if (accurate_) {
-    out << joined(missed_costs(job, measures_of(job.goals, *accurate_), reference), " and ")
+    out << joined(missed_costs(job.aim, measures_of(job.aim.goals, *accurate_), reference), " and ")
         << " is not kept: that is the least found with the accuracy criterion met, by " << float_nodes(accurate_->point).size()
         << " operators in float" << (units_.size() > 2 ? not_tried : "");
     return out.str();
   }
-  const Measures measures = most_ ? measures_of(job.goals, most_->second) : Measures();
-  out << (measures.empty() ? "the accuracy criterion" : joined(missed_accuracy(job, measures, reference), " and "))
+  const Measures measures = most_ ? measures_of(job.aim.goals, most_->second) : Measures();
+  out << (measures.empty() ? "the accuracy criterion" : joined(missed_accuracy(job.aim, measures, reference), " and "))
       << " is not met by any repair, ";
   if (!most_) {
     out << "and no operator can be left in float";
@@ -86,7 +105,7 @@ std::string RepairNotes::shortfall() const {
   const bool failed = most_->second.state == search::State::failed;
   out << (failed ? "and the trial with " : "nor with ") << most_->first << " of " << units_.size() << " operators in "
       << rungs_.back().name << (failed ? " failed" : "");
-  if (!measures.empty()) out << " (" << reached(*job.criterion, measures, measures_of(reference)) << ")";
+  if (!measures.empty()) out << " (" << reached(*job.aim.criterion, measures, measures_of(reference)) << ")";
   if (units_.size() > 2) out << not_tried;  // of two, each has been left alone
   return out.str();
 }
@@ -96,17 +115,15 @@ void RepairNotes::conclude(Finding& finding) const {
   if (met_ || accurate_) finding.winner = last->number;
   const bool locally = !outputs_compare(units_);
   if (guide_.lost() || locally) finding.warnings.push_back(guide_.told(locally));
-  Json ignored = Json::array();
+  Story story{.strategy = "repair", .goal = *context_.job.aim.criterion, .steps = steps_, .in_float = given_up()};
   if (std::string why = idle_auto(context_.job.tuning, context_.trial_context->model, context_.trial_context->target);
       !why.empty()) {
     finding.warnings.push_back(why);
-    ignored.push_back(why);
+    story.ignored.push_back(why);
   }
-  Json steps = steps_;
-  for (Json& step : steps) step["kept"] = step["kept"] == true || (last != nullptr && step["trial"] == last->number);
-  finding.story = {{"strategy", "repair"}, {"goal", to_json(*context_.job.criterion)},
-                   {"steps", steps},       {"float", given_up()},
-                   {"ignored", ignored},   {"sensitivity", to_json(units_)}};
+  for (auto& step : story.steps) step.change->kept = step.change->kept || (last != nullptr && step.trial == last->number);
+  story.sensitivity = sensitivities(units_);
+  finding.story = std::move(story);
 }
 
 // What meets the goal; else what meets its accuracy at the least cost; else the best of the study.
@@ -117,44 +134,43 @@ const Trial* RepairNotes::result() const {
 
 // Operators above 8 bits in the end, whether the goal is met or not: on which rung, what each costs in 8 bits, and the score
 // without it; those that a recipe leaves in float, with the recipe.
-Json RepairNotes::given_up() const {
-  Json out = Json::array();
+std::vector<Story::InFloat> RepairNotes::given_up() const {
+  std::vector<Story::InFloat> out;
   const Trial* const last = result();
   if (last == nullptr) return out;
   const auto by_recipes = left_.by_recipes(context_.space, last->point);
   for (const auto& [node, recipe] : by_recipes)
-    out.push_back({{"node", node}, {"type", in_float}, {"quantized_gives", nullptr}, {"why", recipe + " is off"}});
+    out.push_back({.node = node, .type = in_float, .why = recipe + " is off", .quantized = Story::InFloat::Quantized()});
   for (const auto& rung : rungs_) {
     for (const auto& [name, value] : last->point.values()) {
       if (!name.starts_with(precision_of("")) || value != rung.choice) continue;
       const std::string node = name.substr(precision_of("").size());
       if (value == cheapest(node) || by_recipes.contains(node)) continue;
-      Json entry{{"node", node}, {"type", rung.name}, {"quantized_gives", nullptr}};
-      if (const auto found = without_.find(node); found != without_.end()) entry.update(in_eight_bits(found->second));
+      Story::InFloat entry{.node = node, .type = rung.name, .quantized = Story::InFloat::Quantized()};
+      if (const auto found = without_.find(node); found != without_.end()) tell_eight_bits(entry, found->second);
       for (const auto& error : units_) {
-        if (error.unit.node == node) entry["output_error"] = error.output_error;
+        if (error.unit.node == node) entry.output_error = error.output_error;
       }
-      out.push_back(entry);
+      out.push_back(std::move(entry));
     }
   }
   return out;
 }
 
 // What an operator's quantization gave, or what is known of it where the trial was given up early.
-Json RepairNotes::in_eight_bits(const Trial& trial) const {
-  Json out{{"quantized_gives", value_of(trial)}};
-  if (trial.state == search::State::complete && !context_.job.goals.constraints.empty()) {  // the value alone may meet the goal
-    const Measures measures = measures_of(context_.job.goals, trial);
-    auto missed = missed_accuracy(context_.job, measures, context_.trial_context->evaluator.reference());
-    std::ranges::move(missed_costs(context_.job, measures, context_.trial_context->evaluator.reference()),
+void RepairNotes::tell_eight_bits(Story::InFloat& entry, const Trial& trial) const {
+  entry.quantized->gives = value_of(trial);
+  if (trial.state == search::State::complete &&
+      !context_.job.aim.goals.constraints.empty()) {  // the value alone may meet the goal
+    const Measures measures = measures_of(context_.job.aim.goals, trial);
+    auto missed = missed_accuracy(context_.job.aim, measures, context_.trial_context->evaluator.reference());
+    std::ranges::move(missed_costs(context_.job.aim, measures, context_.trial_context->evaluator.reference()),
                       std::back_inserter(missed));
-    if (!missed.empty()) out["why"] = "quantized too, it misses " + joined(missed, " and ");
+    if (!missed.empty()) entry.why = "quantized too, it misses " + joined(missed, " and ");
   }
-  if (trial.state != search::State::pruned) return out;
-  const Json bound = beyond_the_goal(context_.job, context_.trial_context->evaluator.reference());
-  for (const auto& [side, value] : bound.items()) out["quantized_gives_" + side] = value;
-  out["given_up"] = trial.user_attributes.value(search::attribute::pruned, std::string());
-  return out;
+  if (trial.state != search::State::pruned) return;
+  entry.quantized->bounds = beyond_the_goal(context_.job.aim, context_.trial_context->evaluator.reference());
+  entry.quantized->given_up = trial.user_attributes.value(search::attribute::pruned, std::string());
 }
 
 std::vector<Json> choices_of(const search::Parameter& parameter) {

@@ -7,14 +7,35 @@
 #include <utility>
 #include <vector>
 
+#include "quasar/job/job.hpp"
 #include "quasar/sensitivity/unit_errors.hpp"
-#include "quasar/strategy/guide.hpp"
 #include "quasar/strategy/left_in_float.hpp"
 #include "quasar/strategy/repair_space.hpp"
 #include "quasar/strategy/shortest_piece.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {
+
+// By the distance of the outputs' worst part, which is smooth where accuracy moves in steps of one sample. Where outputs have
+// none (their number may depend on the data), by what the goal counts, from the first trial on that shows it.
+class Guide {
+ public:
+  static constexpr const char* metric = "parts";
+
+  // Both outlive it.
+  Guide(const Aim& aim, const eval::Scores& reference) : aim_(aim), baseline_(measures_of(reference)) {}
+
+  bool nearer(const search::Trial& a, const search::Trial& b);
+  bool lost() const { return lost_; }
+
+  // What the user should know: of a guide that was lost, and of operators that were ranked `locally`.
+  std::string told(bool locally) const;
+
+ private:
+  const Aim& aim_;
+  const Measures baseline_;
+  bool lost_ = false;
+};
 
 // Parameters of a point, and what they become.
 using Changes = std::vector<std::pair<std::string, Json>>;
@@ -57,8 +78,8 @@ class RepairNotes {
  private:
   bool is_accurate(const search::Trial& trial) const;
   const search::Trial* result() const;  // nullptr: nothing was scored
-  Json given_up() const;
-  Json in_eight_bits(const search::Trial& trial) const;
+  std::vector<Story::InFloat> given_up() const;
+  void tell_eight_bits(Story::InFloat& entry, const search::Trial& trial) const;
 
   const StrategyContext& context_;
   const std::vector<Rung> rungs_;
@@ -68,7 +89,7 @@ class RepairNotes {
   std::optional<std::pair<size_t, search::Trial>> most_;
   std::vector<UnitError> units_;                  // the most harmful first
   std::map<std::string, search::Trial> without_;  // by operator: what became of it in 8 bits
-  Json steps_ = Json::array();
+  std::vector<Story::Step> steps_;
 };
 
 // The choices of a parameter that has a list of them.

@@ -69,7 +69,7 @@ std::vector<std::string> in_order(const graph::Model& model, const std::set<std:
 Json repairs_for(const Job& job) {
   Json weight{{"only_if", "weight"}}, activation{{"only_if", "activation"}, {"calibration_method", ranges}};
   if (job.tuning.approach == Approach::weight_only) return {{"scheme", weight_only_schemes()}};
-  if (job.target == "xint8") {
+  if (quant::targets::table().make(job.target)->shifts()) {
     weight["calibration_method"] = {"MinMSE", "MinMax"};
     return {{"weight", {"XInt8Spec"}},        {"activation", {"XInt8Spec"}},  {"algorithms", {nullptr, "adaquant"}},
             {"FitPowerOfTwo", {false, true}}, {"include_cle", {false, true}}, {"weight_params", weight},
@@ -88,9 +88,9 @@ Json repairs_for(const Job& job) {
           {"activation_params", activation}};
 }
 
-std::vector<std::string> repairable_nodes(const Job& job, const Json& search_space, const graph::Model& model,
+std::vector<std::string> repairable_nodes(Approach approach, const Json& search_space, const graph::Model& model,
                                           const quant::Target& target) {
-  switch (job.tuning.approach) {
+  switch (approach) {
     case Approach::weight_only:
       return in_order(model, quant::nodes_for(quant::Form::weights_only, model));
     case Approach::dynamic:
@@ -105,11 +105,11 @@ std::vector<std::string> repairable_nodes(const Job& job, const Json& search_spa
   }
 }
 
-std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) {
-  const std::vector<std::string> nodes = repairable_nodes(job, search_space, model, target);
-  const bool fixed = job.tuning.approach == Approach::static_ranges || job.tuning.approach == Approach::both;
+std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const graph::Model& model, const quant::Target& target) {
+  const std::vector<std::string> nodes = repairable_nodes(approach, search_space, model, target);
+  const bool fixed = approach == Approach::static_ranges || approach == Approach::both;
   std::vector<Rung> rungs;
-  if (job.tuning.approach == Approach::both) {
+  if (approach == Approach::both) {
     rungs.push_back({"dynamic", dynamic_rule(combinations(dynamic_capability()).front()), dynamic_nodes(model, target)});
   }
   if (fixed && has_eight_bits(search_space)) {
@@ -122,11 +122,11 @@ std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph
 }
 
 Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
-  const auto nodes = repairable_nodes(job, search_space, model, target);
+  const auto nodes = repairable_nodes(job.tuning.approach, search_space, model, target);
   if (nodes.empty())
     throw Error("nothing in this model can be quantized on target " + job.target +
                 (job.tuning.approach == Approach::static_ranges ? std::string() : " by this approach; choose another approach"));
-  const auto rungs = rungs_of(job, search_space, model, target);
+  const auto rungs = rungs_of(job.tuning.approach, search_space, model, target);
   const auto fixed = tunable_nodes(model, target, activations_of(search_space));
   for (const auto& node : nodes) {
     const bool only_dynamic = job.tuning.approach == Approach::both && std::ranges::find(fixed, node) == fixed.end();

@@ -22,12 +22,12 @@ struct Rung {
 Json repairs_for(const Job& job);
 
 // The operators that may be given up, in topological order.
-std::vector<std::string> repairable_nodes(const Job& job, const Json& search_space, const graph::Model& model,
+std::vector<std::string> repairable_nodes(Approach approach, const Json& search_space, const graph::Model& model,
                                           const quant::Target& target);
 
 // From the cheapest to float32, without those that the target would only simulate, or that nothing in this space could have:
 // ranges at run time with approach auto; 16-bit activations and 16-bit floats where the target computes in them.
-std::vector<Rung> rungs_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target);
+std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const graph::Model& model, const quant::Target& target);
 
 // The space with the choices of each node: quantized, its rungs. Throws Error when there is no such node.
 Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <sstream>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/job/cost.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/search/prior_trials.hpp"
+#include "quasar/sensitivity/hessian_trace.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 
 namespace quasar::tune {
@@ -34,15 +36,50 @@ std::string on_one_line(const std::string& text) {
 void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result) {
   result.reason = "strategy " + strategy + " ended with an exception: " + on_one_line(what);
   finding.warnings.push_back(result.reason + "; the best trial so far is kept");
-  static_cast<search::RunResult&>(finding) = std::move(result);
+  finding.result = std::move(result);
   finding.failed = true;
 }
 
+namespace {
+
+search::RunResult cut_short(const StrategyContext& context, const search::Sequence& sequence) {
+  const auto seconds = time_limit_of(exit_policy(context.job));
+  if (!context.stop.stop_requested() && seconds)
+    return sequence.finished("time_limit of " + Json(*seconds).dump() + " s reached");
+  search::RunResult result = sequence.finished("interrupted");
+  result.end = search::RunResult::End::interrupted;
+  return result;
+}
+
+search::RunResult not_measured(const search::Sequence& sequence, std::vector<std::string>& warnings, const Error& failed) {
+  const std::string reason = "the sensitivity of operators cannot be measured";
+  warnings.push_back(reason + ", so the search ends with the best trial so far: " + failed.what());
+  return sequence.finished(reason);
+}
+
+}  // namespace
+
+search::RunResult run_to_its_end(const StrategyContext& context, const search::Sequence& sequence,
+                                 std::vector<std::string>& warnings, const std::function<std::string()>& work) {
+  try {
+    return sequence.finished(work());
+  } catch (const search::SequenceOver& over) {
+    return over.result;
+  } catch (const Cancelled&) {
+    return cut_short(context, sequence);
+  } catch (const ToggledModelFailed& failed) {
+    return not_measured(sequence, warnings, failed);
+  } catch (const TraceFailed& failed) {
+    return not_measured(sequence, warnings, failed);
+  }
+}
+
 std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
-  const auto all = n_trials_of(job), models = max_trials_of(job);
+  const auto all = n_trials_of(job.limits), models = max_trials_of(job);
   if (all && models) return std::min(*all, *models);
   if (all || models) return all ? all : models;
-  return job.search_algo == "grid" ? std::nullopt : std::optional(default_trials);
+  const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
+  return sampler->enumerates() ? std::nullopt : std::optional(default_trials);
 }
 
 int64_t TrialLimit::used(const search::Counts& counts) const {
@@ -51,7 +88,7 @@ int64_t TrialLimit::used(const search::Counts& counts) const {
 
 TrialLimit trial_limit(const Job& job) {
   const auto most = trials_wanted(job);
-  return {most, most && most == max_trials_of(job) && most != n_trials_of(job)};
+  return {most, most && most == max_trials_of(job) && most != n_trials_of(job.limits)};
 }
 
 std::optional<int64_t> Strategy::most_trials(const Job& job) const {

@@ -6,6 +6,8 @@
 #include "quasar/job/spaces.hpp"
 #include "quasar/job/strategy_facts.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/search/sequence.hpp"
+#include "quasar/strategy/story.hpp"
 #include "quasar/trial/trial.hpp"
 
 namespace quasar::tune {
@@ -26,11 +28,12 @@ struct StrategyContext {
 };
 
 // How a strategy ended.
-struct Finding : search::RunResult {
+struct Finding {
+  search::RunResult result = {search::RunResult::End::exhausted, "", {}};
   std::optional<int64_t> winner = {};      // number of the trial that it chose; nullopt: the one with the best value
-  Json story = nullptr;                    // how it came there, for the report
+  std::optional<Story> story = {};         // how it came there
   std::vector<std::string> warnings = {};  // what the user should know of it
-  bool failed = false;                     // an exception ended it, which `reason` names
+  bool failed = false;                     // an exception ended it, which result.reason names
 };
 
 class Strategy : public StrategyFacts {
@@ -43,6 +46,10 @@ class Strategy : public StrategyFacts {
   virtual std::string operator_parameters() const { return ""; }
   // Whether its winner is the trial with the best value of the objective, so that the pruner may give up what cannot have it.
   virtual bool races() const { return false; }
+  // Whether it finds the fewest operators that must stay in float for a goal: what a poor result of another one asks for.
+  virtual bool repairs() const { return false; }
+  // Whether the search goes on with such a strategy by itself when its own result is poor.
+  virtual bool is_rescued() const { return false; }
   // Trials that it runs at most, its space aside; nullopt: no number bounds them.
   virtual std::optional<int64_t> most_trials(const Job& job) const;
   // Throws Error for a job that it cannot run; called before anything is written.
@@ -54,6 +61,11 @@ class Strategy : public StrategyFacts {
 
 // The end of a strategy out of which an exception came when some trials had finished; adds a warning.
 void tell_exception(Finding& finding, const std::string& strategy, const std::string& what, search::RunResult result);
+
+// Runs the work of a strategy, which returns why it ended. Others ends are told too: those of its sequence, a time limit or the
+// user who cut it short, and operators that cannot be measured one by one, which are a warning.
+search::RunResult run_to_its_end(const StrategyContext& context, const search::Sequence& sequence,
+                                 std::vector<std::string>& warnings, const std::function<std::string()>& work);
 
 // n_trials and max_trials as given, the smaller one; else `default_trials`, or nullopt (the whole space) where the sampler
 // enumerates it.

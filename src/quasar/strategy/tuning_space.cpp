@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <regex>
-#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/job/capability_words.hpp"

@@ -1,7 +1,6 @@
 // The tuning space: how each operator may be quantized, from what the target can do, narrowed by op_type_dict and op_name_dict.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "quasar/studies/comparable.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "quasar/base/error.hpp"
@@ -71,7 +70,7 @@ Json truth_of(const data::Dataset& samples) {
 
 // What scores; how long it may take and what runs it does not matter.
 Json evaluator_words(const Job& job) {
-  if (!job.evaluator) return nullptr;
+  if (!job.aim.evaluator) return nullptr;
   static const std::set<std::string> indifferent{"timeout", "interpreter", "metrics", "direction"};
   static const std::set<std::string> kinds{"command", "library", "python"};
   Json out = Json::object();
@@ -79,8 +78,8 @@ Json evaluator_words(const Job& job) {
   for (const auto& [key, value] : words.items()) {
     if (!indifferent.contains(key)) out[kinds.contains(key) ? key : "function"] = value;  // of Python: under a name of its own
   }
-  for (const auto& [name, direction] : job.evaluator->metrics())
-    out["metrics"][name] = direction == eval::Direction::maximize ? "maximize" : "minimize";
+  for (const auto& [name, direction] : job.aim.evaluator->metrics())
+    out["metrics"][name] = direction == Direction::maximize ? "maximize" : "minimize";
   return out;
 }
 
@@ -113,15 +112,15 @@ bool is_same(const Json& known, const Json& now) {
 
 Json goal_of(const Job& job, const data::Splits& samples) {
   Json goal{{model_attribute, fingerprint(job.model)},
-            {"metric", metric_of(job.goals)},
+            {"metric", metric_of(job.aim.goals)},
             {"target", job.target},
             {calibration_attribute, fingerprint(*samples.calibration)},
             {"set of evaluation samples", fingerprint(*samples.evaluation)},
             {labelling, truth_of(*samples.evaluation)},
             {"search_evaluator", evaluator_words(job)},
-            {"decoder", job.decoder},
-            {"output_weights", job.output_weights}};
-  if (criterion_is_constraint(job)) goal[criterion_attribute] = to_json(*job.criterion);  // its excess is recorded
+            {"decoder", job.aim.decoder},
+            {"output_weights", job.aim.output_weights}};
+  if (criterion_is_constraint(job.aim)) goal[criterion_attribute] = to_json(*job.aim.criterion);  // its excess is recorded
   return goal;
 }
 

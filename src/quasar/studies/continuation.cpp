@@ -91,15 +91,6 @@ std::string successor_name(std::span<const search::StudyRecord> studies, const s
   }
 }
 
-bool learns(const Job& job) {
-  return strategies::table().make(job.strategy)->learns_from_earlier();
-}
-
-// What a strategy varies of each operator, beside the job's space. `repair` has rungs besides the types of the others.
-std::string operator_parameters(const Job& job) {
-  return job.strategy == "repair" ? "rungs" : strategies::table().make(job.strategy)->operator_parameters();
-}
-
 }  // namespace
 
 std::vector<const search::StudyRecord*> chain_of(std::span<const search::StudyRecord> studies, const std::string& name) {
@@ -137,19 +128,20 @@ Json choices_of(const Job& job) {
     for (const auto& parameter : space.parameters()) parameters[parameter.name] = described(parameter);
     spaces.push_back(parameters);
   }
+  const auto strategy = strategies::table().make(job.strategy);
   // The first of two stages is judged by itself: its trials cannot stand beside those of a search in one.
   Json out{{"spaces", spaces},
-           {"stages", job.strategy == "two_stage" ? 2 : 1},
+           {"stages", strategy->in_stages() ? 2 : 1},
            {"op_type_dict", job.tuning.op_types},
            {"op_name_dict", job.tuning.op_names},
            {"recipes", job.tuning.recipes},
            {"approach", static_cast<int>(job.tuning.approach)}};
-  if (const auto varied = operator_parameters(job); !varied.empty()) out["parameters of operators"] = varied;
+  if (const auto varied = strategy->operator_parameters(); !varied.empty()) out["parameters of operators"] = varied;
   if (job.spaces.front().empty() && !job.tuning.sampling_sizes.empty())
     out["calibration_sampling_size"] = job.tuning.sampling_sizes;
   if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
   // Each trial has recorded by how much it exceeds it, and the sampler has gone by that.
-  if (criterion_is_constraint(job)) out[criterion_choice] = to_json(*job.criterion);
+  if (criterion_is_constraint(job.aim)) out[criterion_choice] = to_json(*job.aim.criterion);
   return out;
 }
 
@@ -158,42 +150,42 @@ void expect_study(const Job& job) {
   if (storage == nullptr) return;
   std::vector<std::string> names;
   for (const auto& study : storage->studies()) names.push_back(study.name);
-  if (names.empty() || std::ranges::find(names, job.study_name) != names.end()) return;
-  throw Error("there is no study '" + job.study_name + "' to resume in " + without_password(storage_url(job)) + "; there are " +
-              some_names(job.study_name, std::move(names)) +
+  if (names.empty() || std::ranges::find(names, job.study.name) != names.end()) return;
+  throw Error("there is no study '" + job.study.name + "' to resume in " + without_password(storage_url(job)) + "; there are " +
+              some_names(job.study.name, std::move(names)) +
               ". To begin one there that is continued when it exists, write load_study_if_exists: true in place of --resume");
 }
 
 Job continued(Job job) {
-  if (!job.load_if_exists) return job;
+  if (!job.study.load_if_exists) return job;
   const auto storage = search::open_to_read(storage_url(job));
   if (storage == nullptr) {
-    job.warnings.push_back("there is no study in " + job.output_dir.string() + " to resume: a new one begins");
+    job.warnings.push_back("there is no study in " + job.output.dir.string() + " to resume: a new one begins");
     return job;
   }
   const auto studies = storage->studies();
-  const auto chain = chain_of(studies, job.study_name);
+  const auto chain = chain_of(studies, job.study.name);
   if (chain.empty()) {
     std::vector<std::string> names;
     for (const auto& study : studies) names.push_back(study.name);
     if (!names.empty())
-      job.warnings.push_back("there is no study '" + job.study_name + "' to resume (there are " +
-                             some_names(job.study_name, std::move(names)) + "): a new one begins");
+      job.warnings.push_back("there is no study '" + job.study.name + "' to resume (there are " +
+                             some_names(job.study.name, std::move(names)) + "): a new one begins");
     return job;
   }
   const Json now = choices_of(job);
-  if (const auto* same = with_choices(studies, job.study_name, now)) {
-    job.study_name = same->name;
-    job.predecessor = same->user_attributes.value(predecessor_attribute, "");
+  if (const auto* same = with_choices(studies, job.study.name, now)) {
+    job.study.name = same->name;
+    job.study.predecessor = same->user_attributes.value(predecessor_attribute, "");
     return job;
   }
   const search::StudyRecord* const last = chain.back();
   const Json noted = noted_choices(*last, now), before = noted.is_object() ? noted : Json::object();
-  job.predecessor = last->name;
-  job.study_name = successor_name(studies, last->name);
+  job.study.predecessor = last->name;
+  job.study.name = successor_name(studies, last->name);
   job.warnings.push_back("the choices are others than in the study '" + last->name + "' (" + changes(before, now) +
-                         "): a new study, '" + job.study_name + "', begins" +
-                         (learns(job) ? ", and earlier trials teach it" : ""));
+                         "): a new study, '" + job.study.name + "', begins" +
+                         (strategies::table().make(job.strategy)->learns_from_earlier() ? ", and earlier trials teach it" : ""));
   return job;
 }
 

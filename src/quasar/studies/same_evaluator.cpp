@@ -59,14 +59,14 @@ bool is_comparable(const Json& facts) {
 }  // namespace
 
 Json evaluator_facts(const Job& job, const eval::Scores& reference) {
-  if (!job.evaluator) return nullptr;
-  const std::string metric = job.evaluator->metrics().front().name;
+  if (!job.aim.evaluator) return nullptr;
+  const std::string metric = job.aim.evaluator->metrics().front().name;
   const auto score = reference.find(metric);
   if (score == reference.end()) return nullptr;
   Json programs = Json::object();
   const Json words = job.words.value("search_evaluator", Json::object());
   for (const auto& [key, value] : words.items()) {
-    if (key == "command" || key == "python" || key == "library") programs[key] = value;
+    if (eval::evaluators::table().try_find(key) != nullptr) programs[key] = value;
   }
   return {{"metric", metric}, {"value", score->second.value}, {"files", hashes_of(programs, job.base)}};
 }

@@ -1,9 +1,6 @@
 // An earlier study as the beginning of a new one: its finished trials teach the sampler, its best are tried again first.
 #pragma once
 
-#include <filesystem>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "quasar/job/job.hpp"

@@ -15,21 +15,21 @@ constexpr double risk = 1e-3;           // probability of rejecting what would h
 
 }  // namespace
 
-std::unique_ptr<EarlyRejection> EarlyRejection::of(const Job& job, const eval::Evaluator& evaluator) {
-  if (!job.criterion || job.evaluator || !job.goals.constraints.empty() || criterion_is_constraint(job)) return nullptr;
-  const std::string& metric = job.criterion->parts.front().metric;
+std::unique_ptr<EarlyRejection> EarlyRejection::of(const Aim& aim, const eval::Evaluator& evaluator, uint64_t seed) {
+  if (!aim.criterion || aim.evaluator || !aim.goals.constraints.empty() || criterion_is_constraint(aim)) return nullptr;
+  const std::string& metric = aim.criterion->parts.front().metric;
   const eval::Score& reference = evaluator.reference().at(metric);
   const auto made = eval::make_metric(metric);
   const auto best = made->best_possible();
-  if (metric != job.metrics.front() || !best || made->pooled() != nullptr || reference.per_sample.size() != evaluator.samples())
+  if (metric != aim.metrics.front() || !best || made->pooled() != nullptr || reference.per_sample.size() != evaluator.samples())
     return nullptr;
-  const double tolerable = job.criterion->tolerable_loss * (job.criterion->relative ? std::abs(reference.value) : 1);
-  return std::make_unique<EarlyRejection>(reference.per_sample, made->direction(), *best, tolerable, job.seed);
+  const double tolerable = aim.criterion->tolerable_in_units(reference.value);
+  return std::make_unique<EarlyRejection>(reference.per_sample, made->direction(), *best, tolerable, seed);
 }
 
-EarlyRejection::EarlyRejection(std::vector<double> reference, eval::Direction direction, double best_possible, double tolerable,
+EarlyRejection::EarlyRejection(std::vector<double> reference, Direction direction, double best_possible, double tolerable,
                                uint64_t seed)
-    : sign_(direction == eval::Direction::minimize ? 1 : -1),
+    : sign_(direction == Direction::minimize ? 1 : -1),
       losses_(std::move(reference)),
       floor_(sign_ * best_possible),
       tolerable_(tolerable),

@@ -25,10 +25,10 @@ class EarlyRejection {
  public:
   // nullptr where nothing can be said before the end: no criterion, or one about several metrics, about a metric that is no mean
   // over samples or not what trials are ranked by; constraints; an evaluator of the user's.
-  static std::unique_ptr<EarlyRejection> of(const Job& job, const eval::Evaluator& evaluator);
+  static std::unique_ptr<EarlyRejection> of(const Aim& aim, const eval::Evaluator& evaluator, uint64_t seed);
 
   // `reference`: the float model's values of every sample. `tolerable`: what the mean may lose.
-  EarlyRejection(std::vector<double> reference, eval::Direction direction, double best_possible, double tolerable, uint64_t seed);
+  EarlyRejection(std::vector<double> reference, Direction direction, double best_possible, double tolerable, uint64_t seed);
 
   // From now on candidates are watched. `values`: of every sample by an earlier model; empty: none is known, the order is random.
   void begin(const std::vector<double>& values);

@@ -42,27 +42,24 @@ std::string ranges_of(const std::vector<int64_t>& slices) {
   return joined(runs) + (left > 0 ? " and " + std::to_string(left) + " more ranges" : "");
 }
 
-std::string name_of(const Json& part) {
-  const std::string output = "output '" + part["output"].get<std::string>() + "'";
-  return part.contains("slices") ? output + ", " + part["slices"].get<std::string>() + " of axis " + part["axis"].dump() : output;
+std::string name_of(const Quality::Part& part) {
+  const std::string output = "output '" + part.output + "'";
+  return part.axis ? output + ", " + part.slices + " of axis " + std::to_string(*part.axis) : output;
 }
 
-Json parts_json(const Judged& judged) {
-  Json out = Json::array();
+std::vector<Quality::Part> parts_of(const Judged& judged) {
+  std::vector<Quality::Part> out;
   const auto& parts = judged.evaluator.parts().all();
   for (size_t i = 0; i < parts.size(); ++i) {
     const eval::PartError& error = judged.examination.parts[i];
-    Json part{{"output", judged.evaluator.outputs()[parts[i].output]},
-              {"size", parts[i].rms},
-              {"relative", error.relative},
-              {"cosine", error.cosine},
-              {"word", error.constant ? "broken" : plain_word("relative", error.relative)}};
-    if (parts[i].axis) {
-      part["axis"] = *parts[i].axis;
-      part["slices"] = ranges_of(parts[i].slices);
-    }
-    if (error.constant) part["constant"] = true;
-    out.push_back(std::move(part));
+    out.push_back({.output = judged.evaluator.outputs()[parts[i].output],
+                   .size = parts[i].rms,
+                   .relative = error.relative,
+                   .cosine = error.cosine,
+                   .word = error.constant ? "broken" : plain_word("relative", error.relative),
+                   .axis = parts[i].axis,
+                   .slices = parts[i].axis ? ranges_of(parts[i].slices) : "",
+                   .constant = error.constant});
   }
   return out;
 }
@@ -74,21 +71,20 @@ std::string of_float(double share) {
 void judge_answers(const Judged& judged, Quality& quality) {
   const auto& answers = judged.examination.answers;
   if (!answers || answers->samples == 0) return;
-  quality.answers = {
-      {"metric", answers->metric}, {"samples", judged.evaluator.samples()}, {"sure", answers->samples}, {"same", answers->share}};
-  if (answers->share >= judged.job.least_agreement) return;
+  quality.answers = {answers->metric, judged.evaluator.samples(), answers->samples, answers->share};
+  if (answers->share >= judged.aim.least_agreement) return;
   // Where float is not sure itself, half of the answers may change.
   const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
-  const double lost = (1 - judged.job.least_agreement) * sure + 0.5 * (1 - sure);
+  const double lost = (1 - judged.aim.least_agreement) * sure + 0.5 * (1 - sure);
   quality.goal = {
       {"criterion", "absolute"}, {"tolerable_loss", std::round(1000 * lost) / 1000}, {"metrics", {{answers->metric, 1}}}};
   quality.reasons.push_back("its answers are the float model's on " + of_float(answers->share) + " of the " +
                             std::to_string(answers->samples) + " samples on which float is sure (" + answers->metric +
-                            "; least_agreement " + in_digits(judged.job.least_agreement, 3) + ")");
+                            "; least_agreement " + in_digits(judged.aim.least_agreement, 3) + ")");
 }
 
 void judge_labels(const Judged& judged, Quality& quality) {
-  if (judged.job.least_agreement == 0) return;
+  if (judged.aim.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
     if (!eval::is_metric(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
     const auto was = judged.reference.find(name);
@@ -103,14 +99,13 @@ void judge_labels(const Judged& judged, Quality& quality) {
 
 // Values of classes may be far off where the answers are right.
 void judge_parts(const Judged& judged, Quality& quality) {
-  for (const Json& part : quality.parts) {
-    if (!(part["size"].get<double>() > 0)) continue;
-    if (part.contains("constant")) {
+  for (const auto& part : quality.parts) {
+    if (!(part.size > 0)) continue;
+    if (part.constant) {
       quality.reasons.push_back(name_of(part) + " is one value everywhere, and varies in the float model");
-    } else if (!judged.classes && part["cosine"].get<double>() < least_cosine) {
-      quality.reasons.push_back(name_of(part) + " is far from the float model's: cosine " +
-                                in_digits(part["cosine"].get<double>(), 3) + ", relative error " +
-                                in_digits(part["relative"].get<double>(), 3));
+    } else if (!judged.classes && part.cosine < least_cosine) {
+      quality.reasons.push_back(name_of(part) + " is far from the float model's: cosine " + in_digits(part.cosine) +
+                                ", relative error " + in_digits(part.relative));
     }
   }
 }
@@ -123,27 +118,27 @@ bool counts_by_size(const std::string& metric) {
 }
 
 std::string blindness(const Judged& judged, const Quality& quality) {
-  const std::string& metric = judged.job.goals.objectives.front().metric;
+  const std::string& metric = judged.aim.goals.objectives.front().metric;
   if (!counts_by_size(metric) || !judged.evaluator.parts().differ()) return "";
   std::vector<std::string> rows;
-  for (const Json& part : quality.parts)
-    rows.push_back(name_of(part) + ": size " + in_digits(part["size"].get<double>(), 3) + ", relative error " +
-                   in_digits(part["relative"].get<double>(), 3) + " (" + part["word"].get<std::string>() + ")");
+  for (const auto& part : quality.parts)
+    rows.push_back(name_of(part) + ": size " + in_digits(part.size) + ", relative error " + in_digits(part.relative) + " (" +
+                   part.word + ")");
   std::string text = metric + " sees little but the largest of the outputs' parts: ";
   for (const auto& row : rows) text += (&row == &rows.front() ? "" : "; ") + row;
   return text + ". Metric parts counts the worst of them (search_metric: parts)";
 }
 
 bool wants_checking(const Judged& judged, const Quality& quality) {
-  const auto is_off = [](const Json& part) { return part["word"] != "good" && part["size"].get<double>() > 0; };
+  const auto is_off = [](const Quality::Part& part) { return part.word != "good" && part.size > 0; };
   if (!judged.classes && std::ranges::any_of(quality.parts, is_off)) return true;
-  return quality.answers.is_object() && plain_word("agreement", quality.answers["same"].get<double>()) != "good";
+  return quality.answers && plain_word("agreement", quality.answers->same) != "good";
 }
 
 // Whether the job's criterion is about one of these metrics.
-bool counts(const Job& job, const Json& metrics) {
-  return job.criterion &&
-         std::ranges::any_of(job.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
+bool counts(const Aim& aim, const Json& metrics) {
+  return aim.criterion &&
+         std::ranges::any_of(aim.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
 }
 
 // As a shell takes it.
@@ -155,14 +150,13 @@ std::vector<std::string> cures_for(const Judged& judged, const Quality& quality)
   std::vector<std::string> out;
   if (!judged.unquantized.empty())
     out.push_back("see `quasar inspect MODEL` for what can be quantized, and choose a type that the target has kernels for");
-  const Job& job = judged.job;
   std::string goal = setting("accuracy_criterion", quality.goal);
   const auto& head = judged.evaluator.head();
-  if (head && !head->decoder.is_null() && !job.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
-  if (job.strategy != "repair") {
+  if (head && !head->decoder.is_null() && !judged.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
+  if (!judged.repaired) {
     out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +
                   "`, without a preset or a search space");
-  } else if (!counts(job, quality.goal["metrics"])) {
+  } else if (!counts(judged.aim, quality.goal["metrics"])) {
     out.push_back("make what is lost the goal: `" + goal + "`");
   }
   out.push_back("more and more typical calibration samples");
@@ -181,7 +175,7 @@ std::string plain_word(const std::string& metric, double value) {
 
 Quality quality_of(const Judged& judged) {
   Quality quality;
-  quality.parts = parts_json(judged);
+  quality.parts = parts_of(judged);
   judge_answers(judged, quality);
   judge_labels(judged, quality);
   judge_parts(judged, quality);
@@ -196,8 +190,25 @@ Quality quality_of(const Judged& judged) {
   return quality;
 }
 
+namespace {
+
+Json to_json(const Quality::Part& part) {
+  Json out{
+      {"output", part.output}, {"size", part.size}, {"relative", part.relative}, {"cosine", part.cosine}, {"word", part.word}};
+  if (part.axis) out.update({{"axis", *part.axis}, {"slices", part.slices}});
+  if (part.constant) out["constant"] = true;
+  return out;
+}
+
+}  // namespace
+
 Json to_json(const Quality& quality) {
-  Json out{{"word", quality.word}, {"parts", quality.parts}, {"answers", quality.answers}};
+  Json out{{"word", quality.word}, {"parts", Json::array()}, {"answers", nullptr}};
+  for (const auto& part : quality.parts) out["parts"].push_back(to_json(part));
+  if (quality.answers) {
+    const auto& [metric, samples, sure, same] = *quality.answers;
+    out["answers"] = {{"metric", metric}, {"samples", samples}, {"sure", sure}, {"same", same}};
+  }
   if (quality.poor()) out.update({{"reasons", quality.reasons}, {"try", quality.cures}});
   return out;
 }

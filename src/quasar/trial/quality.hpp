@@ -1,33 +1,51 @@
 // Whether the best model of a search is of use, and why not: what a score alone does not show.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quasar/base/json.hpp"
 #include "quasar/eval/examination.hpp"
-#include "quasar/job/job.hpp"
+#include "quasar/job/goal_parts.hpp"
 
 namespace quasar::tune {
 
 struct Quality {
+  // A part of the outputs, and how far it is from the float model's.
+  struct Part {
+    std::string output;
+    double size = 0;  // √ of the mean square of the float model's values
+    double relative = 0, cosine = 0;
+    std::string word = {};
+    std::optional<size_t> axis = {};  // nullopt: the whole output
+    std::string slices = {};          // along the axis
+    bool constant = false;            // one value everywhere, and none in the float model
+  };
+  struct Answers {
+    std::string metric;
+    size_t samples = 0, sure = 0;  // float is sure of so many
+    double same = 0;               // share of these with float's answer
+  };
   std::string word = "unknown";      // good, check or poor; unknown: it was not looked at
   std::vector<std::string> reasons;  // why it is poor
   std::vector<std::string> cures;    // what to try then
   std::string metric_blind = {};     // what the objective does not see of the outputs' parts; "": it sees them, or they are alike
-  Json parts = Json::array();        // [{output, axis, slices, size, relative, cosine, word}]
-  Json answers = nullptr;            // {metric, samples, sure, same}: share of the `sure` ones with float's answer
-  Json goal = nullptr;               // what makes it poor, as an accuracy_criterion for strategy repair; null: it is not poor
+  std::vector<Part> parts = {};
+  std::optional<Answers> answers = {};
+  Json goal = nullptr;  // what makes it poor, as an accuracy_criterion for strategy repair; null: it is not poor
   bool poor() const { return word == "poor"; }
 };
 
 // What is known of a model when its quality is judged.
 struct Judged {
-  const Job& job;
+  const Aim& aim;
+  const Json& words;              // the job's
   const eval::Scores& reference;  // the float model's scores
   const eval::Scores& scores;
   const eval::Evaluator& evaluator;
   const eval::Examination& examination;
+  bool repaired = false;    // the model comes from a strategy that repairs() for the job's goal
   bool classes = false;     // the outputs name classes: their answers are judged, and not their values
   std::string unquantized;  // why hardly anything is quantized; "": enough is
 };

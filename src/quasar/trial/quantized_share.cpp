@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "quasar/base/digits.hpp"

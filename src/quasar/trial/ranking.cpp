@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "quasar/job/spaces.hpp"
-#include "quasar/trial/instrumented.hpp"
 
 namespace quasar::tune {
 

@@ -11,7 +11,6 @@
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/temporary_space.hpp"
-#include "quasar/graph/load.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/job/spaces.hpp"
@@ -39,7 +38,7 @@ size_t bytes_of(const graph::Model& model) {
 
 Measures measured(const TrialContext& context, const graph::Model& model, const eval::Scores& scores, Undisturbed::Work& work,
                   const runtime::Device& device) {
-  const Goals& goals = context.job.goals;
+  const Goals& goals = context.job.aim.goals;
   Measures out;
   for (const auto& [name, score] : scores) out[name] = score.value;
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
@@ -53,12 +52,12 @@ graph::ExternalData external(const quant::Config& config) {
   return config.external_data ? graph::ExternalData::always : graph::ExternalData::when_needed;
 }
 
-bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference) {
-  if (job.criterion) return excess_of(*job.criterion, values, measures_of(reference)) <= 0;
-  if (job.tolerance.is_null()) return false;
-  const auto& [metric, direction] = job.goals.objectives.front();
+bool is_good_enough(const Aim& aim, const Measures& values, const eval::Scores& reference) {
+  if (aim.criterion) return excess_of(*aim.criterion, values, measures_of(reference)) <= 0;
+  if (aim.tolerance.is_null()) return false;
+  const auto& [metric, direction] = aim.goals.objectives.front();
   const double value = values.at(metric), was = reference.at(metric).value;
-  return (direction == search::Direction::maximize ? was - value : value - was) <= job.tolerance.get<double>();
+  return (direction == Direction::maximize ? was - value : value - was) <= aim.tolerance.get<double>();
 }
 
 quant::Plan plan_of(const TrialContext& context, const quant::Config& config) {
@@ -119,45 +118,15 @@ quant::Config config_of(const TrialContext& context, const search::Trial& trial)
   return quant::parse_config(recorded == trial.user_attributes.end() ? words_of(context.space, trial.point) : *recorded);
 }
 
-std::string why_not_raced(const Job& job) {
-  const Goals& goals = job.goals;
-  const std::string& objective = goals.objectives.front().metric;
-  if (goals.objectives.size() > 1) return "several objectives are compared by whole scores";
-  if (!goals.constraints.empty()) return "constraints need whole scores";
-  if (job.criterion) return "the accuracy criterion needs whole scores";
-  if (is_cost(objective) || is_own(goals, objective) || !eval::make_metric(objective)->best_possible())
-    return objective + " is no mean over samples";
-  return "";
-}
-
-std::string idle_pruner(const Job& job) {
-  const std::string why = why_not_raced(job);
-  return job.words.contains("pruner") && job.pruner.at("name") != "none" && !why.empty() ? "pruner has no effect: " + why : "";
-}
-
-std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
-  const std::string name = job.pruner.at("name");
-  if (name == "none" || !why_not_raced(job).empty()) return nullptr;
-  const std::string& objective = job.goals.objectives.front().metric;
-  const auto best = eval::make_metric(objective)->best_possible();
-  search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
-  if (!job.tolerance.is_null()) {
-    const double sign = options.direction == search::Direction::minimize ? 1 : -1;
-    options.good_enough = evaluator.reference().at(objective).value + sign * job.tolerance.get<double>();
-  }
-  return std::make_unique<search::Racer>(search::pruners::table().make(name, job.pruner.at("options")), options, study.trials());
+void keep(const TrialContext& context, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
+  const bool minimize = context.job.aim.goals.objectives.front().direction == Direction::minimize;
+  context.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
 namespace {
 
 size_t threads_of(const Job& job) {
   return std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs));
-}
-
-// `value`: of the first objective.
-void keep(const TrialContext& context, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model) {
-  const bool minimize = context.job.goals.objectives.front().direction == search::Direction::minimize;
-  context.book.keep(trial, scores, minimize ? value : -value, model);
 }
 
 // How a trial that was given up stood.
@@ -197,8 +166,6 @@ std::optional<eval::Scores> score(const TrialContext& context, search::RunningTr
   return context.evaluator.race(candidate, threads, referee, device);
 }
 
-constexpr const char* content_attribute = "model_hash";  // of a model whose rounding was optimized
-
 // What the model holds, however its plan asked for it.
 std::string content_of(const graph::Model& model, quant::Plan plan) {
   plan.rounding = {};
@@ -221,7 +188,7 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
   const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
   if (const auto other = context.book.same_model(content); other && !content.empty())
     return {.values = {}, .duplicate_of = other, .user_attributes = own};
-  if (context.job.keep_models == "all") graph::save(candidate, kept_file(context.job, trial.number()), external(config));
+  if (context.job.output.keep_models == "all") graph::save(candidate, kept_file(context.job, trial.number()), external(config));
   Fallen fallen;
   const auto loan = context.devices.take();
   const auto scores = score(context, trial, candidate, fallen, loan.device());
@@ -235,7 +202,8 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
   if (!scores) {
     outcome.pruned = true;
     if (fallen.value) outcome.values = {*fallen.value};
-    if (!fallen.value && context.job.criterion) outcome.user_attributes[missed_attribute] = to_json(*context.job.criterion);
+    if (!fallen.value && context.job.aim.criterion)
+      outcome.user_attributes[missed_attribute] = to_json(*context.job.aim.criterion);
     outcome.user_attributes[search::attribute::pruned] = "after " + std::to_string(fallen.samples) + " of " +
                                                          std::to_string(context.evaluator.samples()) + " samples" +
                                                          (fallen.value ? "" : ": the accuracy criterion is out of reach");
@@ -245,28 +213,28 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
     context.book.know(content, trial.number());
     outcome.user_attributes[content_attribute] = content;
   }
-  const Goals& goals = context.job.goals;
+  const Goals& goals = context.job.aim.goals;
   require_scores(goals, *scores);
   const Measures measures = measured(context, candidate, *scores, work, loan.device());
   outcome.values = values_of(goals, measures);
   const eval::Scores& reference = context.evaluator.reference();
-  outcome.constraints = constraints_of(context.job, measures, reference);
+  outcome.constraints = constraints_of(context.job.aim, measures, reference);
   outcome.user_attributes["metrics"] = measures;
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
-  outcome.candidate = feasible && is_good_enough(context.job, measures, reference);
+  outcome.candidate = feasible && is_good_enough(context.job.aim, measures, reference);
   if (feasible) {
     keep(context, trial.number(), *scores, outcome.values.front(), candidate);
   } else {
     context.book.note(trial.number(), *scores);
   }
-  if (outcome.candidate && context.job.keep_models == "candidates")
+  if (outcome.candidate && context.job.output.keep_models == "candidates")
     graph::save(candidate, kept_file(context.job, trial.number()), external(config));
   return outcome;
 }
 
-Error out_of_memory(const Job& job) {
+Error out_of_memory(const Limits& limits) {
   const Uncapped words;
-  const size_t most = job.trial_memory_limit;
+  const size_t most = limits.trial_memory;
   return Error("out of memory" + (most == 0
                                       ? std::string()
                                       : ": the trial needs more than trial_memory_limit (" + std::to_string(most) + " bytes)"));
@@ -275,69 +243,25 @@ Error out_of_memory(const Job& job) {
 }  // namespace
 
 std::filesystem::path kept_file(const Job& job, int64_t trial) {
-  const std::string study = job.predecessor.empty() ? "" : job.study_name + "_";
-  return job.output_dir / (study + "trial_" + std::to_string(trial) + ".onnx");
-}
-
-void recall_models(const TrialContext& context, std::span<const search::Trial> trials) {
-  for (const search::Trial& trial : trials) {
-    const auto content = trial.user_attributes.find(content_attribute);
-    if (trial.state == search::State::complete && !trial.is_duplicate() && content != trial.user_attributes.end())
-      context.book.know(content->get<std::string>(), trial.number);
-  }
-}
-
-std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial) {
-  eval::Scores out;
-  for (const auto& [name, value] : measures_of(job.goals, trial)) {
-    if (!is_cost(name)) out[name] = {.value = value, .low = value, .high = value};
-  }
-  return all_there(job, out) ? std::optional(out) : std::nullopt;
-}
-
-eval::Scores said_before(const Job& job, const search::Trial& trial) {
-  auto recorded = recorded_scores(job, trial);
-  const auto own = [&](const std::string& metric) { return is_own(job.goals, metric); };
-  if (!recorded || std::ranges::none_of(job.metrics, own)) return {};
-  // What else it gives stays.
-  for (const auto& metric : job.metrics) {
-    if (!own(metric)) recorded->erase(metric);
-  }
-  return *std::move(recorded);
-}
-
-bool all_there(const Job& job, const eval::Scores& scores) {
-  return std::ranges::all_of(job.metrics, [&](const std::string& metric) { return scores.contains(metric); });
-}
-
-void recall_best(const TrialContext& context, const search::Trial& trial) {
-  const eval::Scores said = said_before(context.job, trial);
-  if (all_there(context.job, said)) return;
-  const quant::Config config = config_of(context, trial);
-  const graph::Model model = build(context, config, plan_of(context, config), throw_if_cancelled).model;
-  const auto crown = [&](std::span<const double> values) {
-    if (context.racer != nullptr && values.size() == context.evaluator.samples()) context.racer->crown(values);
-    return true;
-  };
-  const auto scores = context.evaluator.race(model, cores(), crown, context.devices.first(), {}, said);
-  if (!trial.values.empty()) keep(context, trial.number, *scores, trial.values.front(), model);
+  const std::string study = job.study.predecessor.empty() ? "" : job.study.name + "_";
+  return job.output.dir / (study + "trial_" + std::to_string(trial) + ".onnx");
 }
 
 search::Outcome try_point(const TrialContext& context, search::RunningTrial& trial) {
-  const double limit = context.job.trial_time_limit;
+  const double limit = context.job.limits.trial_time;
   const Deadline deadline = [&] {
     const Uncapped others;
     return Deadline(trial.stop(), limit > 0 ? std::optional(Deadline::after(limit)) : std::nullopt);
   }();
   const CancelScope scope(deadline.token());
   try {
-    const MemoryCap cap(context.job.trial_memory_limit);
+    const MemoryCap cap(context.job.limits.trial_memory);
     return run_trial(context, trial);
   } catch (const std::bad_alloc&) {
-    throw out_of_memory(context.job);
+    throw out_of_memory(context.job.limits);
   } catch (const std::system_error& e) {  // a thread that found no room for its stack
-    if (context.job.trial_memory_limit == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
-    throw out_of_memory(context.job);
+    if (context.job.limits.trial_memory == 0 || e.code() != std::errc::resource_unavailable_try_again) throw;
+    throw out_of_memory(context.job.limits);
   } catch (const eval::EvaluatorFailed& failed) {
     require_temporary_space();  // where the model and the evaluator's answer stand
     if (failed.kind.empty()) throw;
@@ -346,6 +270,16 @@ search::Outcome try_point(const TrialContext& context, search::RunningTrial& tri
     if (!deadline.passed()) throw;
     throw Error("the trial took longer than trial_time_limit (" + Json(limit).dump() + " s)");
   }
+}
+
+quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config) {
+  quant::Plan plan = plan_of(context, config);
+  context.variants.improve(config, plan);
+  return plan;
+}
+
+ToggledModel instrumented(const TrialContext& context, const quant::Config& config, const quant::Plan& plan) {
+  return {context.variants.graph_of(config)->model, plan, context.job.limits.memory};
 }
 
 }  // namespace quasar::tune

@@ -7,6 +7,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/search/racer.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/sensitivity/toggled_model.hpp"
 #include "quasar/trial/early_rejection.hpp"
 #include "quasar/trial/quantized_share.hpp"
 #include "quasar/trial/score_book.hpp"
@@ -51,34 +52,14 @@ std::string why_impossible(const TrialContext& context, const search::Point& poi
 // What a finished trial tried: as it recorded it, also when the space has changed since.
 quant::Config config_of(const TrialContext& context, const search::Trial& trial);
 
-// Why no trial of this job can be given up early, in words; "": they can.
-std::string why_not_raced(const Job& job);
-
-// What the user should know of a pruner that he named and that cannot act; "" when it can.
-std::string idle_pruner(const Job& job);
-
-// The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
-// one.
-std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
-
 // Where keep_models puts a trial's model. Studies that succeed another have their own names in front.
 std::filesystem::path kept_file(const Job& job, int64_t trial);
 
-// What the trials of a resumed study have made, so that an equal model is not scored again.
-void recall_models(const TrialContext& context, std::span<const search::Trial> trials);
+// A user attribute of trials whose model was rounded in the light of samples: a hash of all that it holds.
+inline constexpr const char* content_attribute = "model_hash";
 
-// A finished trial's scores as the study has them, without intervals and values per sample; nullopt: one that candidates must be
-// scored on is not there.
-std::optional<eval::Scores> recorded_scores(const Job& job, const search::Trial& trial);
-// What the user's evaluator gave of them; empty: it gave none, or not all. It says no more when it is asked again, and may take
-// its time.
-eval::Scores said_before(const Job& job, const search::Trial& trial);
-// Whether these are all that candidates must be scored on.
-bool all_there(const Job& job, const eval::Scores& scores);
-
-// The best trial of a resumed study, scored again unless a user's evaluator did: what the racer compares with, and what becomes
-// best.onnx if nothing better comes.
-void recall_best(const TrialContext& context, const search::Trial& trial);
+// Keeps what a trial has found out in the laboratory's book; `value`: of the first objective.
+void keep(const TrialContext& context, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model);
 
 // Runs one trial. A plan that another trial has is a duplicate and costs nothing. Throws Error when the configuration cannot be
 // carried out, Cancelled when the search is stopped.
@@ -86,6 +67,12 @@ search::Outcome try_point(const TrialContext& context, search::RunningTrial& tri
 
 // Whether these values are good enough for the user: by accuracy_criterion, or the objective's not worse than the float model's
 // by more than search_metric_tolerance. Constraints are another matter.
-bool is_good_enough(const Job& job, const Measures& values, const eval::Scores& reference);
+bool is_good_enough(const Aim& aim, const Measures& values, const eval::Scores& reference);
+
+// The plan with its rounding.
+quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config);
+
+// With this plan of it; keeps what the job's memory_limit allows. Throws as ToggledModel does.
+ToggledModel instrumented(const TrialContext& context, const quant::Config& config, const quant::Plan& plan);
 
 }  // namespace quasar::tune

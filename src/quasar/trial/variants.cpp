@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "quasar/base/hash.hpp"
+#include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/config/selection.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/rounding/rounding_memory.hpp"
@@ -11,35 +11,6 @@
 
 namespace quasar::tune {
 namespace {
-
-const std::string awq = "awq";
-
-// Of all that differs between two graphs: nodes and constants. Attributes change only with the operator's type.
-std::string digest_of(const graph::Model& model, const graph::Model& prepared) {
-  Json facts = Json::array();
-  for (const auto& node : model.nodes) facts.push_back({node.name, node.op_type, node.inputs, node.outputs});
-  for (const auto& [name, tensor] : model.initializers) {
-    const Tensor* before = prepared.initializer(name);
-    if (before != nullptr && (before->bytes().data() == tensor.bytes().data() || *before == tensor)) continue;
-    facts.push_back({name, tensor.shape(), hash_of(tensor.bytes())});
-  }
-  return hash_of(std::string_view(facts.dump()));
-}
-
-// What nodes became, step after step.
-void note_successors(const std::map<std::string, std::set<std::string>>& latest,
-                     std::map<std::string, std::set<std::string>>& all) {
-  for (auto& [name, nodes] : all) {
-    const std::set<std::string> before = nodes;
-    for (const auto& node : before) {
-      const auto next = latest.find(node);
-      if (next == latest.end()) continue;
-      nodes.erase(node);
-      nodes.insert(next->second.begin(), next->second.end());
-    }
-  }
-  for (const auto& [name, nodes] : latest) all.try_emplace(name, nodes);
-}
 
 // Names in a list, with those that stand for nodes that are gone.
 std::vector<std::string> succeeded(const std::vector<std::string>& names,
@@ -82,14 +53,11 @@ void keep_given(quant::Plan& plan, const quant::Config& config, const Calibratio
   options["keep_activations"] = kept;
 }
 
-// Weights that were scaled for their rounding (weights only).
-bool scales_weights(const quant::Config& config) {
-  return config.rounding.method == awq && std::ranges::count(config.transforms, awq, &quant::TransformUse::name) > 0;
-}
-
-std::map<std::string, int> without(std::map<std::string, int> axes, const std::set<std::string>& values) {
-  std::erase_if(axes, [&](const auto& axis) { return values.contains(axis.first); });
-  return axes;
+// The transform that has scaled weights for their rounding; "": none has.
+std::string scaled_by(const quant::Config& config) {
+  const quant::Rounding& rounding = config.rounding;
+  const std::string wanted = quant::rounding::table().make(rounding.method, rounding.options)->transform();
+  return std::ranges::count(config.transforms, wanted, &quant::TransformUse::name) > 0 ? wanted : "";
 }
 
 // Warnings alone.
@@ -185,49 +153,7 @@ std::shared_ptr<Variant> Variants::start(const quant::Config& config) {
 std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
   const auto from = start(config);
   if (config.transforms.empty()) return from;
-  auto out = std::make_shared<Variant>();
-  out->model = from->model;
-  out->digest = from->digest;
-  std::set<std::string> changed;
-  const auto observed = [&](const quant::Transform& transform, const Json& options) {
-    auto axes = transform.needs(out->model);
-    if (axes.empty()) return stats::ChannelStatistics{};
-    size_t samples = config.calib_data_size.value_or(samples_->size());
-    if (const Json own = options.value("data_size", Json()); own.is_number()) samples = std::min(samples, own.get<size_t>());
-    stats::ChannelStatistics known;
-    if (transform.product_block() == 0) known = from->calibration->channels(without(axes, changed), samples);
-    std::erase_if(axes, [&](const auto& value) { return known.contains(value.first); });
-    if (axes.empty()) return known;
-    known.merge(
-        stats::collect_channels(out->model, *samples_, axes,
-                                {.samples = samples, .threads = options_.rounding.threads, .block = transform.product_block()}));
-    return known;
-  };
-  size_t changes = 0;
-  for (const auto& use : config.transforms) {
-    const auto transform = quant::transforms::table().make(use.name, use.options);
-    const bool corrects = transform->corrects_plan();
-    quant::Transformed result =
-        transform->rewrite(out->model, corrects ? stats::ChannelStatistics{} : observed(*transform, use.options));
-    for (auto& note : result.notes) {
-      tell(options_.log, Level::info, note);
-      out->notes.push_back(std::move(note));
-    }
-    if (result.changes > 0) {
-      changes += result.changes;
-      out->model = std::move(result.model);
-      changed.merge(result.values);
-      out->in_float.merge(result.in_float);
-      note_successors(result.became, out->became);
-    }
-    if (!corrects) continue;
-    out->corrections.push_back(use);
-    for (auto& [name, channels] : observed(*transform, use.options)) out->channels.insert_or_assign(name, std::move(channels));
-  }
-  if (changes > 0) {
-    graph::verify(out->model, "the transforms");
-    out->digest = digest_of(out->model, prepared_);
-  }
+  auto [out, changed] = transformed(*from, config, {prepared_, *samples_, options_.rounding.threads, options_.log});
   // Other settings may have made the same graph: one calibration serves both.
   const auto known = by_digest_.find(out->digest);
   if (known != by_digest_.end()) {
@@ -238,7 +164,7 @@ std::shared_ptr<const Variant> Variants::make(const quant::Config& config) {
   out->calibration = calibration_of(out->model);
   out->calibration->reuse(from->calibration, std::move(changed));
   RounderOptions rounding = options_.rounding;
-  if (scales_weights(config)) rounding.log = warnings_of(rounding.log);  // improve() tells the rest
+  if (!scaled_by(config).empty()) rounding.log = warnings_of(rounding.log);  // improve() tells the rest
   out->rounder = std::make_shared<Rounder>(out->model, samples_, std::move(rounding));
   by_digest_[out->digest] = out;
   return out;
@@ -287,8 +213,9 @@ RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan,
   const auto variant = of(config);
   RoundingReport report = variant->rounder->improve(plan, check);
   quant::Config unscaled = config;
-  std::erase_if(unscaled.transforms, [](const quant::TransformUse& use) { return use.name == awq; });
-  const auto plain = scales_weights(config) ? of(unscaled) : variant;
+  const std::string scaling = scaled_by(config);
+  std::erase_if(unscaled.transforms, [&](const quant::TransformUse& use) { return use.name == scaling; });
+  const auto plain = scaling.empty() ? variant : of(unscaled);
   if (plain->rounder != variant->rounder) {
     RounderOptions silent = options_.rounding;
     silent.log = {};

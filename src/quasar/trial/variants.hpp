@@ -14,21 +14,9 @@
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/rounding.hpp"
+#include "quasar/trial/variant.hpp"
 
 namespace quasar::tune {
-
-// A float graph with what is known of it.
-struct Variant {
-  graph::Model model;
-  std::string digest;                                   // "" for the prepared graph: transforms that change nothing make no other
-  std::set<std::string> in_float;                       // nodes that transforms added, which are not quantized
-  std::map<std::string, std::set<std::string>> became;  // nodes that transforms replaced -> those that stand for them
-  std::vector<std::string> notes;
-  std::vector<quant::TransformUse> corrections;  // of plans
-  stats::ChannelStatistics channels;             // what the corrections need
-  std::shared_ptr<Calibration> calibration;
-  std::shared_ptr<Rounder> rounder;
-};
 
 struct VariantOptions {
   RounderOptions rounding = {};

@@ -1,19 +1,130 @@
 // What `quasar search --dry-run` says.
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
 
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/job/cost.hpp"
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/search/trial.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
+#include "quasar/trial/racing.hpp"
 #include "quasar/trial/trial.hpp"
 #include "quasar/trial/variants.hpp"
-#include "quasar/tune/expected_time.hpp"
 #include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
 
 namespace quasar::tune {
 namespace {
+
+constexpr int points_per_space = 50;
+
+// Means over configurations drawn from the spaces.
+struct Drawn {
+  double scoring = 0, rounding = 0;       // in units of scoring the float model
+  double rounding_share = 0;              // of the configurations that round
+  std::optional<quant::Config> one;       // of all
+  std::optional<quant::Config> to_round;  // one of these
+  double cost_of_it = 0;                  // of its rounding, in the same units
+};
+
+double without_rounding(quant::Config config) {
+  config.rounding = {};
+  return expected_cost(config);
+}
+
+Drawn draw(const Job& job, const Spaces& spaces) {
+  Drawn out;
+  double count = 0, rounded = 0;
+  for (const search::Space& space : spaces.each) {
+    Rng rng(job.seed);
+    for (int i = 0; i < points_per_space && !space.empty(); ++i) {
+      try {
+        const quant::Config config = quant::parse_config(words_of(space, space.sample(rng)));
+        const double scoring = without_rounding(config), rounding = expected_cost(config) - scoring;
+        count += 1, out.scoring += scoring, out.rounding += rounding;
+        if (!out.one) out.one = config;
+        if (rounding <= 0) continue;
+        rounded += 1;
+        if (!out.to_round) out.to_round = config, out.cost_of_it = rounding;
+      } catch (const Error&) {  // no configuration: it costs nothing
+      }
+    }
+  }
+  if (count > 0) out.scoring /= count, out.rounding /= count, out.rounding_share = rounded / count;
+  return out;
+}
+
+// The second of two stages rounds in every trial, the first in none.
+double share_that_rounds(const PreparedJob& prepared, double share, uint64_t trials) {
+  if (!prepared.strategy->in_stages() || share == 0 || trials == 0) return share;
+  double calibrations = 0;
+  for (const auto& space : prepared.spaces.calibration) calibrations += static_cast<double>(space.valid().value_or(0));
+  return std::max(0.0, 1 - calibrations / static_cast<double>(trials));
+}
+
+// Of rounding this configuration once, material for later trials included; nullopt: it cannot be, or takes long.
+std::optional<double> rounding_seconds(const PreparedJob& prepared, const quant::Config& config, double guess) {
+  constexpr double most = 20;
+  if (guess > most) return std::nullopt;
+  try {
+    Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
+    quant::Plan plan = variants.plan(config, *prepared.target);
+    const Stopwatch watch;
+    variants.build(config, plan);
+    return watch.seconds();
+  } catch (const Error&) {  // the trial will fail, and say why
+    return std::nullopt;
+  }
+}
+
+// Of making this configuration's model without rounding, and its session; 0: it cannot be.
+double building_seconds(const PreparedJob& prepared, quant::Config config) {
+  config.rounding = {};
+  try {
+    Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
+    variants.plan(config, *prepared.target);  // observes, which is no trial's work
+    const Stopwatch watch;
+    quant::Plan plan = variants.plan(config, *prepared.target);
+    const runtime::Session session(variants.build(config, plan).model);
+    return watch.seconds();
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+std::optional<double> mean_seconds(std::span<const search::Trial> trials) {
+  double sum = 0, count = 0;
+  for (const auto& trial : trials) {
+    const auto seconds = trial.is_duplicate() ? std::nullopt : trial.seconds();
+    if (seconds) sum += *seconds, count += 1;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+// Seconds of one trial, on average: as the user expects it, else as those of `finished`, trials of the same study, took, else as
+// those of earlier studies did, else from a run of the float model and, where the space rounds, from rounding one configuration
+// (a guess where that alone would take more than some 20 s). `trials`: how many there will be; of two stages the second rounds.
+double seconds_per_trial(const Job& job, const PreparedJob& prepared, std::span<const search::Trial> finished, uint64_t trials) {
+  if (job.limits.expected_seconds > 0) return job.limits.expected_seconds;
+  if (const auto own = mean_seconds(finished)) return *own;
+  if (const auto earlier = mean_seconds(prepared.earlier)) return *earlier;
+  const double run = runtime::latency(prepared.model, *prepared.samples.evaluation).median_ms / 1000;
+  const double scoring = run * static_cast<double>(prepared.samples.evaluation->size());
+  const Drawn drawn = draw(job, prepared.spaces);
+  const bool long_to_observe = run * static_cast<double>(prepared.samples.calibration->size()) > 5;
+  const double building = drawn.one && !long_to_observe ? building_seconds(prepared, *drawn.one) : 0;
+  const double usual = std::max(drawn.scoring, 1.0) * scoring + building;
+  if (!drawn.to_round || drawn.rounding_share == 0) return usual;
+  const double guess = drawn.cost_of_it * run * static_cast<double>(prepared.samples.calibration->size());
+  const double measured = rounding_seconds(prepared, *drawn.to_round, guess).value_or(guess);
+  const double mean = measured * drawn.rounding / drawn.rounding_share / drawn.cost_of_it;
+  return usual + mean * share_that_rounds(prepared, drawn.rounding_share, trials);
+}
 
 // Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
 uint64_t trials_of(const Job& job, const Strategy& strategy, const Spaces& spaces) {
@@ -25,7 +136,7 @@ uint64_t trials_of(const Job& job, const Strategy& strategy, const Spaces& space
     calibrations += spaces.calibration[i].valid().value_or(0);
   }
   const auto wanted = strategy.most_trials(job);
-  if (job.strategy == "two_stage") {
+  if (strategy.in_stages()) {
     const uint64_t around_winner = points / std::max<uint64_t>(calibrations, 1);  // the fine-tuning of one calibration
     const uint64_t second = wanted ? static_cast<uint64_t>(*wanted) : around_winner;
     return calibrations + (finite ? std::min(second, around_winner) : second);
@@ -109,11 +220,12 @@ double within(double most, double trials, double executed) {
 }
 
 // iteration_limit counts trials that run. Of two stages the first is a grid whose models are known; in the second all differ.
-uint64_t within_limit(uint64_t trials, const Job& job, const Spaces& spaces, const std::vector<Json>& plans) {
+uint64_t within_limit(uint64_t trials, const Job& job, const PreparedJob& prepared, const std::vector<Json>& plans) {
+  const Spaces& spaces = prepared.spaces;
   const Json limit = condition_words(job).value("iteration_limit", Json());
   if (!limit.is_number() || limit.get<double>() < 0) return trials;
   const double most = limit.get<double>(), all = static_cast<double>(trials);
-  if (job.strategy != "two_stage") return static_cast<uint64_t>(within(most, all, executed_of(spaces, plans, trials)));
+  if (!prepared.strategy->in_stages()) return static_cast<uint64_t>(within(most, all, executed_of(spaces, plans, trials)));
   double first = 0, executed = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     const auto points = static_cast<double>(spaces.calibration[i].valid().value_or(0));
@@ -133,11 +245,11 @@ Json dry_run(const Job& asked) {
   const Calibration checked(prepared.model, samples.calibration, prepared.spaces.needs, {});
   const std::vector<search::Trial> before = finished_before(job, samples);
   const std::vector<Json> plans = distinct_plans(prepared);
-  const uint64_t trials = within_limit(trials_of(job, *prepared.strategy, prepared.spaces), job, prepared.spaces, plans);
+  const uint64_t trials = within_limit(trials_of(job, *prepared.strategy, prepared.spaces), job, prepared, plans);
   const uint64_t finished = std::min<uint64_t>(before.size(), trials);
   for (size_t i = 0; i < plans.size(); ++i) {
     // What rounding makes of a plan is not known before; the first of two stages does without.
-    const bool known = !prepared.spaces.fine_tuning[i] || job.strategy == "two_stage";
+    const bool known = !prepared.spaces.fine_tuning[i] || prepared.strategy->in_stages();
     if (!prepared.spaces.facts[i].empty()) prepared.spaces.facts[i]["plans"] = known ? plans[i] : Json();
   }
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -152,18 +264,18 @@ Json dry_run(const Job& asked) {
              {"strategy", job.strategy},
              {"trials", trials},
              {"nodes", prepared.model.nodes.size()}};
-  if (job.criterion) facts["ended_by"] = end_of(job, *prepared.strategy, trials);
+  if (job.aim.criterion) facts["ended_by"] = end_of(job, *prepared.strategy, trials);
   if (job.spaces.size() > 1) facts["spaces"] = prepared.spaces.facts;
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);
   facts["samples"] = {{"calibration", samples.calibration->size()}, {"evaluation", samples.evaluation->size()}};
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
   const uint64_t left = trials - finished;
-  const double runs = job.strategy == "two_stage" ? static_cast<double>(left) : executed_of(prepared.spaces, plans, left);
+  const double runs = prepared.strategy->in_stages() ? static_cast<double>(left) : executed_of(prepared.spaces, plans, left);
   facts["expected_s"] = seconds_per_trial(job, prepared, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
-  if ((!job.warm_start.empty() || !job.predecessor.empty()) && prepared.strategy->learns_from_earlier())
-    facts["warm_start"] = warm_start_facts(job, prepared);
+  if ((!job.warm_start.place.empty() || !job.study.predecessor.empty()) && prepared.strategy->learns_from_earlier())
+    facts["warm_start"] = warm_start_facts(prepared);
   if (finished > 0) facts["finished"] = finished;
   facts["warnings"] = job.warnings;
   for (const auto& note : prepared.spaces.notes) facts["warnings"].push_back(note);

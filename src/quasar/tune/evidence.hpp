@@ -1,24 +1,38 @@
 // How sure a search can be of its winner: against the float model, and against the candidates right behind it.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "quasar/data/overlap.hpp"
+#include "quasar/eval/paired.hpp"
+#include "quasar/job/goal_parts.hpp"
 #include "quasar/trial/score_book.hpp"
-#include "quasar/tune/summary.hpp"
 
 namespace quasar::tune {
 
-// {metric: {lost, gained, p}} of the winner on the evaluation samples (eval::against); {} where this process did not score it.
-Json against_float(const ScoreBook& book, const eval::Scores& reference, const Winner& winner);
+// A candidate right behind the winner.
+struct Rival {
+  int64_t trial = -1;
+  eval::Difference difference;  // rival − winner in the first metric
+  bool within_noise() const { return difference.low <= 0 && difference.high >= 0; }
+};
 
-// [{trial, difference: {value, low, high}, within_noise}] of the candidates right behind the winner that this process scored in
-// full, the best first; the difference is rival − winner in the first metric, and within noise when its interval holds 0.
-// [] for searches whose winner is not simply the best by one metric.
-Json rivals_of(const ScoreBook& book, const Job& job, const Winner& winner);
+struct Evidence {
+  std::map<std::string, eval::Paired> against_float;                // by metric, on the evaluation samples
+  std::vector<Rival> rivals;                                        // the best first
+  std::optional<std::map<std::string, eval::Paired>> holdout = {};  // as against_float, on the hold-out samples
+};
 
-// What the user should be told of `rivals` (as rivals_of gives them); "" when all are clearly worse.
-std::string noise_warning(const Json& rivals, const Winner& winner, const std::string& metric);
+// {against_float: {metric: {lost, gained, p}}, rivals: [{trial, difference: {value, low, high}, within_noise}], holdout}
+Json to_json(const Evidence& evidence);
+
+// The candidates right behind this trial that this process scored in full. Nothing for searches whose winner is not simply the
+// best by one metric.
+std::vector<Rival> rivals_of(const ScoreBook& book, const Aim& aim, int64_t winner);
+
+// What the user should be told of the rivals; "" when all are clearly worse.
+std::string noise_warning(const std::vector<Rival>& rivals, int64_t winner, const std::string& metric);
 
 }  // namespace quasar::tune

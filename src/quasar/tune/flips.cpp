@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -16,32 +15,13 @@
 namespace quasar::tune {
 namespace {
 
-struct Count {
-  size_t samples = 0, changed = 0, gained = 0, lost = 0;
-};
-
-Json to_json(const Count& count, bool labelled) {
-  Json out{{"samples", count.samples}, {"changed", count.changed}};
-  if (labelled) {
-    out["gained"] = count.gained;
-    out["lost"] = count.lost;
-  }
-  return out;
-}
-
-Json classes_json(const std::map<int64_t, Count>& classes, bool labelled) {
+std::vector<std::pair<int64_t, Flips::Counts>> most_changed(const std::map<int64_t, Flips::Counts>& classes) {
   constexpr size_t most = 50;
-  std::vector<std::pair<int64_t, Count>> sorted(classes.begin(), classes.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.changed > b.second.changed; });
-  Json out = Json::array();
-  for (const auto& [name, count] : sorted) {
-    if (out.size() == most || count.changed == 0) break;
-    Json entry{{"class", name}};
-    entry.update(to_json(count, labelled));
-    out.push_back(std::move(entry));
-  }
-  return out;
+  std::vector<std::pair<int64_t, Flips::Counts>> sorted(classes.begin(), classes.end());
+  std::erase_if(sorted, [](const auto& one) { return one.second.changed == 0; });
+  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto& one) { return one.second.changed; });
+  sorted.resize(std::min(sorted.size(), most));
+  return sorted;
 }
 
 // Samples in the order in which a reader wants to see them.
@@ -60,32 +40,45 @@ std::vector<size_t> worst_first(const eval::Score& reference, const eval::Score&
   return order;
 }
 
-Json worst_json(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
-  Json out = Json::array();
+std::vector<Flips::Sample> worst_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
+  std::vector<Flips::Sample> out;
   for (const size_t i : worst_first(reference, best)) {
-    Json entry{{"sample", i}};
-    if (!best.answers.empty()) entry.update(Json{{"float", reference.answers[i]}, {"best", best.answers[i]}});
-    entry["value"] = best.per_sample[i];
-    if (const auto label = samples.label(i)) entry["label"] = *label;
-    out.push_back(std::move(entry));
+    Flips::Sample sample{.number = i, .value = best.per_sample[i], .label = samples.label(i)};
+    if (!best.answers.empty()) sample.answers = {reference.answers[i], best.answers[i]};
+    out.push_back(std::move(sample));
   }
   return out;
 }
 
-// {"3": "cat"} of the classes in `flips` that have a name.
-Json names_json(const data::Dataset& samples, const Json& flips) {
+// Of the classes that `flips` speaks of.
+std::map<int64_t, std::string> names_of(const data::Dataset& samples, const Flips& flips) {
   std::set<int64_t> classes;
-  for (const auto& one : flips.value("classes", Json::array())) classes.insert(one["class"].get<int64_t>());
-  for (const auto& one : flips["worst"]) {
-    for (const char* key : {"label", "float", "best"}) {
-      if (one.contains(key)) classes.insert(one[key].get<int64_t>());
-    }
+  for (const auto& [label, counts] : flips.classes) classes.insert(label);
+  for (const auto& one : flips.worst) {
+    if (one.label) classes.insert(*one.label);
+    if (one.answers) classes.insert({one.answers->by_float, one.answers->best});
   }
-  Json out = Json::object();
+  std::map<int64_t, std::string> out;
   for (const int64_t one : classes) {
-    const std::string name = data::class_name_of(samples, one);
-    if (!name.empty()) out[std::to_string(one)] = name;
+    std::string name = data::class_name_of(samples, one);
+    if (!name.empty()) out[one] = std::move(name);
   }
+  return out;
+}
+
+Json to_json(const Flips::Counts& counts, bool labelled) {
+  Json out{{"samples", counts.samples}, {"changed", counts.changed}};
+  if (labelled) out.update({{"gained", counts.gained}, {"lost", counts.lost}});
+  return out;
+}
+
+Json to_json(const Flips::Sample& sample) {
+  Json out{{"sample", sample.number}};
+  if (sample.answers) out.update({{"float", sample.answers->by_float}, {"best", sample.answers->best}});
+  out["value"] = sample.value;
+  if (sample.label) out["label"] = *sample.label;
+  if (!sample.picture.empty()) out["picture"] = sample.picture;
+  if (!sample.file.empty()) out["file"] = sample.file;
   return out;
 }
 
@@ -111,47 +104,58 @@ bool is_picture_of_sample(const std::filesystem::path& file) {
   return name.starts_with(picture_begin) && name.ends_with(picture_end);
 }
 
-Json flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
+std::optional<Flips> flips_of(const data::Dataset& samples, const eval::Score& reference, const eval::Score& best) {
   const size_t count = best.per_sample.size();
-  if (count == 0 || reference.per_sample.size() != count) return nullptr;
-  if (best.answers.size() != count || reference.answers.size() != count) {
-    if (!best.answers.empty() || !reference.answers.empty()) return nullptr;
-    return {{"samples", count}, {"worst", worst_json(samples, reference, best)}};
-  }
-  const bool labelled = samples.label(0).has_value();
-  Count all;
-  std::map<int64_t, Count> classes;
+  if (count == 0 || reference.per_sample.size() != count) return std::nullopt;
+  Flips out;
+  out.of_classes = best.answers.size() == count && reference.answers.size() == count;
+  if (!out.of_classes && (!best.answers.empty() || !reference.answers.empty())) return std::nullopt;
+  out.worst = worst_of(samples, reference, best);
+  out.all.samples = count;
+  if (!out.of_classes) return out;
+  out.labelled = samples.label(0).has_value();
+  out.all = {};
+  std::map<int64_t, Flips::Counts> classes;
   for (size_t i = 0; i < count; ++i) {
     const int64_t before = reference.answers[i], after = best.answers[i];
     const auto label = samples.label(i);
-    for (Count* one : {&all, &classes[label.value_or(before)]}) {
+    for (Flips::Counts* one : {&out.all, &classes[label.value_or(before)]}) {
       one->samples += 1;
       one->changed += before != after ? 1 : 0;
       one->gained += label && before != *label && after == *label ? 1 : 0;
       one->lost += label && before == *label && after != *label ? 1 : 0;
     }
   }
-  Json out = to_json(all, labelled);
-  out["classes"] = classes_json(classes, labelled);
-  out["worst"] = worst_json(samples, reference, best);
-  if (const Json names = names_json(samples, out); !names.empty()) out["names"] = names;
+  out.classes = most_changed(classes);
+  out.names = names_of(samples, out);
   return out;
 }
 
-void add_pictures(Json& flips, const data::Dataset& samples, const std::filesystem::path& output_dir) {
+Json to_json(const Flips& flips) {
+  Json out = flips.of_classes ? to_json(flips.all, flips.labelled) : Json{{"samples", flips.all.samples}};
+  if (flips.of_classes) out["classes"] = Json::array();
+  for (const auto& [label, counts] : flips.classes) {
+    out["classes"].push_back({{"class", label}});
+    out["classes"].back().update(to_json(counts, flips.labelled));
+  }
+  out["worst"] = Json::array();
+  for (const auto& sample : flips.worst) out["worst"].push_back(to_json(sample));
+  for (const auto& [label, name] : flips.names) out["names"][std::to_string(label)] = name;
+  out["metric"] = flips.metric;
+  return out;
+}
+
+void add_pictures(Flips& flips, const data::Dataset& samples, const std::filesystem::path& output_dir) {
   constexpr size_t most_pixels = 128;
   const std::filesystem::path folder = output_dir / worst_samples;
   remove_pictures(folder);
-  if (!flips.is_object()) return;
-  Json& worst = flips["worst"];
   std::atomic<bool> have_one = true;
-  parallel_for(worst.size(), 0, [&](size_t i) {
-    Json& entry = worst[i];
-    const auto sample = entry["sample"].get<size_t>();
+  parallel_for(flips.worst.size(), 0, [&](size_t i) {
+    Flips::Sample& sample = flips.worst[i];
     if (!have_one) return;
     std::string bytes, file;
     try {
-      const auto picture = data::picture_of(samples, sample);
+      const auto picture = data::picture_of(samples, sample.number);
       if (!picture) have_one = false;  // nor have the others one
       if (!picture) return;
       bytes = data::thumbnail(picture->image, most_pixels);
@@ -161,10 +165,10 @@ void add_pictures(Json& flips, const data::Dataset& samples, const std::filesyst
     }
     std::error_code code;
     std::filesystem::create_directories(folder, code);
-    const std::string name = picture_of_sample(sample);
+    const std::string name = picture_of_sample(sample.number);
     write_file(folder / name, bytes);
-    entry["picture"] = std::string(worst_samples) + "/" + name;
-    if (!file.empty()) entry["file"] = file;
+    sample.picture = std::string(worst_samples) + "/" + name;
+    sample.file = file;
   });
 }
 

@@ -1,7 +1,6 @@
 #include "quasar/tune/layer_facts.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/placement.hpp"
@@ -23,13 +22,20 @@ const Tensor* weights_of(const QuantizedFacts& facts, const graph::Node& node) {
   return input < node.inputs.size() ? facts.model.initializer(node.inputs[input]) : nullptr;
 }
 
-// node -> {before, after, alone}
-std::map<std::string, Json> errors_of(const Json& rounding) {
-  std::map<std::string, Json> errors;
+std::optional<double> number_in(const Json& value) {
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::map<std::string, LayerFacts::Rounding> errors_of(const Json& rounding) {
+  std::map<std::string, LayerFacts::Rounding> errors;
   if (!rounding.is_object()) return errors;
   for (const auto& layer : rounding.value("layers", Json::array()))
-    errors[layer[0].get<std::string>()] = {
-        {"before", layer[1]}, {"after", layer[2]}, {"alone", layer.size() > 3 ? layer[3] : Json()}};
+    errors[layer[0].get<std::string>()] = {number_in(layer[1]), number_in(layer[2]),
+                                           layer.size() > 3 ? number_in(layer[3]) : std::nullopt};
   return errors;
 }
 
@@ -45,11 +51,11 @@ std::pair<double, double> expressed(const quant::QuantParams& params) {
   return {low, high};
 }
 
-Json distribution(const stats::Histogram& histogram, const quant::QuantParams& params) {
+Distribution distribution(const stats::Histogram& histogram, const quant::QuantParams& params) {
   constexpr size_t bins = 80;
-  if (quant::is_half(params.type)) return nullptr;  // no grid: nothing is clipped
+  if (quant::is_half(params.type)) return {};  // no grid: nothing is clipped
   const double low = histogram.range().low, high = histogram.range().high;
-  if (histogram.total() == 0 || !(high > low)) return nullptr;
+  if (histogram.total() == 0 || !(high > low)) return {};
   const auto [least, greatest] = expressed(params);
   std::vector<uint64_t> counts(bins);
   uint64_t outside = 0;
@@ -62,12 +68,13 @@ Json distribution(const stats::Histogram& histogram, const quant::QuantParams& p
     if (histogram.counts()[i] > 0) add(std::clamp(histogram.edge(i) + histogram.width() / 2, low, high), histogram.counts()[i]);
   }
   add(0, histogram.zeros());
-  return {{"type", in_words(params)},
-          {"low", low},
-          {"high", high},
-          {"counts", counts},
-          {"range", {least, greatest}},
-          {"clipped", static_cast<double>(outside) / static_cast<double>(histogram.total())}};
+  return {.type = in_words(params),
+          .low = low,
+          .high = high,
+          .counts = std::move(counts),
+          .least = least,
+          .greatest = greatest,
+          .clipped = static_cast<double>(outside) / static_cast<double>(histogram.total())};
 }
 
 // Whether the node's result is a 16-bit float, here or where those stand that run with it, or its weights are.
@@ -82,72 +89,122 @@ bool has_half(const graph::Node& node, const quant::Plan& plan, const graph::Ind
   return false;
 }
 
-// How much a layer loses: what is known best of it. An error is null where the layer's output does not vary.
-double loss_of(const Json& layer) {
-  const Json known = layer.contains("sensitivity")    ? layer["sensitivity"]
-                     : layer.contains("output_error") ? layer["output_error"]
-                     : layer.contains("error")        ? layer["error"].value("after", Json())
-                                                      : layer.value("weight_error", Json());
-  return known.is_number() ? known.get<double>() : 0;
+std::optional<double> of_node(const std::map<std::string, double>& values, const std::string& node) {
+  const auto found = values.find(node);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+Json to_json(const LayerFacts& layer) {
+  Json out{{"node", layer.node}, {"type", layer.type}, {"runs", layer.integer ? "integer" : "float"}};
+  if (!layer.why.empty()) out["why"] = layer.why;
+  if (!layer.activation.empty()) out["activation"] = layer.activation;
+  if (!layer.weight.empty()) out["weight"] = layer.weight;
+  if (layer.weight_error) out["weight_error"] = *layer.weight_error;
+  if (layer.error)
+    out["error"] = {
+        {"before", or_null(layer.error->before)}, {"after", or_null(layer.error->after)}, {"alone", or_null(layer.error->alone)}};
+  if (layer.accumulated_noise) out["accumulated_noise"] = *layer.accumulated_noise;
+  if (layer.output_error) out["output_error"] = *layer.output_error;
+  return out;
+}
+
+Json to_json(const Distribution& distribution) {
+  if (distribution.counts.empty()) return nullptr;
+  Json out{{"type", distribution.type},
+           {"low", distribution.low},
+           {"high", distribution.high},
+           {"counts", distribution.counts},
+           {"range", {distribution.least, distribution.greatest}},
+           {"clipped", distribution.clipped}};
+  if (!distribution.name.empty()) out["name"] = distribution.name;
+  return out;
 }
 
 }  // namespace
 
-Json layers_of(const QuantizedFacts& facts) {
+double LayerFacts::loss() const {
+  if (output_error) return *output_error;
+  return error ? error->after.value_or(0) : weight_error.value_or(0);
+}
+
+std::vector<LayerFacts> layers_of(const QuantizedFacts& facts, const LayerErrors& measured) {
   const graph::Index index(facts.model);
   const auto errors = errors_of(facts.rounding);
-  Json layers = Json::array();
+  std::vector<LayerFacts> layers;
   for (const auto& node : facts.model.nodes) {
     const auto planned = facts.plan.nodes.find(node.name);
     const auto skipped = facts.plan.skipped.find(node.name);
     if (planned == facts.plan.nodes.end() && skipped == facts.plan.skipped.end()) continue;
     const auto runs = facts.runs.find(node.name);
-    const bool integer = runs != facts.runs.end() && runs->second;
-    Json layer{{"node", node.name}, {"type", node.op_type}, {"runs", integer ? "integer" : "float"}};
-    if (skipped != facts.plan.skipped.end()) layer["why"] = skipped->second;
+    LayerFacts layer{.node = node.name, .type = node.op_type, .integer = runs != facts.runs.end() && runs->second};
+    if (skipped != facts.plan.skipped.end()) layer.why = skipped->second;
     const auto value = node.outputs.empty() ? facts.plan.values.end() : facts.plan.values.find(node.outputs.front());
-    if (planned != facts.plan.nodes.end() && !integer) {
-      layer["why"] = std::string("ONNX Runtime runs it in float between ") +
-                     (has_half(node, facts.plan, index) ? "casts to 16-bit floats" : "Q/DQ pairs");
+    if (planned != facts.plan.nodes.end() && !layer.integer) {
+      layer.why = std::string("ONNX Runtime runs it in float between ") +
+                  (has_half(node, facts.plan, index) ? "casts to 16-bit floats" : "Q/DQ pairs");
     }
-    if (value != facts.plan.values.end()) layer["activation"] = in_words(value->second);
+    if (value != facts.plan.values.end()) layer.activation = in_words(value->second);
     if (const Tensor* weights = weights_of(facts, node)) {
       const quant::QuantParams& params = planned->second.weight->params;
-      layer["weight"] = in_words(params);
+      layer.weight = in_words(params);
       if (errors.empty() && weights->type() == DataType::float32)
-        layer["weight_error"] = quant::weight_noise(quant::as_planned(node, *weights), params);
+        layer.weight_error = quant::weight_noise(quant::as_planned(node, *weights), params);
     }
-    if (const auto error = errors.find(node.name); error != errors.end()) layer["error"] = error->second;
+    if (const auto error = errors.find(node.name); error != errors.end()) layer.error = error->second;
+    layer.accumulated_noise = of_node(measured.accumulated_noise, node.name);
+    layer.output_error = of_node(measured.output_error, node.name);
     layers.push_back(std::move(layer));
   }
   return layers;
 }
 
-Json ranges_of(const QuantizedFacts& facts, const Json& layers, size_t count) {
-  std::vector<const Json*> worst;
-  for (const auto& layer : layers) {
-    if (layer.contains("weight")) worst.push_back(&layer);
-  }
-  std::stable_sort(worst.begin(), worst.end(), [](const Json* a, const Json* b) { return loss_of(*a) > loss_of(*b); });
-  worst.resize(std::min(worst.size(), count));
-  const graph::Index index(facts.model);
+Json to_json(const std::vector<LayerFacts>& layers) {
   Json out = Json::array();
-  for (const Json* layer : worst) {
-    const graph::Node& node = *index.node((*layer)["node"].get<std::string>());
-    Json shown{{"node", node.name}, {"type", node.op_type}};
+  for (const auto& layer : layers) out.push_back(to_json(layer));
+  return out;
+}
+
+std::vector<std::string> worst_of(const std::vector<LayerFacts>& layers, size_t count) {
+  std::vector<const LayerFacts*> worst;
+  for (const auto& layer : layers) {
+    if (!layer.weight.empty()) worst.push_back(&layer);
+  }
+  std::ranges::stable_sort(worst, std::ranges::greater(), &LayerFacts::loss);
+  std::vector<std::string> nodes;
+  for (size_t i = 0; i < std::min(count, worst.size()); i++) nodes.push_back(worst[i]->node);
+  return nodes;
+}
+
+std::vector<LayerRanges> ranges_of(const QuantizedFacts& facts, const std::vector<std::string>& nodes) {
+  const graph::Index index(facts.model);
+  std::vector<LayerRanges> out;
+  for (const auto& name : nodes) {
+    const graph::Node& node = *index.node(name);
+    LayerRanges shown{.node = node.name, .type = node.op_type};
     const auto value = facts.plan.values.find(node.inputs.front());
     const auto seen = facts.seen.find(node.inputs.front());
     if (value != facts.plan.values.end() && seen != facts.seen.end()) {
-      shown["activation"] = distribution(seen->second.histogram, value->second);
-      if (shown["activation"].is_object()) shown["activation"]["name"] = node.inputs.front();
+      shown.activation = distribution(seen->second.histogram, value->second);
+      shown.activation->name = node.inputs.front();
     }
     const Tensor* weights = weights_of(facts, node);
     if (weights != nullptr && weights->type() == DataType::float32) {
       stats::Requests requests;
       requests.histogram = true;
-      shown["weight"] =
+      shown.weight =
           distribution(stats::of_values(weights->as<float>(), requests).histogram, facts.plan.nodes.at(node.name).weight->params);
     }
+    out.push_back(std::move(shown));
+  }
+  return out;
+}
+
+Json to_json(const std::vector<LayerRanges>& ranges) {
+  Json out = Json::array();
+  for (const auto& layer : ranges) {
+    Json shown{{"node", layer.node}, {"type", layer.type}};
+    if (layer.activation) shown["activation"] = to_json(*layer.activation);
+    if (layer.weight) shown["weight"] = to_json(*layer.weight);
     out.push_back(std::move(shown));
   }
   return out;

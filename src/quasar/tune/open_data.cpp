@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/tune/pixel_evidence.hpp"
@@ -14,9 +14,7 @@ namespace {
 // "110", "4.5", "0.43"
 std::string two_digits(double value) {
   const double unit = value > 0 ? std::pow(10.0, std::floor(std::log10(value)) - 1) : 1;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.10g", std::round(value / unit) * unit);
-  return text;
+  return in_digits(std::round(value / unit) * unit, 10);
 }
 
 // "mean: 127.5, std: 127.5"

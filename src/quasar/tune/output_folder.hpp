@@ -20,6 +20,8 @@ class OutputFolder {
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
+  const std::filesystem::path& path() const { return path_; }
+
   // Where files are written that are not to be seen yet. Throws Error when it cannot be made.
   const std::filesystem::path& unfinished();
   // Moves those that are there to where they belong, in this order, `summary`, which speaks of them, last. What they replace is

@@ -17,18 +17,18 @@ namespace quasar::tune {
 namespace {
 
 data::Splits open_splits(const Job& job, const graph::Model& model) {
-  if (!job.split.is_null()) return data::split(open_data(job.data, model, job.base), job.split);
+  if (!job.samples.split.is_null()) return data::split(open_data(job.samples.data, model, job.base), job.samples.split);
   data::Splits splits;
-  splits.calibration = open_data(job.calibration, model, job.base);
-  splits.evaluation = open_data(job.evaluation, model, job.base);
-  if (!job.holdout.is_null()) splits.holdout = open_data(job.holdout, model, job.base);
+  splits.calibration = open_data(job.samples.calibration, model, job.base);
+  splits.evaluation = open_data(job.samples.evaluation, model, job.base);
+  if (!job.samples.holdout.is_null()) splits.holdout = open_data(job.samples.holdout, model, job.base);
   return splits;
 }
 
 // Watched for samples in two splits, unless the user says himself that they are the same.
 data::Splits open_watched(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
   data::Splits splits = open_splits(job, model);
-  if (job.split.is_null() && job.evaluation == job.calibration) {
+  if (job.samples.split.is_null() && job.samples.evaluation == job.samples.calibration) {
     for (auto* samples : {&splits.calibration, &splits.evaluation}) *samples = guard.watch_alone(*samples);
     return splits;
   }
@@ -64,12 +64,12 @@ PreparedJob prepare(const Job& job) {
   return prepared;
 }
 
-Json warm_start_facts(const Job& job, const PreparedJob& prepared) {
+Json warm_start_facts(const PreparedJob& prepared) {
   const auto& [spaces, earlier] = std::tie(prepared.spaces, prepared.earlier);
   size_t inside = 0;
   for (const auto& trial : earlier) {
     const auto fits = [&](const search::Space& space) { return !search::fitting({&trial, 1}, space).empty(); };
-    const bool first_stage = job.strategy == "two_stage" && std::ranges::any_of(spaces.calibration, fits);
+    const bool first_stage = prepared.strategy->in_stages() && std::ranges::any_of(spaces.calibration, fits);
     inside += first_stage || std::ranges::any_of(spaces.each, fits) ? 1 : 0;
   }
   return {{"trials", earlier.size()}, {"inside", inside}, {"outside", earlier.size() - inside}};
@@ -99,28 +99,28 @@ void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log) {
   if (job.translated) {
     for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());
   }
-  if ((job.warm_start.empty() && job.predecessor.empty()) || !prepared.strategy->learns_from_earlier()) return;
-  const Json facts = warm_start_facts(job, prepared);
+  if ((job.warm_start.place.empty() && job.study.predecessor.empty()) || !prepared.strategy->learns_from_earlier()) return;
+  const Json facts = warm_start_facts(prepared);
   tell(log, facts["inside"] == 0 && facts["outside"] != 0 ? Level::warning : Level::info,
        "warm start: " + facts["inside"].dump() + " trials of " +
-           (job.warm_start.empty() ? "this search's earlier studies" : without_password(job.warm_start)) +
+           (job.warm_start.place.empty() ? "this search's earlier studies" : without_password(job.warm_start.place)) +
            " teach the sampler, " + facts["outside"].dump() + " lie outside the space");
 }
 
 eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {
-  const bool own = job.evaluator && (!holdout || job.evaluator->looks_at_samples());
+  const bool own = job.aim.evaluator && (!holdout || job.aim.evaluator->looks_at_samples());
   eval::EvaluatorOptions options{.metrics = {},
-                                 .memory_limit = job.memory_limit,
-                                 .spill = job.temp_dir,
+                                 .memory_limit = job.limits.memory,
+                                 .spill = job.output.temp_dir,
                                  .seed = job.seed,
                                  .device = job.devices.front(),
-                                 .custom = own ? job.evaluator : nullptr,
+                                 .custom = own ? job.aim.evaluator : nullptr,
                                  .model = job.model,
                                  .base = job.base,
-                                 .decoder = job.decoder.is_null() ? job.head_decoder : job.decoder,
-                                 .output_weights = job.output_weights};
-  for (const auto& metric : job.metrics) {
-    if (own || !is_own(job.goals, metric)) options.metrics.push_back(metric);
+                                 .decoder = job.aim.decoder.is_null() ? job.aim.head_decoder : job.aim.decoder,
+                                 .output_weights = job.aim.output_weights};
+  for (const auto& metric : job.aim.metrics) {
+    if (own || !is_own(job.aim.goals, metric)) options.metrics.push_back(metric);
   }
   return options;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "quasar/base/log.hpp"
@@ -33,6 +32,6 @@ eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout);
 void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log);
 
 // {trials, inside, outside}: of the study that warm_start names, how many lie in some space.
-Json warm_start_facts(const Job& job, const PreparedJob& prepared);
+Json warm_start_facts(const PreparedJob& prepared);
 
 }  // namespace quasar::tune

@@ -3,47 +3,52 @@
 #include <algorithm>
 
 #include "quasar/base/names.hpp"
-#include "quasar/ops/overflow.hpp"
 
 namespace quasar::tune {
 namespace {
 
-const std::string with_wide_sums = "x86 processors with VNNI and Arm processors with dot products";
-const std::string on_x86 = "x86 processors with VNNI, and Arm processors";
+constexpr const char* with_wide_sums = "x86 processors with VNNI and Arm processors with dot products";
+constexpr const char* on_x86 = "x86 processors with VNNI, and Arm processors";
+constexpr const char* cure =
+    "quantize the float model with Quasar, whose `saturation: avoid` (the default on ort_cpu) chooses scales with which no "
+    "sum can overflow; `saturation: unsigned` keeps scales, and takes more time";
+
+std::string scores_hold_for(const Processors& processors) {
+  if (processors.nodes.empty()) return "every processor";
+  const auto lowest = [](const ops::Overflow& node) { return node.lowest > 1; };
+  return std::ranges::any_of(processors.nodes, lowest) ? with_wide_sums : on_x86;
+}
 
 }  // namespace
 
-Json processors_of(const graph::Model& model) {
-  Json nodes = Json::array();
-  bool lowest = false;
-  for (const auto& node : ops::overflows(model)) {
-    nodes.push_back({{"node", node.node}, {"pairs", node.pairs}, {"overflowing", node.overflowing}, {"lowest", node.lowest}});
-    lowest = lowest || node.lowest > 1;
-  }
-  if (nodes.empty()) return {{"scores_hold_for", "every processor"}};
-  return {
-      {"scores_hold_for", lowest ? with_wide_sums : on_x86},
-      {"nodes", std::move(nodes)},
-      {"cure",
-       "quantize the float model with Quasar, whose `saturation: avoid` (the default on ort_cpu) chooses scales with which no "
-       "sum can overflow; `saturation: unsigned` keeps scales, and takes more time"}};
+Processors processors_of(const graph::Model& model) {
+  return {.nodes = ops::overflows(model), .here = {}};
 }
 
-std::string overflow_in_words(const Json& facts) {
-  if (!facts.contains("nodes")) return "";
+Json to_json(const Processors& processors) {
+  Json out{{"scores_hold_for", scores_hold_for(processors)}};
+  for (const auto& node : processors.nodes)
+    out["nodes"].push_back(
+        {{"node", node.node}, {"pairs", node.pairs}, {"overflowing", node.overflowing}, {"lowest", node.lowest}});
+  if (!processors.nodes.empty()) out["cure"] = cure;
+  if (!processors.here.empty()) out["here"] = processors.here;
+  return out;
+}
+
+std::string in_words(const Processors& processors) {
+  const size_t count = processors.nodes.size();
+  if (count == 0) return "";
   constexpr size_t most = 5;
   size_t pairs = 0, overflowing = 0;
   std::vector<std::string> names;
-  for (const auto& node : facts["nodes"]) {
-    pairs += node["pairs"].get<size_t>();
-    overflowing += node["overflowing"].get<size_t>();
-    if (names.size() < most) names.push_back(node["node"].get<std::string>());
+  for (const auto& node : processors.nodes) {
+    pairs += node.pairs;
+    overflowing += node.overflowing;
+    if (names.size() < most) names.push_back(node.node);
   }
-  const size_t count = facts["nodes"].size();
   return "sums of 16 bits can overflow in " + std::to_string(count) + (count == 1 ? " node" : " nodes") + " (" + joined(names) +
          (count > most ? " …" : "") + "): " + std::to_string(overflowing) + " of " + std::to_string(pairs) +
-         " pairs of weights; scores hold for " + facts["scores_hold_for"].get<std::string>() +
-         " only; cure: " + facts["cure"].get<std::string>();
+         " pairs of weights; scores hold for " + scores_hold_for(processors) + " only; cure: " + cure;
 }
 
 }  // namespace quasar::tune

@@ -2,17 +2,26 @@
 // something else (ops/overflow.hpp).
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "quasar/base/json.hpp"
-#include "quasar/graph/model.hpp"
+#include "quasar/ops/overflow.hpp"
 
 namespace quasar::tune {
 
-// {scores_hold_for: text} and, where sums of the model can overflow, {nodes: [{node, pairs, overflowing, lowest}], cure: text}.
-Json processors_of(const graph::Model& quantized);
+struct Processors {
+  std::vector<ops::Overflow> nodes;    // with sums that can overflow; none: scores hold for every processor
+  std::map<std::string, double> here;  // what this processor's sums make of the scores, where that was measured
+};
 
-// The same in a sentence, with the cure; "" where scores hold for every processor. `facts`: of processors_of.
-std::string overflow_in_words(const Json& facts);
+Processors processors_of(const graph::Model& quantized);
+
+// {scores_hold_for: text, nodes: [{node, pairs, overflowing, lowest}], cure: text, here: {metric: value}}, without what is empty.
+Json to_json(const Processors& processors);
+
+// The same in a sentence, with the cure; "" where scores hold for every processor.
+std::string in_words(const Processors& processors);
 
 }  // namespace quasar::tune

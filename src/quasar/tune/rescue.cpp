@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/job/preset.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/parse_job.hpp"
@@ -24,21 +25,21 @@ int64_t first_share(int64_t most) {
 
 // What makes the model poor; but where the user has a goal, answers alone stand above it.
 Json goal_for(const Job& job, const Quality& quality) {
-  const bool answers = quality.answers.is_object() && quality.goal["metrics"].contains(quality.answers["metric"]);
+  const bool answers = quality.answers && quality.goal["metrics"].contains(quality.answers->metric);
   const Json own = job.words.value("accuracy_criterion", Json());
-  return answers || !job.criterion || own.is_null() ? quality.goal : own;
+  return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
 }
 
 // Of the limits what the first search has not used; nullopt: nothing.
 std::optional<Json> limits_left(const Job& whole, const Summary& first) {
-  Json stop = whole.stop.is_object() ? whole.stop : Json::object();
+  Json stop = whole.limits.stop.is_object() ? whole.limits.stop : Json::object();
   for (const char* key : {"find_n_candidates", "find_best_candidate", "patience", "n_trials"}) stop.erase(key);
   if (const auto seconds = time_limit_of(conditions_of(whole))) {
     const double left = *seconds - first.seconds;
     if (left < 1) return std::nullopt;
     stop["time_limit"] = left;
   }
-  if (const auto most = trials_wanted(whole); most && (n_trials_of(whole) || max_trials_of(whole))) {
+  if (const auto most = trials_wanted(whole); most && (n_trials_of(whole.limits) || max_trials_of(whole))) {
     const int64_t left = *most - first_share(*most);  // what with_two_thirds() has kept
     if (left < 1) return std::nullopt;
     stop["n_trials"] = left;
@@ -48,33 +49,35 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
 
 double worst_part(const Quality& quality) {
   double worst = 0;
-  for (const Json& part : quality.parts) worst = std::max(worst, part["relative"].get<double>());
+  for (const auto& part : quality.parts) worst = std::max(worst, part.relative);
   return worst;
 }
 
 // Of two poor ones.
 bool is_better(const Quality& a, const Quality& b) {
-  if (a.answers.is_object() && b.answers.is_object()) return a.answers["same"].get<double>() > b.answers["same"].get<double>();
+  if (a.answers && b.answers) return a.answers->same > b.answers->same;
   return worst_part(a) < worst_part(b);
 }
 
 }  // namespace
 
 bool is_rescued(const Job& job) {
-  return job.words.value("preset", Json()) == "cpu_int8_search" || job.strategy == "automatic";
+  const Json preset = job.words.value("preset", Json());
+  return (preset.is_string() && presets::table().make(preset.get<std::string>())->is_rescued()) ||
+         strategies::table().make(job.strategy)->is_rescued();
 }
 
 Job with_two_thirds(Job job) {
-  if (job.n_trials > 0) job.n_trials = first_share(job.n_trials);
+  if (job.limits.n_trials > 0) job.limits.n_trials = first_share(job.limits.n_trials);
   if (job.tuning.max_trials) job.tuning.max_trials = first_share(*job.tuning.max_trials);
-  if (!job.stop.is_object()) return job;
+  if (!job.limits.stop.is_object()) return job;
   for (const char* key : {"n_trials", "time_limit"}) {
-    const Json given = job.stop.value(key, Json());
+    const Json given = job.limits.stop.value(key, Json());
     if (!given.is_number() || given.get<double>() <= 0) continue;
     if (std::string(key) == "n_trials") {
-      job.stop[key] = first_share(given.get<int64_t>());
+      job.limits.stop[key] = first_share(given.get<int64_t>());
     } else {
-      job.stop[key] = given.get<double>() * (1 - share_of_repair);
+      job.limits.stop[key] = given.get<double>() * (1 - share_of_repair);
     }
   }
   return job;
@@ -82,7 +85,7 @@ Job with_two_thirds(Job job) {
 
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder) {
   if (!poor.best || !poor.best->quality.poor() || poor.status == Status::interrupted || !poor.lost.empty()) return std::nullopt;
-  if (search::is_shared_storage(whole.storage)) return std::nullopt;  // its workers have gone by now
+  if (search::is_shared_storage(whole.study.storage)) return std::nullopt;  // its workers have gone by now
   const auto limits = limits_left(whole, poor);
   if (!limits) return std::nullopt;
   Json words = whole.words;
@@ -95,9 +98,9 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   words["load_study_if_exists"] = true;
   words["output_dir"] = folder.string();
   Job job = parse_job(words, whole.base);
-  job.storage = storage_url(whole);
-  job.study_name = whole.study_name + "-repair";
-  job.evaluator = whole.evaluator;
+  job.study.storage = storage_url(whole);
+  job.study.name = whole.study.name + "-repair";
+  job.aim.evaluator = whole.aim.evaluator;
   return job;
 }
 

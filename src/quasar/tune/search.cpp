@@ -11,11 +11,10 @@
 #include "quasar/search/late_trials.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
-#include "quasar/tune/evidence.hpp"
+#include "quasar/trial/racing.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/tune/story.hpp"
 #include "quasar/tune/study_guard.hpp"
 #include "quasar/tune/winner.hpp"
 
@@ -23,52 +22,44 @@ namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
 
-// Throws Error when the float model's own values make the job's goal impossible.
-Measured measure_float(const Job& job, const PreparedJob& prepared, const eval::Evaluator& evaluator) {
-  if (job.criterion) check_reachable(*job.criterion, measures_of(evaluator.reference()));
-  return {.metrics = evaluator.reference(),
-          .holdout = {},
-          .bytes = graph::bytes_on_disk(job.model),
-          .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, 50, 30, job.devices.front())};
-}
-
-Status status_of(const Job& job, const Summary& summary, const Finding& result) {
-  if (result.end == search::RunResult::End::interrupted) return Status::interrupted;
-  if (result.failed) return Status::strategy_failed;
-  if (!summary.best) return Status::no_candidate;
-  if (job.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
-  if (!job.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
-  if (summary.best->trial.violation() > 0) return Status::goal_missed;
-  return Status::ok;
-}
-
 // Told now, and shown in the report.
 void warn(Summary& summary, const Log& log, const std::string& warning) {
+  if (warning.empty()) return;
   tell(log, Level::warning, warning);
   summary.warnings.push_back(warning);
 }
 
+Status status_of(const Job& job, const Summary& summary, const Finding& finding) {
+  if (finding.result.end == search::RunResult::End::interrupted) return Status::interrupted;
+  if (finding.failed) return Status::strategy_failed;
+  if (!summary.best) return Status::no_candidate;
+  if (job.aim.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
+  if (!job.aim.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
+  if (summary.best->trial.violation() > 0) return Status::goal_missed;
+  return Status::ok;
+}
+
 void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
   if (!summary.best) return;
-  const auto noisy = noise_warning(summary.best->evidence["rivals"], *summary.best, job.goals.objectives.front().metric);
-  if (!noisy.empty()) warn(summary, log, noisy);
+  warn(summary, log,
+       noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.aim.goals.objectives.front().metric));
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.
 void warn_of_missing_models(Summary& summary, const Job& job, const search::Study& study, const Log& log) {
-  if (job.keep_models == "best") return;
+  if (job.output.keep_models == "best") return;
   std::vector<std::string> missing;
   bool elsewhere = false;
   for (const auto& trial : summary.trials) {
-    const bool wanted =
-        trial.state == search::State::complete && !trial.is_duplicate() && (job.keep_models == "all" || trial.is_candidate());
+    const bool wanted = trial.state == search::State::complete && !trial.is_duplicate() &&
+                        (job.output.keep_models == "all" || trial.is_candidate());
     if (!wanted || fs::exists(kept_file(job, trial.number))) continue;
     missing.push_back(std::to_string(trial.number));
     elsewhere = elsewhere || study.is_shared();
   }
   if (!missing.empty())
     warn(summary, log,
-         "keep_models: " + job.keep_models + " does not reach trials of an earlier run" +
+         "keep_models: " + job.output.keep_models + " does not reach trials of an earlier run" +
              (elsewhere ? " or of workers, which keep theirs in their own --output-dir" : "") + " (" + joined(missing) +
              "); `quasar quantize --from-study` makes their models again");
 }
@@ -97,14 +88,84 @@ void tell_head(Summary& summary, const eval::Evaluator& evaluator, const Log& lo
     warn(summary, log, "the model's head is " + head->name + ", but what it finds cannot be judged: " + head->problem);
 }
 
+// Loads, checks and tells what does not need the float model's outputs.
+PreparedJob prepared(Summary& summary, const Job& job, const Log& log) {
+  PreparedJob prepared = prepare(job);
+  tell_spaces(job, prepared, log);
+  for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
+  return prepared;
+}
+
+// Throws Error when the float model's own values make the job's goal impossible.
+void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared, const eval::Evaluator& evaluator,
+                   const Monitor& monitor) {
+  tell_head(summary, evaluator, monitor.log);
+  if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
+  summary.baseline = {.metrics = evaluator.reference(),
+                      .holdout = {},
+                      .bytes = graph::bytes_on_disk(job.model),
+                      .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, 50, 30, job.devices.front())};
+  if (monitor.baseline) monitor.baseline(summary.baseline);
+  if (job.aim.criterion) warn(summary, monitor.log, empty_goal(*job.aim.criterion, measures_of(summary.baseline.metrics)));
+}
+
+search::Study begun(Summary& summary, const Job& job, search::Storage& storage, const Source& source, const Monitor& monitor) {
+  storage.tell_to(monitor.log);
+  search::Study study = lead_study(job, storage, source, monitor.launch);
+  for (const int64_t number : study.died_too_often())
+    tell(monitor.log, Level::warning,
+         "trial " + std::to_string(number) +
+             " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
+  warn(summary, monitor.log, idle_pruner(job));
+  return study;
+}
+
+// How the strategy ended, and what workers brought in afterwards.
+struct Ended {
+  Finding finding;
+  search::LateTrials late;
+};
+
+Ended run(Summary& summary, const TrialContext& context, const PreparedJob& prepared, search::Study& study, StudyGuard& guard,
+          Deadline::Clock::time_point begin) {
+  const Monitor watched = guard.monitor();
+  const Log& log = watched.log;
+  Ended out{.finding = run_strategy(context, prepared, study, watched, begin), .late = {}};
+  guard.expect_folder();
+  summary.reason = guard.has_stopped() ? guard.lost_study() : in_the_users_words(context.job, out.finding.result.reason);
+  const bool interrupted = out.finding.result.end == search::RunResult::End::interrupted;
+  study.announce("ended", interrupted ? "it was interrupted" : summary.reason);
+  out.late = search::late_trials(study, patience_with_workers);
+  if (out.late.running > 0) warn(summary, log, still_running(out.late.running));
+  for (const auto& told : out.finding.warnings) warn(summary, log, told);
+  if (out.finding.story) tell_story(log, *out.finding.story);
+  return out;
+}
+
+// What was found is built, measured and told.
+void conclude(Summary& summary, const TrialContext& context, const PreparedJob& prepared, const search::Study& study,
+              const Ended& ended, const Closing& closing, const Log& log) {
+  const auto& [finding, late] = ended;
+  const search::Trial* best = finding.winner ? &study.at(*finding.winner) : study.best();
+  if (best != nullptr) summary.best = measure_winner(context, *best, closing);
+  if (best != nullptr) closing.warn(summary.best->quality.metric_blind);
+  measure_holdout(summary, context, closing);
+  for (const auto& news : prepared.guard->news()) warn(summary, log, news);
+  warn_of_noise(summary, context.job, log);
+  summary.trials.assign(study.trials().begin(), study.trials().end());
+  warn_of_missing_models(summary, context.job, study, log);
+  summary.front = search::pareto_front(own_trials(study), context.job.aim.goals.directions());
+  summary.counts = search::sum(finding.result.counts, late.counts);
+  summary.story = finding.story;
+  summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(context.job, summary, finding);
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const std::stop_token limit = current_cancellation();
-  OutputFolder folder(asked.output_dir);
+  OutputFolder folder(asked.output.dir);
   Stopwatch phase;
-  const PreparedJob prepared = prepare(asked);
-  tell_spaces(asked, prepared, monitor.log);
-  for (const auto& note : prepared.spaces.notes) warn(summary, monitor.log, note);
+  const PreparedJob prepared = prepared(summary, asked, monitor.log);
   Variants variants = variants_of(asked, prepared, monitor.log);
   auto storage = open_early(asked);
   summary.prepare_s = phase.seconds();
@@ -112,62 +173,24 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   phase = {};
   const eval::Evaluator evaluator = evaluator_of(asked, prepared);
   const Job job = with_head(asked, evaluator);
-  tell_head(summary, evaluator, monitor.log);
-  summary.baseline = measure_float(job, prepared, evaluator);
-  if (monitor.baseline) monitor.baseline(summary.baseline);
-  if (job.criterion) {
-    const std::string empty = empty_goal(*job.criterion, measures_of(summary.baseline.metrics));
-    if (!empty.empty()) warn(summary, monitor.log, empty);
-  }
+  measure_float(summary, job, prepared, evaluator, monitor);
   summary.float_s = phase.seconds();
   variants.observe();
   for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};
-  if (!storage) storage = search::open_storage(storage_url(job));
-  storage->tell_to(monitor.log);
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
-  search::Study study = lead_study(job, *storage, {evaluator, prepared.samples, warning}, monitor.launch);
-  for (const int64_t number : study.died_too_often())
-    tell(monitor.log, Level::warning,
-         "trial " + std::to_string(number) +
-             " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
-  ScoreBook book;
-  Undisturbed undisturbed;
-  runtime::DeviceRing devices(job.devices);
-  const auto racer = prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  if (const std::string note = idle_pruner(job); !note.empty()) warn(summary, monitor.log, note);
-  const auto rejection = EarlyRejection::of(job, evaluator);
-  const TrialContext context{
-      job,         prepared.model, *prepared.target, prepared.spaces.all, variants, evaluator, book, *prepared.samples.evaluation,
-      undisturbed, devices,        racer.get(),      rejection.get()};
-  StudyGuard guard(*storage, folder, job, monitor);
-  const Finding result = run_strategy(context, prepared, study, guard.monitor(), begin);
-  guard.expect_folder();
-  const std::string reason = guard.has_stopped() ? storage->lost() : in_the_users_words(job, result.reason);
-  study.announce("ended", result.end == search::RunResult::End::interrupted ? "it was interrupted" : reason);
-  const auto late = search::late_trials(study, patience_with_workers);
-  if (late.running > 0) warn(summary, monitor.log, still_running(late.running));
-  for (const auto& told : result.warnings) warn(summary, monitor.log, told);
-  tell_story(monitor.log, result.story);
+  if (!storage) storage = search::open_storage(storage_url(job));
+  search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
+  const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
+  StudyGuard guard(*storage, folder, monitor);
+  const Ended ended = run(summary, room.trial_context, prepared, study, guard, begin);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
-  const search::Trial* best = result.winner ? &study.at(*result.winner) : study.best();
-  const Closing closing{prepared.samples, folder.unfinished(), limit, monitor.stop, warning};
-  if (best != nullptr) summary.best = measure_winner(context, *best, closing);
-  if (best != nullptr && !summary.best->quality.metric_blind.empty()) warning(summary.best->quality.metric_blind);
-  measure_holdout(summary, context, closing);
-  for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
-  warn_of_noise(summary, job, monitor.log);
-  summary.trials.assign(study.trials().begin(), study.trials().end());
-  warn_of_missing_models(summary, job, study, monitor.log);
-  summary.front = search::pareto_front(own_trials(study), job.goals.directions());
-  summary.counts = search::sum(result.counts, late.counts);
-  summary.reason = reason;
-  summary.story = result.story;
-  summary.status = monitor.stop.stop_requested() ? Status::interrupted : status_of(job, summary, result);
+  conclude(summary, room.trial_context, prepared, study, ended,
+           {prepared.samples, folder.unfinished(), limit, monitor.stop, warning}, monitor.log);
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {
     tell(monitor.log, Level::error, summary.lost);

@@ -15,38 +15,15 @@
 #include "quasar/studies/past_study.hpp"
 #include "quasar/studies/same_evaluator.hpp"
 #include "quasar/studies/warm_start.hpp"
+#include "quasar/trial/racing.hpp"
+#include "quasar/trial/recall.hpp"
 
 namespace quasar::tune {
 namespace {
 
-// Keys that may differ between the processes of one search: where things are on each machine, and how much of it they use.
 bool is_local(const std::string& key) {
-  static const std::set<std::string> local{"model_input",
-                                           "calib_data_reader",
-                                           "eval_data_reader",
-                                           "holdout_data_reader",
-                                           "data_reader",
-                                           "output_dir",
-                                           "temp_dir",
-                                           "statistics_dir",
-                                           "search_log_path",
-                                           "study_storage_db",
-                                           "study_name",
-                                           "load_study_if_exists",
-                                           "n_jobs",
-                                           "search_devices",
-                                           "memory_limit",
-                                           "trial_memory_limit",
-                                           "keep_models",
-                                           "plot_results",
-                                           "warm_start",
-                                           "warm_start_study",
-                                           "preset",
-                                           "expected_time_per_config",
-                                           "heartbeat_interval",  // the leader's, see check_same_heartbeat()
-                                           "grace_period",
-                                           "max_retry"};
-  return local.contains(key);
+  const auto known = std::ranges::find(job_keys(), key, &OptionSpec::name);
+  return known != job_keys().end() && known->local;
 }
 
 Error other_value(const std::string& key, const Json& there, const Json& here) {
@@ -62,9 +39,9 @@ void check_same_heartbeat(const search::HeartbeatOptions& theirs, const Job& job
   const auto check = [&](const char* key, const Json& there, const Json& here) {
     if (job.words.contains(key) && there != here) throw other_value(key, there, here);
   };
-  check("heartbeat_interval", theirs.interval, job.heartbeat.interval);
-  check("grace_period", theirs.grace, job.heartbeat.grace);
-  check("max_retry", theirs.max_retry, job.heartbeat.max_retry);
+  check("heartbeat_interval", theirs.interval, job.study.heartbeat.interval);
+  check("grace_period", theirs.grace, job.study.heartbeat.grace);
+  check("max_retry", theirs.max_retry, job.study.heartbeat.max_retry);
 }
 
 // Throws Error for a key that decides what the search tries, and is another one here.
@@ -82,14 +59,15 @@ void check_same_job(const Json& theirs, const Json& ours) {
 
 void bind(search::Study& study, const Job& job, const Json& goal) {
   for (const auto& [key, value] : goal.items()) study.set_attribute(key, value);
-  if (!job.predecessor.empty()) study.set_attribute(predecessor_attribute, job.predecessor);
+  if (!job.study.predecessor.empty()) study.set_attribute(predecessor_attribute, job.study.predecessor);
   study.set_attribute(choices_attribute, choices_of(job));
   study.set_attribute(job_attribute, without_secrets(job.words));
-  study.set_attribute(samples_attribute, {{"reader", without_secrets(job.split.is_null() ? job.calibration : job.data)},
-                                          {"split", job.split},
-                                          {"folder", (std::filesystem::current_path() / job.base).string()}});
+  study.set_attribute(samples_attribute,
+                      {{"reader", without_secrets(job.samples.split.is_null() ? job.samples.calibration : job.samples.data)},
+                       {"split", job.samples.split},
+                       {"folder", (std::filesystem::current_path() / job.base).string()}});
   Json names = Json::array();
-  for (const auto& objective : job.goals.objectives) names.push_back(objective.metric);
+  for (const auto& objective : job.aim.goals.objectives) names.push_back(objective.metric);
   study.set_attribute(search::optuna::metric_names, names);
 }
 
@@ -110,9 +88,9 @@ void check_same_evaluator(const Json& there, const Json& here, const Source& sou
 
 // A resumed study may have another tolerance: what was given up early for a stricter one is not known to miss it.
 void reconsider_trials(search::Study& study, const Job& job, const eval::Evaluator& evaluator) {
-  study.outdate([&](const search::Trial& trial) { return may_meet_now(trial, job); });
+  study.outdate([&](const search::Trial& trial) { return may_meet_now(trial, job.aim); });
   study.reconsider([&](const search::Trial& trial) {
-    return trial.violation() <= 0 && is_good_enough(job, measures_of(job.goals, trial), evaluator.reference());
+    return trial.violation() <= 0 && is_good_enough(job.aim, measures_of(job.aim.goals, trial), evaluator.reference());
   });
 }
 
@@ -129,10 +107,6 @@ const search::Trial* first_of_the_best(const search::Study& study) {
   return best;
 }
 
-}  // namespace
-
-namespace {
-
 // What is told of every trial belongs to the log; on the screen stands what became of them.
 Log of_trials(const Log& log) {
   return [log](Level level, const std::string& text) { tell(log, level == Level::info ? Level::debug : level, text); };
@@ -141,14 +115,14 @@ Log of_trials(const Log& log) {
 }  // namespace
 
 Variants variants_of(const Job& job, const PreparedJob& prepared, const Log& log) {
-  const RounderOptions rounding{.memory_limit = job.memory_limit,
+  const RounderOptions rounding{.memory_limit = job.limits.memory,
                                 .threads = std::max<size_t>(1, cores() / static_cast<size_t>(job.n_jobs)),
                                 .log = of_trials(log)};
   return {prepared.original,
           prepared.model,
           prepared.samples.calibration,
           prepared.spaces.needs,
-          {.rounding = rounding, .log = log, .statistics_dir = job.statistics_dir}};
+          {.rounding = rounding, .log = log, .statistics_dir = job.output.statistics_dir}};
 }
 
 eval::Evaluator evaluator_of(const Job& job, const PreparedJob& prepared) {
@@ -159,24 +133,24 @@ eval::Evaluator evaluator_of(const Job& job, const PreparedJob& prepared) {
 
 Job with_head(Job job, const eval::Evaluator& evaluator) {
   const auto& head = evaluator.head();
-  if (!head || head->metric.empty() || std::ranges::find(job.metrics, head->metric) != job.metrics.end()) return job;
-  job.metrics.push_back(head->metric);
-  job.head_decoder = head->decoder;
+  if (!head || head->metric.empty() || std::ranges::find(job.aim.metrics, head->metric) != job.aim.metrics.end()) return job;
+  job.aim.metrics.push_back(head->metric);
+  job.aim.head_decoder = head->decoder;
   return job;
 }
 
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {
   const auto storage = search::open_to_read(storage_url(job));
   if (storage == nullptr) return {};
-  if (!job.load_if_exists) {
-    search::refuse_existing(storage->studies(), job.study_name);
+  if (!job.study.load_if_exists) {
+    search::refuse_existing(storage->studies(), job.study.name);
     return {};
   }
   std::vector<search::Trial> out;
   for (const auto& study : storage->studies()) {
-    if (study.name != job.study_name && study.name != job.predecessor) continue;
+    if (study.name != job.study.name && study.name != job.study.predecessor) continue;
     check_comparable(job, study.name, study.user_attributes, goal_of(job, samples));
-    if (study.name != job.study_name) continue;
+    if (study.name != job.study.name) continue;
     out = storage->trials(study.id);
     expect_finite(out, "the study '" + study.name + "' in " + without_password(storage_url(job)));
     std::erase_if(out, [](const auto& trial) { return !trial.finished(); });
@@ -189,23 +163,23 @@ std::unique_ptr<search::Storage> open_early(const Job& job) {
   search::expect_place(url);
   if (!search::storage_exists(url)) return nullptr;
   auto storage = search::open_storage(url);
-  if (!job.load_if_exists) search::refuse_existing(storage->studies(), job.study_name);
+  if (!job.study.load_if_exists) search::refuse_existing(storage->studies(), job.study.name);
   return storage;
 }
 
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source, const std::string& launch) {
   const Json goal = goal_of(job, source.samples);
   for (const auto& before : storage.studies()) {
-    if (before.name == job.predecessor || before.name == job.study_name)
+    if (before.name == job.study.predecessor || before.name == job.study.name)
       check_comparable(job, before.name, before.user_attributes, goal);
   }
-  search::Study study(storage, {.name = job.study_name,
-                                .directions = job.goals.directions(),
-                                .resume = job.load_if_exists,
+  search::Study study(storage, {.name = job.study.name,
+                                .directions = job.aim.goals.directions(),
+                                .resume = job.study.load_if_exists,
                                 .only_claimed = true,
                                 .launch = launch,
-                                .heartbeat = job.heartbeat});
-  expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
+                                .heartbeat = job.study.heartbeat});
+  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job)));
   const Json facts = evaluator_facts(job, source.evaluator.reference());
   warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
   bind(study, job, goal);
@@ -216,18 +190,18 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
 }
 
 search::Study join_study(const Job& job, search::Storage& storage, const Source& source) {
-  search::Study study(storage, {.name = job.study_name,
-                                .directions = job.goals.directions(),
+  search::Study study(storage, {.name = job.study.name,
+                                .directions = job.aim.goals.directions(),
                                 .worker = true,
                                 .only_claimed = true,
-                                .heartbeat = job.heartbeat});
+                                .heartbeat = job.study.heartbeat});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
-  expect_finite(study.trials(), "the study '" + job.study_name + "' in " + without_password(storage_url(job)));
+  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job)));
   const Json goal = goal_of(job, source.samples);
   for (const auto& [key, here] : goal.items()) {
     const Json there = study.user_attributes().value(key, Json());
     if (is_same(there, here)) continue;
-    throw Error("the study '" + job.study_name + "' searches with another " + key + " than this worker" +
+    throw Error("the study '" + job.study.name + "' searches with another " + key + " than this worker" +
                 (is_fingerprint(key) ? "" : " (" + there.dump() + ", here " + here.dump() + ")"));
   }
   check_same_evaluator(study.user_attributes().value(evaluator_attribute, Json()),
@@ -236,6 +210,24 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
   reconsider_trials(study, job, source.evaluator);
   return study;
 }
+
+TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
+                     const search::Study& study, Role role)
+    : devices(job.devices),
+      racer(prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr),
+      rejection(role == Role::leader ? EarlyRejection::of(job.aim, evaluator, job.seed) : nullptr),
+      context{.job = job,
+              .model = prepared.model,
+              .target = *prepared.target,
+              .space = prepared.spaces.all,
+              .variants = variants,
+              .evaluator = evaluator,
+              .book = book,
+              .samples = *prepared.samples.evaluation,
+              .quiet = quiet,
+              .devices = devices,
+              .racer = racer.get(),
+              .rejection = rejection.get()} {}
 
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin) {

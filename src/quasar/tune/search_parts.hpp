@@ -39,6 +39,19 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
 // that differs.
 search::Study join_study(const Job& job, search::Storage& storage, const Source& source);
 
+// What a search's trials share, whole: a laboratory with all that nobody else has. The arguments outlive it.
+struct TrialRoom {
+  enum class Role { leader, worker };  // a worker's trials are not given up for the accuracy goal: the leader's order is its own
+  TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
+            const search::Study& study, Role role);
+  ScoreBook book;
+  Undisturbed quiet;
+  runtime::DeviceRing devices;
+  const std::unique_ptr<search::Racer> racer;
+  const std::unique_ptr<EarlyRejection> rejection;
+  const TrialContext context;
+};
+
 // The strategy's trials, from wherever the study stands.
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin);

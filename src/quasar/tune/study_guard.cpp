@@ -4,8 +4,8 @@
 
 namespace quasar::tune {
 
-StudyGuard::StudyGuard(search::Storage& storage, const OutputFolder& folder, const Job& job, const Monitor& monitor)
-    : storage_(storage), folder_(folder), job_(job), outer_(monitor), ending_(monitor.stop) {}
+StudyGuard::StudyGuard(search::Storage& storage, const OutputFolder& folder, const Monitor& monitor)
+    : storage_(storage), folder_(folder), outer_(monitor), ending_(monitor.stop) {}
 
 Monitor StudyGuard::monitor() {
   Monitor inner = outer_;
@@ -28,7 +28,7 @@ std::string StudyGuard::lost() const {
   const std::string why = storage_.lost();
   if (why.empty()) return "";
   return why + ": --resume, reports and `quasar quantize --from-study` do not find the trials of this search; the results in '" +
-         job_.output_dir.string() + "' are written all the same";
+         folder_.path().string() + "' are written all the same";
 }
 
 }  // namespace quasar::tune

@@ -13,7 +13,7 @@ namespace quasar::tune {
 class StudyGuard {
  public:
   // All of them outlive it.
-  StudyGuard(search::Storage& storage, const OutputFolder& folder, const Job& job, const Monitor& monitor);
+  StudyGuard(search::Storage& storage, const OutputFolder& folder, const Monitor& monitor);
 
   // The monitor for the search's trials: looks before and after each of them, and stops the search when study or folder is gone.
   Monitor monitor();
@@ -21,7 +21,8 @@ class StudyGuard {
   // Throws Error when nothing may be written, as the output folder is gone.
   void expect_folder() const;
 
-  // What became of the study and what that means; "": it is there.
+  // What became of the study, and what that means; "": it is there.
+  std::string lost_study() const { return storage_.lost(); }
   std::string lost() const;
 
   bool has_stopped() const { return stopped_; }
@@ -29,7 +30,6 @@ class StudyGuard {
  private:
   search::Storage& storage_;
   const OutputFolder& folder_;
-  const Job& job_;
   const Monitor& outer_;
   Deadline ending_;
   bool stopped_ = false;

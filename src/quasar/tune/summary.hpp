@@ -14,7 +14,12 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/strategy/story.hpp"
 #include "quasar/trial/quality.hpp"
+#include "quasar/tune/evidence.hpp"
+#include "quasar/tune/flips.hpp"
+#include "quasar/tune/layer_facts.hpp"
+#include "quasar/tune/processors.hpp"
 
 namespace quasar::tune {
 
@@ -33,12 +38,13 @@ struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
-  Json layers, ranges, flips;                   // layer_facts.hpp
-  std::vector<std::string> lost_parts = {};     // of its plan
-  Json processors;                              // for which of them the scores hold: processors.hpp
+  std::vector<LayerFacts> layers;
+  std::vector<LayerRanges> ranges;  // of the layers that lose most
+  std::optional<Flips> flips;
+  std::vector<std::string> lost_parts = {};  // of its plan
+  std::optional<Processors> processors;      // for which the scores hold; nullopt: for the one that the target simulates
   Quality quality;
-  Json evidence =
-      Json::object();  // {against_float: {metric: {lost, gained, p}}, holdout: the same there, rivals: […]}: evidence.hpp
+  Evidence evidence;
 };
 
 // Everything that a report shows.
@@ -52,7 +58,7 @@ struct Summary {
   std::vector<search::Trial> trials;
   std::vector<int64_t> front;  // numbers of the feasible trials that none dominates
   search::Counts counts;
-  Json story = nullptr;               // what the strategy tells of its way
+  std::optional<Story> story;         // what the strategy tells of its way
   std::vector<std::string> warnings;  // what the user should know: of the job, and what the search found out
   double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
 };

@@ -9,16 +9,11 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
-#include "quasar/eval/paired.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/standalone.hpp"
-#include "quasar/sensitivity/layer_errors.hpp"
-#include "quasar/tune/evidence.hpp"
-#include "quasar/tune/flips.hpp"
-#include "quasar/tune/layer_facts.hpp"
+#include "quasar/trial/recall.hpp"
 #include "quasar/tune/prepared_job.hpp"
-#include "quasar/tune/processors.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -51,10 +46,10 @@ void or_warn(const Closing& closing, const std::string& what, const Work& work) 
 eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, const graph::Model& model,
                        const Closing& closing) {
   if (auto known = context.book.find(trial.number)) return *std::move(known);
-  const eval::Scores said = said_before(context.job, trial);
-  if (all_there(context.job, said)) return said;
+  const eval::Scores said = said_before(context.job.aim, trial);
+  if (all_there(context.job.aim, said)) return said;
   const auto score = [&] { return context.evaluator.score(model, cores(), context.devices.first(), said); };
-  auto recorded = recorded_scores(context.job, trial);
+  auto recorded = recorded_scores(context.job.aim, trial);
   if (!recorded) return score();
   try {
     const CancelScope scope(closing.limit);
@@ -68,11 +63,11 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
 eval::Scores by_sample(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
   if (auto scores = context.book.by_sample(winner.trial.number)) return *std::move(scores);
   eval::Scores out = winner.metrics;
-  const auto known = out.find(context.job.metrics.front());
-  if (is_own(context.job.goals, context.job.metrics.front())) return out;  // a user's evaluator says one number
+  const auto known = out.find(context.job.aim.metrics.front());
+  if (is_own(context.job.aim.goals, context.job.aim.metrics.front())) return out;  // a user's evaluator says one number
   if (closing.limit.stop_requested() || (known != out.end() && !known->second.per_sample.empty())) return out;
   or_warn(closing, "which samples the winner gets wrong", [&] {
-    out = context.evaluator.score(model, cores(), context.devices.first(), said_before(context.job, winner.trial));
+    out = context.evaluator.score(model, cores(), context.devices.first(), said_before(context.job.aim, winner.trial));
   });
   return out;
 }
@@ -96,16 +91,16 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
 }
 
 // Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
-Json processors_for(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
-  Json facts = processors_of(model);
-  if (const std::string why = overflow_in_words(facts); !why.empty()) closing.warn(why);
+Processors processors_for(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  Processors facts = processors_of(model);
+  if (const std::string why = in_words(facts); !why.empty()) closing.warn(why);
   if (!runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
     eval::EvaluatorOptions options = evaluator_options(context.job, true);
     options.exact_sums = false;
     const eval::Evaluator evaluator(context.model, closing.samples.evaluation, options);
     for (const auto& [name, score] : evaluator.score(model, cores(), context.devices.first())) {
-      facts["here"][name] = score.value;
+      facts.here[name] = score.value;
       const double exact = winner.metrics.contains(name) ? winner.metrics.at(name).value : score.value;
       if (score.value != exact)
         closing.warn("on this processor, where sums overflow, " + name + " is " + in_digits(score.value) + " and not " +
@@ -117,13 +112,13 @@ Json processors_for(const TrialContext& context, const Winner& winner, const gra
 
 // The metric by which answers are compared: that of the head. Where it is unknown, outputs name classes if the user counts them;
 // "": nobody said so.
-std::string answers_of(const Job& job, const std::optional<eval::Head>& head) {
+std::string answers_of(const Aim& aim, const std::optional<eval::Head>& head) {
   if (head && !head->decoder.is_null()) return "mAP(truth=float,iou=0.5)";  // an object is found again, however tightly
   if (head && !head->metric.empty() && eval::make_metric(head->metric)->needs() == eval::Truth::none) return head->metric;
   const auto counts_classes = [&](const std::string& metric) {
-    return !is_own(job.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
+    return !is_own(aim.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
   };
-  return std::ranges::any_of(job.metrics, counts_classes) ? "agreement" : "";
+  return std::ranges::any_of(aim.metrics, counts_classes) ? "agreement" : "";
 }
 
 Quality judged(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
@@ -134,35 +129,42 @@ Quality judged(const TrialContext& context, const Winner& winner, const graph::M
              : hardly_quantized(plan_of(context, winner.config), context.variants.graph_of(winner.config)->model,
                                 context.variants.seen(winner.config), ChosenFloat::counted);
   Quality out;
-  if (closing.stop.stop_requested() || context.job.evaluator) return out;  // whoever scores himself knows what is good
+  if (closing.stop.stop_requested() || context.job.aim.evaluator) return out;  // whoever scores himself knows what is good
   try {
     const CancelScope scope(closing.stop);
     or_warn(closing, "whether the best model is of use", [&] {
-      const auto answers = answers_of(context.job, context.evaluator.head());
+      const auto answers = answers_of(context.job.aim, context.evaluator.head());
       const bool classes = std::ranges::any_of(std::array{"agreement", "sequence_accuracy", "token_accuracy", "mean_iou"},
                                                [&](const char* metric) { return answers.starts_with(metric); });
       const eval::ExaminationOptions options{.answers = answers, .device = context.devices.first()};
       const auto examination = eval::examine(context.evaluator, context.model, model, options);
-      out = quality_of(
-          {context.job, context.evaluator.reference(), winner.metrics, context.evaluator, examination, classes, unquantized});
+      out = quality_of({.aim = context.job.aim,
+                        .words = context.job.words,
+                        .reference = context.evaluator.reference(),
+                        .scores = winner.metrics,
+                        .evaluator = context.evaluator,
+                        .examination = examination,
+                        .repaired = strategies::table().make(context.job.strategy)->repairs(),
+                        .classes = classes,
+                        .unquantized = unquantized});
     });
   } catch (const Cancelled&) {  // what was found comes first
   }
   return out;
 }
 
-// By the first metric that has values per sample; null when none has.
-Json flips(const TrialContext& context, const eval::Scores& scores, const data::Dataset& samples) {
+// By the first metric that has values per sample; nullopt when none has.
+std::optional<Flips> flips(const TrialContext& context, const eval::Scores& scores, const data::Dataset& samples) {
   const eval::Scores& reference = context.evaluator.reference();
-  for (const auto& metric : context.job.metrics) {
+  for (const auto& metric : context.job.aim.metrics) {
     if (!scores.contains(metric) || !reference.contains(metric)) continue;
-    Json found = flips_of(samples, reference.at(metric), scores.at(metric));
-    if (found.is_null()) continue;
-    found["metric"] = metric;
-    add_pictures(found, samples, context.job.output_dir);
+    auto found = flips_of(samples, reference.at(metric), scores.at(metric));
+    if (!found) continue;
+    found->metric = metric;
+    add_pictures(*found, samples, context.job.output.dir);
     return found;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -190,7 +192,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   parallel_for(3, one_at_a_time(graph->model) ? 1 : 3, [&](size_t i) {
     if (i == 0 && !closing.limit.stop_requested()) {
       const CancelScope scope(closing.limit);
-      errors = measure_errors({graph->model, plan, model, context.job.memory_limit}, samples);
+      errors = measure_errors({graph->model, plan, model, context.job.limits.memory}, samples);
     }
     if (i == 1) kernels = kernels_of(model, plan, closing);
     if (i == 2) winner.flips = flips(context, scores, samples);
@@ -200,11 +202,11 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   winner.lost_parts = plan.lost_parts;
   const Json rounding = trial.user_attributes.value("rounding", Json());
   const QuantizedFacts facts{graph->model, plan, context.variants.seen(winner.config), kernels, rounding};
-  winner.layers = layers_of(facts);
-  add_errors(winner.layers, errors);
-  winner.ranges = ranges_of(facts, winner.layers);
-  winner.evidence = {{"against_float", against_float(context.book, context.evaluator.reference(), winner)},
-                     {"rivals", rivals_of(context.book, context.job, winner)}};
+  winner.layers = layers_of(facts, errors);
+  winner.ranges = ranges_of(facts, worst_of(winner.layers));
+  winner.evidence = {.against_float = eval::against(context.evaluator.reference(),
+                                                    context.book.by_sample(trial.number).value_or(winner.metrics)),
+                     .rivals = rivals_of(context.book, context.job.aim, trial.number)};
   Json params = Json::object();
   for (const auto& [name, value] : trial.point.values()) params[name] = value;
   write_file(closing.folder / "best_params.json", params.dump(2) + "\n");
@@ -224,7 +226,7 @@ void measure_holdout(Summary& summary, const TrialContext& context, const Closin
       const eval::Evaluator evaluator(context.model, closing.samples.holdout, options);
       summary.best->holdout = evaluator.score(graph::load(closing.folder / "best.onnx"), cores(), context.devices.first());
       summary.baseline.holdout = evaluator.reference();
-      summary.best->evidence["holdout"] = eval::against(evaluator.reference(), *summary.best->holdout);
+      summary.best->evidence.holdout = eval::against(evaluator.reference(), *summary.best->holdout);
     });
   } catch (const Cancelled&) {
   }

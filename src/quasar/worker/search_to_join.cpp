@@ -11,7 +11,7 @@
 #include "quasar/studies/continuation.hpp"
 #include "quasar/studies/past_study.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/worker/launch_lead.hpp"
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -33,21 +33,21 @@ struct Said {
 };
 
 Job in_study(Job job, const search::StudyRecord& study) {
-  job.study_name = study.name;
-  job.predecessor = study.user_attributes.value(predecessor_attribute, "");
+  job.study.name = study.name;
+  job.study.predecessor = study.user_attributes.value(predecessor_attribute, "");
   return job;
 }
 
 std::string place_of(const std::string& study, const Job& job) {
-  return "the study '" + study + "' in " + without_password(job.storage);
+  return "the study '" + study + "' in " + without_password(job.study.storage);
 }
 
 // Those that may be the search, the likeliest first: a search that was continued with other choices goes on in another study of
 // the chain. One with other choices is there to be told so.
 std::vector<const search::StudyRecord*> candidates(std::span<const search::StudyRecord> studies, const Job& job) {
-  auto out = chain_of(studies, job.study_name);
+  auto out = chain_of(studies, job.study.name);
   std::ranges::reverse(out);
-  if (const auto* study = with_choices(studies, job.study_name, choices_of(job))) {
+  if (const auto* study = with_choices(studies, job.study.name, choices_of(job))) {
     std::erase(out, study);
     out.insert(out.begin(), study);
   }
@@ -70,13 +70,13 @@ SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string laun
   for (const auto* study : candidates(studies, asked_)) {
     if (const Said said(*study); said.state == "ended") over_.insert(said.run);
   }
-  if (const auto* study = with_choices(studies, asked_.study_name, choices_of(asked_)))
+  if (const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_)))
     expect_finite(storage_.trials(study->id), place_of(study->name, asked_));  // no leader could go on with what cannot be read
 }
 
 Job SearchToJoin::guess() const {
   const auto studies = storage_.studies();
-  const auto* study = with_choices(studies, asked_.study_name, choices_of(asked_));
+  const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_));
   return study == nullptr ? asked_ : in_study(asked_, *study);
 }
 
@@ -97,7 +97,7 @@ bool SearchToJoin::is_led(const search::StudyRecord& study, std::string& trouble
 }
 
 SearchToJoin::Look SearchToJoin::look() const {
-  const std::string place = place_of(asked_.study_name, asked_);
+  const std::string place = place_of(asked_.study.name, asked_);
   const auto studies = storage_.studies();
   const auto all = candidates(studies, asked_);
   Look out{.found = {}, .ended = {}, .missing = "`quasar search` to begin " + place, .trouble = {}};

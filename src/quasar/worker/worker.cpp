@@ -7,8 +7,8 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/studies/warm_start.hpp"
 #include "quasar/tune/search_parts.hpp"
-#include "quasar/worker/leader_watch.hpp"
 #include "quasar/worker/preparation.hpp"
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -22,7 +22,7 @@ void count_mine(WorkerRun& done, const search::Event& event) {
 // Seconds of the search, which its leader counts and says when they are over; none are left in the worker's job.
 std::optional<double> take_time_limit(Job& job) {
   const auto seconds = time_limit_of(conditions_of(job));
-  if (job.stop.is_object()) job.stop.erase("time_limit");
+  if (job.limits.stop.is_object()) job.limits.stop.erase("time_limit");
   return seconds;
 }
 
@@ -52,16 +52,10 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
     return;
   }
   const auto seconds = take_time_limit(job);
-  if (job.predecessor != before.predecessor) prepared.earlier = earlier_trials(job);
+  if (job.study.predecessor != before.study.predecessor) prepared.earlier = earlier_trials(job);
   const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
   search::Study study = join_study(job, storage, {evaluator, prepared.samples, warning});
-  ScoreBook book;
-  Undisturbed undisturbed;
-  runtime::DeviceRing devices(job.devices);
-  const auto racer = prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr;
-  const TrialContext context{
-      job,         prepared.model, *prepared.target, prepared.spaces.all, variants, evaluator, book, *prepared.samples.evaluation,
-      undisturbed, devices,        racer.get()};
+  const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::worker);
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());
   Monitor counting = monitor;
@@ -70,7 +64,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
     count_mine(done, event);
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
-  const Finding result = run_strategy(context, prepared, study, counting, Deadline::Clock::now());
+  const search::RunResult result = run_strategy(room.trial_context, prepared, study, counting, Deadline::Clock::now()).result;
   done.all = result.counts;
   done.reason = result.reason;
   done.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
@@ -82,18 +76,18 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
 }  // namespace
 
 WorkerRun work(const Job& asked, const Monitor& monitor, double patience) {
-  if (!search::is_shared_storage(asked.storage))
+  if (!search::is_shared_storage(asked.study.storage))
     throw Error(
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
         "is '" +
-        without_password(asked.storage) + "'");
+        without_password(asked.study.storage) + "'");
   const Stopwatch total;
   WorkerRun done;
   const CancelScope outer(monitor.stop);
   const auto storage = search::open_storage(storage_url(asked));
   storage->tell_to(monitor.log);
   SearchToJoin awaited(asked, *storage, monitor.launch);
-  Preparation preparation(awaited, std::min(asked.heartbeat.interval, 1.0), monitor.stop);
+  Preparation preparation(awaited, std::min(asked.study.heartbeat.interval, 1.0), monitor.stop);
   try {
     const CancelScope scope(preparation.token());
     carry_out(done, {*storage, awaited, preparation}, monitor, patience);

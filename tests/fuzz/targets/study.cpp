@@ -19,7 +19,7 @@ std::string good_study() {
   const auto path = scratch() / "good.db";
   {
     const auto storage = search::open_storage(path.string());
-    const auto study = storage->create("s", {search::Direction::minimize});
+    const auto study = storage->create("s", {Direction::minimize});
     storage->set_attribute(study.id, "metric", "L2");
     for (const double value : {0.5, 0.25}) {
       search::Trial trial;
@@ -73,10 +73,10 @@ std::string read(const std::filesystem::path& path) {
     for (const auto direction : past.record.directions) search::Tracker(past.trials, "", direction);
     tune::Job job;
     job.base = scratch();
-    job.warm_start = path.string();
-    job.goals.objectives = {{"L2", search::Direction::minimize}};
+    job.warm_start.place = path.string();
+    job.aim.goals.objectives = {{"L2", Direction::minimize}};
     const auto trials = tune::earlier_trials(job);
-    search::best_points(trials, search::Direction::minimize);
+    search::best_points(trials, Direction::minimize);
     search::Space space = search::Space::parse({{"a", {"x", nullptr}}, {"b", {1, 3}}});
     search::fitting(trials, space);
   });

@@ -63,7 +63,7 @@ TEST(Accuracy, ABaselineOfZeroIsMetByZeroAndBetter) {
   const auto criterion = parsed({{"tolerable_loss", 0.01}}, "top1");
   EXPECT_TRUE(meets(criterion, 0, 0));
   EXPECT_TRUE(meets(criterion, 0.2, 0));
-  const auto distance = AccuracyCriterion{.parts = {{"L2", search::Direction::minimize}}, .relative = true};
+  const auto distance = AccuracyCriterion{.parts = {{"L2", Direction::minimize}}, .relative = true};
   EXPECT_FALSE(meets(distance, 1e-9, 0));
 }
 
@@ -100,7 +100,7 @@ TEST(AccuracyCriterion, ALossOfEverythingBoundsNothing) {
 // A user's accuracy difference is 0 for the float model by its nature, and so may be what goes below zero.
 TEST(AccuracyCriterion, ABaselineOfZeroBoundsWhereThereIsWorse) {
   const Json absolute{{"criterion", "absolute"}};
-  const std::vector<eval::OwnMetric> own{{"gain", eval::Direction::maximize}, {"accuracy", eval::Direction::maximize}};
+  const std::vector<eval::OwnMetric> own{{"gain", Direction::maximize}, {"accuracy", Direction::maximize}};
   for (const char* metric : {"gain", "accuracy"})
     EXPECT_EQ(empty_goal(parse_criterion(absolute, metric, own), {{metric, 0}}), "") << metric;
   EXPECT_NE(empty_goal(parse_criterion(Json::object(), "gain", own), {{"gain", 0}}).find("a share of 0 is 0"), std::string::npos);

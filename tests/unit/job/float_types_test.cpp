@@ -24,7 +24,7 @@ TEST_P(FloatTypes, Combine) {
     const bool both = precision_at(point, "block1/depthwise/conv") == float16 && precision_at(point, "classifier") == in_float;
     return Measures{{"L2", both ? 0.00005 : 0.01}};
   });
-  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  EXPECT_EQ(finding.result.reason, "the accuracy criterion is met");
   ASSERT_TRUE(finding.winner);
 }
 
@@ -34,7 +34,7 @@ TEST_P(FloatTypes, TheCheapestThatIsEnoughComesFirst) {
     const Json conv = precision_at(point, "block1/depthwise/conv");
     return Measures{{"L2", conv == float16 || conv == in_float ? 0.00005 : 0.01}};
   });
-  ASSERT_TRUE(finding.winner) << finding.reason;
+  ASSERT_TRUE(finding.winner) << finding.result.reason;
   EXPECT_EQ(precision_at(trials.study.at(*finding.winner).point, "block1/depthwise/conv"), float16);
 }
 
@@ -76,12 +76,12 @@ TEST(Conservative, TheReasonIsTheStepThatRefused) {
   });
   ASSERT_TRUE(finding.winner);
   bool found = false;
-  for (const auto& node : finding.story["float"]) {
-    found = found || node["node"] == "stem/conv";
-    EXPECT_EQ(node["why"], "quantize every Conv: loss 0.00136 > 0.0001");
-    EXPECT_DOUBLE_EQ(node.value("gained", 0.0), 0.00136);
+  for (const auto& node : finding.story->in_float) {
+    found = found || node.node == "stem/conv";
+    EXPECT_EQ(node.why, "quantize every Conv: loss 0.00136 > 0.0001");
+    EXPECT_DOUBLE_EQ(node.gained.value_or(0), 0.00136);
   }
-  EXPECT_TRUE(found) << finding.story["float"];
+  EXPECT_TRUE(found) << to_json(*finding.story);
 }
 
 // mse never put the operator into float that it ranks last.
@@ -89,15 +89,15 @@ TEST(Mse, AnotherOperatorThanTheLastMayStayQuantized) {
   Json words = digits_words();
   words["strategy"] = "mse";
   MadeUpTrials missed(words);
-  const Json ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story["sensitivity"];
+  const auto ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story->sensitivity.value();
   ASSERT_GT(ranking.size(), 2U);
-  const std::string kept = ranking[ranking.size() - 2]["node"];
+  const std::string kept = ranking[ranking.size() - 2].node;
   MadeUpTrials trials(words);
   const Finding finding = trials.run([&](const search::Point& point) {
     const bool met = float_nodes(point).size() == ranking.size() - 1 && precision_at(point, kept) == quantized;
     return Measures{{"L2", met ? 0.00005 : 0.001}};
   });
-  EXPECT_EQ(finding.reason, "the accuracy criterion is met") << kept;
+  EXPECT_EQ(finding.result.reason, "the accuracy criterion is met") << kept;
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, FloatTypes, testing::Values("basic", "mse", "mse_v2", "conservative"));

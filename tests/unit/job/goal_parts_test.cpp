@@ -5,24 +5,24 @@
 namespace quasar::tune {
 namespace {
 
-Job with_goal(const Json& words, const std::string& metric = "top1") {
-  Job job;
-  job.criterion = parse_criterion(words, metric);
-  return job;
+Aim with_goal(const Json& words, const std::string& metric = "top1") {
+  Aim aim;
+  aim.criterion = parse_criterion(words, metric);
+  return aim;
 }
 
 TEST(GoalParts, WhatWasGivenUpForAStricterGoalMayMeetThisOne) {
-  const Job job = with_goal({{"tolerable_loss", 0.01}});
+  const Aim aim = with_goal({{"tolerable_loss", 0.01}});
   search::Trial trial;
   trial.state = search::State::pruned;
-  EXPECT_FALSE(may_meet_now(trial, job)) << "by a pruner: that knows no goal";
-  trial.user_attributes[missed_attribute] = to_json(*job.criterion);
-  EXPECT_FALSE(may_meet_now(trial, job));
+  EXPECT_FALSE(may_meet_now(trial, aim)) << "by a pruner: that knows no goal";
+  trial.user_attributes[missed_attribute] = to_json(*aim.criterion);
+  EXPECT_FALSE(may_meet_now(trial, aim));
   EXPECT_FALSE(may_meet_now(trial, with_goal({{"tolerable_loss", 0.005}}))) << "stricter";
   EXPECT_TRUE(may_meet_now(trial, with_goal({{"tolerable_loss", 0.02}})));
   EXPECT_TRUE(may_meet_now(trial, with_goal({{"criterion", "absolute"}, {"tolerable_loss", 0.005}}))) << "not known";
   EXPECT_TRUE(may_meet_now(trial, with_goal({{"tolerable_loss", 0.01}}, "top5")));
-  EXPECT_TRUE(may_meet_now(trial, Job()));
+  EXPECT_TRUE(may_meet_now(trial, Aim()));
   trial.state = search::State::complete;
   EXPECT_FALSE(may_meet_now(trial, with_goal({{"tolerable_loss", 0.02}}))) << "its score is known";
 }

@@ -47,9 +47,9 @@ bool holds(const std::string& text, const std::string& part) {
 TEST(Job, TheCriterionSaysWhichWayAnEvaluatorsOnlyMetricIsBetter) {
   const Json criterion{{"higher_is_better", false}};
   Json words{{"search_evaluator", {{"command", {"true", "{model}"}}}}, {"accuracy_criterion", criterion}};
-  EXPECT_EQ(job_of(words).criterion->parts.front().direction, search::Direction::minimize);
+  EXPECT_EQ(job_of(words).aim.criterion->parts.front().direction, Direction::minimize);
   words["search_evaluator"]["metrics"] = {"loss"};
-  EXPECT_EQ(job_of(words).criterion->parts.front().direction, search::Direction::minimize);
+  EXPECT_EQ(job_of(words).aim.criterion->parts.front().direction, Direction::minimize);
   words["search_evaluator"]["metrics"] = {"loss", "speed"};
   EXPECT_TRUE(holds(error_of(words), "search_evaluator: {metrics: {loss: minimize}}")) << error_of(words);
   words["search_evaluator"]["metrics"] = {{"loss", "maximize"}};
@@ -105,7 +105,7 @@ TEST(Job, NoTrialsMeansTheDefault) {
   EXPECT_EQ(trials_wanted(job_of({{"n_trials", 0}, {"search_algo", "Grid"}})), std::nullopt);
   EXPECT_EQ(trials_wanted(job_of({{"search_stop_condition", {{"n_trials", 0}}}})), 20);
   EXPECT_EQ(trials_wanted(job_of({{"search_stop_condition", {{"N-Trials", 7}}}})), 7);
-  EXPECT_TRUE(job_of({{"search_stop_condition", {{"n_trials", 0}}}, {"search_algo", "Grid"}}).stop.empty());
+  EXPECT_TRUE(job_of({{"search_stop_condition", {{"n_trials", 0}}}, {"search_algo", "Grid"}}).limits.stop.empty());
   EXPECT_TRUE(holds(error_of({{"n_trials", -1}}), "n_trials"));
   for (const auto& spec : job_keys()) {
     if (spec.name == "n_trials") {
@@ -272,10 +272,10 @@ TEST(Job, LimitsOfTuningAndOfStopConditionsBothHold) {
   };
   for (const Job& one : {job(15, 3, 90, 20), job(3, 15, 20, 90)}) {
     EXPECT_EQ(trials_wanted(one), 3);
-    EXPECT_EQ(one.stop["time_limit"], 20);
+    EXPECT_EQ(one.limits.stop["time_limit"], 20);
   }
   EXPECT_EQ(trials_wanted(job(15, -1, 20, -1)), 15) << "-1 switches a condition off";
-  EXPECT_EQ(job(15, -1, 20, -1).stop["time_limit"], 20);
+  EXPECT_EQ(job(15, -1, 20, -1).limits.stop["time_limit"], 20);
 }
 
 }  // namespace

@@ -59,14 +59,14 @@ TEST(V1Job, CandidatesWithoutAToleranceAreAllTrials) {
   for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
     Json words{{"search_space", v1_space}, {"search_stop_condition", {{key, 3}}}};
     const Job job = job_of(words);
-    EXPECT_EQ(job.tolerance, 2.0e4);
+    EXPECT_EQ(job.aim.tolerance, 2.0e4);
     EXPECT_EQ(count(job, "v1's default holds, 20000"), 1u);
     words["search_metric_tolerance"] = 0.5;
-    EXPECT_EQ(job_of(words).tolerance, 0.5);
+    EXPECT_EQ(job_of(words).aim.tolerance, 0.5);
   }
   const Json off{{"search_space", v1_space}, {"search_stop_condition", {{"find_n_candidates", -1}, {"iteration_limit", 9}}}};
-  EXPECT_TRUE(job_of(off).tolerance.is_null());
-  EXPECT_TRUE(job_of({{"search_space", pro_space}, {"search_stop_condition", {{"patience", 3}}}}).tolerance.is_null());
+  EXPECT_TRUE(job_of(off).aim.tolerance.is_null());
+  EXPECT_TRUE(job_of({{"search_space", pro_space}, {"search_stop_condition", {{"patience", 3}}}}).aim.tolerance.is_null());
 }
 
 TEST(V1Job, NamesThatV1DoesNotHaveGetTheNearestOfIts) {
@@ -130,16 +130,16 @@ TEST(V1Job, ASpaceOfBothFormsIsAnErrorThatNamesBoth) {
 
 TEST(V1Job, InAListEachSpaceIsTranslatedByItself) {
   const Job mixed = job_of({{"search_spaces", {v1_space, pro_space, "search_space_S8S8_AAWS"}}});
-  EXPECT_EQ(mixed.search_algo, "tpe");
-  EXPECT_EQ(mixed.metrics, (std::vector<std::string>{"parts", "relative", "cos"}));
+  EXPECT_EQ(mixed.sampler.name, "tpe");
+  EXPECT_EQ(mixed.aim.metrics, (std::vector<std::string>{"parts", "relative", "cos"}));
   EXPECT_EQ(count(mixed, "search_spaces holds spaces of both forms"), 1u);
   EXPECT_EQ(mixed.spaces[0]["activation"], Json({"Int8Spec"}));
   EXPECT_EQ(mixed.spaces[1], pro_space);
   EXPECT_TRUE(mixed.spaces[2].contains("calibrate_method") && mixed.spaces[2].contains("activation"));
   EXPECT_TRUE(mixed.translated);
   const Job all = job_of({{"search_spaces", {v1_space, "search_space_S8S8_AAWS"}}});
-  EXPECT_EQ(all.search_algo, "grid");
-  EXPECT_EQ(all.metrics, (std::vector<std::string>{"v1_L2", "relative", "cos"}));
+  EXPECT_EQ(all.sampler.name, "grid");
+  EXPECT_EQ(all.aim.metrics, (std::vector<std::string>{"v1_L2", "relative", "cos"}));
   EXPECT_EQ(count(all, "both forms"), 0u);
   EXPECT_TRUE(holds(error_of({{"search_spaces", {v1_space, pro_space}}, {"quant_config", "S8S8_AAWS"}}), "hierarchical"));
 }
@@ -175,18 +175,18 @@ TEST(V1Job, ParametersOfTheAdvancedSearchWithoutItAreTold) {
 TEST(V1Job, IterationLimitIsTheBudgetOfARandomSearch) {
   Json words{{"search_space", v1_space}, {"search_algo", "random"}, {"search_stop_condition", {{"iteration_limit", 25}}}};
   const Job job = job_of(words);
-  EXPECT_EQ(job.n_trials, 25);
+  EXPECT_EQ(job.limits.n_trials, 25);
   EXPECT_EQ(count(job, "iteration_limit"), 1U);
   words["n_trials"] = 7;
-  EXPECT_EQ(job_of(words).n_trials, 7);
+  EXPECT_EQ(job_of(words).limits.n_trials, 7);
   words.erase("n_trials");
   words["search_algo"] = "grid_search";
-  EXPECT_EQ(job_of(words).n_trials, 0);
+  EXPECT_EQ(job_of(words).limits.n_trials, 0);
   words["search_algo"] = {{"name", "Grid"}};
-  EXPECT_EQ(job_of(words).n_trials, 0);
+  EXPECT_EQ(job_of(words).limits.n_trials, 0);
   words["search_algo"] = "random";
   words["search_space"] = pro_space;
-  EXPECT_EQ(job_of(words).n_trials, 0);
+  EXPECT_EQ(job_of(words).limits.n_trials, 0);
 }
 
 }  // namespace

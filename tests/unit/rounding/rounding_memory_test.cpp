@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "quasar/rounding/memory/fitting.hpp"
+#include "quasar/rounding/memory/held_samples.hpp"
 #include "unit/tune/generated_samples.hpp"
 
 namespace quasar::tune {

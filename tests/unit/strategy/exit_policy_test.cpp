@@ -10,8 +10,8 @@ namespace {
 Job job_of(const Json& tuning, int64_t n_trials = 0) {
   Job job;
   job.tuning = parse_tuning_keys(Options(tuning_key_specs(), tuning, "configuration"));
-  job.stop = Json::object();
-  job.n_trials = n_trials;
+  job.limits.stop = Json::object();
+  job.limits.n_trials = n_trials;
   return job;
 }
 
@@ -62,9 +62,9 @@ TEST(ExitPolicy, OnlyMaxTrialsLeavesDuplicatesOut) {
 
 TEST(ExitPolicy, ReasonsNameTheKeyThatTheUserWrote) {
   Job job = job_of({{"tuning_criterion", {{"timeout", 7}}}});
-  job.stop["time_limit"] = job.tuning.timeout;
+  job.limits.stop["time_limit"] = job.tuning.timeout;
   EXPECT_EQ(in_the_users_words(job, "time_limit of 7.0 s reached"), "timeout of 7.0 s reached");
-  job.stop["time_limit"] = 3;
+  job.limits.stop["time_limit"] = 3;
   EXPECT_EQ(in_the_users_words(job, "time_limit of 3.0 s reached"), "time_limit of 3.0 s reached");
 }
 

@@ -22,7 +22,7 @@ TEST(MseV2, AFailedTrialProvesNothing) {
     return Measures{{"L2", met && floats >= 4 ? 0.00005 : 0.01}};
   });
   ASSERT_TRUE(finding.winner);
-  EXPECT_EQ(float_nodes(trials.study.at(*finding.winner).point).size(), 4U) << finding.story["steps"];
+  EXPECT_EQ(float_nodes(trials.study.at(*finding.winner).point).size(), 4U) << to_json(*finding.story);
 }
 
 // A product of constants that may not fall back is quantized to the end, where only operators in float read it: it stays in

@@ -80,10 +80,10 @@ TEST_F(OwnStrategy, WhatQuantizesNothingIsNoTrial) {
   EXPECT_NE(given[1].user_attributes[search::attribute::error].get<std::string>().find("nothing in this model is quantized"),
             std::string::npos);
   EXPECT_EQ(trials.study.trials().size(), 2U);
-  EXPECT_EQ(finding.counts.failed, 0U);
-  EXPECT_NE(finding.reason.find("nothing new"), std::string::npos) << finding.reason;
-  ASSERT_EQ(finding.story["steps"].size(), 2U);
-  EXPECT_EQ(finding.story["steps"][1]["step"], "third");
+  EXPECT_EQ(finding.result.counts.failed, 0U);
+  EXPECT_NE(finding.result.reason.find("nothing new"), std::string::npos) << finding.result.reason;
+  ASSERT_EQ(finding.story->steps.size(), 2U);
+  EXPECT_EQ(finding.story->steps[1].name, "third");
 }
 
 TEST_F(OwnStrategy, AnExceptionKeepsWhatWasFound) {
@@ -92,9 +92,9 @@ TEST_F(OwnStrategy, AnExceptionKeepsWhatWasFound) {
     throw std::runtime_error("boom");
   });
   EXPECT_TRUE(finding.failed);
-  EXPECT_EQ(finding.reason, "strategy own ended with an exception: boom");
+  EXPECT_EQ(finding.result.reason, "strategy own ended with an exception: boom");
   ASSERT_EQ(finding.warnings.size(), 1U);
-  EXPECT_EQ(finding.story["steps"].size(), 1U);
+  EXPECT_EQ(finding.story->steps.size(), 1U);
   EXPECT_NE(trials.study.best(), nullptr);
 }
 
@@ -103,7 +103,7 @@ TEST_F(OwnStrategy, ReasonsHaveOneLine) {
     tuner.evaluate(TuneConfig{});
     throw std::runtime_error("boom\n\nAt:\n  here\n");
   });
-  EXPECT_EQ(finding.reason, "strategy own ended with an exception: boom At: here");
+  EXPECT_EQ(finding.result.reason, "strategy own ended with an exception: boom At: here");
 }
 
 TEST_F(OwnStrategy, AnExceptionBeforeTheFirstTrialIsThrown) {
@@ -116,8 +116,8 @@ TEST_F(OwnStrategy, WhatIsThrownNeedNotBeAnException) {
     throw 7;  // NOLINT
   });
   EXPECT_TRUE(finding.failed);
-  EXPECT_EQ(finding.reason, "strategy own ended with an exception: it threw something that is no std::exception");
-  EXPECT_EQ(finding.story["steps"].size(), 1U);
+  EXPECT_EQ(finding.result.reason, "strategy own ended with an exception: it threw something that is no std::exception");
+  EXPECT_EQ(finding.story->steps.size(), 1U);
 }
 
 TEST_F(OwnStrategy, WhatIsThrownBeforeTheFirstTrialIsAnError) {
@@ -134,11 +134,11 @@ TEST_F(OwnStrategy, TheReportSaysWhatAnOperatorGained) {
     tuner.tell("two of them");
     tuner.evaluate(config);
   });
-  const Json& given = finding.story["float"];
+  const auto& given = finding.story->in_float;
   ASSERT_EQ(given.size(), 2U);
-  EXPECT_NEAR(given[0]["gained"].get<double>(), 0.005, 1e-9) << given;
-  EXPECT_NEAR(given[1]["gained"].get<double>(), 0.005 - 0.01 / 3, 1e-9) << given;
-  EXPECT_EQ(given[1]["why"], "in the configuration of step 'two of them'; without it the loss is 0.005, with it 0.003333");
+  EXPECT_NEAR(given[0].gained.value(), 0.005, 1e-9);
+  EXPECT_NEAR(given[1].gained.value(), 0.005 - 0.01 / 3, 1e-9);
+  EXPECT_EQ(given[1].why, "in the configuration of step 'two of them'; without it the loss is 0.005, with it 0.003333");
 }
 
 // What a strategy of Quasar's tried, and what it chose.
@@ -168,7 +168,7 @@ Walk walk(Json words, const std::vector<search::Point>& successes) {
   });
   for (const auto& trial : trials.study.trials()) out.points.push_back(trial.point);
   if (finding.winner) out.winner = trials.study.at(*finding.winner).point;
-  out.steps = finding.story["steps"];
+  out.steps = to_json(*finding.story)["steps"];
   return out;
 }
 

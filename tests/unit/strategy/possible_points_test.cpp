@@ -39,7 +39,7 @@ TEST(PossiblePoints, ProposeWhatCanBeTriedUntilNothingIsLeft) {
     return something_left(point);
   });
   std::vector<search::Trial> trials;
-  const std::vector<search::Direction> directions{search::Direction::minimize};
+  const std::vector<Direction> directions{Direction::minimize};
   const search::Cost cost;
   Rng rng(1);
   for (;;) {

@@ -24,14 +24,14 @@ TEST(RepairEnd, TheBestSoFarStaysWhenTheInstrumentedModelDoesNotRun) {
     value *= 0.9;
     return Measures{{"L2", value}, {"parts", value}};
   });
-  EXPECT_EQ(finding.end, search::RunResult::End::condition);
-  EXPECT_NE(finding.reason.find("cannot be measured"), std::string::npos) << finding.reason;
+  EXPECT_EQ(finding.result.end, search::RunResult::End::condition);
+  EXPECT_NE(finding.result.reason.find("cannot be measured"), std::string::npos) << finding.result.reason;
   ASSERT_EQ(finding.warnings.size(), 1U);
   EXPECT_NE(finding.warnings.front().find("the best trial so far"), std::string::npos) << finding.warnings.front();
   EXPECT_NE(finding.warnings.front().find("NoSuchOperator"), std::string::npos) << finding.warnings.front();
   ASSERT_NE(trials.study.best(), nullptr);
   EXPECT_GT(trials.study.best()->number, 0);
-  EXPECT_EQ(finding.story["steps"].size(), trials.study.trials().size());
+  EXPECT_EQ(finding.story->steps.size(), trials.study.trials().size());
 }
 
 // Three operators in float are enough for the accuracy, and every one costs bytes: more float is no answer to too many bytes.
@@ -50,7 +50,7 @@ struct Bounded : testing::Test {
 
 TEST_F(Bounded, AccuracyIsMetByTheFewestOperatorsWhichKeepsTheBytes) {
   const Finding finding = run(1030);
-  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  EXPECT_EQ(finding.result.reason, "the accuracy criterion is met");
   ASSERT_TRUE(finding.winner);
   EXPECT_EQ(in_float_at(trials->study.at(*finding.winner).point), 3);
 }
@@ -60,19 +60,21 @@ TEST_F(Bounded, TheReasonNamesTheConstraintThatIsBroken) {
   ASSERT_TRUE(finding.winner);
   EXPECT_FALSE(trials->study.at(*finding.winner).is_candidate());
   EXPECT_EQ(in_float_at(trials->study.at(*finding.winner).point), 3) << "what is accurate, not what has the fewest bytes";
-  EXPECT_TRUE(finding.reason.starts_with("the constraint on bytes (max 1029, is 1030) is not kept")) << finding.reason;
-  EXPECT_NE(finding.reason.find("3 operators in float"), std::string::npos) << finding.reason;
+  EXPECT_TRUE(finding.result.reason.starts_with("the constraint on bytes (max 1029, is 1030) is not kept"))
+      << finding.result.reason;
+  EXPECT_NE(finding.result.reason.find("3 operators in float"), std::string::npos) << finding.result.reason;
 }
 
 TEST_F(Bounded, TheReasonNamesTheCriterionWhereNothingIsAccurate) {
   const Finding finding = run(1000, 1000);
-  EXPECT_TRUE(finding.reason.starts_with("the accuracy criterion")) << finding.reason;
-  EXPECT_NE(finding.reason.find("is not met by any repair"), std::string::npos) << finding.reason;
+  EXPECT_TRUE(finding.result.reason.starts_with("the accuracy criterion")) << finding.result.reason;
+  EXPECT_NE(finding.result.reason.find("is not met by any repair"), std::string::npos) << finding.result.reason;
 }
 
 TEST_F(Bounded, WhatIsAccurateInEightBitsNeedsNoFloat) {
   const Finding finding = run(900, 0);
-  EXPECT_TRUE(finding.reason.starts_with("the constraint on bytes (max 900, is 1000) is not kept")) << finding.reason;
+  EXPECT_TRUE(finding.result.reason.starts_with("the constraint on bytes (max 900, is 1000) is not kept"))
+      << finding.result.reason;
   for (const auto& trial : trials->study.trials()) EXPECT_EQ(in_float_at(trial.point), 0);
 }
 
@@ -84,7 +86,7 @@ TEST(RepairEnd, AFailedTrialProvesNothing) {
     if (floats > 6) throw Error("no room");
     return Measures{{"L2", floats >= 3 ? 0.00005 : 0.001}};
   });
-  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  EXPECT_EQ(finding.result.reason, "the accuracy criterion is met");
   ASSERT_TRUE(finding.winner);
   EXPECT_EQ(in_float_at(trials.study.at(*finding.winner).point), 3);
 }
@@ -96,39 +98,42 @@ TEST(RepairEnd, AFailedTrialIsNotSaidToMissTheGoal) {
     return Measures{{"L2", 0.001}};
   });
   EXPECT_FALSE(finding.winner);
-  EXPECT_NE(finding.reason.find("and the trial with 17 of 18 operators in float32 failed;"), std::string::npos) << finding.reason;
+  EXPECT_NE(finding.result.reason.find("and the trial with 17 of 18 operators in float32 failed;"), std::string::npos)
+      << finding.result.reason;
 }
 
 // The ranking ends with another operator than the one that may stay.
 TEST(RepairEnd, AnotherOperatorStaysQuantized) {
   MadeUpTrials missed(digits_words());
-  const Json ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story["sensitivity"];
-  const auto by_error = [](const Json& a, const Json& b) { return a["output_error"] < b["output_error"]; };
-  const auto least = std::min_element(ranking.begin(), ranking.end() - 1, by_error);
-  const std::string kept = (*least)["node"];
+  const auto ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story->sensitivity.value();
+  const auto error = [](const Story::Sensitivity& one) {
+    return std::map(one.measures.begin(), one.measures.end()).at("output_error");
+  };
+  const auto least = std::ranges::min_element(ranking.begin(), ranking.end() - 1, {}, error);
+  const std::string kept = least->node;
   MadeUpTrials trials(digits_words());
   const Finding finding = trials.run([&](const search::Point& point) {
     const bool met = in_float_at(point) == 17 && precision_at(point, kept) == quantized;
     return Measures{{"L2", met ? 0.00005 : 0.001}};
   });
-  EXPECT_EQ(finding.reason, "the accuracy criterion is met") << kept;
+  EXPECT_EQ(finding.result.reason, "the accuracy criterion is met") << kept;
 }
 
 // The last of three can return once the first has, which is asked after it.
 TEST(RepairEnd, NoSingleOperatorCouldReturnInTheEnd) {
   MadeUpTrials missed(digits_words());
-  const Json ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story["sensitivity"];
-  const std::string first = ranking[0]["node"], second = ranking[1]["node"];
+  const auto ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story->sensitivity.value();
+  const std::string first = ranking[0].node, second = ranking[1].node;
   MadeUpTrials trials(digits_words());
   const Finding finding = trials.run([&](const search::Point& point) {
     const double floats = in_float_at(point);
     const bool met = floats >= 3 || (precision_at(point, second) == in_float && precision_at(point, first) != in_float);
     return Measures{{"L2", met ? 0.00005 : 0.001 - 0.00001 * floats}};
   });
-  const Json& given = finding.story["float"];
-  ASSERT_EQ(given.size(), 1U) << given;
-  EXPECT_EQ(given[0]["node"], second);
-  EXPECT_EQ(given[0]["quantized_gives"], 0.001) << "of the model that is left, where nothing is in float then";
+  const auto& given = finding.story->in_float;
+  ASSERT_EQ(given.size(), 1U);
+  EXPECT_EQ(given[0].node, second);
+  EXPECT_EQ(given[0].quantized->gives, 0.001) << "of the model that is left, where nothing is in float then";
 }
 
 // The reason named the objective, which the criterion is not about.
@@ -139,7 +144,7 @@ TEST(RepairEnd, TheReasonGivesTheMetricsOfTheCriterion) {
   const Finding finding = trials.run([](const search::Point&) {
     return Measures{{"L2", 0.001}, {"cos", 0.5}, {"agreement", 0.75}};
   });
-  EXPECT_NE(finding.reason.find("(loss 0.375: cos 0.5, agreement 0.75)"), std::string::npos) << finding.reason;
+  EXPECT_NE(finding.result.reason.find("(loss 0.375: cos 0.5, agreement 0.75)"), std::string::npos) << finding.result.reason;
 }
 
 // A detector that suppresses boxes by itself: L2 guides nothing, the user's score does.
@@ -152,7 +157,7 @@ TEST(RepairEnd, TheGoalGuidesWhereOutputsHaveNoDistance) {
     const bool corrected = *point.find("BiasCorrection") == true;
     return Measures{{"top1", in_float_at(point) >= 2 ? 1.0 : corrected ? 0.8 : 0.7}};
   });
-  EXPECT_EQ(finding.reason, "the accuracy criterion is met");
+  EXPECT_EQ(finding.result.reason, "the accuracy criterion is met");
   ASSERT_TRUE(finding.winner);
   const search::Point& found = trials.study.at(*finding.winner).point;
   EXPECT_EQ(in_float_at(found), 2);

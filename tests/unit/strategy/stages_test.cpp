@@ -24,10 +24,10 @@ struct Stages : testing::Test {
   Stages() {
     job.spaces = {parse_json(space, "test")};
     job.strategy = "two_stage";
-    job.search_algo = "tpe";
-    job.metrics = {"L2"};
-    job.stop = Json::object();
-    job.n_trials = 12;
+    job.sampler.name = "tpe";
+    job.aim.metrics = {"L2"};
+    job.limits.stop = Json::object();
+    job.limits.n_trials = 12;
   }
 
   // Lower is better: Channel, asymmetric, MinMax and nothing excluded are best; rounding helps a little.
@@ -55,15 +55,17 @@ struct Stages : testing::Test {
         throw Cancelled("killed");
       }
       const double value = score(words_of(spaces.all, trial.point()));
-      const double sign = direction == search::Direction::minimize ? 1 : -1;
+      const double sign = direction == Direction::minimize ? 1 : -1;
       return {.values = {sign * value}, .candidate = value < good_enough};
     };
-    const auto result = strategy->run({.job = job,
-                                       .spaces = spaces,
-                                       .space = spaces.each[0],
-                                       .study = study,
-                                       .objective = objective,
-                                       .stop = stop.get_token()});
+    const auto result = strategy
+                            ->run({.job = job,
+                                   .spaces = spaces,
+                                   .space = spaces.each[0],
+                                   .study = study,
+                                   .objective = objective,
+                                   .stop = stop.get_token()})
+                            .result;
     trials.assign(study.trials().begin(), study.trials().end());
     best = study.best() ? words_of(spaces.all, study.best()->point) : Json();
     return result;
@@ -75,7 +77,7 @@ struct Stages : testing::Test {
   }
 
   std::unique_ptr<search::Storage> storage = search::open_storage("memory");
-  search::Direction direction = search::Direction::minimize;
+  Direction direction = Direction::minimize;
   double good_enough = -1e9;
   Job job;
   std::vector<search::Trial> trials;
@@ -103,7 +105,7 @@ TEST_F(Stages, EverythingOfTheFirstStageIsKept) {
 }
 
 TEST_F(Stages, DirectionIsHonouredInTheFirstStage) {
-  direction = search::Direction::maximize;
+  direction = Direction::maximize;
   run();
   EXPECT_EQ(best["weight_params"]["quant_granularity"], "Channel");
   for (const auto& trial : trials) {
@@ -114,28 +116,28 @@ TEST_F(Stages, DirectionIsHonouredInTheFirstStage) {
 }
 
 TEST_F(Stages, StopConditionsHoldInBothStages) {
-  job.stop = {{"iteration_limit", 5}};
+  job.limits.stop = {{"iteration_limit", 5}};
   run();
   EXPECT_EQ(trials.size(), 5u);
   storage = search::open_storage("memory");
-  job.stop = {{"iteration_limit", 20}};
+  job.limits.stop = {{"iteration_limit", 20}};
   run();
   EXPECT_EQ(in_stage("calibration"), 16u);
   EXPECT_EQ(in_stage("fine-tuning"), 4u);
   storage = search::open_storage("memory");
-  job.stop = {{"find_n_candidates", 1}};
-  job.tolerance = 1.0;
+  job.limits.stop = {{"find_n_candidates", 1}};
+  job.aim.tolerance = 1.0;
   good_enough = 3.5;
   run();
   EXPECT_LT(in_stage("calibration"), 16u);
   EXPECT_EQ(in_stage("fine-tuning"), 0u);
   storage = search::open_storage("memory");
-  job.stop = {{"time_limit", 0}};
+  job.limits.stop = {{"time_limit", 0}};
   EXPECT_EQ(run().counts.finished(), 0u);
 }
 
 TEST_F(Stages, PatienceEndsAStageOnly) {
-  job.stop = {{"patience", 2}};
+  job.limits.stop = {{"patience", 2}};
   run();
   EXPECT_LT(in_stage("calibration"), 16u);
   EXPECT_GT(in_stage("fine-tuning"), 0u);
@@ -181,8 +183,8 @@ TEST_F(Stages, SeveralSpacesInOrderShareTheTrials) {
   second.erase("adaquant_params");
   job.spaces.push_back(second);
   job.strategy = "flat";
-  job.search_algo = "grid";
-  job.n_trials = 0;
+  job.sampler.name = "grid";
+  job.limits.n_trials = 0;
   for (Json& words : job.spaces) {
     for (const char* key : {"algorithms", "adaround_params", "adaquant_params"}) words.erase(key);
   }
@@ -191,8 +193,8 @@ TEST_F(Stages, SeveralSpacesInOrderShareTheTrials) {
   EXPECT_EQ(*trials[15].point.find("activation"), "Int8Spec");
   EXPECT_EQ(*trials[16].point.find("activation"), "UInt8Spec");
   storage = search::open_storage("memory");
-  job.n_trials = 10;
-  job.search_algo = "random";
+  job.limits.n_trials = 10;
+  job.sampler.name = "random";
   run();
   ASSERT_EQ(trials.size(), 10u);
   EXPECT_EQ(*trials[4].point.find("activation"), "Int8Spec");

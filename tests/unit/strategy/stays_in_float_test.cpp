@@ -40,7 +40,9 @@ TEST(StaysInFloat, IsNotGivenUpByRepairEither) {
   const auto target = quant::targets::table().make("ort_cpu");
   Job job;
   job.target = "ort_cpu";
-  const auto nodes = [&](const Json& space) { return repairable_nodes(job, space, model_of_sums(), *target); };
+  const auto nodes = [&](const Json& space) {
+    return repairable_nodes(Approach::static_ranges, space, model_of_sums(), *target);
+  };
   EXPECT_EQ(nodes(repairs_for(job)), (std::vector<std::string>{"first", "scaled", "second"}));
   EXPECT_EQ(nodes({{"activation", {"UInt8Spec", "Int16Spec"}}}).size(), 6U) << "16 bits are simulated for every operator";
 }

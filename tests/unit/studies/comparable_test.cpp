@@ -27,8 +27,8 @@ std::string difference(const std::string& metric, int64_t offset) {
   Job job;
   job.model = folder.path() / "m.onnx";
   write_file(job.model, "model");
-  job.goals.objectives = {{metric, search::Direction::maximize}};
-  job.metrics = {metric};
+  job.aim.goals.objectives = {{metric, Direction::maximize}};
+  job.aim.metrics = {metric};
   const auto samples = [](int64_t by) { return std::make_shared<Labelled>(by); };
   const Json known = goal_of(job, {samples(0), samples(0), nullptr});
   try {

@@ -75,9 +75,9 @@ TEST(Continuation, WhatAStrategyVariesOfEachOperatorIsAChoice) {
 TEST(Continuation, ACriterionThatIsAConstraintIsAChoice) {
   const auto choices = [](const char* metric, double tolerable) {
     Job job = job_of("{}");
-    job.goals.objectives = {{"bytes", search::Direction::minimize}};
-    job.criterion =
-        AccuracyCriterion{.parts = {{metric, search::Direction::minimize}}, .relative = false, .tolerable_loss = tolerable};
+    job.aim.goals.objectives = {{"bytes", Direction::minimize}};
+    job.aim.criterion =
+        AccuracyCriterion{.parts = {{metric, Direction::minimize}}, .relative = false, .tolerable_loss = tolerable};
     return choices_of(job);
   };
   EXPECT_NE(choices("L2", 0.1), choices("L2", 0.2));
@@ -88,12 +88,12 @@ TEST(Continuation, ACriterionThatIsAConstraintIsAChoice) {
 // It stood beside the choices.
 TEST(Continuation, ACriterionThatEarlierVersionsNotedIsFound) {
   Job job = job_of("{}");
-  job.goals.objectives = {{"bytes", search::Direction::minimize}};
-  job.criterion = AccuracyCriterion{.parts = {{"L2", search::Direction::minimize}}, .relative = false, .tolerable_loss = 0.1};
+  job.aim.goals.objectives = {{"bytes", Direction::minimize}};
+  job.aim.criterion = AccuracyCriterion{.parts = {{"L2", Direction::minimize}}, .relative = false, .tolerable_loss = 0.1};
   const Json now = choices_of(job);
   std::vector<search::StudyRecord> studies{study("a")};
-  studies[0].user_attributes["criterion"] = to_json(*job.criterion);
-  job.criterion.reset();
+  studies[0].user_attributes["criterion"] = to_json(*job.aim.criterion);
+  job.aim.criterion.reset();
   studies[0].user_attributes[choices_attribute] = choices_of(job);
   EXPECT_NE(with_choices(studies, "a", now), nullptr);
   studies[0].user_attributes["criterion"]["tolerable_loss"] = 0.2;

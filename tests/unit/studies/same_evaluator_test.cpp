@@ -46,7 +46,7 @@ TEST(SameEvaluator, WhatIsRunIsRead) {
   job.base = folder.path();
   job.words["search_evaluator"] = {{"command", {"./score.sh", "{model}", "a b.npz", "log"}}, {"timeout", 5}};
   EXPECT_TRUE(evaluator_facts(job, {{"score", {.value = 0.5}}}).is_null()) << "no evaluator of the user's own";
-  job.evaluator = eval::custom_evaluator(job.words["search_evaluator"]);
+  job.aim.evaluator = eval::custom_evaluator(job.words["search_evaluator"]);
   const Json before = evaluator_facts(job, {{"score", {.value = 0.5}}, {"L2", {.value = 0}}});
   EXPECT_EQ(before["value"], 0.5);
   EXPECT_EQ(before["files"].size(), 1U) << "what it reads and writes may be large, or another file each time";

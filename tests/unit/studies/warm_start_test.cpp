@@ -53,16 +53,16 @@ search::Trial complete(double bytes, std::map<std::string, double> metrics) {
 // The bounds may have changed since the trials were made.
 TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   Job job;
-  job.goals.objectives = {{"bytes", search::Direction::minimize}};
-  job.goals.constraints = {{"L2", Bound::max, 2.0}};
+  job.aim.goals.objectives = {{"bytes", Direction::minimize}};
+  job.aim.goals.constraints = {{"L2", Bound::max, 2.0}};
   const auto judged = judged_anew({complete(1, {{"L2", 4.0}}), complete(2, {{"L2", 1.0}}), complete(3, {{"cos", 1.0}})}, job, {});
   ASSERT_EQ(judged.size(), 2U);
   EXPECT_EQ(judged[0].violation(), 1.0);
   EXPECT_EQ(judged[1].violation(), 0.0);
-  const auto first = search::best_points(judged, search::Direction::minimize);
+  const auto first = search::best_points(judged, Direction::minimize);
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].values().front().second, 2) << "what keeps them comes before what costs less";
-  job.goals.constraints.clear();
+  job.aim.goals.constraints.clear();
   EXPECT_EQ(judged_anew({complete(1, {{"L2", 4.0}})}, job, {})[0].violation(), 0.0);
 }
 
@@ -77,8 +77,8 @@ TEST(PastStudies, AServerThatOnlyAFileNamesIsNotCalled) {
   EXPECT_EQ(server_named_in(place), "postgresql://me:hush@127.0.0.1:1/db");
 
   const std::string other = (folder.path() / "other").string();  // no .db, which the folder would be taken for
-  search::open_storage(other)->create("mine", {search::Direction::minimize});
-  search::open_storage(other)->create("another", {search::Direction::minimize});
+  search::open_storage(other)->create("mine", {Direction::minimize});
+  search::open_storage(other)->create("another", {Direction::minimize});
   EXPECT_EQ(past_study({place, "sqlite:///" + other}, "").record.name, "mine");
 }
 
@@ -87,7 +87,7 @@ TEST(PastStudies, OneOfManyIsNamed) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "study.db").string();
   const auto storage = search::open_storage(file);
-  for (int i = 0; i < 20; ++i) storage->create("c" + std::to_string(i), {search::Direction::minimize});
+  for (int i = 0; i < 20; ++i) storage->create("c" + std::to_string(i), {Direction::minimize});
   const std::string several = file + " holds several studies";
   const std::string some = "'c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9' and 10 more";
   EXPECT_EQ(test::error_of([&] { past_study(file, ""); }), several + ": " + some + "; name one of them (--study-name)");
@@ -99,17 +99,17 @@ TEST(PastStudies, OneOfManyIsNamed) {
   EXPECT_EQ(past_study(file, "", "c3").record.name, "c3");
 
   Job job;
-  job.goals.objectives = {{"L2", search::Direction::minimize}};
-  job.warm_start = file;
-  job.words["study_name"] = job.study_name = "mine";
+  job.aim.goals.objectives = {{"L2", Direction::minimize}};
+  job.warm_start.place = file;
+  job.words["study_name"] = job.study.name = "mine";
   EXPECT_NE(test::error_of([&] { earlier_trials(job); }).find("(warm_start_study)"), std::string::npos);
-  job.warm_start_study = "c19";
+  job.warm_start.study = "c19";
   EXPECT_EQ(test::error_of([&] { earlier_trials(job); }), "no error");
 }
 
 TEST(PastStudies, WhatNoSearchWritesIntoResultsIsNamed) {
   const TemporaryFolder folder;
-  search::open_storage((folder.path() / "study.db").string())->create("mine", {search::Direction::minimize});
+  search::open_storage((folder.path() / "study.db").string())->create("mine", {Direction::minimize});
   const auto said = [&](const std::string& text) {
     write_file(folder.path() / "result.json", text);
     return test::error_of([&] { past_study(folder.path().string(), ""); });
@@ -127,7 +127,7 @@ TEST(PastStudies, InfiniteValuesAreErrors) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "study.db").string();
   const auto storage = search::open_storage(file);
-  const auto study = storage->create("mine", {search::Direction::minimize});
+  const auto study = storage->create("mine", {Direction::minimize});
   search::Trial trial = complete(-INFINITY, {});
   trial.point = {};
   trial.state = search::State::running;
@@ -148,7 +148,7 @@ TEST(PastStudies, NothingIsMadeOrChanged) {
   write_file(file("empty.db"), "");
   EXPECT_NE(test::error_of([&] { past_study(file("empty.db"), ""); }).find("holds no study"), std::string::npos);
   EXPECT_EQ(read_file(file("empty.db")), "");
-  search::open_storage(file("study.db"))->create("mine", {search::Direction::minimize});
+  search::open_storage(file("study.db"))->create("mine", {Direction::minimize});
   const std::string before = read_file(file("study.db"));
   EXPECT_EQ(past_study(file("study.db"), "").record.name, "mine");
   EXPECT_EQ(read_file(file("study.db")), before);

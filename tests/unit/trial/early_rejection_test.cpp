@@ -47,7 +47,7 @@ std::optional<size_t> rejected_after(const EarlyRejection& rejection, const std:
 
 TEST(EarlyRejection, WhatMeetsTheCriterionIsHardlyEverRejected) {
   const auto reference = right(1);
-  EarlyRejection rejection(reference, eval::Direction::maximize, 1, 0.01, 0);
+  EarlyRejection rejection(reference, Direction::maximize, 1, 0.01, 0);
   size_t rejected = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     rejection.begin(changed(reference, 40, 5, 1000 + seed));                         // an earlier model
@@ -58,7 +58,7 @@ TEST(EarlyRejection, WhatMeetsTheCriterionIsHardlyEverRejected) {
 
 TEST(EarlyRejection, WhatIsHopelessIsRejectedSoon) {
   const auto reference = right(2);
-  EarlyRejection rejection(reference, eval::Direction::maximize, 1, 0.01, 0);
+  EarlyRejection rejection(reference, Direction::maximize, 1, 0.01, 0);
   rejection.begin({});
   const auto candidate = changed(reference, 200, 2, 3);
   const auto at_random = rejected_after(rejection, candidate);
@@ -72,7 +72,7 @@ TEST(EarlyRejection, WhatIsHopelessIsRejectedSoon) {
 
 TEST(EarlyRejection, TheHardestOrderTheWorkAndProveNothing) {
   const auto reference = right(4);
-  EarlyRejection rejection(reference, eval::Direction::maximize, 1, 0.01, 0);
+  EarlyRejection rejection(reference, Direction::maximize, 1, 0.01, 0);
   const auto earlier = changed(reference, 60, 0, 5);
   rejection.begin(earlier);
   EXPECT_EQ(std::set<size_t>(rejection.order().begin(), rejection.order().end()).size(), samples) << "every sample once";
@@ -83,7 +83,7 @@ TEST(EarlyRejection, TheHardestOrderTheWorkAndProveNothing) {
 
 // A distance cannot come down again: as soon as its sum is too great, nothing that follows helps.
 TEST(EarlyRejection, ADistanceIsRejectedWhenItsSumIsTooGreat) {
-  EarlyRejection rejection(std::vector<double>(samples, 0.0), eval::Direction::minimize, 0, 0.1, 0);
+  EarlyRejection rejection(std::vector<double>(samples, 0.0), Direction::minimize, 0, 0.1, 0);
   rejection.begin(std::vector<double>(samples, 1.0));
   EXPECT_FALSE(rejection.out_of_reach(std::vector<double>(39, 1.0)));
   EXPECT_TRUE(rejection.out_of_reach(std::vector<double>(41, 1.0)));
@@ -91,7 +91,7 @@ TEST(EarlyRejection, ADistanceIsRejectedWhenItsSumIsTooGreat) {
 }
 
 TEST(EarlyRejection, WatchesBetweenBeginAndEndOnly) {
-  EarlyRejection rejection(right(6), eval::Direction::maximize, 1, 0.01, 0);
+  EarlyRejection rejection(right(6), Direction::maximize, 1, 0.01, 0);
   EXPECT_FALSE(rejection.watches());
   {
     const Watching watching(&rejection, {});

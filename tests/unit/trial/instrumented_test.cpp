@@ -1,8 +1,7 @@
-#include "quasar/trial/instrumented.hpp"
-
 #include <gtest/gtest.h>
 
 #include "quasar/strategy/tuner.hpp"
+#include "quasar/trial/trial.hpp"
 #include "unit/tune/made_up_trials.hpp"
 
 namespace quasar::tune {

@@ -39,20 +39,22 @@ graph::Model scaled(float pixels, float shares) {
 class Qualities : public testing::Test {
  protected:
   Quality of(const graph::Model& candidate, bool classes = false, const std::string& answers = "") {
-    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.metrics});
+    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.aim.metrics});
     const auto examination = eval::examine(evaluator, float_, candidate, {.answers = answers});
-    return quality_of({job_, evaluator.reference(), evaluator.score(candidate), evaluator, examination, classes, unquantized_});
+    return quality_of({job_.aim, job_.words, evaluator.reference(), evaluator.score(candidate), evaluator, examination, repaired_,
+                       classes, unquantized_});
   }
 
   static Job job_with(const std::string& metric) {
     Job job;
-    job.metrics = {metric};
-    job.goals.objectives = {{metric, search::Direction::minimize}};
+    job.aim.metrics = {metric};
+    job.aim.goals.objectives = {{metric, Direction::minimize}};
     return job;
   }
 
   graph::Model float_ = scaled(1, 1);
   Job job_ = job_with("parts");
+  bool repaired_ = false;
   std::string unquantized_;
 };
 
@@ -61,7 +63,7 @@ TEST_F(Qualities, TheSameModelIsGood) {
   EXPECT_EQ(quality.word, "good");
   EXPECT_TRUE(quality.reasons.empty());
   ASSERT_EQ(quality.parts.size(), 2U);
-  EXPECT_EQ(quality.parts[1]["slices"], "1");
+  EXPECT_EQ(quality.parts[1].slices, "1");
   EXPECT_EQ(quality.metric_blind, "");
 }
 
@@ -71,8 +73,8 @@ TEST_F(Qualities, APartThatIsLostMakesItPoor) {
   ASSERT_EQ(quality.reasons.size(), 1U);
   EXPECT_EQ(quality.reasons.front(), "output 'y', 1 of axis 1 is one value everywhere, and varies in the float model");
   EXPECT_FALSE(quality.cures.empty());
-  EXPECT_EQ(quality.parts[0]["word"], "good");
-  EXPECT_EQ(quality.parts[1]["word"], "broken");
+  EXPECT_EQ(quality.parts[0].word, "good");
+  EXPECT_EQ(quality.parts[1].word, "broken");
 }
 
 TEST_F(Qualities, APartThatTurnedRoundIsFarAway) {
@@ -96,8 +98,8 @@ TEST_F(Qualities, AnswersThatAreOthersMakeItPoor) {
   EXPECT_TRUE(turned.poor());
   EXPECT_NE(turned.reasons.front().find("on 0 % of the 8 samples on which float is sure"), std::string::npos)
       << turned.reasons.front();
-  EXPECT_EQ(turned.answers["same"], 0);
-  job_.least_agreement = 0;
+  EXPECT_EQ(turned.answers.value().same, 0);
+  job_.aim.least_agreement = 0;
   EXPECT_FALSE(of(scaled(-1, 1), true, "agreement").poor());
 }
 
@@ -118,10 +120,10 @@ TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
   EXPECT_TRUE(has(of(scaled(-1, 1), true, "agreement"), R"("tolerable_loss":0.1,"metrics":{"agreement":1})"));
   job_ = job_with("top1");
   EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"top1":1})"));
-  job_.strategy = "repair";
-  job_.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
+  repaired_ = true;
+  job_.aim.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
   EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
-  job_.criterion->parts.front().metric = "parts";
+  job_.aim.criterion->parts.front().metric = "parts";
   EXPECT_FALSE(has(of(scaled(1, 0)), "the goal"));
 }
 
@@ -140,13 +142,13 @@ TEST_F(Qualities, AnObjectiveThatSeesTheLargestOnlyIsNamed) {
       << quality.metric_blind;
 }
 
-Summary found(const std::string& word, const Json& same, double worst) {
+Summary found(const std::string& word, std::optional<double> same, double worst) {
   Summary summary;
   summary.best.emplace();
   Quality& quality = summary.best->quality;
   quality.word = word;
-  if (!same.is_null()) quality.answers = {{"same", same}};
-  quality.parts = Json::array({Json{{"relative", 0.01}}, Json{{"relative", worst}}});
+  if (same) quality.answers = {.metric = "", .same = *same};
+  quality.parts = {{.output = "y", .relative = 0.01}, {.output = "z", .relative = worst}};
   return summary;
 }
 
@@ -155,8 +157,8 @@ TEST(Rescue, WhatIsLessPoorTakesThePlace) {
   EXPECT_TRUE(takes_the_place_of(poor, found("check", 0.95, 0.9)));
   EXPECT_TRUE(takes_the_place_of(poor, found("poor", 0.6, 0.9))) << "answers count";
   EXPECT_FALSE(takes_the_place_of(poor, found("poor", 0.4, 0.1)));
-  EXPECT_TRUE(takes_the_place_of(found("poor", nullptr, 0.6), found("poor", nullptr, 0.5)));
-  EXPECT_FALSE(takes_the_place_of(found("poor", nullptr, 0.6), found("poor", nullptr, 0.6)));
+  EXPECT_TRUE(takes_the_place_of(found("poor", std::nullopt, 0.6), found("poor", std::nullopt, 0.5)));
+  EXPECT_FALSE(takes_the_place_of(found("poor", std::nullopt, 0.6), found("poor", std::nullopt, 0.6)));
   EXPECT_FALSE(takes_the_place_of(poor, found("unknown", 0.9, 0.1))) << "nobody has looked at it";
   EXPECT_FALSE(takes_the_place_of(poor, Summary()));
   Summary interrupted = found("good", 1, 0);

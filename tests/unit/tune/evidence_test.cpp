@@ -17,63 +17,62 @@ eval::Scores scored(double shift, double noise, uint64_t seed) {
   return {{"L2", score}};
 }
 
-struct Evidence : testing::Test {
+struct EvidenceOfRivals : testing::Test {
   void SetUp() override {
-    job.goals.objectives = {{"L2", search::Direction::minimize}};
-    job.metrics = {"L2"};
+    job.aim.goals.objectives = {{"L2", Direction::minimize}};
+    job.aim.metrics = {"L2"};
     book.keep(4, scored(0, 0, 1), 4.0, {});
     book.keep(7, scored(0.01, 0.2, 2), 4.01, {});  // as good, but for noise
     book.keep(9, scored(1, 0.1, 3), 5.0, {});      // clearly worse
-    winner.trial.number = 4;
   }
   Job job;
   ScoreBook book;
-  Winner winner;
+  int64_t winner = 4;
 };
 
-TEST_F(Evidence, NamesTheCandidatesWithinNoise) {
-  const Json rivals = rivals_of(book, job, winner);
+TEST_F(EvidenceOfRivals, NamesTheCandidatesWithinNoise) {
+  const auto rivals = rivals_of(book, job.aim, winner);
   ASSERT_EQ(rivals.size(), 2U);
-  EXPECT_EQ(rivals[0]["trial"], 7);
-  EXPECT_EQ(rivals[0]["within_noise"], true);
-  EXPECT_EQ(rivals[1]["trial"], 9);
-  EXPECT_EQ(rivals[1]["within_noise"], false);
-  EXPECT_NEAR(rivals[1]["difference"]["value"].get<double>(), 1, 0.1);
+  EXPECT_EQ(rivals[0].trial, 7);
+  EXPECT_TRUE(rivals[0].within_noise());
+  EXPECT_EQ(rivals[1].trial, 9);
+  EXPECT_FALSE(rivals[1].within_noise());
+  EXPECT_NEAR(rivals[1].difference.value, 1, 0.1);
   const std::string warning = noise_warning(rivals, winner, "L2");
   EXPECT_NE(warning.find("between trial 4, the best, and trial 7 is within noise (L2 differs by"), std::string::npos) << warning;
 }
 
-TEST_F(Evidence, IsSilentWhenTheBestIsClear) {
-  winner.trial.number = 9;
+TEST_F(EvidenceOfRivals, IsSilentWhenTheBestIsClear) {
+  winner = 9;
   ScoreBook clear;
   clear.keep(9, scored(0, 0, 1), 4, {});
   clear.keep(3, scored(1, 0.1, 2), 5, {});
-  EXPECT_EQ(noise_warning(rivals_of(clear, job, winner), winner, "L2"), "");
+  EXPECT_EQ(noise_warning(rivals_of(clear, job.aim, winner), winner, "L2"), "");
 }
 
-TEST_F(Evidence, EqualScoresAreNoQuestionOfNoise) {
+TEST_F(EvidenceOfRivals, EqualScoresAreNoQuestionOfNoise) {
   book.keep(5, scored(0, 0, 1), 4.0, {});
   ScoreBook twins;
   twins.keep(4, scored(0, 0, 1), 4, {});
   twins.keep(5, scored(0, 0, 1), 4, {});
-  EXPECT_EQ(noise_warning(rivals_of(twins, job, winner), winner, "L2"),
+  EXPECT_EQ(noise_warning(rivals_of(twins, job.aim, winner), winner, "L2"),
             "trial 5 has the same L2 as trial 4, the best, on every sample: choose by size and speed");
-  const std::string both = noise_warning(rivals_of(book, job, winner), winner, "L2");
+  const std::string both = noise_warning(rivals_of(book, job.aim, winner), winner, "L2");
   EXPECT_NE(both.find("and trial 7 is within noise"), std::string::npos) << both;
   EXPECT_NE(both.find("; trial 5 has the same L2 as it, on every sample"), std::string::npos) << both;
 }
 
-TEST_F(Evidence, IsForSearchesOfOneMetricOnly) {
-  job.goals.objectives.push_back({"bytes", search::Direction::minimize});
-  EXPECT_TRUE(rivals_of(book, job, winner).empty());
-  job.goals.objectives = {{"bytes", search::Direction::minimize}};
-  EXPECT_TRUE(rivals_of(book, job, winner).empty());
-  job.goals.objectives = {{"L2", search::Direction::minimize}};
-  job.criterion = AccuracyCriterion();
-  EXPECT_TRUE(rivals_of(book, job, winner).empty());
-  job.criterion.reset();
-  winner.trial.number = 99;  // of an earlier run: its values are not known
-  EXPECT_TRUE(rivals_of(book, job, winner).empty());
+TEST_F(EvidenceOfRivals, IsForSearchesOfOneMetricOnly) {
+  job.aim.goals.objectives.push_back({"bytes", Direction::minimize});
+  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
+  job.aim.goals.objectives = {{"bytes", Direction::minimize}};
+  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
+  job.aim.goals.objectives = {{"L2", Direction::minimize}};
+  job.aim.criterion = AccuracyCriterion();
+  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
+  job.aim.criterion.reset();
+  winner = 99;  // of an earlier run: its values are not known
+  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
 }
 
 TEST(ScoreBook, KeepsTheValuesOfTheBestTrials) {

@@ -39,7 +39,7 @@ class MadeUpTrials {
                  variants,     evaluator_,    book_,           *setting.samples.evaluation,
                  undisturbed_, devices_},
         storage_(search::open_storage("memory")),
-        study(*storage_, {.directions = job.goals.directions()}) {
+        study(*storage_, {.directions = job.aim.goals.directions()}) {
     variants.observe();
   }
 
@@ -64,11 +64,11 @@ class MadeUpTrials {
   }
 
   search::Outcome outcome(const Measures& measures) const {
-    search::Outcome out{.values = values_of(job.goals, measures),
-                        .constraints = excesses(job.goals, measures, evaluator_.reference()),
+    search::Outcome out{.values = values_of(job.aim.goals, measures),
+                        .constraints = excesses(job.aim.goals, measures, evaluator_.reference()),
                         .user_attributes = {{"metrics", measures}}};
     const bool feasible = std::ranges::all_of(out.constraints, [](double excess) { return excess <= 0; });
-    out.candidate = feasible && is_good_enough(job, measures, evaluator_.reference());
+    out.candidate = feasible && is_good_enough(job.aim, measures, evaluator_.reference());
     return out;
   }
 

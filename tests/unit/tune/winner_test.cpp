@@ -46,7 +46,7 @@ TEST(Winner, IsWrittenWithoutWhatNeedsTemporaryFiles) {
   EXPECT_GT(summary.best->quantized_nodes, 0U) << "as planned";
   EXPECT_EQ(summary.status, Status::ok);
   for (const char* name : {"best.onnx", "best_params.json", "best_config.yaml"})
-    EXPECT_TRUE(fs::exists(job.output_dir / name)) << name;
+    EXPECT_TRUE(fs::exists(job.output.dir / name)) << name;
   ASSERT_FALSE(summary.warnings.empty());
   const std::string& warning = summary.warnings.back();
   EXPECT_NE(warning.find("what ONNX Runtime runs in integers"), std::string::npos) << warning;

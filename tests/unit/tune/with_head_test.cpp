@@ -57,8 +57,8 @@ TEST(WithHead, TheGoalOfAStudyDoesNotKnowOfIt) {
   const Job job = digits_search(folder);
   const PreparedJob setting = prepare(job);
   Job judged = with_head(job, evaluator_of(job, setting));
-  EXPECT_EQ(judged.metrics.size(), job.metrics.size() + 1);
-  judged.head_decoder = "fastestdet";
+  EXPECT_EQ(judged.aim.metrics.size(), job.aim.metrics.size() + 1);
+  judged.aim.head_decoder = "fastestdet";
   EXPECT_EQ(goal_of(judged, setting.samples), goal_of(job, setting.samples));
   EXPECT_EQ(evaluator_options(judged, true).decoder, "fastestdet");
 }

@@ -1,6 +1,6 @@
-#include "quasar/worker/leader_watch.hpp"
-
 #include <gtest/gtest.h>
+
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "quasar/search/study.hpp"
-#include "quasar/worker/launch_lead.hpp"
+#include "quasar/worker/watch.hpp"
 #include "unit/error_of.hpp"
 
 namespace quasar::tune {
@@ -26,7 +26,7 @@ struct Preparations : testing::Test {
 TEST_F(Preparations, EndWithTheirSearch) {
   SearchToJoin early(job, *storage, "");
   EXPECT_EQ(early.over(), std::nullopt);  // there is none yet
-  search::Study led(*storage, {.name = job.study_name});
+  search::Study led(*storage, {.name = job.study.name});
   SearchToJoin awaited(job, *storage, "");
   Preparation preparation(awaited, 0.05, {});
   led.announce("running");
@@ -43,7 +43,7 @@ TEST_F(Preparations, EndWithTheirSearch) {
 }
 
 TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
-  search::Study led(*storage, {.name = job.study_name});
+  search::Study led(*storage, {.name = job.study.name});
   SearchToJoin awaited(job, *storage, "");
   std::stop_source outer;
   Preparation preparation(awaited, 0.05, outer.get_token());
@@ -59,8 +59,8 @@ TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
 
 // Nobody could lead it, however long a worker waits.
 TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
-  job.study_name = "mine";
-  const auto study = storage->create(job.study_name, {search::Direction::minimize});
+  job.study.name = "mine";
+  const auto study = storage->create(job.study.name, {Direction::minimize});
   search::Trial trial;
   storage->start(study.id, trial);
   trial.state = search::State::complete;
@@ -73,15 +73,15 @@ TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
 
 // Its leader was killed, or could not go on, before it had trials to run.
 TEST_F(Preparations, ThatNobodyLeadsAnyMoreAreToBeContinued) {
-  job.study_name = "mine";
-  { const search::Study gone(*storage, {.name = job.study_name}); }
+  job.study.name = "mine";
+  { const search::Study gone(*storage, {.name = job.study.name}); }
   const std::string said = test::error_of([&] { SearchToJoin(job, *storage, "").wait(0, {}); });
   EXPECT_NE(said.find("`quasar search --resume` to continue the study 'mine'"), std::string::npos) << said;
   EXPECT_NE(said.find("whoever led its search is not there any more"), std::string::npos) << said;
 }
 
 TEST_F(Preparations, OfALaunchAreForItsOwnSearch) {
-  search::Study led(*storage, {.name = job.study_name, .launch = "mine"});
+  search::Study led(*storage, {.name = job.study.name, .launch = "mine"});
   SearchToJoin awaited(job, *storage, "mine"), other(job, *storage, "another");
   led.announce("ended", "n_trials of 4 reached");
   EXPECT_EQ(awaited.over(), "n_trials of 4 reached");

@@ -45,10 +45,9 @@ class Evaluate final : public Command {
     options.exact_sums = false;
     const eval::Evaluator evaluator(reference, samples, options);
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0);
-    const Json processors = tune::processors_of(model);
-    print(options.metrics, scores, runtime::latency(model, *samples), processors);
-    if (const std::string why = tune::overflow_in_words(processors); !why.empty())
-      std::cerr << "warning: " << printable_name(why) << "\n";
+    const tune::Processors processors = tune::processors_of(model);
+    print(options.metrics, scores, runtime::latency(model, *samples), to_json(processors));
+    if (const std::string why = in_words(processors); !why.empty()) std::cerr << "warning: " << printable_name(why) << "\n";
     return exit_done;
   }
 

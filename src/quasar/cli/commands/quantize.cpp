@@ -1,7 +1,6 @@
 #include "quasar/inspect/quantize.hpp"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -116,8 +115,8 @@ class Quantize final : public Command {
   }
 
   static std::string why_no_errors(const tune::Quantized& result) {
-    return result.config.rounding.method == "nearest" ? "the configuration gives no algorithms that optimize rounding"
-                                                      : "no layer's rounding was optimized";
+    return !result.config.rounding.optimizes() ? "the configuration gives no algorithms that optimize rounding"
+                                               : "no layer's rounding was optimized";
   }
 
   Json configuration() const {

@@ -17,7 +17,7 @@
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/studies/continuation.hpp"
-#include "quasar/worker/launch_lead.hpp"
+#include "quasar/worker/watch.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -67,11 +67,11 @@ class Search final : public Command {
   int search_anew(const tune::Job& job) {
     report::refuse_to_overwrite(job, arguments_.configuration());
     if (resume_) tune::expect_study(job);
-    if (fs::exists(job.output_dir)) return search(job);
+    if (fs::exists(job.output.dir)) return search(job);
     try {
       return search(job);
     } catch (const Error&) {
-      remove_if_bare(job.output_dir);
+      remove_if_bare(job.output.dir);
       throw;
     }
   }
@@ -92,25 +92,25 @@ class Search final : public Command {
 
   // Of processes that were started together, the first leads and the others work for it.
   static void require_shared(const tune::Job& job) {
-    if (search::is_shared_storage(job.storage)) return;
+    if (search::is_shared_storage(job.study.storage)) return;
     throw Error("this is process " + std::to_string(rank()) +
                 " of a search that mpirun or srun started several times: they need a storage that all share, "
                 "storage: postgresql://user@host:port/database");
   }
 
   int search(const tune::Job& job) {
-    Console console(quiet_, job.goals.objectives.front().metric);
+    Console console(quiet_, job.aim.goals.objectives.front().metric);
     std::error_code code;
-    fs::create_directories(job.output_dir, code);
-    if (code) throw Error("cannot create output_dir '" + job.output_dir.string() + "': " + code.message());
-    console.log_to(job.output_dir / log_name);
+    fs::create_directories(job.output.dir, code);
+    if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
+    console.log_to(job.output.dir / log_name);
     console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
-                 "; model " + job.model.string() + ", objective " + job.goals.objectives.front().metric);
+                 "; model " + job.model.string() + ", objective " + job.aim.goals.objectives.front().metric);
     const auto [found, summary, result] =
         report::search(job, {.log = console.log(),
                              .listener = console.listener(),
                              .stop = stop_requested(),
-                             .goes_on = [&](const tune::Job& next) { console.show(next.goals.objectives.front().metric); },
+                             .goes_on = [&](const tune::Job& next) { console.show(next.aim.goals.objectives.front().metric); },
                              .launch = launch()});
     console.close_progress();
     console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) +
@@ -138,8 +138,8 @@ class Search final : public Command {
       std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
                 << " nodes in integer kernels, " << summary.best->float_nodes << " in float\n";
     }
-    std::cout << "results: " << job.output_dir.string() << " (status " << report::name_of(summary.status)
-              << ")\nreport: " << (job.output_dir / "report.html").string() << "\n";
+    std::cout << "results: " << job.output.dir.string() << " (status " << report::name_of(summary.status)
+              << ")\nreport: " << (job.output.dir / "report.html").string() << "\n";
   }
 
   static int exit_code(tune::Status status) {

@@ -1,5 +1,4 @@
 // Embeddings: a vector that is normalized or pooled last, or the hidden states of a text, [1, length, size].
-#include <algorithm>
 #include <set>
 
 #include "quasar/eval/head.hpp"

@@ -28,7 +28,8 @@ Entry<Preset> cpu_int8_search() {
               "two_stage_search": true,
               "search_algo": "Grid"
             })",
-                                                   "preset cpu_int8_search"));
+                                                   "preset cpu_int8_search"),
+                                        true);
       }};
 }
 

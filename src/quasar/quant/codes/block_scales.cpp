@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "quasar/base/cpu_dispatch.hpp"
 #include "quasar/base/parallel.hpp"
@@ -53,11 +52,15 @@ class BlockScale {
       range.low = std::min<double>(range.low, value);
       range.high = std::max<double>(range.high, value);
     }
-    if (scheme_.range_method == "min_mse") {
-      values.resize((values.size() + lanes - 1) / lanes * lanes);
-      return least_error(values, range);
+    switch (method_->of_blocks()) {
+      case BlockRange::extremes:
+        return scale_of(range);
+      case BlockRange::least_error:
+        values.resize((values.size() + lanes - 1) / lanes * lanes);
+        return least_error(values, range);
+      case BlockRange::by_histogram:
+        break;
     }
-    if (scheme_.range_method == "min_max") return scale_of(range);
     return scale_of(method_->pick(stats::of_values(values, method_->needs()), scheme_));
   }
 

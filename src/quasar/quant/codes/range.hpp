@@ -9,12 +9,18 @@
 
 namespace quasar::quant {
 
+// How a method's range is found for blocks of weights, of which there are so many that a histogram of each would take long.
+enum class BlockRange { by_histogram, extremes, least_error };
+
 class RangeMethod {
  public:
   virtual ~RangeMethod() = default;
   virtual stats::Requests needs() const = 0;
   // For an activation, from what was observed.
   virtual stats::Range pick(const stats::TensorStats& seen, const Scheme& scheme) const = 0;
+  virtual BlockRange of_blocks() const { return BlockRange::by_histogram; }
+  // Of picking all ranges of a model, in units of scoring the float model: more where all bins are looked at again and again.
+  virtual double cost() const { return 0.05; }
 };
 
 }  // namespace quasar::quant

@@ -49,6 +49,11 @@ class RoundingMethod {
   virtual ~RoundingMethod() = default;
   // false: weights are rounded to the nearest code, and no problem needs to be posed.
   virtual bool optimizes() const { return true; }
+  // Whether it is for layers whose activations stay in float.
+  virtual bool weights_only() const { return false; }
+  // The transform (transforms/) that it wants to have been applied, which takes the scheme of the weights, and its own alpha and
+  // data_size; "": none.
+  virtual std::string transform() const { return ""; }
   // How many passes of coordinate descent tell what a weight scale is good for; 0: the nearest codes do.
   virtual size_t probing_sweeps() const { return 2; }
   // The damped error of an output is never above that of nearest rounding; where it is not below, codes are the nearest. The

@@ -1,6 +1,7 @@
 #include "quasar/quant/codes/rounding_options.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace quasar::quant {
 std::vector<OptionSpec> layer_options() {
@@ -34,6 +35,10 @@ std::vector<OptionSpec> descent_options() {
 
 size_t sweeps_of(const Options& options) {
   return static_cast<size_t>(std::min(options.integer("num_iterations"), most_sweeps));
+}
+
+double LayerSettings::damping_of(double diagonal, size_t times_seen) const {
+  return damping * std::max(diagonal, 0.0) / std::sqrt(static_cast<double>(std::max<size_t>(times_seen, 1)));
 }
 
 LayerSettings layer_settings(const Options& options) {

@@ -28,6 +28,8 @@ struct LayerSettings {
   bool scale_search = true;
   bool refine_activations = true;
   std::set<std::string> keep_activations = {};  // values whose scale is not chosen again
+  // λ, from Σ_j H_jj = k · mean H_jj and n.
+  double damping_of(double diagonal, size_t times_seen) const;
 };
 LayerSettings layer_settings(const Options& options);
 

@@ -56,11 +56,6 @@ std::vector<std::string> spec_names() {
   return names;
 }
 
-std::string last_word(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
-}
-
 }  // namespace
 
 std::string spec_word(const std::string& name) {

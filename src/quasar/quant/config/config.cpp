@@ -1,10 +1,10 @@
 #include "quasar/quant/config/config.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "quasar/base/names.hpp"
 #include "quasar/quant/codes/range.hpp"
+#include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/config_keys.hpp"
 #include "quasar/quant/config/option_keys.hpp"
@@ -91,13 +91,14 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
 
 // Optimized rounding chooses codes, and scales freely.
 void check_rounding(const Config& config) {
-  if (config.rounding.method == "nearest") return;
+  if (!config.rounding.optimizes()) return;
   const std::string what = "algorithms: " + config.rounding.method;
   if (is_half(config.weight.type))
     throw Error(what + " chooses integer codes, but weight is " + std::string(name_of(config.weight.type)));
   if (config.activation.dynamic)
     throw Error(what + " needs activations whose scales are known before the run, not DynamicSpec; leave algorithms out");
-  if (config.rounding.method == "awq" && config.activation.type != DataType::float32)
+  if (rounding::table().make(config.rounding.method, config.rounding.options)->weights_only() &&
+      config.activation.type != DataType::float32)
     throw Error(what + " is for weights only (activation: Float32Spec); include_sq scales channels of quantized activations");
   if (config.weight.scale_type == ScaleType::int16)
     throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");
@@ -165,7 +166,7 @@ bool needs_no_samples(const Config& config) {
   const auto is_free = [](const Scheme& scheme) { return scheme.dynamic || !is_integer(scheme.type); };
   const auto rule_is_free = [&](const LayerRule& rule) { return rule.in_float || is_free(rule.activation); };
   return is_free(config.activation) && std::ranges::all_of(config.layers, rule_is_free) && config.transforms.empty() &&
-         config.rounding.method == "nearest";
+         !config.rounding.optimizes();
 }
 
 std::string contradiction(const Json& words) {

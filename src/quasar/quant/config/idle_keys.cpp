@@ -44,7 +44,7 @@ std::string why_no_average(const std::string& key, const Json& value, const Conf
   for (const auto& rule : config.layers) activations.push_back(&rule.activation);
   if (config.mixed) activations.push_back(&config.mixed->activation);
   const auto observed = [](const Scheme* scheme) {
-    return scheme->range_method == "min_max" && is_integer(scheme->type) && !scheme->dynamic;
+    return scheme->range_options.contains("moving_average") && is_integer(scheme->type) && !scheme->dynamic;
   };
   if (std::ranges::none_of(activations, observed)) return "calibration_method of activations is not MinMax";
   const auto averages = [](const Scheme* scheme) { return scheme->range_options.value("moving_average", Json()) == true; };

@@ -1,7 +1,5 @@
 #include "quasar/quant/config/mixed_precision.hpp"
 
-#include <algorithm>
-
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/plugin.hpp"

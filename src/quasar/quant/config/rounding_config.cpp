@@ -10,6 +10,11 @@
 #include "quasar/quant/codes/rounding_options.hpp"
 
 namespace quasar::quant {
+
+bool Rounding::optimizes() const {
+  return rounding::table().make(method, options)->optimizes();
+}
+
 namespace {
 
 const std::string algorithms_key = "algorithms", pair_key = "NumIterLR", nearest_name = "nearest";

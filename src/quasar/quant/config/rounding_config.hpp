@@ -15,6 +15,8 @@ struct Rounding {
   Json options = Json::object();  // those that act, with defaults
   Json inert = Json::object();    // accepted and recorded, without effect: not part of a plan's hash
   bool operator==(const Rounding&) const = default;
+  // false: each weight goes to the nearest code.
+  bool optimizes() const;
 };
 
 // algorithms and the methods' groups.

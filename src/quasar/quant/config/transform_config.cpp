@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/quant/config/transform.hpp"
@@ -10,6 +11,9 @@ namespace {
 // A key of one transform: the switch that turns it on, or one of its options.
 struct Key {
   std::string key, transform, option;  // no option: the switch
+  // AMD Quark has another switch for some, which names the transform, and a mapping for its options. Configurations are written
+  // with these. "": there are none.
+  std::string algorithm = "", params = "";
 };
 
 // In the order in which transforms apply.
@@ -21,7 +25,7 @@ const std::vector<Key>& keys() {
                                     {"SplitLargeKernelPool", "split_large_kernel_pool", ""},
                                     {"ConvertSplitToSlice", "split_to_slice", ""},
                                     {"ReplaceClip6Relu", "clip6_to_relu", ""},
-                                    {"include_cle", "cle", ""},
+                                    {"include_cle", "cle", "", "cle_algo", "cle_params"},
                                     {"cle_steps", "cle", "cle_steps"},
                                     {"CLETotalLayerDiffThreshold", "cle", "cle_total_layer_diff_threshold"},
                                     {"CLEScaleAppendBias", "cle", "cle_scale_append_bias"},
@@ -38,36 +42,33 @@ bool flag_of(const std::string& key, const Json& value) {
   return value.get<bool>();
 }
 
-// Pro's switch for equalization.
-bool names_cle(const Json& words) {
-  const Json value = words.value("cle_algo", Json());
+bool is_named(const Key& key, const Json& words) {
+  const Json value = key.algorithm.empty() ? Json() : words.value(key.algorithm, Json());
   if (value.is_null()) return false;
-  if (!value.is_string() || normalized(value.get<std::string>()) != "cle")
-    throw Error("cle_algo is " + value.dump() + ", but must be cle or null");
-  if (words.contains("include_cle") && words.at("include_cle") == false)
-    throw Error("cle_algo is cle, but include_cle is false: one of them must go");
+  if (!value.is_string() || normalized(value.get<std::string>()) != key.transform)
+    throw Error(key.algorithm + " is " + value.dump() + ", but must be " + key.transform + " or null");
+  if (words.contains(key.key) && words.at(key.key) == false)
+    throw Error(key.algorithm + " is " + key.transform + ", but " + key.key + " is false: one of them must go");
   return true;
 }
 
-const std::string awq_name = "awq";  // of a transform, and of the rounding that asks for it
-
 // Its scales are searched for the weights as they will be rounded.
-TransformUse awq_of(const Json& words, const Rounding& rounding) {
+TransformUse scaled_for(const std::string& transform, const Json& words, const Rounding& rounding) {
   const Scheme scheme = parse_scheme(words, "weight");
   Json weight = scheme_words(scheme);
   weight["data_type"] = name_of(scheme.type);
-  return {awq_name,
+  return {transform,
           {{"weight", weight}, {"alpha", rounding.options.at("alpha")}, {"data_size", rounding.options.at("data_size")}}};
 }
 
-Json options_for(const std::string& transform, const Json& words) {
+Json options_for(const Key& on, const Json& words) {
   Json options = Json::object();
-  if (transform == "cle" && words.contains("cle_params") && !words.at("cle_params").is_null()) {
-    options = words.at("cle_params");
-    if (!options.is_object()) throw Error("cle_params must be a mapping, not " + options.dump());
+  if (!on.params.empty() && words.contains(on.params) && !words.at(on.params).is_null()) {
+    options = words.at(on.params);
+    if (!options.is_object()) throw Error(on.params + " must be a mapping, not " + options.dump());
   }
   for (const auto& key : keys()) {
-    if (key.transform == transform && !key.option.empty() && words.contains(key.key) && !words.at(key.key).is_null())
+    if (key.transform == on.transform && !key.option.empty() && words.contains(key.key) && !words.at(key.key).is_null())
       options[key.option] = words.at(key.key);
   }
   return options;
@@ -76,8 +77,11 @@ Json options_for(const std::string& transform, const Json& words) {
 }  // namespace
 
 std::vector<std::string> transform_keys() {
-  std::vector<std::string> names{"cle_algo", "cle_params"};
-  for (const auto& key : keys()) names.push_back(key.key);
+  std::vector<std::string> names;
+  for (const auto& key : keys()) {
+    if (!key.algorithm.empty()) names.insert(names.begin(), {key.algorithm, key.params});
+    names.push_back(key.key);
+  }
   return names;
 }
 
@@ -85,25 +89,29 @@ std::vector<TransformUse> parse_transforms(const Json& words) {
   std::vector<TransformUse> out;
   for (const auto& key : keys()) {
     if (!key.option.empty()) continue;
-    const Json options = options_for(key.transform, words);
+    const Json options = options_for(key, words);
     const auto& [name, entry] = transforms::table().find(key.transform);
     const Options checked(entry.options, options, "transform " + name);
-    bool on = flag_of(key.key, words.value(key.key, Json()));
-    if (name == "cle") on = names_cle(words) || on;
-    if (on) out.push_back({name, checked.all()});
+    const bool on = flag_of(key.key, words.value(key.key, Json()));
+    if (is_named(key, words) || on) out.push_back({name, checked.all()});
   }
-  if (const Rounding rounding = parse_rounding(words); rounding.method == awq_name) out.push_back(awq_of(words, rounding));
+  const Rounding rounding = parse_rounding(words);
+  const std::string wanted = rounding::table().make(rounding.method, rounding.options)->transform();
+  if (!wanted.empty()) out.push_back(scaled_for(wanted, words, rounding));
   return out;
 }
 
 Json to_json(const std::vector<TransformUse>& transforms) {
   Json words = Json::object();
   for (const auto& use : transforms) {
-    for (const auto& key : keys()) {
-      if (key.transform == use.name && use.name != "cle")
-        words[key.key] = key.option.empty() ? Json(true) : use.options.at(key.option);
+    const auto on = std::ranges::find_if(keys(), [&](const Key& key) { return key.transform == use.name && key.option.empty(); });
+    if (on != keys().end() && !on->algorithm.empty()) {
+      words.update({{on->algorithm, use.name}, {on->params, use.options}});
+      continue;
     }
-    if (use.name == "cle") words.update({{"cle_algo", "cle"}, {"cle_params", use.options}});
+    for (const auto& key : keys()) {
+      if (key.transform == use.name) words[key.key] = key.option.empty() ? Json(true) : use.options.at(key.option);
+    }
   }
   return words;
 }

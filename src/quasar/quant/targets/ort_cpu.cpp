@@ -7,8 +7,6 @@
 //
 // 4 and 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors;
 // here they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.
-#include <algorithm>
-#include <array>
 
 #include "quasar/quant/target.hpp"
 #include "quasar/quant/write/integer_operators.hpp"
@@ -16,11 +14,10 @@
 namespace quasar::quant::targets {
 namespace {
 
-constexpr std::array<std::string_view, 29> integer_kernels = {
-    "Conv",      "Gemm",    "MatMul",  "Add",    "Mul",    "Where",   "Concat",       "AveragePool", "GlobalAveragePool",
-    "LeakyRelu", "Sigmoid", "Softmax", "Relu",   "Clip",   "Reshape", "Flatten",      "Squeeze",     "Unsqueeze",
-    "Transpose", "Slice",   "Split",   "Gather", "Expand", "Tile",    "DepthToSpace", "MaxPool",     "ReduceMax",
-    "ReduceMin", "Resize"};
+bool has_integer_kernel(const graph::Node& node) {
+  const InCodes how = in_codes(node.op_type);
+  return how != InCodes::no && how != InCodes::moved_alone;
+}
 
 bool is_byte(DataType type) {
   return type == DataType::int8 || type == DataType::uint8;
@@ -36,8 +33,7 @@ class OrtCpu final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
     if (simulated(config)) return true;
-    if (std::ranges::find(integer_kernels, node.op_type) == integer_kernels.end() ||
-        (node.is("Resize") && roles.kind != ops::Kind::movement)) {
+    if (!has_integer_kernel(node) || (node.is("Resize") && roles.kind != ops::Kind::movement)) {
       why = "ONNX Runtime's CPU has no integer kernel for it";
     } else if (node.is("AveragePool") && is_dilated(node)) {
       why = "ONNX Runtime's integer AveragePool takes no dilations";

@@ -1,5 +1,4 @@
 // Split becomes one Slice per part, for processors that have no Split.
-#include <limits>
 
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/config/transform.hpp"

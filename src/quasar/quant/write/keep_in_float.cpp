@@ -1,7 +1,6 @@
 #include "quasar/quant/write/keep_in_float.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "quasar/quant/codes/scheme.hpp"
@@ -24,11 +23,9 @@ Channels channels_of(const graph::Node& node, const Shape& weights) {
   return {transposed ? 0 : 1, weights.at(node.integer("transB", 0) != 0 ? 1 : 0)};
 }
 
-// Those that ONNX Runtime (1.30) computes in codes of 8 bits between pairs; what moves values gives the same in codes.
+// What moves values gives the same in codes.
 bool computes_in_codes(const graph::Node& node) {
-  constexpr std::array all = {"Softmax", "Sigmoid", "LeakyRelu", "AveragePool", "GlobalAveragePool", "Add", "Mul", "Concat",
-                              "Where",   "MatMul",  "Gemm",      "Conv"};
-  return std::ranges::any_of(all, [&](const char* type) { return node.is(type); });
+  return node.domain.empty() && in_codes(node.op_type) == InCodes::computed;
 }
 
 // Its pairs may come to stand on the other side of such a node, or the node be dropped.

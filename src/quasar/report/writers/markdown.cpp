@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/report/writer.hpp"
 
@@ -47,10 +47,7 @@ std::string inert_but_code(const std::string& text) {
 }
 
 std::string number(const Json& value, const char* form = "%.4g") {
-  if (!value.is_number()) return "–";
-  char text[32];
-  std::snprintf(text, sizeof(text), form, value.get<double>());
-  return text;
+  return value.is_number() ? formatted(form, value.get<double>()) : "–";
 }
 
 struct Row {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <optional>
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"

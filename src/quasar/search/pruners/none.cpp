@@ -6,6 +6,7 @@ namespace {
 
 class None final : public Pruner {
  public:
+  bool prunes() const override { return false; }
   bool gives_up(const Race&) const override { return false; }
 };
 

@@ -12,6 +12,7 @@ constexpr uint64_t most_sorted = 1 << 17;  // larger spaces are walked in produc
 
 class Grid final : public Sampler {
  public:
+  bool enumerates() const override { return true; }
   void check(const Space& space) const override {
     const auto ranges = space.ranges();
     if (!ranges.empty()) {

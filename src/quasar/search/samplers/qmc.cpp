@@ -4,7 +4,6 @@
 // Joe and Kuo 2008 from Boost; scrambling by Owen 1995: each bit is flipped by a hash of the seed, the dimension and all bits
 // above it. What is not active is drawn and left unused.
 #include <boost/random/sobol.hpp>
-#include <limits>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"

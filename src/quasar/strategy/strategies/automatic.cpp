@@ -7,6 +7,7 @@ namespace {
 // to nothing quantized does not keep basic from trying.
 class Automatic final : public TuningStrategy {
  public:
+  bool is_rescued() const override { return true; }
   void traverse(Tuner& tuner) const override {
     tuner.tell("default configuration");
     tuner.evaluate(TuneConfig{});

@@ -159,7 +159,7 @@ class Basic final : public TuningStrategy {
       auto found = alone(tuner_.toggled(best_), *tuner_.samples(8));
       std::ranges::stable_sort(found, std::ranges::greater(), &UnitError::output_error);
       const bool compare = ranked_locally_if_need_be(found);
-      tuner_.tell_sensitivity(to_json(found));
+      tuner_.tell_sensitivity(sensitivities(found));
       for (const auto& error : found) errors[error.unit.node] = compare ? error.output_error : error.noise_to_signal;
       std::vector<std::pair<std::string, double>> costs;
       for (const auto& node : nodes) costs.emplace_back(node, errors.contains(node) ? errors.at(node) : -1);

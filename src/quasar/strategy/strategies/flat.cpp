@@ -12,9 +12,9 @@ class Flat final : public Strategy {
 
   void check(const Job& job, const Spaces& spaces) const override {
     for (const auto& space : spaces.each) {
-      const auto sampler = search::samplers::table().make(job.search_algo, job.sampler_options);
+      const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
       sampler->check(space);
-      search::check_objectives(*sampler, job.goals.directions());
+      search::check_objectives(*sampler, job.aim.goals.directions());
       enqueued(job, space, spaces.each);
     }
     condition_words(job);
@@ -26,7 +26,7 @@ class Flat final : public Strategy {
     const TrialLimit wanted = trial_limit(context.job);
     search::RunResult result{search::RunResult::End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size(); ++i) {
-      Stage run{.name = stage, .sampler = context.job.search_algo, .sampler_options = context.job.sampler_options};
+      Stage run{.name = stage, .sampler = context.job.sampler.name, .sampler_options = context.job.sampler.options};
       run.conditions = condition_words(context.job);
       int64_t share = 0;
       if (wanted.most) {

@@ -12,6 +12,7 @@ constexpr size_t trace_samples = 8;
 
 class HawqV2 final : public TuningStrategy {
  public:
+  std::vector<std::string> kwargs() const override { return {"hawq_v2_loss"}; }
   void check(const Job& job, const Spaces& spaces) const override {
     TuningStrategy::check(job, spaces);
     if (job.tuning.kwargs.value("hawq_v2_loss", Json()).is_null()) {
@@ -66,11 +67,11 @@ class HawqV2 final : public TuningStrategy {
     }
     const auto traces = average_traces(model, names, *tuner.samples(trace_samples),
                                        {.loss = loss_named_in(tuner.context().job),
-                                        .output_weights = tuner.context().job.output_weights,
+                                        .output_weights = tuner.context().job.aim.output_weights,
                                         .seed = tuner.context().job.seed});
     tuner.warn(without_curvature(loss_named_in(tuner.context().job), traces));
     std::vector<std::pair<std::string, double>> costs;
-    std::map<std::string, Json> facts;
+    std::map<std::string, Story::Sensitivity> facts;
     for (const auto& node : all_quantized(tuner.space())) {
       const auto found = weights.find(node);
       costs.emplace_back(node, -1);
@@ -79,9 +80,9 @@ class HawqV2 final : public TuningStrategy {
       const double moved =
           perturbation(quant::as_planned(*index.node(node), *model.initializer(found->second)), *plan.nodes.at(node).weight);
       costs.back().second = std::max(trace, 0.0) * moved;
-      facts[node] = {{"node", node}, {"op_type", index.node(node)->op_type}, {"average_trace", trace}, {"perturbation", moved}};
+      facts[node] = {node, index.node(node)->op_type, {{"average_trace", trace}, {"perturbation", moved}}};
     }
-    Json list = Json::array();
+    std::vector<Story::Sensitivity> list;
     for (const auto& node : ranked(costs)) {
       if (facts.contains(node)) list.push_back(facts[node]);
     }

@@ -17,7 +17,7 @@ class Mse final : public TuningStrategy {
     const TuneConfig best = best_options(tuner, mse_combinations).config;
     auto errors = alone(tuner.toggled(best), *tuner.samples(mse_samples));
     std::ranges::stable_sort(errors, std::ranges::greater(), &UnitError::noise_to_signal);
-    tuner.tell_sensitivity(to_json(errors));
+    tuner.tell_sensitivity(sensitivities(errors));
     std::vector<std::pair<std::string, double>> costs;
     for (const auto& error : errors) costs.emplace_back(error.unit.node, error.noise_to_signal);
     std::vector<std::vector<std::string>> groups;

@@ -99,13 +99,13 @@ class Way {
   }
 
   // What helps most first: `error_without` is the distance of the outputs with this operator alone in float.
-  static Json listed(const ToggledModel& model, const std::vector<double>& errors) {
+  static std::vector<Story::Sensitivity> listed(const ToggledModel& model, const std::vector<double>& errors) {
     std::vector<std::pair<double, size_t>> order;
     for (size_t u = 0; u < errors.size(); u++) order.emplace_back(errors[u], u);
     std::ranges::sort(order);
-    Json out = Json::array();
+    std::vector<Story::Sensitivity> out;
     for (const auto& [error, u] : order)
-      out.push_back({{"node", model.units()[u].node}, {"op_type", model.units()[u].op_type}, {"error_without", error}});
+      out.push_back({model.units()[u].node, model.units()[u].op_type, {{"error_without", error}}});
     return out;
   }
 
@@ -130,6 +130,7 @@ class Way {
 
 class MseV2 final : public TuningStrategy {
  public:
+  std::vector<std::string> kwargs() const override { return {"confidence_batches"}; }
   void traverse(Tuner& tuner) const override {
     Way way(tuner);
     if (way.fall_back()) way.revert();

@@ -33,8 +33,8 @@ class Repairing {
  public:
   explicit Repairing(const StrategyContext& context)
       : context_(context),
-        notes_(context,
-               rungs_of(context.job, context.job.spaces.front(), context.trial_context->model, context.trial_context->target)),
+        notes_(context, rungs_of(context.job.tuning.approach, context.job.spaces.front(), context.trial_context->model,
+                                 context.trial_context->target)),
         sequence_({.seed = context.job.seed,
                    .n_jobs = static_cast<size_t>(context.job.n_jobs),
                    .stage = "repair",
@@ -45,15 +45,7 @@ class Repairing {
 
   Finding run() {
     Finding finding;
-    try {
-      static_cast<search::RunResult&>(finding) = sequence_.finished(traverse());
-    } catch (const search::SequenceOver& over) {
-      static_cast<search::RunResult&>(finding) = over.result;
-    } catch (const Cancelled&) {
-      static_cast<search::RunResult&>(finding) = cut_short(context_, sequence_, exit_policy(context_.job));
-    } catch (const ToggledModelFailed& failed) {
-      static_cast<search::RunResult&>(finding) = sequence_.finished(told_failure(finding.warnings, failed));
-    }
+    finding.result = run_to_its_end(context_, sequence_, finding.warnings, [this] { return traverse(); });
     notes_.conclude(finding);
     return finding;
   }
@@ -101,7 +93,7 @@ class Repairing {
 
   // So far from the float model that it is rather a few operators that cannot be quantized than all that lose a little.
   bool is_far() const {
-    const Measures values = measures_of(context_.job.goals, notes_.current());
+    const Measures values = measures_of(context_.job.aim.goals, notes_.current());
     const auto parts = values.find(Guide::metric);
     return parts != values.end() && plain_word(Guide::metric, parts->second) == "broken";
   }
@@ -228,7 +220,7 @@ class Repairing {
   // Of every sample; empty where they are not known.
   std::vector<double> values_of(const Trial& trial) const {
     const auto scores = context_.trial_context->book.by_sample(trial.number);
-    return scores ? scores->at(context_.job.metrics.front()).per_sample : std::vector<double>();
+    return scores ? scores->at(context_.job.aim.metrics.front()).per_sample : std::vector<double>();
   }
 
   const StrategyContext& context_;
@@ -241,7 +233,7 @@ class Repair final : public Strategy {
  public:
   Json default_space(const Job& job) const override { return repairs_for(job); }
   void check(const Job& job, const Spaces& spaces) const override {
-    if (!job.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
+    if (!job.aim.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
     exit_policy(job);
   }
@@ -250,6 +242,8 @@ class Repair final : public Strategy {
   }
   std::vector<std::string> metrics() const override { return {Guide::metric}; }
   bool learns_from_earlier() const override { return false; }
+  bool repairs() const override { return true; }
+  std::string operator_parameters() const override { return "rungs"; }  // besides the types of other strategies
   std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
   Finding run(const StrategyContext& context) const override { return Repairing(context).run(); }
 };

@@ -9,6 +9,12 @@ namespace {
 
 class SigOpt final : public SampledStrategy {
  public:
+  std::vector<std::string> kwargs() const override { return {secret_keyword, "sigopt_project_id", "sigopt_experiment_name"}; }
+  std::string note(const Job& job) const override {
+    if (!job.aim.criterion) return "";
+    return "strategy sigopt uses no hosted service: a Gaussian process here takes its place (accuracy as constraint, latency as "
+           "objective), nothing is sent anywhere, and the sigopt_* keys have no effect";
+  }
   Json objectives() const override { return Json::array({Json{{"metric", "latency"}}}); }
 
  protected:

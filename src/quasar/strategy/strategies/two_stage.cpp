@@ -23,6 +23,7 @@ using End = search::RunResult::End;
 
 class TwoStage final : public Strategy {
  public:
+  bool in_stages() const override { return true; }
   bool races() const override { return true; }
 
   void check(const Job& job, const Spaces& spaces) const override {
@@ -32,9 +33,9 @@ class TwoStage final : public Strategy {
       search::samplers::table().make("grid")->check(spaces.calibration[i]);
       enqueued(job, spaces.calibration[i], all);
       if (!spaces.fine_tuning[i]) continue;
-      const auto sampler = search::samplers::table().make(job.search_algo, job.sampler_options);
+      const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
       sampler->check(spaces.each[i]);
-      search::check_objectives(*sampler, job.goals.directions());
+      search::check_objectives(*sampler, job.aim.goals.directions());
     }
     condition_words(job);
   }
@@ -107,7 +108,7 @@ class TwoStage final : public Strategy {
     for (size_t i = 0, done = 0; i < context.spaces.each.size(); ++i) {
       if (!context.spaces.fine_tuning[i]) continue;
       const search::Space space = around(context, winner, i);
-      Stage stage{.name = second_stage, .sampler = context.job.search_algo, .sampler_options = context.job.sampler_options};
+      Stage stage{.name = second_stage, .sampler = context.job.sampler.name, .sampler_options = context.job.sampler.options};
       stage.conditions = what_is_left(context);
       const TrialLimit wanted = trial_limit(context.job);
       int64_t share = 0;

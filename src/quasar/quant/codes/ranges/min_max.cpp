@@ -11,6 +11,8 @@ class MinMax final : public RangeMethod {
   explicit MinMax(const Options& options)
       : moving_(options.flag("moving_average")), constant_(options.real("moving_average_constant")) {}
   stats::Requests needs() const override { return moving_ ? stats::Requests{.averages = {constant_}} : stats::Requests{}; }
+  double cost() const override { return 0.01; }
+  BlockRange of_blocks() const override { return BlockRange::extremes; }
   stats::Range pick(const stats::TensorStats& seen, const Scheme&) const override {
     if (!moving_ || seen.count == 0) return with_zero(seen.range);
     return with_zero(seen.averaged.at(constant_));

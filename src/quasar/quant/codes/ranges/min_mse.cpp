@@ -15,6 +15,7 @@ namespace {
 class MinMse final : public RangeMethod {
  public:
   stats::Requests needs() const override { return {.histogram = true}; }
+  BlockRange of_blocks() const override { return BlockRange::least_error; }
   stats::Range pick(const stats::TensorStats& seen, const Scheme& scheme) const override {
     Search search(seen.histogram, scheme);
     if (scheme.scale_type == ScaleType::power_of_two) {

@@ -9,6 +9,7 @@ namespace {
 class NonOverflow final : public RangeMethod {
  public:
   stats::Requests needs() const override { return {}; }
+  double cost() const override { return 0.01; }
   stats::Range pick(const stats::TensorStats& seen, const Scheme& scheme) const override {
     const stats::Range range = with_zero(seen.range);
     if (scheme.scale_type == ScaleType::float32 || range == stats::Range{}) return range;

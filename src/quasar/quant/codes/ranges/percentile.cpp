@@ -9,6 +9,7 @@ class Percentile final : public RangeMethod {
  public:
   explicit Percentile(const Options& options) : share_(options.real("percentile") / 100) {}
   stats::Requests needs() const override { return {.histogram = true}; }
+  double cost() const override { return 0.01; }
   stats::Range pick(const stats::TensorStats& seen, const Scheme& scheme) const override {
     return central_range(seen.histogram, share_, scheme.symmetric);
   }

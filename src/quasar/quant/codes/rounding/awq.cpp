@@ -8,6 +8,8 @@ namespace {
 
 class Awq final : public RoundingMethod {
  public:
+  bool weights_only() const override { return true; }
+  std::string transform() const override { return "awq"; }
   size_t probing_sweeps() const override { return 0; }
   Solution solve(const GramProblem& problem, size_t threads) const override {
     return descend(problem, {.sweeps = 0, .threads = threads});

@@ -1,11 +1,11 @@
-// What a tuner makes of a configuration: a point of the space, a plan, models.
+#include "quasar/strategy/tuned_models.hpp"
+
 #include <algorithm>
 
 #include "quasar/base/names.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/quant/computed_hash.hpp"
-#include "quasar/strategy/tuner.hpp"
-#include "quasar/trial/instrumented.hpp"
+#include "quasar/trial/trial.hpp"
 
 namespace quasar::tune {
 
@@ -17,7 +17,7 @@ std::vector<std::string> TuneConfig::in_float() const {
   return names;
 }
 
-search::Point Tuner::point_of(const TuneConfig& config) const {
+search::Point TunedModels::point_of(const TuneConfig& config) const {
   std::vector<std::pair<std::string, Json>> changes;
   for (const auto& [name, choice] : config.nodes)
     changes.emplace_back(precision_of(name), choice == space_.base ? Json(quantized) : choice);
@@ -28,10 +28,10 @@ search::Point Tuner::point_of(const TuneConfig& config) const {
 }
 
 // The space would take what is nearest, and a slip of the pen the default configuration.
-void Tuner::check(const std::string& parameter, const Json& choice) const {
+void TunedModels::check(const std::string& parameter, const Json& choice) const {
   const bool of_node = parameter.starts_with(precision_of(""));
   const auto own_name = [&](const std::string& name) { return of_node ? name.substr(precision_of("").size()) : name; };
-  const std::string who = "strategy " + stage_ + ": ", what = own_name(parameter);
+  const std::string who = "strategy " + strategy_ + ": ", what = own_name(parameter);
   const search::Parameter* const found = context_.space.find(parameter);
   if (found == nullptr) {
     std::vector<std::string> known;
@@ -51,38 +51,39 @@ void Tuner::check(const std::string& parameter, const Json& choice) const {
               "; allowed: " + joined(known));
 }
 
-ToggledModel Tuner::toggled(const TuneConfig& config) const {
+ToggledModel TunedModels::toggled(const TuneConfig& config) const {
   instrumented_++;
-  return instrumented(*context_.trial_context, config_of(config), plan_for(config));
+  return tune::instrumented(*context_.trial_context, config_of(config), plan_for(config));
 }
 
-quant::Plan Tuner::plan_for(const TuneConfig& config) const {
+quant::Plan TunedModels::plan_for(const TuneConfig& config) const {
   return rounded_plan(*context_.trial_context, config_of(config));
 }
 
-std::string Tuner::computed(const TuneConfig& config) const {
+std::string TunedModels::computed(const TuneConfig& config) const {
   const quant::Config words = config_of(config);
   const quant::Plan plan = plan_of(*context_.trial_context, words);
   const bool kernels_count =
-      by_objective_ || std::ranges::any_of(context_.job.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
+      is_cost(context_.job.aim.goals.objectives.front().metric) ||
+      std::ranges::any_of(context_.job.aim.goals.constraints, [](const auto& one) { return is_cost(one.metric); });
   // Codes that are optimized depend on more than the plan.
-  if (kernels_count || plan.rounding.method != "nearest") return quant::hash_of(plan);
+  if (kernels_count || plan.rounding.optimizes()) return quant::hash_of(plan);
   return quant::hash_of_values(context_.trial_context->variants.graph_of(words)->model, plan);
 }
 
-std::string Tuner::why_impossible(const TuneConfig& config) const {
+std::string TunedModels::why_impossible(const TuneConfig& config) const {
   return tune::why_impossible(*context_.trial_context, point_of(config));
 }
 
-const graph::Model& Tuner::graph_for(const TuneConfig& config) const {
+const graph::Model& TunedModels::graph_for(const TuneConfig& config) const {
   return context_.trial_context->variants.graph_of(config_of(config))->model;  // the variants keep it
 }
 
-quant::Config Tuner::config_of(const TuneConfig& config) const {
+quant::Config TunedModels::config_of(const TuneConfig& config) const {
   return quant::parse_config(words_of(context_.space, point_of(config)));
 }
 
-data::DatasetPtr Tuner::samples(size_t most) const {
+data::DatasetPtr TunedModels::samples(size_t most) const {
   return data::first(context_.samples, std::min(most, context_.samples->size()));
 }
 

@@ -1,0 +1,42 @@
+#include "quasar/trial/racing.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Why no trial of this job can be given up early, in words; "": they can.
+std::string why_not_raced(const Aim& aim) {
+  const Goals& goals = aim.goals;
+  const std::string& objective = goals.objectives.front().metric;
+  if (goals.objectives.size() > 1) return "several objectives are compared by whole scores";
+  if (!goals.constraints.empty()) return "constraints need whole scores";
+  if (aim.criterion) return "the accuracy criterion needs whole scores";
+  if (is_cost(objective) || is_own(goals, objective) || !eval::make_metric(objective)->best_possible())
+    return objective + " is no mean over samples";
+  return "";
+}
+
+std::unique_ptr<search::Pruner> made(const Named& pruner) {
+  return search::pruners::table().make(pruner.name, pruner.options);
+}
+
+}  // namespace
+
+std::string idle_pruner(const Job& job) {
+  const std::string why = why_not_raced(job.aim);
+  return job.words.contains("pruner") && made(job.pruner)->prunes() && !why.empty() ? "pruner has no effect: " + why : "";
+}
+
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
+  auto pruner = made(job.pruner);
+  if (!pruner->prunes() || !why_not_raced(job.aim).empty()) return nullptr;
+  const std::string& objective = job.aim.goals.objectives.front().metric;
+  const auto best = eval::make_metric(objective)->best_possible();
+  search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
+  if (!job.aim.tolerance.is_null()) {
+    const double sign = options.direction == Direction::minimize ? 1 : -1;
+    options.good_enough = evaluator.reference().at(objective).value + sign * job.aim.tolerance.get<double>();
+  }
+  return std::make_unique<search::Racer>(std::move(pruner), options, study.trials());
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,20 @@
+// Which trials of a job may be given up early, and by whom.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "quasar/eval/evaluate.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/search/racer.hpp"
+
+namespace quasar::tune {
+
+// What the user should know of a pruner that he named and that cannot act; "" when it can.
+std::string idle_pruner(const Job& job);
+
+// The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
+// one.
+std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
+
+}  // namespace quasar::tune
