@@ -39,7 +39,7 @@ TEST(RoundingConfig, WhatDoesNotActIsRecordedOnly) {
   EXPECT_EQ(wordy.inert.size(), 6U);
 }
 
-// What AMD Quark, Intel Neural Compressor and others name: it acts, or it is recorded, with a reason; nothing else changes the plan.
+// What AMD Quark, Intel Neural Compressor and others name acts, or it is recorded, with a reason; nothing else changes the plan.
 TEST(RoundingConfig, EveryParameterOfThePeersIsKnown) {
   const Json inert{{"learning_rate", 0.1},  {"lr_adjust", {1, 2}},      {"batch_size", 2},        {"num_batches", 1},
                    {"early_stop", true},    {"fixed_seed", 42},         {"optim_device", "cuda"}, {"infer_device", "cuda"},
