@@ -62,7 +62,7 @@ static int run(const std::string& strategy, const std::string& samples, const st
       {"output_dir", output + "/" + strategy}};
   const tune::Summary found = tune::search(tune::parse_job(words, "."), {});
   std::printf("%s: %zu trials, %s\n", strategy.c_str(), found.counts.finished(), found.reason.c_str());
-  return found.best && found.story["strategy"] == strategy && found.counts.finished() > 1 ? 0 : 1;
+  return found.best && found.story && found.story->strategy == strategy && found.counts.finished() > 1 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {

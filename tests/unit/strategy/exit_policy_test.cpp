@@ -9,6 +9,7 @@ namespace {
 
 Job job_of(const Json& tuning, int64_t n_trials = 0) {
   Job job;
+  job.sampler.name = "tpe";
   job.tuning = parse_tuning_keys(Options(tuning_key_specs(), tuning, "configuration"));
   job.limits.stop = Json::object();
   job.limits.n_trials = n_trials;

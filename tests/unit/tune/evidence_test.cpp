@@ -19,19 +19,19 @@ eval::Scores scored(double shift, double noise, uint64_t seed) {
 
 struct EvidenceOfRivals : testing::Test {
   void SetUp() override {
-    job.aim.goals.objectives = {{"L2", Direction::minimize}};
-    job.aim.metrics = {"L2"};
+    aim.goals.objectives = {{"L2", Direction::minimize}};
+    aim.metrics = {"L2"};
     book.keep(4, scored(0, 0, 1), 4.0, {});
     book.keep(7, scored(0.01, 0.2, 2), 4.01, {});  // as good, but for noise
     book.keep(9, scored(1, 0.1, 3), 5.0, {});      // clearly worse
   }
-  Job job;
+  Aim aim;
   ScoreBook book;
   int64_t winner = 4;
 };
 
 TEST_F(EvidenceOfRivals, NamesTheCandidatesWithinNoise) {
-  const auto rivals = rivals_of(book, job.aim, winner);
+  const auto rivals = rivals_of(book, aim, winner);
   ASSERT_EQ(rivals.size(), 2U);
   EXPECT_EQ(rivals[0].trial, 7);
   EXPECT_TRUE(rivals[0].within_noise());
@@ -47,7 +47,7 @@ TEST_F(EvidenceOfRivals, IsSilentWhenTheBestIsClear) {
   ScoreBook clear;
   clear.keep(9, scored(0, 0, 1), 4, {});
   clear.keep(3, scored(1, 0.1, 2), 5, {});
-  EXPECT_EQ(noise_warning(rivals_of(clear, job.aim, winner), winner, "L2"), "");
+  EXPECT_EQ(noise_warning(rivals_of(clear, aim, winner), winner, "L2"), "");
 }
 
 TEST_F(EvidenceOfRivals, EqualScoresAreNoQuestionOfNoise) {
@@ -55,24 +55,24 @@ TEST_F(EvidenceOfRivals, EqualScoresAreNoQuestionOfNoise) {
   ScoreBook twins;
   twins.keep(4, scored(0, 0, 1), 4, {});
   twins.keep(5, scored(0, 0, 1), 4, {});
-  EXPECT_EQ(noise_warning(rivals_of(twins, job.aim, winner), winner, "L2"),
+  EXPECT_EQ(noise_warning(rivals_of(twins, aim, winner), winner, "L2"),
             "trial 5 has the same L2 as trial 4, the best, on every sample: choose by size and speed");
-  const std::string both = noise_warning(rivals_of(book, job.aim, winner), winner, "L2");
+  const std::string both = noise_warning(rivals_of(book, aim, winner), winner, "L2");
   EXPECT_NE(both.find("and trial 7 is within noise"), std::string::npos) << both;
   EXPECT_NE(both.find("; trial 5 has the same L2 as it, on every sample"), std::string::npos) << both;
 }
 
 TEST_F(EvidenceOfRivals, IsForSearchesOfOneMetricOnly) {
-  job.aim.goals.objectives.push_back({"bytes", Direction::minimize});
-  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
-  job.aim.goals.objectives = {{"bytes", Direction::minimize}};
-  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
-  job.aim.goals.objectives = {{"L2", Direction::minimize}};
-  job.aim.criterion = AccuracyCriterion();
-  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
-  job.aim.criterion.reset();
+  aim.goals.objectives.push_back({"bytes", Direction::minimize});
+  EXPECT_TRUE(rivals_of(book, aim, winner).empty());
+  aim.goals.objectives = {{"bytes", Direction::minimize}};
+  EXPECT_TRUE(rivals_of(book, aim, winner).empty());
+  aim.goals.objectives = {{"L2", Direction::minimize}};
+  aim.criterion = AccuracyCriterion();
+  EXPECT_TRUE(rivals_of(book, aim, winner).empty());
+  aim.criterion.reset();
   winner = 99;  // of an earlier run: its values are not known
-  EXPECT_TRUE(rivals_of(book, job.aim, winner).empty());
+  EXPECT_TRUE(rivals_of(book, aim, winner).empty());
 }
 
 TEST(ScoreBook, KeepsTheValuesOfTheBestTrials) {
