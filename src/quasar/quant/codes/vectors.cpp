@@ -7,10 +7,10 @@
 namespace quasar::quant {
 namespace {
 
-constexpr size_t lanes = 8;
-typedef double Doubles __attribute__((vector_size(lanes * sizeof(double))));
+constexpr size_t double_lanes = 8;
+typedef double Doubles __attribute__((vector_size(double_lanes * sizeof(double))));
 
-// add_rows() for `count` vectors and `lanes` elements of each, which stay in registers.
+// add_rows() for `count` vectors and `double_lanes` elements of each, which stay in registers.
 template <size_t count>
 [[gnu::always_inline]] inline void add_tile(size_t rows, const double* const* a, const double* x, std::ptrdiff_t stride,
                                             size_t at, double* const* y) {
@@ -28,7 +28,7 @@ template <size_t count>
 [[gnu::always_inline]] inline void add_rows_of(size_t n, size_t rows, const double* const* a, const double* x,
                                                std::ptrdiff_t stride, double* const* y) {
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) add_tile<count>(rows, a, x, stride, i, y);
+  for (; i + double_lanes <= n; i += double_lanes) add_tile<count>(rows, a, x, stride, i, y);
   for (; i < n; i++) {
     for (size_t t = 0; t < count; t++) {
       double sum = y[t][i];
@@ -43,7 +43,7 @@ template <size_t count>
 [[gnu::always_inline]] inline void add_dots_of(size_t n, const double* x, const double* const* y, double* sums, size_t distance) {
   Doubles partial[count];
   for (size_t t = 0; t < count; t++) std::memcpy(&partial[t], sums + t * distance, sizeof(Doubles));
-  for (size_t i = 0; i < n; i += lanes) {
+  for (size_t i = 0; i < n; i += double_lanes) {
     Doubles values;
     std::memcpy(&values, x + i, sizeof(Doubles));
     for (size_t t = 0; t < count; t++) {
@@ -87,28 +87,28 @@ void add_chosen_rows(size_t n, size_t rows, const double* a, const double* const
 }
 
 QUASAR_CLONES("avx512f", "avx2", "default") double dot(size_t n, const double* x, const double* y) {
-  double partial[lanes] = {};
+  double partial[double_lanes] = {};
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    for (size_t l = 0; l < lanes; l++) partial[l] += x[i + l] * y[i + l];
+  for (; i + double_lanes <= n; i += double_lanes) {
+    for (size_t l = 0; l < double_lanes; l++) partial[l] += x[i + l] * y[i + l];
   }
   return finish_dot(partial, i, n, x, y);
 }
 
 QUASAR_CLONES("avx512f", "avx2", "default")
 void add_partial_dots(size_t n, size_t rows, size_t count, const double* x, size_t stride, const double* const* y, double* sums) {
-  for (size_t r = 0; r < rows; r++, x += stride, sums += lanes) {
+  for (size_t r = 0; r < rows; r++, x += stride, sums += double_lanes) {
     size_t t = 0;
-    for (; t + 4 <= count; t += 4) add_dots_of<4>(n, x, y + t, sums + t * rows * lanes, rows * lanes);
-    for (; t < count; t++) add_dots_of<1>(n, x, y + t, sums + t * rows * lanes, rows * lanes);
+    for (; t + 4 <= count; t += 4) add_dots_of<4>(n, x, y + t, sums + t * rows * double_lanes, rows * double_lanes);
+    for (; t < count; t++) add_dots_of<1>(n, x, y + t, sums + t * rows * double_lanes, rows * double_lanes);
   }
 }
 
-double finish_dot(const double known[lanes], size_t done, size_t n, const double* x, const double* y) {
-  double partial[lanes];
+double finish_dot(const double known[double_lanes], size_t done, size_t n, const double* x, const double* y) {
+  double partial[double_lanes];
   std::memcpy(partial, known, sizeof partial);
-  for (; done + lanes <= n; done += lanes) {
-    for (size_t l = 0; l < lanes; l++) partial[l] += x[done + l] * y[done + l];
+  for (; done + double_lanes <= n; done += double_lanes) {
+    for (size_t l = 0; l < double_lanes; l++) partial[l] += x[done + l] * y[done + l];
   }
   double sum = 0;
   for (const double value : partial) sum += value;
