@@ -21,7 +21,7 @@ Found search(const Json& job, const std::filesystem::path& base, const Monitor& 
   Found found{.result = std::move(searched.result),
               .table = report::result_table(searched.job, searched.summary),
               .trials = {},
-              .output_dir = searched.job.output_dir,
+              .output_dir = searched.job.output.dir,
               .storage = tune::storage_url(searched.job)};
   found.trials = std::move(searched.summary.trials);
   return found;

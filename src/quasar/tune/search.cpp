@@ -89,7 +89,7 @@ void tell_head(Summary& summary, const eval::Evaluator& evaluator, const Log& lo
 }
 
 // Loads, checks and tells what does not need the float model's outputs.
-PreparedJob prepared(Summary& summary, const Job& job, const Log& log) {
+PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   PreparedJob prepared = prepare(job);
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
@@ -165,7 +165,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   const std::stop_token limit = current_cancellation();
   OutputFolder folder(asked.output.dir);
   Stopwatch phase;
-  const PreparedJob prepared = prepared(summary, asked, monitor.log);
+  const PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
   Variants variants = variants_of(asked, prepared, monitor.log);
   auto storage = open_early(asked);
   summary.prepare_s = phase.seconds();
@@ -184,12 +184,12 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
   StudyGuard guard(*storage, folder, monitor);
-  const Ended ended = run(summary, room.trial_context, prepared, study, guard, begin);
+  const Ended ended = run(summary, room.context, prepared, study, guard, begin);
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
-  conclude(summary, room.trial_context, prepared, study, ended,
+  conclude(summary, room.context, prepared, study, ended,
            {prepared.samples, folder.unfinished(), limit, monitor.stop, warning}, monitor.log);
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {

@@ -224,7 +224,7 @@ TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& vari
               .evaluator = evaluator,
               .book = book,
               .samples = *prepared.samples.evaluation,
-              .quiet = quiet,
+              .undisturbed = undisturbed,
               .devices = devices,
               .racer = racer.get(),
               .rejection = rejection.get()} {}

@@ -45,7 +45,7 @@ struct TrialRoom {
   TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
             const search::Study& study, Role role);
   ScoreBook book;
-  Undisturbed quiet;
+  Undisturbed undisturbed;
   runtime::DeviceRing devices;
   const std::unique_ptr<search::Racer> racer;
   const std::unique_ptr<EarlyRejection> rejection;

@@ -64,7 +64,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
     count_mine(done, event);
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
-  const search::RunResult result = run_strategy(room.trial_context, prepared, study, counting, Deadline::Clock::now()).result;
+  const search::RunResult result = run_strategy(room.context, prepared, study, counting, Deadline::Clock::now()).result;
   done.all = result.counts;
   done.reason = result.reason;
   done.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
