@@ -20,9 +20,9 @@ class Largest final : public eval::Metric {
 };
 
 int main() {
-  // The name is known for as long as the guest lives: here, in jobs, and in messages.
-  const Registration<eval::Metric> guest(eval::metrics::table(), "largest",
-                                         {.help = "Largest difference.", .make = make_as<Largest, eval::Metric>});
+  // The name is known for as long as the registration lives: here, in jobs, and in messages.
+  const Registration<eval::Metric> registration(eval::metrics::table(), "largest",
+                                                {.help = "Largest difference.", .make = make_as<Largest, eval::Metric>});
   const Json scores =
       api::evaluate({.model = "digits.onnx", .reference = "digits.onnx", .data = "evaluation.npz", .metrics = {"largest"}});
   std::cout << "against itself: " << scores["metrics"]["largest"]["value"] << "\n";

@@ -98,7 +98,7 @@ class _Log:
 
 
 class _Words:
-    """A search's configuration, with the guests that stand behind names in it."""
+    """A search's configuration, with the registrations that stand behind names in it."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self.words: Dict[str, Any] = dict(words)
@@ -118,7 +118,7 @@ class _Words:
         label = getattr(evaluator, "__qualname__", type(evaluator).__name__)
         kind = kind_of(evaluator)
         name = fresh_name("python_evaluator")
-        self.gathering.guests.append(_core.bring_evaluator(name, caller(evaluator), kind == "outputs"))
+        self.gathering.registrations.append(_core.bring_evaluator(name, caller(evaluator), kind == "outputs"))
         self.words["search_evaluator"] = {name: f"{getattr(evaluator, '__module__', '')}.{label} ({kind})",
                                           **plain(getattr(evaluator, "quasar_words", {}), "evaluator")}
 
@@ -127,7 +127,7 @@ class _Words:
             sampler = sampler()
         if isinstance(sampler, Sampler):
             name = fresh_name(type(sampler).__name__)
-            self.gathering.guests.append(_core.bring_sampler(name, sampler))
+            self.gathering.registrations.append(_core.bring_sampler(name, sampler))
             sampler = name
         if sampler is not None:
             self.words["search_algo"] = plain(sampler, "sampler")
@@ -144,11 +144,11 @@ class _Words:
             return strategy
         name = stage = type(strategy).__name__  # a study counts a strategy's trials under this: the same class continues them
         try:
-            guest = strategy._bring(name, stage)
+            registration = strategy._bring(name, stage)
         except _core.QuasarError:  # one of Quasar's own, or of a search besides this one, has the name
             name = fresh_name(stage)
-            guest = strategy._bring(name, stage)
-        self.gathering.guests.append(guest)
+            registration = strategy._bring(name, stage)
+        self.gathering.registrations.append(registration)
         self.keeping.append(strategy)
         return name
 
@@ -169,7 +169,7 @@ class _Words:
             name = fresh_name(getattr(loss, "__name__", "loss"))
             caller_of_loss = LossCaller(loss)
             self.keeping.append(caller_of_loss)
-            self.gathering.guests.append(_core.bring_loss(name, caller_of_loss))
+            self.gathering.registrations.append(_core.bring_loss(name, caller_of_loss))
             criterion = {**criterion, "strategy_kwargs": {**kwargs, "hawq_v2_loss": name}}
         self.words["tuning_criterion"] = plain(criterion, "tuning_criterion")
 
@@ -180,7 +180,7 @@ class _Words:
                 one = one()
             if isinstance(one, StopCondition):
                 name = fresh_name(type(one).__name__)
-                self.gathering.guests.append(_core.bring_stop(name, one))
+                self.gathering.registrations.append(_core.bring_stop(name, one))
                 words[name] = True
             elif isinstance(one, Mapping):
                 words.update(plain(one, "stop"))

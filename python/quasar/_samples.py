@@ -108,10 +108,10 @@ def _class_names(names: Any) -> Any:
     return [str(name) for name in names]
 
 class Gathering:
-    """The guests of one call: samples in memory, which every source gives once, whatever the number of its uses."""
+    """The registrations of one call: samples in memory, which every source gives once, whatever the number of its uses."""
 
     def __init__(self) -> None:
-        self.guests: List[Any] = []
+        self.registrations: List[Any] = []
         self._known: List[Any] = []  # pairs of a source and its words; sources are compared by identity
 
     def words(self, data: Samples, role: str) -> Any:
@@ -132,15 +132,15 @@ class Gathering:
         source = f"{role} ({type(data).__name__})"
         if is_stream(arrays):
             files = [file for kept in getattr(arrays, "__dict__", {}).values() for file in _files_of(kept)]
-            self.guests.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source, files))
+            self.registrations.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source, files))
         else:
             files = _files_of(arrays)
-            self.guests.append(_core.bring_samples(name, _noted(items_of(arrays), files), source, _is_one(arrays), files))
+            self.registrations.append(_core.bring_samples(name, _noted(items_of(arrays), files), source, _is_one(arrays), files))
         self._known.append((data, words))
         return words
 
 def fresh_name(wish: str) -> str:
-    """A name for a guest that no other has."""
+    """A name for a registration that no other has."""
     return f"{wish}_{next(_numbers)}"
 
 __all__ = ["Samples", "Gathering", "items_of", "fresh_name"]

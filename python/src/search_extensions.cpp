@@ -80,7 +80,7 @@ class StopCondition final : public search::StopCondition {
 class StrategyHandle {
  public:
   StrategyHandle(const tune::StrategyContext& context, const std::string& stage)
-      : context_(context, "handle"),
+      : context_(context, "bench"),
         sequence_({.seed = context.job.seed,
                    .n_jobs = static_cast<size_t>(context.job.n_jobs),
                    .stage = stage,

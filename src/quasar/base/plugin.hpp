@@ -62,7 +62,7 @@ struct Entry {
   std::function<std::unique_ptr<T>(const Options&)> make;
   std::vector<OptionSpec> options = {};
   std::vector<std::string> aliases = {};  // other names users know it by
-  bool hidden = false;                    // of a guest whose name the program made up: no message tells it
+  bool hidden = false;                    // of a registration whose name the program made up: no message tells it
 };
 
 // make<X>: the usual Entry::make, for an X that is constructed from Options or from nothing.
@@ -78,7 +78,8 @@ std::unique_ptr<T> make_as(const Options& options) {
 template <class T>
 class Registration;
 
-// All extensions of one folder, in alphabetical order; and guests, which are found by name like the others, but not listed.
+// All extensions of one folder, in alphabetical order; and registrations, which are found by name like the others, but not
+// listed.
 template <class T>
 class Table {
  public:
@@ -101,7 +102,8 @@ class Table {
     return out;
   }
 
-  // By name or alias, without regard to case, '-' and '_'; nullptr when there is none. A guest's item holds as long as the guest.
+  // By name or alias, without regard to case, '-' and '_'; nullptr when there is none. A registration's item holds as long as the
+  // registration.
   const Item* try_find(std::string_view name) const {
     const std::string wanted = normalized(name);
     for (const auto& item : items_) {
@@ -111,7 +113,7 @@ class Table {
       }
     }
     const std::lock_guard lock(guard_);
-    for (const auto& item : guests_) {
+    for (const auto& item : registered_) {
       if (normalized(item.first) == wanted) return &item;
     }
     return nullptr;
@@ -127,7 +129,7 @@ class Table {
     std::vector<std::string> known = names(), spelled = spellings();
     const std::lock_guard lock(guard_);
     for (auto* list : {&known, &spelled}) {
-      for (const auto& item : guests_) {
+      for (const auto& item : registered_) {
         if (!item.second.hidden) list->push_back(item.first);
       }
     }
@@ -150,22 +152,22 @@ class Table {
   std::string kind_;
   std::vector<Item> items_;
   mutable std::mutex guard_;
-  mutable std::list<Item> guests_;
+  mutable std::list<Item> registered_;
 };
 
 // An extension that a program brings while it runs (a sampler of its own, an evaluator, samples in memory): the table knows it
-// by this name for as long as the guest lives. Throws Error when the name is taken.
+// by this name for as long as the registration lives. Throws Error when the name is taken.
 template <class T>
 class Registration {
  public:
   Registration(const Table<T>& table, const std::string& name, Entry<T> entry) : table_(table) {
     if (table.try_find(name) != nullptr) throw Error("there is a " + table.kind() + " '" + name + "' already");
     const std::lock_guard lock(table.guard_);
-    place_ = table.guests_.insert(table.guests_.end(), {name, std::move(entry)});
+    place_ = table.registered_.insert(table.registered_.end(), {name, std::move(entry)});
   }
   ~Registration() {
     const std::lock_guard lock(table_.guard_);
-    table_.guests_.erase(place_);
+    table_.registered_.erase(place_);
   }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;

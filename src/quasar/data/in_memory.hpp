@@ -1,7 +1,6 @@
-// Samples that a program holds in memory, or gives one by one: readers that it brings as guests of the readers' table.
+// Samples that a program holds in memory, or gives one by one: readers that it brings as registrations of the readers' table.
 //
-//   const Registration<Reader> guest(readers::table(), "mine", memory(samples));       calib_data_reader: {reader: mine, limit:
-//   100}
+//   const Registration<Reader> mine(readers::table(), "mine", memory(samples));   calib_data_reader: {reader: mine, limit: 100}
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Custom evaluators: a score of the user's own, computed by a program, a shared library or a function. One file each in
-// evaluators/; a program that embeds Quasar brings others as guests of their table.
+// evaluators/; a program that embeds Quasar brings others as registrations of their table.
 //
 //   search_evaluator: {command: [python3, score.py, "{model}"], timeout: 600, metrics: {map50: maximize, npu_ms: minimize}}
 #pragma once
