@@ -1,105 +1,19 @@
 #include "quasar/quant/codes/gram_descent.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <numeric>
 #include <optional>
 
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/code_limits.hpp"
+#include "quasar/quant/codes/gram_factor.hpp"
+#include "quasar/quant/codes/gram_row.hpp"
 #include "quasar/quant/codes/vectors.hpp"
 
 namespace quasar::quant {
 namespace {
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-// One output's part of the problem: the grid of each of its inputs.
-class Row {
- public:
-  Row(const GramProblem& problem, size_t output) : problem_(problem), weights_(problem.weights.data() + output * problem.inputs) {
-    const size_t blocks = problem.blocks(), block = problem.block == 0 ? std::max<size_t>(problem.inputs, 1) : problem.block;
-    scales_.reserve(problem.inputs);
-    for (size_t j = 0; j < problem.inputs; j++) {
-      scales_.push_back(problem.scales[output * blocks + j / block]);
-      zero_points_.push_back(problem.zero_points[output * blocks + j / block]);
-    }
-  }
-
-  // The input that shares a sum of 16 bits with this one.
-  std::optional<size_t> partner(size_t j) const {
-    if (problem_.partners.empty() || problem_.partners[j] >= problem_.inputs) return std::nullopt;
-    return problem_.partners[j];
-  }
-  int32_t pair() const { return problem_.pair; }
-
-  // The codes that input j may have beside this one of its partner (0: whatever the partner has).
-  std::pair<int32_t, int32_t> beside(size_t j, int32_t other) const {
-    int32_t least = problem_.low, most = problem_.high;
-    if (problem_.partners.empty()) return {least, most};
-    if (problem_.partners[j] == GramProblem::apart)
-      return {std::max(least, -problem_.pair / 2), std::min(most, problem_.pair / 2)};
-    if (other > 0) most = std::min(most, problem_.pair - other);
-    if (other < 0) least = std::max(least, -problem_.pair - other);
-    return {least, most};
-  }
-
-  double weight(size_t j) const { return static_cast<double>(weights_[j]); }
-  double scale(size_t j) const { return scales_[j]; }
-  double value(size_t j, int32_t code) const { return scales_[j] * (code - zero_points_[j]); }
-  int32_t nearest(size_t j, double wanted, int32_t least, int32_t most) const {
-    const double code = std::nearbyint(wanted / scales_[j]) + zero_points_[j];
-    return static_cast<int32_t>(std::clamp(code, double(least), double(most)));
-  }
-  int32_t nearest(size_t j, double wanted) const { return nearest(j, wanted, problem_.low, problem_.high); }
-
-  // The codes below and above the weight.
-  std::pair<int32_t, int32_t> neighbours(size_t j) const {
-    const double below = std::floor(weight(j) / scales_[j]) + zero_points_[j];
-    const auto within = [&](double code) {
-      return static_cast<int32_t>(std::clamp(code, double(problem_.low), double(problem_.high)));
-    };
-    return {within(below), within(below + 1)};
-  }
-
- private:
-  const GramProblem& problem_;
-  const float* weights_;
-  std::vector<double> scales_;
-  std::vector<int32_t> zero_points_;
-};
-
-// A square matrix whose rows begin at lines of the cache, an odd number of lines apart: rows that are read side by side do not
-// push each other out of it.
-class Square {
- public:
-  Square() = default;
-  explicit Square(size_t n) : stride_(((n + line - 1) / line | 1) * line), values_(n * stride_ + line) {
-    void* begin = values_.data();
-    size_t space = values_.size() * sizeof(double);
-    begin_ = static_cast<double*>(std::align(line * sizeof(double), n * stride_ * sizeof(double), begin, space));
-  }
-  Square(const Square&) = delete;
-  Square& operator=(const Square&) = delete;
-  Square(Square&&) = default;
-  Square& operator=(Square&&) = default;
-
-  bool empty() const { return begin_ == nullptr; }
-  double* row(size_t i) { return begin_ + i * stride_; }
-  const double* row(size_t i) const { return begin_ + i * stride_; }
-  std::ptrdiff_t stride() const { return static_cast<std::ptrdiff_t>(stride_); }
-
- private:
-  static constexpr size_t line = 8;
-  size_t stride_ = 0;
-  std::vector<double> values_;
-  double* begin_ = nullptr;
-};
 
 class Descent {
  public:
@@ -109,7 +23,7 @@ class Descent {
       std::copy_n(problem.gram.data() + j * inputs_, inputs_, gram_.row(j));
       gram_.row(j)[j] += problem.damping;
     }
-    if (options.sequential) factorize();
+    if (options.sequential) factor_.emplace(gram_, inputs_, options.by_activation);
   }
 
   Solution run() {
@@ -131,10 +45,7 @@ class Descent {
   }
 
  private:
-  static constexpr size_t together = 16;  // outputs that share what is read of H, at most
-  // So many inputs at a time: what one of them changes reaches the others of its block at once, the rest when the block is done.
-  // Every sum keeps its order.
-  static constexpr size_t block = 32;
+  static constexpr size_t together = GramFactor::together, block = GramFactor::block;
 
   struct State {
     std::vector<int32_t> codes, least = {}, most = {};
@@ -144,14 +55,14 @@ class Descent {
 
   // One output at work.
   struct Task {
-    Row row;
+    GramRow row;
     std::vector<double> target;
     double constant;
     std::vector<double> still;  // of each input: while |gradient| is below, its best code is the one that it has
   };
 
   Task task_of(size_t output) const {
-    Task task{Row(problem_, output),
+    Task task{GramRow(problem_, output),
               {problem_.cross.begin() + static_cast<std::ptrdiff_t>(output * inputs_),
                problem_.cross.begin() + static_cast<std::ptrdiff_t>((output + 1) * inputs_)},
               problem_.power[output],
@@ -182,7 +93,7 @@ class Descent {
       out.before[first + i] = std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0);
     }
     size_t sweeps = descend(tasks, best);
-    if (!factor_.empty()) {
+    if (factor_ && factor_->positive()) {
       std::vector<State> others = start(tasks, sequential(tasks));
       sweeps = std::max(sweeps, descend(tasks, others));
       for (size_t i = 0; i < count; i++) {
@@ -200,7 +111,7 @@ class Descent {
   }
 
   // λ|q − w|²
-  double damping_of(const Row& row, const State& state) const {
+  double damping_of(const GramRow& row, const State& state) const {
     double sum = 0;
     for (size_t j = 0; j < inputs_; j++) {
       const double change = state.values[j] - row.weight(j);
@@ -245,12 +156,12 @@ class Descent {
     return dot(inputs_, state.values.data(), state.gradient.data()) - dot(inputs_, state.values.data(), target.data());
   }
 
-  std::pair<int32_t, int32_t> allowed(const Row& row, size_t input) const {
+  std::pair<int32_t, int32_t> allowed(const GramRow& row, size_t input) const {
     return options_.neighbours_only ? row.neighbours(input) : std::pair{problem_.low, problem_.high};
   }
 
   // The code that is best for the others.
-  int32_t best_code(const Row& row, const State& state, size_t j) const {
+  int32_t best_code(const GramRow& row, const State& state, size_t j) const {
     const double curvature = gram_.row(j)[j];
     if (curvature <= 0) return state.codes[j];  // the input is always zero: any code does
     const double wanted = state.values[j] - state.gradient[j] / curvature;
@@ -265,7 +176,7 @@ class Descent {
   }
 
   // Sets the code; the gradient of the inputs first … last - 1 follows. -> how much the value changed
-  double set(const Row& row, State& state, size_t j, int32_t code, size_t first, size_t last) const {
+  double set(const GramRow& row, State& state, size_t j, int32_t code, size_t first, size_t last) const {
     const double change = row.value(j, code) - state.values[j];
     add_scaled(last - first, change, gram_.row(j) + first, state.gradient.data() + first);
     state.codes[j] = code;
@@ -323,7 +234,7 @@ class Descent {
 
   // Two codes at the limit of their sum: what one gives the other takes, to the least error along that line. -> whether they
   // changed
-  bool trade(const Row& row, State& state, size_t j, size_t other) const {
+  bool trade(const GramRow& row, State& state, size_t j, size_t other) const {
     const int32_t a = state.codes[j], b = state.codes[other];
     if (std::abs(a + b) != row.pair()) return false;
     const double step = row.value(j, a + 1) - row.value(j, a), back = row.value(other, b + 1) - row.value(other, b);
@@ -378,7 +289,7 @@ class Descent {
     return sweep;
   }
 
-  bool trade_all(const Row& row, State& state) const {
+  bool trade_all(const GramRow& row, State& state) const {
     bool changed = false;
     for (size_t j = 0; j < problem_.partners.size(); j++) {
       if (const auto other = row.partner(j); other && j < *other) changed = trade(row, state, j, *other) || changed;
@@ -386,125 +297,33 @@ class Descent {
     return changed;
   }
 
-  // H in the order in which codes are fixed (last first), and its Cholesky factor. Without
-  // success (H singular): no factor.
-  void factorize() {
-    order_.resize(inputs_);
-    std::iota(order_.begin(), order_.end(), size_t{0});
-    if (options_.by_activation) {
-      std::ranges::stable_sort(order_, [this](size_t i, size_t j) { return gram_.row(i)[i] < gram_.row(j)[j]; });
-    }
-    const auto n = static_cast<Eigen::Index>(inputs_);
-    Matrix ordered(n, n);
-    for (size_t i = 0; i < inputs_; i++) {
-      for (size_t j = 0; j < inputs_; j++)
-        ordered(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = gram_.row(order_[i])[order_[j]];
-    }
-    const Eigen::LLT<Matrix> factorization(ordered);
-    if (factorization.info() != Eigen::Success) return;
-    factor_ = Square(inputs_);
-    for (size_t i = 0; i < inputs_; i++) std::copy_n(factorization.matrixLLT().data() + i * inputs_, i + 1, factor_.row(i));
-  }
-
-  // Row i of the factor, of which i + 1 elements count.
-  const double* factor_row(size_t i) const { return factor_.row(i); }
-
-  // u = H⁻¹ r in the order in which codes are fixed, by task: L v = r, then Lᵀ u = v.
-  std::vector<std::vector<double>> real_minima(const std::vector<Task>& tasks) const {
-    std::vector<std::vector<double>> out(tasks.size(), std::vector<double>(inputs_));
-    for (size_t first = 0; first < inputs_; first += block) forward(tasks, first, std::min(first + block, inputs_), out);
-    Backward backward(*this, out);
-    while (backward.next()) {
-      for (size_t i = backward.last(); i-- > backward.first();) {
-        for (size_t t = 0; t < out.size(); t++) {
-          out[t][i] /= factor_row(i)[i];
-          backward.add(t, i, -out[t][i]);
-        }
-      }
-    }
-    return out;
-  }
-
-  // The rows first … last - 1 of L v = r. `first` is a multiple of 8, as the partial sums of dot() are.
-  void forward(const std::vector<Task>& tasks, size_t first, size_t last, std::vector<std::vector<double>>& out) const {
-    constexpr size_t stretch = 128;  // of all outputs, in the first-level cache
-    std::array<double, together * block * 8> sums{};
-    const size_t rows = last - first;
-    for (size_t from = 0; from < first; from += stretch) {
-      const double* solved[together];
-      for (size_t t = 0; t < out.size(); t++) solved[t] = out[t].data() + from;
-      add_partial_dots(std::min(stretch, first - from), rows, out.size(), factor_row(first) + from,
-                       static_cast<size_t>(factor_.stride()), solved, sums.data());
-    }
-    for (size_t i = first; i < last; i++) {
-      for (size_t t = 0; t < out.size(); t++) {
-        const double known = finish_dot(sums.data() + (t * rows + i - first) * 8, first, i, factor_row(i), out[t].data());
-        out[t][i] = (tasks[t].target[order_[i]] - known) / factor_row(i)[i];
-      }
-    }
-  }
-
-  // From the last input to the first: x_m += a_i L_im for all m < i, for several vectors x; within a block of inputs at once, for
-  // the rest when the block is done.
-  class Backward {
-   public:
-    Backward(const Descent& descent, std::vector<std::vector<double>>& vectors)
-        : descent_(descent), vectors_(vectors), first_(descent.inputs_), last_(first_) {}
-
-    // The next block; false: all are done.
-    bool next() {
-      const double* factors[together];
-      double* to[together];
-      for (size_t t = 0; t < vectors_.size(); t++) {
-        factors[t] = factors_[t];
-        to[t] = vectors_[t].data();
-      }
-      if (last_ > first_)
-        add_rows(first_, last_ - first_, vectors_.size(), factors, descent_.factor_row(last_ - 1), -descent_.factor_.stride(),
-                 to);
-      last_ = first_;
-      first_ -= last_ % block == 0 ? std::min(block, last_) : last_ % block;
-      return last_ > 0;
-    }
-    size_t first() const { return first_; }
-    size_t last() const { return last_; }
-
-    void add(size_t t, size_t i, double factor) {
-      factors_[t][last_ - 1 - i] = factor;
-      add_scaled(i - first_, factor, descent_.factor_row(i) + first_, vectors_[t].data() + first_);
-    }
-
-   private:
-    const Descent& descent_;
-    std::vector<std::vector<double>>& vectors_;
-    size_t first_, last_;
-    double factors_[together][block] = {};
-  };
-
   std::vector<std::vector<int32_t>> sequential(const std::vector<Task>& tasks) const {
-    const auto real = real_minima(tasks);
+    std::vector<const double*> targets;
+    for (const Task& task : tasks) targets.push_back(task.target.data());
+    const auto real = factor_->solve(targets);
     std::vector<std::vector<double>> feedback(tasks.size(), std::vector<double>(inputs_, 0));
     std::vector<std::vector<int32_t>> codes(tasks.size(), std::vector<int32_t>(inputs_));
     std::vector<size_t> place(inputs_);
-    for (size_t i = 0; i < inputs_; i++) place[order_[i]] = i;
-    Backward backward(*this, feedback);
+    for (size_t i = 0; i < inputs_; i++) place[factor_->input(i)] = i;
+    GramFactor::Backward backward(*factor_, feedback);
     while (backward.next()) {
       for (size_t i = backward.last(); i-- > backward.first();) {
         for (size_t t = 0; t < tasks.size(); t++) {
-          codes[t][order_[i]] = code_after(tasks[t].row, i, place, real[t], feedback[t], codes[t]);
-          backward.add(t, i, tasks[t].row.value(order_[i], codes[t][order_[i]]) - real[t][i]);
+          const size_t j = factor_->input(i);
+          codes[t][j] = code_after(tasks[t].row, i, place, real[t], feedback[t], codes[t]);
+          backward.add(t, i, tasks[t].row.value(j, codes[t][j]) - real[t][i]);
         }
       }
     }
     return codes;
   }
 
-  // The code of input order_[i] for what the codes fixed before have left. `place`: of each input in order_.
-  int32_t code_after(const Row& row, size_t i, const std::vector<size_t>& place, const std::vector<double>& real,
+  // The code of the factor's i-th input for what the codes fixed before have left. `place`: of each input in the factor.
+  int32_t code_after(const GramRow& row, size_t i, const std::vector<size_t>& place, const std::vector<double>& real,
                      const std::vector<double>& feedback, const std::vector<int32_t>& codes) const {
-    const size_t j = order_[i];
+    const size_t j = factor_->input(i);
     const auto [least, most] = allowed(row, j);
-    int32_t code = row.nearest(j, real[i] - feedback[i] / factor_row(i)[i], least, most);
+    int32_t code = row.nearest(j, real[i] - feedback[i] / factor_->diagonal(i), least, most);
     if (const auto other = row.partner(j); other) {
       // A partner that comes later is taken at its real value: what is too much for the sum is shared out.
       const bool fixed = place[*other] > i;
@@ -525,8 +344,7 @@ class Descent {
   const DescentOptions& options_;
   size_t inputs_;
   Square gram_;  // damped
-  std::vector<size_t> order_;
-  Square factor_;
+  std::optional<GramFactor> factor_;
 };
 
 }  // namespace
@@ -534,7 +352,7 @@ class Descent {
 std::vector<int32_t> nearest_codes(const GramProblem& problem) {
   std::vector<int32_t> codes(problem.weights.size());
   for (size_t output = 0; output < problem.outputs; output++) {
-    const Row row(problem, output);
+    const GramRow row(problem, output);
     int32_t* const out = codes.data() + output * problem.inputs;
     for (size_t j = 0; j < problem.inputs; j++) out[j] = row.nearest(j, row.weight(j));
     for (size_t j = 0; j < problem.partners.size(); j++) {
@@ -549,7 +367,7 @@ std::vector<int32_t> nearest_codes(const GramProblem& problem) {
 std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> codes) {
   std::vector<double> out(problem.outputs), values(problem.inputs);
   for (size_t output = 0; output < problem.outputs; output++) {
-    const Row row(problem, output);
+    const GramRow row(problem, output);
     for (size_t j = 0; j < problem.inputs; j++) values[j] = row.value(j, codes[output * problem.inputs + j]);
     double sum = problem.power[output] - 2 * dot(problem.inputs, values.data(), problem.cross.data() + output * problem.inputs);
     for (size_t j = 0; j < problem.inputs; j++)
@@ -561,7 +379,7 @@ std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> 
 
 std::vector<double> damped_errors(const GramProblem& problem, std::span<const int32_t> codes, std::vector<double> errors) {
   for (size_t output = 0; output < problem.outputs; output++) {
-    const Row row(problem, output);
+    const GramRow row(problem, output);
     for (size_t j = 0; j < problem.inputs; j++) {
       const double change = row.value(j, codes[output * problem.inputs + j]) - row.weight(j);
       errors[output] += problem.damping * change * change;
