@@ -189,8 +189,8 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
-  conclude(summary, room.context, prepared, study, ended,
-           {prepared.samples, folder.unfinished(), limit, monitor.stop, warning}, monitor.log);
+  conclude(summary, room.context, prepared, study, ended, {prepared.samples, folder.unfinished(), limit, monitor.stop, warning},
+           monitor.log);
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {
     tell(monitor.log, Level::error, summary.lost);
