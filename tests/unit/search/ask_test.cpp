@@ -1,4 +1,4 @@
-// Ask and tell, as docs/samplers.md shows it.
+// Ask and tell.
 #include "quasar/search/ask.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/file.hpp"
 #include "quasar/search/run.hpp"
 
 namespace quasar::search {
@@ -56,12 +55,6 @@ TEST(Ask, WhatAnotherProgramTellsIsNotTheBestOfASearch) {
     ASSERT_NE(study.best(), nullptr);
     EXPECT_EQ(study.best()->number, only_claimed ? 0 : 2);
   }
-}
-
-TEST(Ask, TheDocumentShowsTheExample) {
-  const std::string root = QUASAR_SOURCE_DIR;
-  const std::string example = read_file(root + "/examples/ask_and_tell/ask_and_tell.cpp");
-  EXPECT_NE(read_file(root + "/docs/samplers.md").find(example), std::string::npos);
 }
 
 }  // namespace
