@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -70,10 +71,10 @@ std::vector<quant::QuantParams> scale_candidates(const quant::QuantParams& param
 
 constexpr size_t layers_ahead = 2;
 constexpr size_t fewest_samples = 8, usual_samples = 64;
-constexpr size_t wanted_values = size_t{1} << 20;  // of a tensor, over its samples
-constexpr size_t cheap_values = size_t{1} << 17;   // likewise: all samples judge
-constexpr size_t screenings[] = {8, 16, 32};       // judges after which candidates that lose for certain are given up
-constexpr double largest_bias_code = 1 << 30;      // as where biases are planned
+constexpr size_t wanted_values = size_t{1} << 20;       // of a tensor, over its samples
+constexpr size_t cheap_values = size_t{1} << 17;        // likewise: all samples judge
+constexpr size_t screenings[] = {8, 16, 32, SIZE_MAX};  // judges after which candidates are given up
+constexpr double largest_bias_code = 1 << 30;           // as where biases are planned
 
 class Refinement {
  public:
@@ -148,10 +149,10 @@ class Refinement {
   }
 
   std::map<std::string, Tensor> values_of(size_t sample, const runtime::Session& reference,
-                                          std::span<const ScaleTrial> trials) const {
+                                          const std::vector<ScaleTrial*>& trials) const {
     std::set<std::string> wanted;
-    for (const auto& trial : trials) {
-      for (const auto* names : {&trial.window.inputs, &trial.window.outputs, &trial.normalized})
+    for (const ScaleTrial* trial : trials) {
+      for (const auto* names : {&trial->window.inputs, &trial->window.outputs, &trial->normalized})
         wanted.insert(names->begin(), names->end());
     }
     wanted.erase("");
@@ -166,30 +167,26 @@ class Refinement {
   void measure(std::span<ScaleTrial> trials, const runtime::Session& reference) {
     parallel_for(trials.size(), options_.threads, [&](size_t i) { trials[i].open(); });
     const auto look_at = [&](size_t from, size_t to) {
-      std::set<size_t> wanted_samples;
-      for (const auto& trial : trials) {
-        for (size_t i = from; i < std::min(to, trial.judges.size()) && trial.alive.size() > 1; i++)
-          wanted_samples.insert(trial.judges[i].sample);
+      std::map<size_t, std::vector<ScaleTrial*>> wanted;  // by sample
+      for (auto& trial : trials) {
+        for (size_t i = from; i < std::min(to, trial.judges.size()) && !trial.settled(); i++)
+          wanted[trial.judges[i].sample].push_back(&trial);
       }
-      const std::vector<size_t> samples(wanted_samples.begin(), wanted_samples.end());
-      parallel_for(samples.size(), options_.threads, [&](size_t i) {
-        const auto values = values_of(samples[i], reference, trials);
-        for (auto& trial : trials) {
-          const auto slot = trial.slots.find(samples[i]);
-          if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
-          trial.look_at(slot->second, values);
-        }
+      const std::vector<std::pair<size_t, std::vector<ScaleTrial*>>> runs(wanted.begin(), wanted.end());
+      parallel_for(runs.size(), options_.threads, [&](size_t i) {
+        const auto& [sample, looking] = runs[i];
+        const auto values = values_of(sample, reference, looking);
+        for (ScaleTrial* trial : looking) trial->look_at(trial->slots.at(sample), values);
       });
     };
     size_t seen = 0;
     for (const size_t next : screenings) {
       look_at(seen, next);
       for (auto& trial : trials) {
-        if (trial.judges.size() > next) trial.screen(next);
+        if (!trial.settled()) trial.screen(std::min(next, trial.judges.size()));
       }
       seen = next;
     }
-    look_at(seen, samples_.size());
     for (auto& trial : trials) {
       trial.close();
       const size_t choice = trial.best();
@@ -199,39 +196,49 @@ class Refinement {
   }
 
   void call_judges(const runtime::Session& reference) {
-    const auto example = values_of(0, reference, trials_);
+    std::vector<ScaleTrial*> all;
+    for (auto& trial : trials_) all.push_back(&trial);
+    const auto example = values_of(0, reference, all);
+    std::vector<size_t> everyone(samples_.size());
+    std::iota(everyone.begin(), everyone.end(), size_t{0});
+    std::set<std::string> cheap, others;
     std::vector<size_t> most;
-    std::set<std::string> chosen_from;
     for (const auto& trial : trials_) {
-      const size_t count = std::max<size_t>(example.at(trial.window.inputs.front()).count(), 1);
-      const bool cheap = count * samples_.size() <= cheap_values;
-      most.push_back(cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
-      if (most.back() < samples_.size()) chosen_from.insert(trial.window.inputs.front());
+      const std::string& start = trial.window.inputs.front();
+      const size_t count = std::max<size_t>(example.at(start).count(), 1);
+      const bool is_cheap = count * samples_.size() <= cheap_values;
+      most.push_back(is_cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
+      (is_cheap ? cheap : others).insert(start);
     }
-    const auto reaches = reaches_of(chosen_from, reference);
+    const std::vector<size_t> some = spread_over(samples_.size(), usual_samples);
+    const auto reaches_of_cheap = reaches_of(cheap, everyone, reference), reaches_of_others = reaches_of(others, some, reference);
     for (size_t i = 0; i < trials_.size(); i++) {
-      ScaleTrial& trial = trials_[i];
-      const auto reach = reaches.find(trial.window.inputs.front());
-      trial.begin(judges(reach == reaches.end() ? std::vector<Reach>(samples_.size()) : reach->second, most[i]));
+      const std::string& start = trials_[i].window.inputs.front();
+      const auto found = reaches_of_cheap.find(start);
+      const bool is_cheap = found != reaches_of_cheap.end();
+      std::vector<Judge> chosen = judges(is_cheap ? found->second : reaches_of_others.at(start), most[i]);
+      for (Judge& judge : chosen) judge.sample = (is_cheap ? everyone : some)[judge.sample];
+      trials_[i].begin(std::move(chosen));
     }
   }
 
-  // How far values reach in each sample: one run of the float model.
-  std::map<std::string, std::vector<Reach>> reaches_of(const std::set<std::string>& values, const runtime::Session& reference) {
+  // How far values reach in each of these samples: one run of the float model.
+  std::map<std::string, std::vector<Reach>> reaches_of(const std::set<std::string>& values, const std::vector<size_t>& samples,
+                                                       const runtime::Session& reference) {
     std::map<std::string, std::vector<Reach>> out;
     std::vector<std::string> names;
-    const auto key = [&, looked_at = hash_of(Json(taps_).dump())](const std::string& name) { return looked_at + name; };
+    const auto key = [&, seen_in = hash_of(Json{taps_, samples}.dump())](const std::string& name) { return seen_in + name; };
     for (const auto& name : values) {
       const auto known = memo_.reach(key(name));
-      out[name] = known.value_or(std::vector<Reach>(samples_.size()));
+      out[name] = known.value_or(std::vector<Reach>(samples.size()));
       if (!known) names.push_back(name);
     }
     if (names.empty()) return out;
-    parallel_for(samples_.size(), options_.threads, [&](size_t sample) {
-      const auto found = reference.run(samples_.at(sample), names);
-      for (size_t i = 0; i < names.size(); i++) {
-        const stats::Summary seen = stats::summarize(found[i].as<float>());
-        out.at(names[i])[sample] = {seen.low, seen.high};
+    parallel_for(samples.size(), options_.threads, [&](size_t i) {
+      const auto found = reference.run(samples_.at(samples[i]), names);
+      for (size_t n = 0; n < names.size(); n++) {
+        const stats::Summary seen = stats::summarize(found[n].as<float>());
+        out.at(names[n])[i] = {seen.low, seen.high};
       }
     });
     for (const auto& name : names) memo_.keep(key(name), out.at(name));

@@ -32,7 +32,7 @@ std::vector<Judge> judges(const std::vector<Reach>& reaches, size_t most) {
   std::vector<size_t> all(reaches.size());
   std::iota(all.begin(), all.end(), size_t{0});
   std::vector<Judge> out;
-  if (all.size() <= std::max(most, 2 * at_each_end)) {
+  if (all.size() <= 2 * at_each_end) {
     for (const size_t sample : scattered(all)) out.push_back({sample});
     return out;
   }
@@ -44,11 +44,14 @@ std::vector<Judge> judges(const std::vector<Reach>& reaches, size_t most) {
   };
   take([&](size_t a, size_t b) { return reaches[a].high > reaches[b].high; });
   take([&](size_t a, size_t b) { return reaches[a].low < reaches[b].low; });
-  std::ranges::sort(rest);
+  // As good as the same ones whichever are the extremes, so that the float model runs on few samples for many values.
   std::vector<size_t> chosen;
-  for (const size_t i : spread_over(rest.size(), std::max(most, out.size() + 1) - out.size())) chosen.push_back(rest[i]);
+  for (const size_t sample : scattered(spread_over(all.size(), most))) {
+    const bool is_extreme = std::ranges::any_of(out, [&](const Judge& judge) { return judge.sample == sample; });
+    if (!is_extreme && out.size() + chosen.size() < std::max(most, out.size() + 1)) chosen.push_back(sample);
+  }
   const double weight = static_cast<double>(rest.size()) / static_cast<double>(chosen.size());
-  for (const size_t sample : scattered(chosen)) out.push_back({sample, weight});
+  for (const size_t sample : chosen) out.push_back({sample, weight});
   return out;
 }
 

@@ -20,7 +20,7 @@ struct Judge {
 };
 
 // At most `most` samples (but at least four): the two that reach highest and the two that reach lowest, each for itself, then
-// others that are spread over the rest and stand for it. Any first few of them are spread as well. Where all can judge, all do.
+// others that are spread over the rest and stand for it. Any first few of them are spread as well.
 std::vector<Judge> judges(const std::vector<Reach>& reaches, size_t most);
 
 // The sum of the judges' gains; 0 unless it exceeds `errors` of its standard errors, and both the even and the odd judges gain.

@@ -16,6 +16,8 @@
 namespace quasar::tune {
 namespace {
 
+constexpr size_t enough_outputs = 64;  // of a group, to choose a scale by
+
 double total(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -103,11 +105,13 @@ class LayerRounding {
     }
     std::vector<double> best(layer_.outputs, 1), least(layer_.outputs, INFINITY);
     double least_total = INFINITY;
+    // A scale that all outputs share is chosen by some of them.
+    const size_t every = grid_.one_scale() ? std::max<size_t>(layer_.group_outputs() / enough_outputs, 1) : 1;
     for (const double factor : factors) {
       if (!bias_.fits(factor) || !within_limits(plan_, factor)) continue;
       set_scales(std::vector<double>(layer_.outputs, factor));
-      const Result probe = apply_to_all(problems_, [sweeps](const quant::GramProblem& problem, size_t threads) {
-        return quant::descend(problem, {.sweeps = sweeps, .threads = threads});
+      const Result probe = apply_to_all(problems_, [&](const quant::GramProblem& problem, size_t threads) {
+        return quant::descend(problem, {.sweeps = sweeps, .every = every, .threads = threads});
       });
       if (!grid_.one_scale()) {
         for (size_t o = 0; o < layer_.outputs; o++) {

@@ -12,7 +12,7 @@
 namespace quasar::tune {
 namespace {
 
-constexpr size_t most_samples = 64;
+constexpr size_t most_samples = 32;
 
 using Outputs = std::vector<std::vector<Tensor>>;  // by sample
 

@@ -1,8 +1,9 @@
 #include "quasar/rounding/scale_trial.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <numeric>
+#include <span>
 
 #include "quasar/rounding/normalization.hpp"
 #include "quasar/rounding/weighted_rows.hpp"
@@ -10,12 +11,26 @@
 namespace quasar::tune {
 namespace {
 
-constexpr double standard_errors = 3;  // that a certain loss, and a gain by clipping, must exceed
-constexpr double hopeless = 2;         // times the present parameters' error: given up in any case
+constexpr double standard_errors = 3;  // that a gain by clipping must exceed
+constexpr double doubt = 2;            // standard errors by which a gain may be larger than it looks
+constexpr double least_gain = 0.01;    // of the error: what is worth further judges
+constexpr size_t few_judges = 8;       // whose sum says little, as it holds the extremes
 
 Tensor zero_point_tensor(const quant::QuantParams& params) {
   if (params.type == DataType::int8) return Tensor::scalar(static_cast<int8_t>(params.zero_points[0]));
   return Tensor::scalar(static_cast<uint8_t>(params.zero_points[0]));
+}
+
+struct Gain {
+  double sum = 0, standard_error = 0;
+};
+
+Gain sum_of(std::span<const double> gains) {
+  const auto count = static_cast<double>(gains.size());
+  const double sum = std::accumulate(gains.begin(), gains.end(), 0.0);
+  double squares = 0;
+  for (const double gain : gains) squares += std::pow(gain - sum / count, 2);
+  return {sum, gains.size() < 2 ? 0 : std::sqrt(squares * count / (count - 1))};
 }
 
 }  // namespace
@@ -50,40 +65,50 @@ void ScaleTrial::look_at(size_t slot, const std::map<std::string, Tensor>& value
 }
 
 void ScaleTrial::screen(size_t count) {
-  const std::vector<double> present = errors_of(0, count);
-  const double most = (hopeless - 1) * std::accumulate(present.begin(), present.end(), 0.0);
-  std::erase_if(alive, [&](size_t c) {
-    if (c == 0) return false;
-    std::vector<double> losses = errors_of(c, count);
-    std::ranges::transform(losses, present, losses.begin(), std::minus());
-    return std::accumulate(losses.begin(), losses.end(), 0.0) > most || certain_gain(losses, standard_errors) > 0;
-  });
+  seen_ = count;
+  const std::vector<double> present = errors_of(0);
+  const double error = std::accumulate(present.begin(), present.end(), 0.0);
+  const double little = least_gain * error;
+  const auto may_gain = [&](size_t c, size_t over) {
+    const Gain gain = sum_of(gains_of(c, over));
+    return gain.sum + doubt * gain.standard_error > little;
+  };
+  std::erase_if(alive,
+                [&](size_t c) { return c != 0 && ((count > few_judges && sum_of(gains_of(c, 0)).sum < 0) || !may_gain(c, 0)); });
+  const size_t first = best();
+  if (first != 0) std::erase_if(alive, [&](size_t c) { return c != 0 && c != first && !may_gain(c, first); });
+  settled_ = alive.size() == 1 || (alive.size() == 2 && first != 0);
 }
 
 size_t ScaleTrial::best() const {
   size_t best = 0;
   double most = 0;
-  const std::vector<double> now = errors_of(0, judges.size());
   for (const size_t c : alive) {
-    std::vector<double> gains = errors_of(c, judges.size());
-    for (size_t j = 0; j < gains.size(); j++) gains[j] = now[j] - gains[j];
+    if (c == 0) continue;
     const bool wider = candidates[c].scales[0] > candidates[0].scales[0];
-    const double gain = certain_gain(gains, wider ? 0 : standard_errors);
-    if (c == 0 || gain <= most) continue;
+    const double gain = certain_gain(gains_of(c, 0), wider ? 0 : standard_errors);
+    if (gain <= most) continue;
     most = gain;
     best = c;
   }
   return best;
 }
 
-std::vector<double> ScaleTrial::errors_of(size_t candidate, size_t count) const {
+std::vector<double> ScaleTrial::gains_of(size_t candidate, size_t over) const {
+  std::vector<double> gains = errors_of(over);
+  const std::vector<double> errors = errors_of(candidate);
+  for (size_t j = 0; j < gains.size(); j++) gains[j] -= errors[j];
+  return gains;
+}
+
+std::vector<double> ScaleTrial::errors_of(size_t candidate) const {
   const size_t outputs = window.outputs.size();
-  std::vector<double> out(count);
+  std::vector<double> out(seen_);
   for (size_t k = 0; k < outputs; k++) {
     double power = 0;
-    for (size_t j = 0; j < count; j++) power += judges[j].weight * powers_[j * outputs + k];
+    for (size_t j = 0; j < seen_; j++) power += judges[j].weight * powers_[j * outputs + k];
     if (power <= 0) continue;
-    for (size_t j = 0; j < count; j++) out[j] += judges[j].weight * errors_[candidate][j * outputs + k] / power;
+    for (size_t j = 0; j < seen_; j++) out[j] += judges[j].weight * errors_[candidate][j * outputs + k] / power;
   }
   return out;
 }

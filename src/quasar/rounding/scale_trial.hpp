@@ -25,7 +25,7 @@ struct ScaleTrial {
   std::string key = {};                             // hash of all that decides
   std::vector<Judge> judges = {};
   std::map<size_t, size_t> slots = {};  // of judges, by sample
-  std::set<size_t> alive = {};          // candidates that are still looked at; without any but the present: done
+  std::set<size_t> alive = {};          // candidates that are still looked at, the present one always
 
   void begin(std::vector<Judge> with);
   void open() {
@@ -37,19 +37,27 @@ struct ScaleTrial {
   // Runs the candidates that are alive on one judge's sample; `values`: the float model's, by name.
   void look_at(size_t slot, const std::map<std::string, Tensor>& values);
 
-  // After the first `count` judges: gives up candidates that are certain to lose, or that are hopeless.
+  // After the first `count` judges: gives up candidates that do not help, or too little to be worth further judges.
   void screen(size_t count);
 
-  // The candidate that is certain to do better; 0: the present one stays.
+  // Whether further judges would decide nothing: only the present candidate is left, or one that is certain to be better.
+  bool settled() const { return settled_; }
+
+  // The candidate of the greatest gain that is certain by the judges seen; 0: the present one stays.
   size_t best() const;
 
  private:
-  // What each of the first judges adds to the relative squared error of a candidate.
-  std::vector<double> errors_of(size_t candidate, size_t count) const;
+  // By how much less the error of a candidate is than another's, by judge.
+  std::vector<double> gains_of(size_t candidate, size_t over) const;
+
+  // What each judge seen adds to the relative squared error of a candidate.
+  std::vector<double> errors_of(size_t candidate) const;
 
   std::unique_ptr<runtime::Session> session_ = {};
   std::vector<std::vector<double>> errors_ = {};  // [candidate][judge · outputs + output]
   std::vector<double> powers_ = {};               // [judge · outputs + output]
+  size_t seen_ = 0;                               // judges
+  bool settled_ = false;
 };
 
 }  // namespace quasar::tune

@@ -8,25 +8,40 @@
 #include "quasar/quant/codes/vectors.hpp"
 
 namespace quasar::tune {
+namespace {
+
+constexpr size_t together = 16;  // outputs, for which a row of the Gram matrix is read once
+
+}  // namespace
 
 double error_of_change(const LinearLayer& layer, const Moments& moments,
                        const std::function<double(size_t output, size_t input)>& change, bool centred, size_t threads) {
   const size_t k = layer.inputs;
   const double share = 1 / positive(moments.weight);
   std::vector<double> sums(layer.outputs);
-  parallel_for(layer.outputs, threads, [&](size_t o) {
-    const size_t group = o / layer.group_outputs();
+  const size_t per_group = (layer.group_outputs() + together - 1) / together;
+  parallel_for(layer.groups * per_group, threads, [&](size_t task) {
+    const size_t group = task / per_group, begin = group * layer.group_outputs() + task % per_group * together;
+    const size_t count = std::min(together, (group + 1) * layer.group_outputs() - begin);
     const double* const gram = moments.gram.data() + group * k * k;  // the part below the diagonal
     const double* const means = moments.inputs.data() + group * k;
-    std::vector<double> delta(k);
-    for (size_t j = 0; j < k; j++) delta[j] = change(o, j);
-    double square = 0, mean = 0;
-    for (size_t i = 0; i < k; i++) {
-      if (delta[i] == 0) continue;
-      square += delta[i] * (2 * quant::dot(i, gram + i * k, delta.data()) + gram[i * k + i] * delta[i]);
-      mean += delta[i] * means[i];
+    std::vector<std::vector<double>> deltas(count, std::vector<double>(k));
+    for (size_t o = 0; o < count; o++) {
+      for (size_t j = 0; j < k; j++) deltas[o][j] = change(begin + o, j);
     }
-    sums[o] = std::max(share * square - (centred ? share * mean * share * mean : 0), 0.0);
+    double squares[together] = {}, sum_of_means[together] = {};
+    for (size_t i = 0; i < k; i++) {
+      for (size_t o = 0; o < count; o++) {
+        const double* const delta = deltas[o].data();
+        if (delta[i] == 0) continue;
+        squares[o] += delta[i] * (2 * quant::dot(i, gram + i * k, delta) + gram[i * k + i] * delta[i]);
+        sum_of_means[o] += delta[i] * means[i];
+      }
+    }
+    for (size_t o = 0; o < count; o++) {
+      const double mean = centred ? share * sum_of_means[o] : 0;
+      sums[begin + o] = std::max(share * squares[o] - mean * mean, 0.0);
+    }
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }

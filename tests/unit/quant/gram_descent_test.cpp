@@ -287,6 +287,28 @@ TEST(GramDescent, GainsMuchOnCorrelatedInputs) {
   EXPECT_LT(total(solution.after), 0.5 * total(solution.before));
 }
 
+TEST(GramDescent, SomeOutputsAloneComeToTheSameCodes) {
+  const GramProblem problem = random_problem(5, 11, 12, 40, 7, 0.1);
+  const Solution all = descend(problem, {.sequential = true}), some = descend(problem, {.sequential = true, .every = 4});
+  for (size_t o = 0; o < problem.outputs; o++) {
+    const bool solved = o % 4 == 0;
+    EXPECT_EQ(some.damped[o], solved ? all.damped[o] : 0) << o;
+    for (size_t j = 0; j < problem.inputs; j++)
+      EXPECT_EQ(some.codes[o * problem.inputs + j], solved ? all.codes[o * problem.inputs + j] : 0) << o;
+  }
+}
+
+// Of so many inputs only one start is tried.
+TEST(GramDescent, GainsOnManyInputs) {
+  const GramProblem problem = random_problem(2, 3, 300, 900, 7, 0.1);
+  const Solution found = descend(problem, {.sequential = true});
+  for (size_t o = 0; o < problem.outputs; o++) {
+    EXPECT_LT(found.after[o], 0.9 * found.before[o]);
+    EXPECT_NEAR(found.after[o], errors(problem, found.codes)[o], 1e-9 * found.before[o]);
+    EXPECT_NEAR(found.before[o], errors(problem, nearest_codes(problem))[o], 1e-9 * found.before[o]);
+  }
+}
+
 TEST(GramDescent, ErrorIsTheMeanSquaredErrorOfTheOutput) {
   const GramProblem problem = random_problem(3, 2, 5, 9, 3, 0);
   const auto codes = nearest_codes(problem);

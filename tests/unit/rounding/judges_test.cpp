@@ -29,6 +29,17 @@ TEST(Judges, AreSpreadAndHoldTheExtremes) {
   EXPECT_LE(late, 8);
 }
 
+// So the float model runs on few samples for many values.
+TEST(Judges, AreMostlyTheSameWhicheverTheExtremes) {
+  std::vector<Reach> one(100, {-1, 1}), other = one;
+  one[31].high = one[32].high = 5;
+  other[77].low = other[78].low = -5;
+  const auto a = judges(one, 40), b = judges(other, 40);
+  std::set<size_t> seen;
+  for (size_t i = 0; i < 40; i++) seen.insert({a[i].sample, b[i].sample});
+  EXPECT_LE(seen.size(), 48U);
+}
+
 TEST(Judges, AllWhereThereAreFew) {
   for (const size_t count : {0U, 1U, 2U, 3U, 64U}) {
     const auto chosen = judges(std::vector<Reach>(count), 64);

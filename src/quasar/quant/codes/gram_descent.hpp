@@ -18,6 +18,7 @@ struct DescentOptions {
   bool sequential = false;       // also start from sequential rounding; the better of the two results counts
   bool by_activation = true;     // sequential rounding fixes the inputs with the largest H_jj first
   size_t sweeps = 32;            // coordinate descent ends when nothing changes, or after so many passes; 0: none
+  size_t every = 1;              // only every so many outputs are solved; the others' codes and errors are 0
   size_t threads = 0;
 };
 

@@ -37,7 +37,7 @@ class Square {
 
 class GramFactor {
  public:
-  static constexpr size_t together = 16;  // outputs, at most
+  static constexpr size_t together = 32;  // outputs, at most
   static constexpr size_t block = 32;     // inputs: what one of them changes reaches those of its block at once, others later
 
   // Of H [inputs, inputs] with its rows and columns in the order in which codes are fixed, last first; by_activation: the inputs

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "quasar/quant/codes/code_limits.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 
 namespace quasar::quant {
@@ -18,6 +19,7 @@ class GramRow {
       : problem_(problem), weights_(problem.weights.data() + output * problem.inputs) {
     const size_t blocks = problem.blocks(), block = problem.block == 0 ? std::max<size_t>(problem.inputs, 1) : problem.block;
     scales_.reserve(problem.inputs);
+    zero_points_.reserve(problem.inputs);
     for (size_t j = 0; j < problem.inputs; j++) {
       scales_.push_back(problem.scales[output * blocks + j / block]);
       zero_points_.push_back(problem.zero_points[output * blocks + j / block]);
@@ -50,6 +52,16 @@ class GramRow {
     return static_cast<int32_t>(std::clamp(code, double(least), double(most)));
   }
   int32_t nearest(size_t j, double wanted) const { return nearest(j, wanted, problem_.low, problem_.high); }
+
+  // The nearest codes of all inputs that keep within the limits of pairs.
+  void nearest_codes(int32_t* codes) const {
+    for (size_t j = 0; j < problem_.inputs; j++) codes[j] = nearest(j, weight(j));
+    for (size_t j = 0; j < problem_.partners.size(); j++) {
+      if (const auto other = partner(j); other && j < *other) keep_pair(codes[j], codes[*other], problem_.pair);
+      const auto [least, most] = beside(j, 0);
+      codes[j] = std::clamp(codes[j], least, most);
+    }
+  }
 
   // The codes below and above the weight.
   std::pair<int32_t, int32_t> neighbours(size_t j) const {
