@@ -70,7 +70,7 @@ std::vector<quant::QuantParams> scale_candidates(const quant::QuantParams& param
 }
 
 constexpr size_t layers_ahead = 2;
-constexpr size_t fewest_samples = 8, usual_samples = 64;
+constexpr size_t fewest_samples = 16, usual_samples = 64;
 constexpr size_t wanted_values = size_t{1} << 20;       // of a tensor, over its samples
 constexpr size_t cheap_values = size_t{1} << 17;        // likewise: all samples judge
 constexpr size_t screenings[] = {8, 16, 32, SIZE_MAX};  // judges after which candidates are given up
