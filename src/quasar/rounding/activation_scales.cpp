@@ -1,6 +1,7 @@
 #include "quasar/rounding/activation_scales.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <span>
@@ -172,8 +173,10 @@ class Refinement {
           wanted_samples.insert(trial.judges[i].sample);
       }
       const std::vector<size_t> samples(wanted_samples.begin(), wanted_samples.end());
+      std::atomic<size_t> looked_at{0};
       parallel_for(samples.size(), options_.threads, [&](size_t i) {
         const auto values = values_of(samples[i], reference, trials);
+        note_share(trials, from, to, static_cast<double>(++looked_at) / static_cast<double>(samples.size()));
         for (auto& trial : trials) {
           const auto slot = trial.slots.find(samples[i]);
           if (slot == trial.slots.end() || slot->second < from || slot->second >= to || trial.alive.size() < 2) continue;
@@ -196,6 +199,18 @@ class Refinement {
       memo_.keep(trial.key, choice);
       adopt(trial, choice);
     }
+  }
+
+  // Of these trials the judges before `from` are through, and this part of those up to `to`: all of them, as if none were given
+  // up.
+  void note_share(std::span<const ScaleTrial> trials, size_t from, size_t to, double part) const {
+    if (!options_.progress) return;
+    size_t most = 1;
+    for (const auto& trial : trials) most = std::max(most, trial.judges.size());
+    const double judged = static_cast<double>(from) + part * static_cast<double>(std::min(to, most) - std::min(from, most));
+    const double done = static_cast<double>(trials.data() - trials_.data()) +
+                        static_cast<double>(trials.size()) * judged / static_cast<double>(most);
+    options_.progress(work_of_refining, done / static_cast<double>(trials_.size()));
   }
 
   void call_judges(const runtime::Session& reference) {

@@ -12,6 +12,7 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/log.hpp"
+#include "quasar/base/progress.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/plan.hpp"
@@ -33,6 +34,7 @@ struct RounderOptions {
   size_t most_inputs = 4608;                    // of one output; layers with more are rounded in blocks of block_inputs
   size_t block_inputs = 2048;
   Log log = {};
+  Progress progress = {};
 };
 
 // Works for all trials on one float model; the float model's outputs are computed once. Layers that no output of the model needs

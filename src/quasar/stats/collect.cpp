@@ -97,10 +97,20 @@ struct Running {
 // One pass over the samples: they are run in parallel, and every value is looked at as soon as it is computed.
 class Pass {
  public:
-  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, const std::map<std::string, Place>& ends,
-       const std::map<std::string, int>& axes, size_t threads)
-      : source_(source), samples_(samples), ends_(ends), threads_(threads == 0 ? cores() : threads) {
-    for (const auto& name : source.names()) {
+  struct Ground {
+    const Source& source;
+    const data::Dataset& samples;
+    const std::map<std::string, Place>& ends;
+    Parts& parts;
+  };
+
+  Pass(const Ground& ground, const Requests& requests, const std::map<std::string, int>& axes, size_t threads)
+      : source_(ground.source),
+        samples_(ground.samples),
+        ends_(ground.ends),
+        parts_(ground.parts),
+        threads_(threads == 0 ? cores() : threads) {
+    for (const auto& name : source_.names()) {
       auto& running = running_.emplace_back(std::make_unique<Running>(requests));
       if (const auto axis = axes.find(name); axis != axes.end()) running->channels.emplace(axis->second);
     }
@@ -132,6 +142,7 @@ class Pass {
   std::vector<Seen> look_at(const data::Sample& sample) {
     std::vector<Seen> out(running_.size());
     source_.show(sample, [&](size_t v, const Tensor& value) { out[v] = looked_at(v, value); });
+    parts_.done();
     return out;
   }
 
@@ -179,6 +190,7 @@ class Pass {
   const Source& source_;
   const data::Dataset& samples_;
   const std::map<std::string, Place>& ends_;
+  Parts& parts_;
   size_t threads_;
   std::vector<std::unique_ptr<Running>> running_;
   size_t next_ = 0;
@@ -233,7 +245,8 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
   refuse_nothing(samples.at(0), samples);
   const std::map<std::string, Shape> softmaxes = declared_softmaxes(model, values);  // before the other session takes its memory
   const Source source(model, values);
-  Pass pass(source, samples, requests, ends, options.axes, options.threads);
+  Parts parts(options.progress, "calibration", samples.size());
+  Pass pass({source, samples, ends, parts}, requests, options.axes, options.threads);
   for (const size_t stop : stops) {
     pass.advance(stop);
     for (size_t i = 0; i < values.size(); ++i) {

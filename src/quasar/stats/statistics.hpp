@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quasar/base/log.hpp"
+#include "quasar/base/progress.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/stats/channels.hpp"
@@ -103,6 +104,7 @@ struct CollectOptions {
   std::set<size_t> prefixes = {};        // also keep the statistics after so many samples
   std::map<std::string, int> axes = {};  // of these values (others are ignored) also those of the channels along an axis
   Log log = {};
+  Progress progress = {};
 };
 
 // Runs the model on every sample once, and looks at the named values (float32) while they are computed. None is kept: memory
