@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "quasar/base/freed_memory.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"

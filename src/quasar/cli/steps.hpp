@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "quasar/base/progress.hpp"
+#include "quasar/base/log.hpp"
 
 namespace quasar::cli {
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr size_t most_samples = 16;
 // Operators by themselves are measured on fewer samples, and at least on two, where all of them would take more than these
-// multiplications and additions (about 20 s of one core). Of the model's size alone, so that figures do not depend on the
+// multiplications and additions (about 15 s of one core). Of the model's size alone, so that figures do not depend on the
 // machine.
-constexpr double most_work = 1e12;
+constexpr double most_work = 8e11;
 constexpr size_t fewest_samples = 2;
 constexpr double outlier = 8;  // times the median channel's greatest weight
 

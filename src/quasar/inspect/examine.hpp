@@ -6,7 +6,7 @@
 
 #include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
-#include "quasar/base/progress.hpp"
+#include "quasar/base/log.hpp"
 
 namespace quasar::tune {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "quasar/base/json.hpp"
-#include "quasar/base/progress.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/rounding_report.hpp"

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "quasar/base/progress.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/window_memo.hpp"

@@ -12,7 +12,6 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/log.hpp"
-#include "quasar/base/progress.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/plan.hpp"

@@ -4,8 +4,9 @@
 #include <onnxruntime_cxx_api.h>
 
 #include <exception>
+#include <functional>
 
-#include "quasar/runtime/observed_session.hpp"
+#include "quasar/graph/tensor.hpp"
 
 namespace quasar::runtime {
 
@@ -16,7 +17,7 @@ constexpr const char* observe_type = "Observe";
 
 // Of one run. ONNX Runtime tells a kernel nothing of the run that it belongs to, so the listener's address comes as an int64.
 struct Listener {
-  const Observer& see;
+  const std::function<void(size_t number, const Tensor& value)>& see;
   std::exception_ptr failure = nullptr;  // what `see` threw
 };
 

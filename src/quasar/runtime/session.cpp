@@ -12,7 +12,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
-#include "quasar/base/freed_memory.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/survive_abort.hpp"
 #include "quasar/graph/load.hpp"

@@ -1,6 +1,7 @@
 #include "quasar/sensitivity/unit_errors.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
@@ -19,6 +20,11 @@ std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, 
   return means;
 }
 
+// Into how many parts the units of one sample go: where samples do not come out even, so that no worker waits for long.
+size_t shares_of(size_t samples, size_t workers) {
+  return samples % workers == 0 || samples >= 8 * workers ? 1 : workers;
+}
+
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
                             const std::vector<bool>& chosen, size_t threads, const Distance& distance = output_distance,
@@ -26,9 +32,7 @@ std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samp
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
-  // With fewer samples than threads, several threads share the units of one.
-  const size_t workers = passages_at_once(model, samples, threads);
-  const size_t shares = samples.size() == 0 ? 1 : (workers + samples.size() - 1) / samples.size();
+  const size_t workers = passages_at_once(model, samples, threads), shares = shares_of(samples.size(), workers);
   Parts parts(progress, "operators by themselves", samples.size() * static_cast<size_t>(std::ranges::count(chosen, true)));
   parallel_for(samples.size() * shares, workers, [&](size_t piece) {
     const size_t i = piece / shares;
@@ -125,11 +129,21 @@ std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& s
                                const Progress& progress) {
   const size_t units = model.units().size();
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
+  const size_t workers = passages_at_once(model, samples, threads), shares = shares_of(samples.size(), workers);
+  // The part that begins with this unit. A unit costs as much as there are units behind it: all parts cost about the same.
+  const auto first = [&](size_t share) {
+    const double rest = std::sqrt(1 - static_cast<double>(share) / static_cast<double>(shares));
+    return units - static_cast<size_t>(static_cast<double>(units) * rest);
+  };
   Parts parts(progress, "operators one after another", samples.size() * units);
-  parallel_for(samples.size(), passages_at_once(model, samples, threads), [&](size_t i) {
-    ToggledModel::Passage passage(model, samples.at(i), std::vector<bool>(units, false));
-    const std::vector<Tensor> reference = passage.outputs();
-    for (size_t u = 0; u < units; u++) {
+  parallel_for(samples.size() * shares, workers, [&](size_t task) {
+    const size_t i = task / shares, begin = first(task % shares), end = first(task % shares + 1);
+    std::vector<bool> on(units, false);
+    const data::Sample sample = samples.at(i);
+    const std::vector<Tensor> reference = model.outputs(sample, on);
+    std::fill_n(on.begin(), begin, true);
+    ToggledModel::Passage passage(model, sample, on);
+    for (size_t u = begin; u < end; u++) {
       passage.flip(u);
       by_sample[i][u] = output_distance(reference, passage.outputs());
       parts.done();

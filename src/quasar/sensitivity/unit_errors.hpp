@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quasar/base/json.hpp"
-#include "quasar/base/progress.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/runtime/output_distance.hpp"
 #include "quasar/sensitivity/toggled_model.hpp"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "quasar/base/log.hpp"
-#include "quasar/base/progress.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/stats/channels.hpp"

@@ -1,7 +1,7 @@
 // The whole program: model and samples in, the best quantized model and the reasons out.
 #pragma once
 
-#include "quasar/base/progress.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/tune/summary.hpp"
 
