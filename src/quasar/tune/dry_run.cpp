@@ -132,7 +132,7 @@ struct Bench {
   Variants variants;
 };
 
-constexpr double most_rounding_s = 5;  // that a dry run spends on each part
+constexpr double most_rounding_s = 4;  // that a dry run spends on each part
 
 // Of rounding this configuration, from how far it comes in a few seconds where it takes longer; nullopt: it fails, or comes
 // nowhere.
