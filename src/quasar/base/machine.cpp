@@ -2,13 +2,33 @@
 
 #include <sched.h>
 #include <unistd.h>
+#ifdef __GLIBC__  // defined by any of its headers
+#include <malloc.h>
+#endif
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include "quasar/base/error.hpp"
 
 namespace quasar {
+namespace {
+
+std::mutex freeing_guard;
+bool keeps_freed = false;
+int sparing_lives = 0;  // KeepsNoLargeBlocks that live
+
+void set_threshold([[maybe_unused]] int bytes) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, bytes);
+#endif
+}
+
+constexpr int kept_below = 32 << 20;
+constexpr int always_kept_below = 1 << 20;
+
+}  // namespace
 
 size_t cores() {
   cpu_set_t set;
@@ -24,6 +44,32 @@ size_t machine_memory() {
 void check_memory(size_t bytes, const std::string& what) {
   if (bytes <= machine_memory()) return;
   throw Error(what + " takes " + std::to_string(bytes) + " bytes, but this machine has " + std::to_string(machine_memory()));
+}
+
+void keep_freed_memory() {
+  const std::lock_guard lock(freeing_guard);
+  keeps_freed = true;
+  set_threshold(kept_below);
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
+}
+
+void give_back_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+KeepsNoLargeBlocks::KeepsNoLargeBlocks() {
+  const std::lock_guard lock(freeing_guard);
+  if (sparing_lives++ == 0 && keeps_freed) set_threshold(always_kept_below);
+}
+
+KeepsNoLargeBlocks::~KeepsNoLargeBlocks() {
+  const std::lock_guard lock(freeing_guard);
+  if (--sparing_lives == 0 && keeps_freed) set_threshold(kept_below);
 }
 
 }  // namespace quasar

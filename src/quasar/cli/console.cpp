@@ -3,7 +3,6 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,12 +73,6 @@ std::string params_in_words(const search::Trial& trial) {
   return text;
 }
 
-// Of the terminal; 80 where it does not say.
-size_t columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 }  // namespace
 
 struct Console::Impl {
@@ -107,14 +100,14 @@ struct Console::Impl {
     if (level == Level::debug || (quiet && level == Level::info)) return;
     if (progress_open) std::fputs("\r\033[K", stderr);  // the message stands where the line was, and the line below it
     std::string prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
-    const std::string shown = terminal ? report::wrapped(prefix + text, columns()).substr(prefix.size()) : text;
+    const std::string shown = terminal ? report::wrapped(prefix + text, terminal_columns()).substr(prefix.size()) : text;
     if (colour && !prefix.empty()) prefix = (level == Level::error ? "\033[31m" : "\033[33m") + prefix + "\033[0m";
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), shown.c_str());
     if (progress_open) show_progress();
   }
 
   void show_progress() {
-    std::fprintf(stderr, "\r\033[K%s", progress.draw(columns(), colour).c_str());
+    std::fprintf(stderr, "\r\033[K%s", progress.draw(terminal_columns(), colour).c_str());
     std::fflush(stderr);
     progress_open = true;
   }

@@ -1,7 +1,5 @@
 #include "quasar/cli/program.hpp"
 
-#include <malloc.h>
-
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "quasar/base/machine.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
@@ -108,16 +107,6 @@ int exit_code(const Ended& ended, StandardOutput& output) {
     fail(std::string("cannot write to standard output: ") + std::strerror(failure) +
          (ended.files ? "; its results are kept all the same" : ""));
   return ended.code != exit_done ? ended.code : unread ? exit_unread : exit_input;
-}
-
-// Values of layers are allocated and freed thousands of times: memory that glibc would give back to the system every time, to be
-// cleared again by it (a tenth of a search's time), is kept up to these bytes.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 16 << 20);
-#endif
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "quasar/cli/progress.hpp"
 
 #include <spdlog/fmt/fmt.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,13 +23,23 @@ struct Part {
   int rank = 0;  // the greatest goes first when there is no room
 };
 
+}  // namespace
+
+size_t terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string progress_bar(double share) {
+  const auto filled = static_cast<size_t>(16 * std::clamp(share, 0.0, 1.0));
+  return "[" + std::string(filled, '#') + std::string(16 - filled, '.') + "]";
+}
+
 std::string duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.0f} s", seconds);
   if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
 }
-
-}  // namespace
 
 bool wants_colour(int descriptor) {
   const char* off = std::getenv("NO_COLOR");

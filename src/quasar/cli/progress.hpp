@@ -12,6 +12,13 @@ namespace quasar::cli {
 // Colours are for terminals, unless NO_COLOR is set or TERM says that there are none (no-color.org).
 bool wants_colour(int descriptor);
 
+// Of the terminal on standard error; 80 where it does not say.
+size_t terminal_columns();
+
+// "[####............]", and "12 s", "3 min".
+std::string progress_bar(double share);
+std::string duration(double seconds);
+
 class ProgressLine {
  public:
   explicit ProgressLine(std::string objective) : objective_(std::move(objective)) {}

@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <system_error>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/model_proto.hpp"
+#include "quasar/graph/skeleton.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
 namespace quasar::graph {
@@ -60,24 +62,30 @@ struct Pieces {
   size_t size() const { return model.size() + field_size(graph_key, graph_size()); }
 };
 
+void set_external(onnx::TensorProto& proto, const ExternalPlace& place) {
+  proto.set_data_location(onnx::TensorProto::EXTERNAL);
+  const auto entry = [&](const std::string& key, const std::string& value) {
+    auto& written = *proto.add_external_data();
+    written.set_key(key);
+    written.set_value(value);
+  };
+  entry("location", place.location);
+  entry("offset", std::to_string(place.offset));
+  entry("length", std::to_string(*place.length));
+}
+
 // Where external tensors lie in the data file.
 class DataFile {
  public:
   explicit DataFile(std::string location) : location_(std::move(location)) {}
 
-  void add(onnx::TensorProto& proto, const Tensor& tensor) {
+  bool take(onnx::TensorProto& proto, const Tensor& tensor) {
+    if (tensor.bytes().size() < least_external_size) return false;
     const size_t offset = (end_ + page - 1) / page * page;
     end_ = offset + tensor.bytes().size();
     tensors_.emplace_back(offset, tensor);
-    proto.set_data_location(onnx::TensorProto::EXTERNAL);
-    const auto entry = [&](const std::string& key, const std::string& value) {
-      auto& written = *proto.add_external_data();
-      written.set_key(key);
-      written.set_value(value);
-    };
-    entry("location", location_);
-    entry("offset", std::to_string(offset));
-    entry("length", std::to_string(tensor.bytes().size()));
+    set_external(proto, {location_, offset, tensor.bytes().size()});
+    return true;
   }
 
   void write(const fs::path& path) const {
@@ -97,8 +105,11 @@ class DataFile {
   std::vector<std::pair<size_t, Tensor>> tensors_;
 };
 
-// `data`: takes the large tensors; null: everything goes into the model.
-Pieces pieces_of(const Model& model, DataFile* data) {
+// Takes a tensor out of the model, or leaves it there (false).
+using Take = std::function<bool(onnx::TensorProto& header, const Tensor& tensor)>;
+
+// `take`: empty where everything goes into the model.
+Pieces pieces_of(const Model& model, const Take& take) {
   onnx::ModelProto proto;
   set_model(proto, model);
   Pieces out;
@@ -109,8 +120,7 @@ Pieces pieces_of(const Model& model, DataFile* data) {
     onnx::TensorProto header;
     set_header(header, tensor);
     header.set_name(name);
-    const bool external = data != nullptr && tensor.bytes().size() >= least_external_size;
-    if (external) data->add(header, tensor);
+    const bool external = take && take(header, tensor);
     out.weights.push_back({header.SerializeAsString(), external ? std::span<const std::byte>() : tensor.bytes()});
   }
   return out;
@@ -143,10 +153,7 @@ void write_to(const fs::path& path, const Pieces& pieces) {
   if (!stream.Close() || !flushed) throw std::system_error(stream.GetErrno(), std::generic_category());
 }
 
-}  // namespace
-
-std::string to_bytes(const Model& model) {
-  const Pieces pieces = pieces_of(model, nullptr);
+std::string bytes_of(const Pieces& pieces) {
   if (pieces.size() > protobuf_limit) {
     throw Error("the model takes " + std::to_string(pieces.size()) +
                 " bytes, more than the 2 GB of an ONNX file without external data");
@@ -158,12 +165,30 @@ std::string to_bytes(const Model& model) {
   return bytes;
 }
 
+}  // namespace
+
+std::string to_bytes(const Model& model) {
+  return bytes_of(pieces_of(model, {}));
+}
+
+Skeleton skeleton_of(const Model& model, size_t least_size) {
+  Skeleton out;
+  const auto take = [&](onnx::TensorProto& header, const Tensor& tensor) {
+    if (tensor.bytes().size() < least_size || bits_of(tensor.type()) < 8) return false;
+    set_external(header, {"weights", 0, tensor.bytes().size()});
+    out.weights.emplace_back(header.name(), tensor);
+    return true;
+  };
+  out.bytes = bytes_of(pieces_of(model, take));
+  return out;
+}
+
 void save(const Model& model, const fs::path& path, ExternalData external) {
-  Pieces pieces = pieces_of(model, nullptr);
+  Pieces pieces = pieces_of(model, {});
   if (external == ExternalData::always || pieces.size() > protobuf_limit) {
     const fs::path data_path = path.string() + ".data";
     DataFile data(data_path.filename().string());
-    pieces = pieces_of(model, &data);
+    pieces = pieces_of(model, [&](onnx::TensorProto& header, const Tensor& tensor) { return data.take(header, tensor); });
     if (pieces.size() > protobuf_limit) {
       throw Error("cannot write '" + path.string() + "': the model takes more than 2 GB even without its weights");
     }

@@ -23,6 +23,11 @@ namespace quasar::tune {
 namespace {
 
 constexpr size_t most_samples = 16;
+// Operators by themselves are measured on fewer samples, and at least on two, where all of them would take more than these
+// multiplications and additions (about 15 s of one core). Of the model's size alone, so that figures do not depend on the
+// machine.
+constexpr double most_work = 8e11;
+constexpr size_t fewest_samples = 2;
 constexpr double outlier = 8;  // times the median channel's greatest weight
 
 // A configuration that is compared with others.
@@ -97,15 +102,19 @@ class Examination {
         target_(quant::targets::table().make(target_name_)),
         simulated_(quant::targets::table().make("generic")),
         pairs_(pairs_in(model_)),
-        schemes_(all_schemes({options.model, options.data, target_name_, options.words}, pairs_)),
-        variants_(original_, model_, all_, needs()),
-        rounder_(model_, samples_) {}
+        schemes_(all_schemes({options.model, options.data, target_name_, options.words, {}}, pairs_)),
+        variants_(original_, model_, all_, needs(), {.progress = options.progress}),
+        rounder_(model_, samples_),
+        progress_(options.progress) {}
 
   Json result() {
     Json out{{"samples", samples_->size()}, {"scheme", schemes_.front().name}, {"schemes", Json::array()}};
+    variants_.observe();
+    Parts schemes(progress_, "configurations", schemes_.size());
     for (const Compared& scheme : schemes_) {
       if (const auto distance = whole(scheme.config))
         out["schemes"].push_back({{"key", scheme.key}, {"name", scheme.name}, {"distance", *distance}});
+      schemes.done();
     }
     out["equalized_pairs"] = pairs_;
     if (pairs_ == 0)
@@ -116,6 +125,7 @@ class Examination {
     const NoiseAlong noise = real(out);
     out["length"] = noise.length;
     out["layers"] = layers(plan, noise);
+    if (layer_samples_ < samples_->size()) out["layer_samples"] = layer_samples_;
     std::map<std::string, bool> runs;
     for (const auto& [name, planned] : plan.nodes) runs[name] = true;
     const Json none;
@@ -173,11 +183,16 @@ class Examination {
 
   // Of each operator, what is known of it by itself.
   std::map<std::string, Json> by_themselves(const quant::Plan& plan) {
+    layer_samples_ = samples_->size();
     std::map<std::string, Json> out;
     try {
       const ToggledModel toggled(variants_.graph_of(schemes_.front().config)->model, plan);
-      const auto errors = alone(toggled, *samples_);
-      const auto sums = up_to_each(toggled, *samples_);
+      const double affordable = most_work / std::max(1.0, work_by_units(toggled, samples_->at(0)));
+      if (affordable < static_cast<double>(samples_->size()))
+        layer_samples_ = std::min(samples_->size(), std::max(fewest_samples, static_cast<size_t>(affordable)));
+      const data::DatasetPtr few = data::first(samples_, layer_samples_);
+      const auto errors = alone(toggled, *few, 0, output_distance, progress_);
+      const auto sums = up_to_each(toggled, *few, 0, progress_);
       for (size_t i = 0; i < errors.size(); ++i)
         out[errors[i].unit.node] = {
             {"output_error", errors[i].output_error}, {"accumulated", sums[i]}, {"noise_to_signal", errors[i].noise_to_signal}};
@@ -241,6 +256,8 @@ class Examination {
   std::vector<Compared> schemes_;
   Variants variants_;
   Rounder rounder_;
+  Progress progress_;
+  size_t layer_samples_ = 0;
 };
 
 }  // namespace

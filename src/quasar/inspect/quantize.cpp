@@ -160,7 +160,7 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
     add_notes(done, options, needs.given);
     return done;
   }
-  Variants variants(original, model, samples, needs);
+  Variants variants(original, model, samples, needs, {.progress = options.progress});
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan, {model, config});
   std::string little = hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config));

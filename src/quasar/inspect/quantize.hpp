@@ -6,6 +6,7 @@
 #include <string>
 
 #include "quasar/base/json.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/rounding_report.hpp"
@@ -22,6 +23,7 @@ struct QuantizeOptions {
   // Whose model is made again: the search's samples where none are given and some are needed; a note on others, and an error for
   // another model.
   std::optional<PastTrial> trial = {};
+  Progress progress = {};
 };
 
 struct Quantized {

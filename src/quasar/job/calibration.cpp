@@ -27,8 +27,13 @@ void CalibrationNeeds::add(const quant::Config& config) {
 }
 
 Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log,
-                         std::shared_ptr<StatisticsFolder> shared)
-    : model_(model), samples_(std::move(samples)), needs_(std::move(needs)), log_(std::move(log)), shared_(std::move(shared)) {
+                         std::shared_ptr<StatisticsFolder> shared, Progress progress)
+    : model_(model),
+      samples_(std::move(samples)),
+      needs_(std::move(needs)),
+      log_(std::move(log)),
+      shared_(std::move(shared)),
+      progress_(std::move(progress)) {
   for (const size_t size : needs_.sizes) check_size(size);
 }
 
@@ -67,7 +72,8 @@ const stats::Statistics& Calibration::observed_for(size_t size, const stats::Req
 Observed Calibration::observed(const std::vector<std::string>& values, const stats::Requests& needs,
                                const std::set<size_t>& sizes, const std::map<std::string, int>& axes) const {
   if (shared_ != nullptr && !values.empty()) return shared_->collect(model_, values, needs, sizes);
-  return {stats::collect(model_, *samples_, values, needs, {.prefixes = sizes, .axes = axes, .log = log_})};
+  return {
+      stats::collect(model_, *samples_, values, needs, {.prefixes = sizes, .axes = axes, .log = log_, .progress = progress_})};
 }
 
 void Calibration::reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed) {

@@ -31,7 +31,7 @@ class Calibration {
  public:
   // `shared`: where other processes may have left what this one needs; nullptr: it observes by itself.
   Calibration(const graph::Model& model, data::DatasetPtr samples, CalibrationNeeds needs, Log log,
-              std::shared_ptr<StatisticsFolder> shared = nullptr);
+              std::shared_ptr<StatisticsFolder> shared = nullptr, Progress progress = {});
 
   // The graph is the other's but for these values: all others need not be observed again. Before the first use.
   void reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed);
@@ -56,6 +56,7 @@ class Calibration {
   CalibrationNeeds needs_;
   Log log_;
   std::shared_ptr<StatisticsFolder> shared_;
+  Progress progress_;
   std::mutex guard_;
   std::map<size_t, stats::Statistics> by_size_;  // number of samples -> statistics
   std::map<std::string, int> axes_;              // of the channels that these know

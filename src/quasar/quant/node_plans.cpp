@@ -58,8 +58,14 @@ void NodePlans::limit(const graph::Node& node, const ops::Roles& roles, Constant
   if (roles.activations.empty() || given || !is_integer(schemes.activation->type) || bits_of(schemes.activation->type) != 8)
     return;
   const DataType before = weight.params.type;
-  limit_sums(weight, node, *at_.index.model().initializer(name), at_.config.saturation, most_input(node, roles),
-             schemes.weight->scale_type);
+  const int32_t most = most_input(node, roles);
+  const auto limit = [&](ConstantPlan plan) {
+    limit_sums(plan, node, *at_.index.model().initializer(name), at_.config.saturation, most, schemes.weight->scale_type);
+    return plan;
+  };
+  const Json how{at_.config.saturation ? static_cast<int>(*at_.config.saturation) : -1, most,
+                 static_cast<int>(schemes.weight->scale_type), name};
+  weight = at_.memo != nullptr ? at_.memo->limited(node.name, how.dump(), weight, limit) : limit(weight);
   if (weight.params.type != before && !schemes.weight->symmetric && at_.config.saturation != Saturation::unsigned_weights)
     made_unsigned_.push_back(node.name);
 }

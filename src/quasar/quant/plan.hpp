@@ -17,6 +17,8 @@
 
 namespace quasar::quant {
 
+class WeightMemo;
+
 // What optimized rounding chose for a constant: codes in the constant's shape, and the scales they are meant with.
 struct Optimized {
   QuantParams params;
@@ -87,7 +89,9 @@ std::vector<std::string> observed_values(const graph::Model& model);
 stats::Requests needs_of(const Config& config);
 
 // Throws Error when the configuration cannot be carried out on this model (an exclude that names no node, …).
-Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target);
+// `memo`: of this model, shared with its other plans; null: none.
+Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target,
+             WeightMemo* memo = nullptr);
 
 // JSON of everything that decides the model, numbers as the hexadecimal digits of their bits; equal text <=> equal plan.
 Json to_json(const Plan& plan);

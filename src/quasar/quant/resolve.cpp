@@ -42,7 +42,7 @@ std::set<std::string> masked_values(const graph::Index& index, const stats::Stat
 
 class Resolver {
  public:
-  Resolver(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target)
+  Resolver(const graph::Model& model, const stats::Statistics& seen, const Config& config, const Target& target, WeightMemo* memo)
       : index_(model),
         config_(config),
         target_(target),
@@ -51,7 +51,7 @@ class Resolver {
         placement_(settled(seen)),
         ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config),
-        ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_},
+        ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_, memo},
         values_(ground_),
         nodes_(ground_, values_) {}
 
@@ -261,7 +261,8 @@ stats::Requests needs_of(const Config& config) {
   return all;
 }
 
-Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& wanted, const Target& target) {
+Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Config& wanted, const Target& target,
+             WeightMemo* memo) {
   const bool npu = !target.shifts() && is_on(wanted.switches, "EnableNPUCnn", false);
   const auto shifting = npu ? targets::table().make("xint8") : nullptr;
   const Target& used = npu ? *shifting : target;
@@ -269,7 +270,7 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
   config.saturation = saturation_on(used, wanted.saturation);
   if (const std::string why = used.refuses(config.format); !why.empty())
     throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
-  Plan plan = Resolver(model, seen, config, used).run();
+  Plan plan = Resolver(model, seen, config, used, memo).run();
   if (!config.mixed) return plan;
   LayerRule rule{.words = {},
                  .nodes = promoted_layers(model, seen, plan, *config.mixed),
@@ -285,7 +286,7 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
   Config mixed = config;
   mixed.mixed.reset();
   mixed.layers.push_back(std::move(rule));
-  plan = Resolver(model, seen, mixed, used).run();
+  plan = Resolver(model, seen, mixed, used, memo).run();
   for (const auto& node : mixed.layers.back().nodes) {
     if (const auto left = plan.skipped.find(node); left != plan.skipped.end())
       throw Error("include_auto_mp: layer " + node + " cannot be promoted to " + spec_name(config.mixed->activation) +

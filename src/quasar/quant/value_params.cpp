@@ -161,7 +161,8 @@ Scheme stored_scheme(const ops::Roles& roles, Scheme weight) {
 QuantParams ValueParams::of_weights(const std::string& name, std::optional<int> axis, const Scheme& usual) {
   const Tensor& weights = *at_.index.model().initializer(name);
   const auto own = at_.config.tensors.find(name);
-  if (own == at_.config.tensors.end()) return weight_params(weights, axis, usual);
+  if (own == at_.config.tensors.end())
+    return at_.memo != nullptr ? at_.memo->params(name, weights, axis, usual) : weight_params(weights, axis, usual);
   used_.insert(name);
   const Scheme scheme = overridden(usual, own->second);
   check_has_scales(name, own->second, scheme);

@@ -16,6 +16,7 @@
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/quant/ties.hpp"
+#include "quasar/quant/weight_memo.hpp"
 #include "quasar/stats/statistics.hpp"
 
 namespace quasar::quant {
@@ -30,6 +31,7 @@ struct Ground {
   const Ties& ties;
   const NodeSchemes& schemes;
   bool npu = false;
+  WeightMemo* memo = nullptr;  // may be null
   bool on(std::string_view key) const { return is_on(config.switches, key, npu); }
 };
 

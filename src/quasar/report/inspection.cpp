@@ -98,7 +98,9 @@ std::string ranges_table(const Json& ranges) {
 }  // namespace
 
 std::string examination_table(const Json& examination) {
-  std::string out = "\nLayers, the most sensitive first (" + examination["samples"].dump() + " samples;\n" +
+  const Json few = examination.value("layer_samples", Json());
+  std::string out = "\nLayers, the most sensitive first (" + examination["samples"].dump() + " samples" +
+                    (few.is_null() ? "" : ", alone and up to it on the first " + few.dump()) + ";\n" +
                     examination["scheme"].get<std::string>() +
                     ")\nalone, up to it: distance at the outputs with it, with all up to it quantized\n"
                     "noise: of its result in the model that really runs, % of the signal's power\n"

@@ -1,6 +1,7 @@
 #include "quasar/rounding/activation_scales.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -173,10 +174,12 @@ class Refinement {
           wanted[trial.judges[i].sample].push_back(&trial);
       }
       const std::vector<std::pair<size_t, std::vector<ScaleTrial*>>> runs(wanted.begin(), wanted.end());
+      std::atomic<size_t> looked_at{0};
       parallel_for(runs.size(), options_.threads, [&](size_t i) {
         const auto& [sample, looking] = runs[i];
         const auto values = values_of(sample, reference, looking);
         for (ScaleTrial* trial : looking) trial->look_at(trial->slots.at(sample), values);
+        note_share(trials, from, to, static_cast<double>(++looked_at) / static_cast<double>(runs.size()));
       });
     };
     size_t seen = 0;
@@ -193,6 +196,17 @@ class Refinement {
       memo_.keep(trial.key, choice);
       adopt(trial, choice);
     }
+  }
+
+  // Of these trials the judges before `from` are through, and this part of those up to `to`: as if no trial were settled early.
+  void note_share(std::span<const ScaleTrial> trials, size_t from, size_t to, double part) const {
+    if (!options_.progress) return;
+    size_t most = 1;
+    for (const auto& trial : trials) most = std::max(most, trial.judges.size());
+    const double judged = static_cast<double>(from) + part * static_cast<double>(std::min(to, most) - std::min(from, most));
+    const double done = static_cast<double>(trials.data() - trials_.data()) +
+                        static_cast<double>(trials.size()) * judged / static_cast<double>(most);
+    options_.progress(work_of_refining, done / static_cast<double>(trials_.size()));
   }
 
   void call_judges(const runtime::Session& reference) {

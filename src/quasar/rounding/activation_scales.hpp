@@ -12,16 +12,21 @@
 #include <set>
 #include <string>
 
+#include "quasar/base/log.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/window_memo.hpp"
 
 namespace quasar::tune {
 
+// As progress calls it.
+constexpr const char* work_of_refining = "scales of activations";
+
 struct RefineOptions {
   size_t memory_limit = size_t{1} << 30;  // bytes of weights in windows held at a time
   size_t threads = 0;                     // 0: all cores; results do not depend on it
   std::set<std::string> keep = {};        // values that keep their parameters, and with them those that share them
+  Progress progress = {};
   std::shared_ptr<WindowMemo> memo = {};  // shared with other plans for the same model and samples; null: its own
 };
 

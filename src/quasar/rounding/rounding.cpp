@@ -73,6 +73,14 @@ std::optional<quant::VectorBehind> vector_of(const LinearLayer& layer, const gra
   return quant::vector_behind(*index.node(layer.node), layer.outputs, index, plan);
 }
 
+// Of rounding a layer, in about equal units: products of inputs over some thousand positions, factors of their Gram matrix, what
+// each output's search takes, and running the model up to the layer.
+double work_of(const LinearLayer& layer) {
+  constexpr double positions = 2000, run = 2e9;
+  const auto inputs = static_cast<double>(layer.inputs), outputs = static_cast<double>(layer.outputs);
+  return run + inputs * inputs * (outputs + static_cast<double>(layer.groups) * (inputs + positions));
+}
+
 // What was chosen for a layer goes into the model that the layers behind it are seen in.
 void hand_over(const graph::Model& model, const LinearLayer& layer, const quant::NodePlan& plan, Frontier& frontier) {
   if (plan.form != quant::Form::pairs) {
@@ -165,6 +173,7 @@ void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, co
     const RefineOptions options{.memory_limit = options_.memory_limit / 4,
                                 .threads = options_.threads,
                                 .keep = settings.keep_activations,
+                                .progress = options_.progress,
                                 .memo = windows_};
     const data::DatasetPtr judging = judging_samples(memory_->samples);
     plan.refined = proven(refined_activations(model_, plan, *judging, options, check), model_, plan, *judging, options_.threads);
@@ -205,9 +214,13 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
   PrefixHash prefix(model_, plan, std::to_string(wanted));
   const graph::Index index(model_);
+  double to_do = 0, done = 0;
+  for (const size_t i : chosen) to_do += work_of(layers[i]);
   for (const size_t i : chosen) {
     if (check) check();
     const LinearLayer& layer = layers[i];
+    if (options_.progress) options_.progress("rounding", done / to_do);
+    done += work_of(layer);
     const float input = input_scale(plan, layer);
     quant::NodePlan& node = plan.nodes.at(layer.node);
     auto behind = vector_of(layer, index, plan);

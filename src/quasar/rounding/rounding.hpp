@@ -33,6 +33,7 @@ struct RounderOptions {
   size_t most_inputs = 4608;                    // of one output; layers with more are rounded in blocks of block_inputs
   size_t block_inputs = 2048;
   Log log = {};
+  Progress progress = {};
 };
 
 // Works for all trials on one float model; the float model's outputs are computed once. Layers that no output of the model needs

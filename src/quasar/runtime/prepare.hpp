@@ -16,6 +16,7 @@ graph::Model unoptimized(const graph::Model& model);
 // The type and shape of every value of the graph (inputs and node outputs, not initializers), as ONNX Runtime infers them
 // without running; type undefined: not a tensor, no shape: not even the rank is known. Throws Error with its message.
 std::map<std::string, graph::Value> value_types(const graph::Model& model);
+std::map<std::string, graph::Value> value_types(const graph::Model& model, const std::vector<std::string>& values);  // of these
 
 // The model with the named values as its outputs (order kept), for looking inside; nodes that only fed other outputs go. Graph
 // inputs and initializers may be named too. Throws Error for a value that is not there, or named twice, or for no value.

@@ -5,19 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/survive_abort.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
+#include "quasar/graph/skeleton.hpp"
 #include "quasar/ops/overflow.hpp"
 #include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
+#include "quasar/runtime/observe_op.hpp"
 
 namespace quasar::runtime {
 namespace fs = std::filesystem;
@@ -25,6 +29,10 @@ namespace {
 
 // Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB, and folded constants may add to it.
 constexpr size_t too_big_for_one_message = size_t{1} << 30;
+// Beyond this, weights of a model that ONNX Runtime optimized are written from where they are: a message would be two copies.
+constexpr size_t worth_writing_beside = size_t{16} << 20;
+// From so many bytes on, a session reads a weight where the model has it, instead of a copy.
+constexpr size_t worth_sharing = size_t{16} << 10;
 
 void ignore(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
 
@@ -62,9 +70,15 @@ GraphOptimizationLevel level_of(Optimization optimization) {
   return levels.at(static_cast<size_t>(optimization));
 }
 
-// `overflowing`: sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider
-// sums.
-Ort::SessionOptions ort_options(const SessionOptions& options, bool big, bool overflowing) {
+// What a session's options must know of its model.
+struct Facts {
+  bool beside = false;    // what ONNX Runtime makes of it is written with weights in a file of their own
+  bool observed = false;  // it has nodes of observe_domain
+  // Sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider sums.
+  bool overflowing = false;
+};
+
+Ort::SessionOptions ort_options(const SessionOptions& options, const Facts& facts, bool exact) {
   Ort::SessionOptions out;
   out.SetGraphOptimizationLevel(level_of(options.optimization));
   out.SetIntraOpNumThreads(std::max(options.threads, 1));
@@ -77,14 +91,16 @@ Ort::SessionOptions ort_options(const SessionOptions& options, bool big, bool ov
     throw Error("device " + options.device.name() + " cannot be used: " + shortened(e.what()));
   }
   if (!options.arena) out.DisableCpuMemArena();
+  if (!options.runs) out.AddConfigEntry("session.disable_prepacking", "1");
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
-  if (overflowing) out.AddConfigEntry("session.x64quantprecision", "1");
+  if (exact) out.AddConfigEntry("session.x64quantprecision", "1");
+  if (facts.observed) out.Add(observe_operators());
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());
   }
   if (!options.save_optimized.empty()) {
     out.SetOptimizedModelFilePath(options.save_optimized.c_str());
-    if (big) {
+    if (facts.beside) {
       const std::string data = options.save_optimized.filename().string() + ".data";
       out.AddConfigEntry("session.optimized_model_external_initializers_file_name", data.c_str());
       out.AddConfigEntry("session.optimized_model_external_initializers_min_size_in_bytes", "1024");
@@ -208,32 +224,63 @@ std::string version() {
   return OrtGetApiBase()->GetVersionString();
 }
 
+namespace {
+
+using Weights = std::vector<std::pair<std::string, Tensor>>;
+
+size_t weight_bytes_of(const Weights& weights) {
+  size_t sum = 0;
+  for (const auto& [name, tensor] : weights) sum += tensor.bytes().size();
+  return sum;
+}
+
+void share_weights(Ort::SessionOptions& options, const Weights& weights) {
+  std::vector<std::string> names;
+  std::vector<Ort::Value> values;
+  for (const auto& [name, tensor] : weights) {
+    names.push_back(name);
+    values.push_back(wrapped(tensor));
+  }
+  if (!names.empty()) options.AddExternalInitializers(names, values);
+}
+
+}  // namespace
+
 struct Session::Impl {
+  Weights weights;  // whose memory the session reads: it goes before them
   Ort::Session session{nullptr};
   std::vector<graph::Value> inputs, outputs;
   std::vector<std::string> input_names, output_names;
   std::stop_source stop;  // of all runs
 
   void open(const graph::Model& model, const SessionOptions& options);
-  void open(const fs::path& path, const SessionOptions& options, bool big, bool overflowing);
+  void open(const fs::path& path, const SessionOptions& options, const Facts& facts);
   void describe();
   std::vector<Tensor> run(std::span<const Tensor> given, const std::vector<std::string>& wanted);
 };
 
 void Session::Impl::open(const graph::Model& model, const SessionOptions& options) {
-  if (weight_bytes(model) > too_big_for_one_message) {
+  const size_t size = weight_bytes(model);
+  const Facts facts{.beside = size > worth_writing_beside,
+                    .observed = model.opsets.contains(observe_domain),
+                    .overflowing = options.exact_sums && sums_overflow_here(model)};
+  if (size > too_big_for_one_message) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
     graph::page_out(model);  // the session has its own
-    open(folder.path() / "model.onnx", options, true, options.exact_sums && sums_overflow_here(model));
+    open(folder.path() / "model.onnx", options, facts);
     return;
   }
-  const std::string bytes = graph::to_bytes(model);
+  std::optional<KeepsNoLargeBlocks> sparing;  // ONNX Runtime copies weights, and copies them anew as its kernels want them
+  if (size > worth_writing_beside) sparing.emplace();
+  graph::Skeleton skeleton = graph::skeleton_of(model, worth_sharing);
+  weights = std::move(skeleton.weights);
   try {
-    const bool overflowing = options.exact_sums && sums_overflow_here(model);
     contained("open the model", [&] {
-      session = with_exact_sums_where_possible(overflowing, [&](bool exact) {
-        return Ort::Session(environment(), bytes.data(), bytes.size(), ort_options(options, false, exact));
+      session = with_exact_sums_where_possible(facts.overflowing, [&](bool exact) {
+        Ort::SessionOptions all = ort_options(options, facts, exact);
+        share_weights(all, weights);
+        return Ort::Session(environment(), skeleton.bytes.data(), skeleton.bytes.size(), all);
       });
     });
     describe();
@@ -242,14 +289,16 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   }
   adopt_scalars(inputs, model.inputs);
   adopt_scalars(outputs, model.outputs);
+  if (size > worth_writing_beside) give_back_memory();
 }
 
-void Session::Impl::open(const fs::path& path, const SessionOptions& options, bool big, bool overflowing) {
+void Session::Impl::open(const fs::path& path, const SessionOptions& options, const Facts& facts) {
   if (!fs::exists(path)) throw Error("model '" + path.string() + "' does not exist");
   try {
     contained("open '" + path.string() + "'", [&] {
-      session = with_exact_sums_where_possible(
-          overflowing, [&](bool exact) { return Ort::Session(environment(), path.c_str(), ort_options(options, big, exact)); });
+      session = with_exact_sums_where_possible(facts.overflowing, [&](bool exact) {
+        return Ort::Session(environment(), path.c_str(), ort_options(options, facts, exact));
+      });
     });
     describe();
   } catch (const Ort::Exception& e) {
@@ -328,10 +377,14 @@ Session::Session(const graph::Model& model, const SessionOptions& options) : imp
 }
 
 Session::Session(const fs::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
-  impl_->open(path, options, false, options.exact_sums && sums_of_file_overflow_here(path));
+  impl_->open(path, options, {.overflowing = options.exact_sums && sums_of_file_overflow_here(path)});
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  const bool large = impl_ && !impl_->weights.empty() && weight_bytes_of(impl_->weights) > worth_writing_beside;
+  impl_.reset();
+  if (large) give_back_memory();
+}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 

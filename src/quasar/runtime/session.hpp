@@ -20,6 +20,7 @@ struct SessionOptions {
   int threads = 1;              // within one run
   Device device = {};           // nodes that it has no kernel for run on the cpu
   bool arena = true;            // false: no memory pool of its own, which keeps a megabyte and more per session
+  bool runs = true;             // false: opened for what it says of the model, so that weights need not be laid out for kernels
   bool integer_kernels = true;  // false: Q/DQ stay, float simulation (session.disable_quant_qdq)
   // Sums of products are exact on every processor. false: as this processor's fastest kernels add, which without VNNI lose what
   // does not fit 16 bits: what users will see.

@@ -33,6 +33,7 @@ std::vector<std::string> all_values(const graph::Model& model) {
 std::vector<graph::Value> outputs_of(const graph::Model& model) {
   SessionOptions options;
   options.optimization = Optimization::none;
+  options.runs = false;
   return Session(model, options).outputs();
 }
 
@@ -79,7 +80,10 @@ graph::Model tapped(const graph::Model& model, const std::vector<std::string>& v
 }
 
 std::map<std::string, graph::Value> value_types(const graph::Model& model) {
-  const std::vector<std::string> values = all_values(model);
+  return value_types(model, all_values(model));
+}
+
+std::map<std::string, graph::Value> value_types(const graph::Model& model, const std::vector<std::string>& values) {
   std::map<std::string, graph::Value> out;
   if (values.empty()) return out;
   for (const auto& value : outputs_of(tapped(model, values))) out.emplace(value.name, value);

@@ -1,6 +1,7 @@
 #include "quasar/sensitivity/unit_errors.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
@@ -19,22 +20,29 @@ std::vector<double> means_of(const std::vector<std::vector<double>>& by_sample, 
   return means;
 }
 
+// Into how many parts the units of one sample go: where samples do not come out even, so that no worker waits for long.
+size_t shares_of(size_t samples, size_t workers) {
+  return samples % workers == 0 || samples >= 8 * workers ? 1 : workers;
+}
+
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
-                            const std::vector<bool>& chosen, size_t threads, const Distance& distance = output_distance) {
+                            const std::vector<bool>& chosen, size_t threads, const Distance& distance = output_distance,
+                            const Progress& progress = {}) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
-  // With fewer samples than threads, several threads share the units of one.
-  const size_t workers = passages_at_once(model, samples, threads);
-  const size_t shares = samples.size() == 0 ? 1 : (workers + samples.size() - 1) / samples.size();
+  const size_t workers = passages_at_once(model, samples, threads), shares = shares_of(samples.size(), workers);
+  Parts parts(progress, "operators by themselves", samples.size() * static_cast<size_t>(std::ranges::count(chosen, true)));
   parallel_for(samples.size() * shares, workers, [&](size_t piece) {
     const size_t i = piece / shares;
     const data::Sample sample = samples.at(i);
     const ToggledModel::Passage passage(model, sample, on);
     const std::vector<Tensor> reference = on == off ? passage.outputs() : model.outputs(sample, off);
     for (size_t u = piece % shares; u < units; u += shares) {
-      if (chosen[u]) by_sample[i][u] = distance(reference, passage.flipped(u));
+      if (!chosen[u]) continue;
+      by_sample[i][u] = distance(reference, passage.flipped(u));
+      parts.done();
     }
   });
   return means_of(by_sample, units);
@@ -49,17 +57,17 @@ size_t passages_at_once(const ToggledModel& model, const data::Dataset& samples,
 }
 
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads,
-                                     const Distance& distance) {
+                                     const Distance& distance, const Progress& progress) {
   const size_t units = model.units().size();
-  return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads, distance);
+  return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads, distance, progress);
 }
 
 namespace {
 
 // Of more units than can be looked at one by one, what groups of them cause together is shared out.
 std::vector<double> at_outputs(const ToggledModel& model, const data::Dataset& samples, const std::vector<UnitError>& errors,
-                               size_t threads, const Distance& distance) {
-  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads, distance);
+                               size_t threads, const Distance& distance, const Progress& progress) {
+  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads, distance, progress);
   std::vector<double> noises;
   for (const auto& error : errors) noises.push_back(error.noise_to_signal);
   const data::DatasetPtr all(data::DatasetPtr(), &samples);  // does not own
@@ -70,7 +78,18 @@ std::vector<double> at_outputs(const ToggledModel& model, const data::Dataset& s
 
 }  // namespace
 
-std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads, const Distance& distance) {
+double work_by_units(const ToggledModel& model, const data::Sample& sample) {
+  const auto locals = model.locals(sample, std::vector<bool>(model.units().size(), false));
+  double behind = 0, sum = 0;
+  for (size_t u = locals.size(); u-- > 0;) {
+    behind += model.units()[u].inputs_per_output * locals[u].size;
+    sum += behind;
+  }
+  return 2 * sum;
+}
+
+std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads, const Distance& distance,
+                             const Progress& progress) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
@@ -88,7 +107,7 @@ std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& sam
                       .work = unit.inputs_per_output * sum.size / static_cast<double>(samples.size()),
                       .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0});
   }
-  const std::vector<double> distances = at_outputs(model, samples, errors, threads, distance);
+  const std::vector<double> distances = at_outputs(model, samples, errors, threads, distance, progress);
   for (size_t u = 0; u < units; u++) errors[u].output_error = distances[u];
   return errors;
 }
@@ -106,15 +125,28 @@ double with_all(const ToggledModel& model, const data::Dataset& samples, size_t 
   return sum / static_cast<double>(samples.size());
 }
 
-std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads) {
+std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads,
+                               const Progress& progress) {
   const size_t units = model.units().size();
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
-  parallel_for(samples.size(), passages_at_once(model, samples, threads), [&](size_t i) {
-    ToggledModel::Passage passage(model, samples.at(i), std::vector<bool>(units, false));
-    const std::vector<Tensor> reference = passage.outputs();
-    for (size_t u = 0; u < units; u++) {
+  const size_t workers = passages_at_once(model, samples, threads), shares = shares_of(samples.size(), workers);
+  // The part that begins with this unit. A unit costs as much as there are units behind it: all parts cost about the same.
+  const auto first = [&](size_t share) {
+    const double rest = std::sqrt(1 - static_cast<double>(share) / static_cast<double>(shares));
+    return units - static_cast<size_t>(static_cast<double>(units) * rest);
+  };
+  Parts parts(progress, "operators one after another", samples.size() * units);
+  parallel_for(samples.size() * shares, workers, [&](size_t task) {
+    const size_t i = task / shares, begin = first(task % shares), end = first(task % shares + 1);
+    std::vector<bool> on(units, false);
+    const data::Sample sample = samples.at(i);
+    const std::vector<Tensor> reference = model.outputs(sample, on);
+    std::fill_n(on.begin(), begin, true);
+    ToggledModel::Passage passage(model, sample, on);
+    for (size_t u = begin; u < end; u++) {
       passage.flip(u);
       by_sample[i][u] = output_distance(reference, passage.outputs());
+      parts.done();
     }
   });
   return means_of(by_sample, units);

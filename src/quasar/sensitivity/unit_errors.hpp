@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quasar/base/json.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/runtime/output_distance.hpp"
 #include "quasar/sensitivity/toggled_model.hpp"
 
@@ -24,11 +25,15 @@ constexpr size_t most_single_units = 256;
 // Every unit quantized alone. `output_error` is what the model then loses; in models of more units an estimate from groups of
 // neighbours on the first two samples (group_errors.hpp), so that the cost stays that of some 500 runs.
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
-                             const Distance& distance = output_distance);
+                             const Distance& distance = output_distance, const Progress& progress = {});
 
 // As alone(), `output_error` only: half the work and no second session.
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
-                                     const Distance& distance = output_distance);
+                                     const Distance& distance = output_distance, const Progress& progress = {});
+
+// Multiplications and additions that alone() and up_to_each() take for this sample: for each unit what it and all units behind it
+// take, twice.
+double work_by_units(const ToggledModel& model, const data::Sample& sample);
 
 // So many passages through the model fit into its kept_bytes() at a time, the first sample's values taken for all, and at most
 // one per thread: at least one.
@@ -38,7 +43,8 @@ size_t passages_at_once(const ToggledModel& model, const data::Dataset& samples,
 double with_all(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
 
 // The distance after each unit, with it and all units before it quantized; the last one is the whole model's.
-std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0);
+std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
+                               const Progress& progress = {});
 
 // Of the units that are on: the distance to the float outputs when this one returns to float. The others' are left 0.
 std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,

@@ -15,6 +15,15 @@ Accumulator::Accumulator(const Requests& requests) : histogram_(requests.histogr
 
 void Accumulator::add(std::span<const float> values) {
   const Summary summary = summarize(values);
+  add(summary);
+  count(values, summary);
+}
+
+void Accumulator::count(std::span<const float> values, const Summary& summary) {
+  if (histogram_ && summary.count > 0) seen_.histogram.add(values, summary);
+}
+
+void Accumulator::add(const Summary& summary) {
   seen_.not_finite += summary.not_finite;
   if (summary.count == 0) return;
   const Range range{summary.low, summary.high};
@@ -32,7 +41,6 @@ void Accumulator::add(std::span<const float> values) {
   seen_.count += summary.count;
   sum_ += summary.sum;
   sum_squares_ += summary.sum_squares;
-  if (histogram_) seen_.histogram.add(values, summary);
 }
 
 void Accumulator::note_shape(const Shape& shape) {

@@ -12,6 +12,9 @@ class Accumulator {
   explicit Accumulator(const Requests& requests);
   // One sample's values. The result depends on the order of the samples only through moving averages and the last bits of sums.
   void add(std::span<const float> values);
+  // The same in two parts: what depends on the order, and the histogram, which does not.
+  void add(const Summary& summary);
+  void count(std::span<const float> values, const Summary& summary);
   // The shape of the sample that was added last.
   void note_shape(const Shape& shape);
   TensorStats result() const;

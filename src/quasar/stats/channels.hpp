@@ -26,7 +26,8 @@ using ChannelStatistics = std::map<std::string, ChannelStats>;  // by value name
 // One value's channels (without products) while its samples come by, in order.
 class ChannelAccumulator {
  public:
-  explicit ChannelAccumulator(int axis) : axis_(axis) {}  // negative: from the end
+  explicit ChannelAccumulator(int axis) : axis_(axis) {}                             // negative: from the end
+  ChannelAccumulator of_the_same_axis() const { return ChannelAccumulator(axis_); }  // which has seen nothing
   // Throws Error, which calls the value `name`, for one that is not float32.
   void add(const Tensor& sample, const std::string& name);
   void add(const ChannelAccumulator& other);  // of the samples that follow

@@ -1,13 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/runtime/observed_session.hpp"
 #include "quasar/runtime/prepare.hpp"
-#include "quasar/runtime/session.hpp"
 #include "quasar/stats/accumulator.hpp"
 #include "quasar/stats/channels.hpp"
 #include "quasar/stats/statistics.hpp"
@@ -15,71 +17,51 @@
 namespace quasar::stats {
 namespace {
 
-constexpr size_t most_bytes_held = size_t{128} << 20;
-
 size_t index_of(const std::vector<graph::Value>& values, const std::string& name) {
   const auto found = std::find_if(values.begin(), values.end(), [&](const graph::Value& value) { return value.name == name; });
   return static_cast<size_t>(found - values.begin());
 }
 
-void require_float(const graph::Value& value) {
-  if (value.type == DataType::float32) return;
-  throw Error("statistics are kept of float32 values only, but '" + value.name + "' is " + std::string(name_of(value.type)));
-}
-
 // Gives the named values for a sample: graph inputs as they are, the others from a run.
 class Source {
  public:
-  Source(const graph::Model& model, std::vector<std::string> names) : names_(std::move(names)) {
+  Source(const graph::Model& model, const std::vector<std::string>& names) : names_(names) {
     std::vector<std::string> inner;
-    for (const auto& name : names_) {
-      const size_t input = index_of(model.inputs, name);
-      const bool given = input < model.inputs.size();
-      if (given) require_float(model.inputs[input]);
-      places_.push_back({given, given ? input : inner.size()});
-      if (!given) inner.push_back(name);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const size_t input = index_of(model.inputs, names[i]);
+      if (input < model.inputs.size()) {
+        given_.push_back({i, input});
+      } else {
+        computed_.push_back(i);
+        inner.push_back(names[i]);
+      }
     }
     if (inner.empty()) return;
-    session_.emplace(runtime::tapped(model, inner));
-    for (const auto& output : session_->outputs()) require_float(output);
+    session_.emplace(model, inner);
     for (const auto& input : session_->inputs()) fed_.push_back(index_of(model.inputs, input.name));
   }
 
   const std::vector<std::string>& names() const { return names_; }
 
-  // What the model itself says of a value that it computes; nullopt: not even the rank.
-  std::optional<Shape> declared(size_t value) const {
-    return places_[value].given ? std::nullopt : session_->outputs().at(places_[value].index).shape;
-  }
-
-  std::vector<Tensor> at(const data::Sample& sample) const {
-    std::vector<Tensor> outputs;
-    if (session_) {
-      std::vector<Tensor> inputs;
-      for (const size_t input : fed_) inputs.push_back(sample.at(input));
-      outputs = session_->run(inputs);
-    }
-    std::vector<Tensor> values;
-    for (const auto& [given, place] : places_) values.push_back(given ? sample.at(place) : outputs.at(place));
-    return values;
+  // Shows every value of the sample by its place among the names.
+  void show(const data::Sample& sample, const runtime::Observer& see) const {
+    for (const auto& [value, input] : given_) see(value, sample.at(input));
+    if (!session_) return;
+    std::vector<Tensor> inputs;
+    for (const size_t input : fed_) inputs.push_back(sample.at(input));
+    session_->run(inputs, [&](size_t number, const Tensor& value) { see(computed_[number], value); });
   }
 
  private:
-  struct Place {
-    bool given;
-    size_t index;  // of the model's inputs, or of the session's outputs
+  struct Given {
+    size_t value, input;
   };
   std::vector<std::string> names_;
-  std::vector<Place> places_;
-  std::optional<runtime::Session> session_;
+  std::vector<Given> given_;
+  std::vector<size_t> computed_;
+  std::optional<runtime::ObservedSession> session_;
   std::vector<size_t> fed_;  // the model's input for each of the session's
 };
-
-std::vector<size_t> sizes_of(const std::vector<Tensor>& values) {
-  std::vector<size_t> sizes;
-  for (const Tensor& value : values) sizes.push_back(value.bytes().size());
-  return sizes;
-}
 
 // Where a value stands in the model decides what it may hold besides finite numbers: outputs nothing, inputs −inf (a mask),
 // values between them both infinities.
@@ -95,60 +77,108 @@ std::string_view what_is_wrong(Place place) {
   return place == Place::input ? "not finite (NaN or +inf)" : "not numbers (NaN)";
 }
 
-// One pass over the samples: chunks are run sample by sample in parallel, then every value takes its chunk in the order of the
-// samples, values in parallel. So nothing depends on the number of threads, and no thread keeps a histogram of its own.
+// What is kept of a value of one sample until its turn comes.
+struct Seen {
+  Summary summary;
+  Shape shape;
+  std::optional<ChannelAccumulator> channels;
+  bool is_wrong = false;
+};
+
+// A value over the samples. Histograms are the same in whatever order samples come; the rest is added in the samples' order.
+struct Running {
+  explicit Running(const Requests& requests) : all(requests) {}
+
+  Accumulator all;
+  std::optional<ChannelAccumulator> channels;
+  std::mutex counting;
+};
+
+// One pass over the samples: they are run in parallel, and every value is looked at as soon as it is computed.
 class Pass {
  public:
-  Pass(const Source& source, const data::Dataset& samples, const Requests& requests, const std::map<std::string, Place>& ends,
-       const std::map<std::string, int>& axes, size_t threads)
-      : source_(source),
-        samples_(samples),
-        ends_(ends),
-        threads_(threads == 0 ? cores() : threads),
-        seen_(source.names().size(), Accumulator(requests)),
-        channels_(source.names().size()) {
-    for (size_t v = 0; v < channels_.size(); ++v) {
-      const auto axis = axes.find(source.names()[v]);
-      if (axis != axes.end()) channels_[v].emplace(axis->second);
+  struct Ground {
+    const Source& source;
+    const data::Dataset& samples;
+    const std::map<std::string, Place>& ends;
+    Parts& parts;
+  };
+
+  Pass(const Ground& ground, const Requests& requests, const std::map<std::string, int>& axes, size_t threads)
+      : source_(ground.source),
+        samples_(ground.samples),
+        ends_(ground.ends),
+        parts_(ground.parts),
+        threads_(threads == 0 ? cores() : threads) {
+    for (const auto& name : source_.names()) {
+      auto& running = running_.emplace_back(std::make_unique<Running>(requests));
+      if (const auto axis = axes.find(name); axis != axes.end()) running->channels.emplace(axis->second);
     }
   }
 
-  // Observes the samples up to `end`, at most `chunk` at a time.
-  void advance(size_t end, size_t chunk) {
+  // Observes the samples up to `end`.
+  void advance(size_t end) {
+    const size_t most = samples_per_thread * threads_;
     while (next_ < end) {
-      const size_t count = std::min(chunk, end - next_);
-      std::vector<std::vector<Tensor>> values(count);
-      parallel_for(count, threads_, [&](size_t i) { values[i] = source_.at(samples_.at(next_ + i)); });
-      observe(values);
-      next_ += count;
+      std::vector<std::vector<Seen>> seen(std::min(most, end - next_));
+      parallel_for(seen.size(), threads_, [&](size_t i) { seen[i] = look_at(samples_.at(next_ + i)); });
+      for (const auto& sample : seen) {
+        add(sample);
+        ++next_;
+      }
     }
   }
 
   TensorStats seen(size_t value) const {
-    TensorStats out = seen_[value].result();
-    if (channels_[value]) out.channels = channels_[value]->result();
+    const Running& running = *running_[value];
+    TensorStats out = running.all.result();
+    if (running.channels) out.channels = running.channels->result();
     return out;
   }
 
  private:
-  void observe(const std::vector<std::vector<Tensor>>& values) {
-    constexpr size_t none = std::numeric_limits<size_t>::max();
-    std::vector<size_t> bad(seen_.size(), none);
-    parallel_for(seen_.size(), threads_, [&](size_t v) {
-      for (size_t i = 0; i < values.size() && bad[v] == none; ++i) {
-        const size_t before = seen_[v].not_finite();
-        seen_[v].add(values[i][v].as<float>());
-        seen_[v].note_shape(values[i][v].shape());
-        if (channels_[v]) channels_[v]->add(values[i][v], source_.names()[v]);
-        if (seen_[v].not_finite() == before) continue;
-        const auto is_wrong = [place = place_of(source_.names()[v])](float x) { return !is_allowed(x, place); };
-        if (std::ranges::any_of(values[i][v].as<float>(), is_wrong)) bad[v] = next_ + i;
-      }
-    });
-    const auto first = std::min_element(bad.begin(), bad.end());
-    if (first == bad.end() || *first == none) return;
-    const std::string& name = source_.names()[static_cast<size_t>(first - bad.begin())];
-    throw Error("sample " + std::to_string(*first) + " of " + samples_.source() + ": '" + name + "' has values that are " +
+  static constexpr size_t samples_per_thread = 8;  // between two times that threads wait for each other
+
+  std::vector<Seen> look_at(const data::Sample& sample) {
+    std::vector<Seen> out(running_.size());
+    source_.show(sample, [&](size_t v, const Tensor& value) { out[v] = looked_at(v, value); });
+    parts_.done();
+    return out;
+  }
+
+  Seen looked_at(size_t v, const Tensor& value) {
+    const std::string& name = source_.names()[v];
+    if (value.type() != DataType::float32)
+      throw Error("statistics are kept of float32 values only, but '" + name + "' is " + std::string(name_of(value.type())));
+    Running& running = *running_[v];
+    const auto values = value.as<float>();
+    Seen out;
+    out.summary = summarize(values);
+    out.shape = value.shape();
+    {
+      const std::lock_guard lock(running.counting);
+      running.all.count(values, out.summary);
+    }
+    if (running.channels) {
+      out.channels = running.channels->of_the_same_axis();
+      out.channels->add(value, name);
+    }
+    const auto is_wrong = [place = place_of(name)](float x) { return !is_allowed(x, place); };
+    out.is_wrong = out.summary.not_finite > 0 && std::ranges::any_of(values, is_wrong);
+    return out;
+  }
+
+  void add(const std::vector<Seen>& sample) {
+    for (size_t v = 0; v < sample.size(); ++v) {
+      Running& running = *running_[v];
+      running.all.add(sample[v].summary);
+      running.all.note_shape(sample[v].shape);
+      if (running.channels) running.channels->add(*sample[v].channels);
+    }
+    const auto wrong = std::ranges::find(sample, true, &Seen::is_wrong);
+    if (wrong == sample.end()) return;
+    const std::string& name = source_.names()[static_cast<size_t>(wrong - sample.begin())];
+    throw Error("sample " + std::to_string(next_) + " of " + samples_.source() + ": '" + name + "' has values that are " +
                 std::string(what_is_wrong(place_of(name))) + "; such a model or sample cannot be calibrated");
   }
 
@@ -160,22 +190,21 @@ class Pass {
   const Source& source_;
   const data::Dataset& samples_;
   const std::map<std::string, Place>& ends_;
+  Parts& parts_;
   size_t threads_;
-  std::vector<Accumulator> seen_;
-  std::vector<std::optional<ChannelAccumulator>> channels_;
+  std::vector<std::unique_ptr<Running>> running_;
   size_t next_ = 0;
 };
 
 // By output of a Softmax: its shape as far as the model fixes it.
-std::map<std::string, Shape> declared_softmaxes(const graph::Model& model, const Source& source) {
-  std::map<std::string, Shape> out;
-  std::set<std::string> outputs;
+std::map<std::string, Shape> declared_softmaxes(const graph::Model& model, const std::vector<std::string>& values) {
+  std::vector<std::string> outputs;
   for (const auto& node : model.nodes) {
-    if (node.is("Softmax")) outputs.insert(node.outputs.front());
+    if (node.is("Softmax") && std::ranges::find(values, node.outputs.front()) != values.end())
+      outputs.push_back(node.outputs.front());
   }
-  for (size_t i = 0; i < source.names().size(); ++i) {
-    if (outputs.contains(source.names()[i])) out[source.names()[i]] = source.declared(i).value_or(Shape{});
-  }
+  std::map<std::string, Shape> out;
+  for (const auto& [name, value] : runtime::value_types(model, outputs)) out[name] = value.shape.value_or(Shape{});
   return out;
 }
 
@@ -191,21 +220,6 @@ void refuse_nothing(const data::Sample& sample, const data::Dataset& samples) {
   if (sample.empty() || !std::ranges::all_of(sample, [](const Tensor& tensor) { return tensor.count() == 0; })) return;
   throw Error("sample 0 of " + samples.source() + " holds no values (shape " + to_string(sample.front().shape()) +
               "): there is nothing to calibrate with");
-}
-
-// The values in order, in groups whose sizes stay below the limit (or of one value).
-std::vector<std::vector<std::string>> grouped(const std::vector<std::string>& names, const std::vector<size_t>& sizes) {
-  std::vector<std::vector<std::string>> groups(1);
-  size_t bytes = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!groups.back().empty() && bytes + sizes[i] > most_bytes_held) {
-      groups.emplace_back();
-      bytes = 0;
-    }
-    groups.back().push_back(names[i]);
-    bytes += sizes[i];
-  }
-  return groups;
 }
 
 }  // namespace
@@ -228,30 +242,16 @@ std::map<size_t, Statistics> collect(const graph::Model& model, const data::Data
   for (const auto& output : model.outputs) ends[output.name] = Place::output;
   for (const auto& input : model.inputs) ends[input.name] = Place::input;
   if (values.empty()) return result;
-  std::optional<Source> source(std::in_place, model, values);
-  const std::map<std::string, Shape> softmaxes = declared_softmaxes(model, *source);
-  const data::Sample first = samples.at(0);
-  refuse_nothing(first, samples);
-  const std::vector<size_t> sizes = sizes_of(source->at(first));
-  const auto groups = grouped(values, sizes);
-  size_t at = 0;
-  for (const auto& group : groups) {
-    if (groups.size() > 1) source.emplace(model, group);
-    size_t bytes = 1;
-    for (size_t i = 0; i < group.size(); ++i) bytes += sizes[at + i];
-    at += group.size();
-    const size_t threads = options.threads == 0 ? cores() : options.threads;
-    const size_t chunk = std::clamp<size_t>(most_bytes_held / bytes, 1, 4 * threads);
-    tell(options.log, Level::debug,
-         "calibration: " + std::to_string(group.size()) + " values of " + std::to_string(samples.size()) + " samples, " +
-             std::to_string(chunk) + " at a time");
-    Pass pass(*source, samples, requests, ends, options.axes, threads);
-    for (const size_t stop : stops) {
-      pass.advance(stop, chunk);
-      for (size_t i = 0; i < group.size(); ++i) {
-        TensorStats& seen = result[stop][group[i]] = pass.seen(i);
-        if (const auto known = softmaxes.find(group[i]); known != softmaxes.end()) open_sizes(known->second, seen.shape);
-      }
+  refuse_nothing(samples.at(0), samples);
+  const std::map<std::string, Shape> softmaxes = declared_softmaxes(model, values);  // before the other session takes its memory
+  const Source source(model, values);
+  Parts parts(options.progress, "calibration", samples.size());
+  Pass pass({source, samples, ends, parts}, requests, options.axes, options.threads);
+  for (const size_t stop : stops) {
+    pass.advance(stop);
+    for (size_t i = 0; i < values.size(); ++i) {
+      TensorStats& seen = result[stop][values[i]] = pass.seen(i);
+      if (const auto known = softmaxes.find(values[i]); known != softmaxes.end()) open_sizes(known->second, seen.shape);
     }
   }
   return result;

@@ -103,11 +103,11 @@ struct CollectOptions {
   std::set<size_t> prefixes = {};        // also keep the statistics after so many samples
   std::map<std::string, int> axes = {};  // of these values (others are ignored) also those of the channels along an axis
   Log log = {};
+  Progress progress = {};
 };
 
-// Runs the model on every sample, with the named values (float32) as outputs. Memory does not grow with the number of samples:
-// at most 128 MiB of values are held at a time (one sample's largest value, when that is more); a model whose named values need
-// more per sample is run several times.
+// Runs the model on every sample once, and looks at the named values (float32) while they are computed. None is kept: memory
+// grows neither with the number of samples nor with that of values.
 // -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error for NaN, for infinite outputs of the
 // model and for +inf in inputs (−inf is a mask), with name and sample, for a value that is not float32, and for a prefix beyond
 // the number of samples.

@@ -11,6 +11,7 @@
 #include "quasar/data/dataset.hpp"
 #include "quasar/job/calibration.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/weight_memo.hpp"
 #include "quasar/rounding/rounding.hpp"
 
 namespace quasar::tune {
@@ -26,6 +27,7 @@ struct Variant {
   stats::ChannelStatistics channels;             // what the corrections need
   std::shared_ptr<Calibration> calibration;
   std::shared_ptr<Rounder> rounder;
+  std::shared_ptr<quant::WeightMemo> weights = std::make_shared<quant::WeightMemo>();
 };
 
 // A hash of all that differs between two graphs: nodes and constants. Attributes change only with the operator's type.

@@ -97,6 +97,7 @@ Variants::Variants(const graph::Model& original, const graph::Model& prepared, d
       options_(std::move(options)) {
   if (options_.rounding.memory == nullptr)
     options_.rounding.memory = std::make_shared<RoundingMemory>(samples_, options_.rounding.memory_limit);
+  options_.rounding.progress = options_.progress;
   if (!options_.statistics_dir.empty())
     shared_ = std::make_shared<StatisticsFolder>(options_.statistics_dir, samples_, options_.log);
   base_ = std::make_shared<Variant>();
@@ -109,7 +110,7 @@ Variants::Variants(const graph::Model& original, const graph::Model& prepared, d
 Variants::~Variants() = default;
 
 std::shared_ptr<Calibration> Variants::calibration_of(const graph::Model& model) const {
-  return std::make_shared<Calibration>(model, samples_, needs_, options_.log, shared_);
+  return std::make_shared<Calibration>(model, samples_, needs_, options_.log, shared_, options_.progress);
 }
 
 void Variants::observe() {
@@ -185,7 +186,7 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   const auto variant = of(given);
   quant::Config config = resolved(given, *variant);
   config.exclude.insert(config.exclude.end(), variant->in_float.begin(), variant->in_float.end());
-  quant::Plan plan = quant::resolve(variant->model, variant->calibration->seen(config), config, target);
+  quant::Plan plan = quant::resolve(variant->model, variant->calibration->seen(config), config, target, variant->weights.get());
   for (const auto& name : variant->in_float) plan.skipped.erase(name);
   plan.graph = variant->digest;
   plan.corrections = variant->corrections;

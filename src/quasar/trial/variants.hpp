@@ -21,6 +21,7 @@ namespace quasar::tune {
 struct VariantOptions {
   RounderOptions rounding = {};
   Log log = {};
+  Progress progress = {};                     // of calibration and rounding
   std::filesystem::path statistics_dir = {};  // through which processes share statistics; empty: this one observes by itself
 };
 

@@ -1,11 +1,17 @@
 // What `quasar search --dry-run` says.
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/deadline.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/job/cost.hpp"
+#include "quasar/rounding/activation_scales.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/trial.hpp"
@@ -67,30 +73,106 @@ double share_that_rounds(const PreparedJob& prepared, double share, uint64_t tri
   return std::max(0.0, 1 - calibrations / static_cast<double>(trials));
 }
 
-// Of rounding this configuration once, material for later trials included; nullopt: it cannot be, or takes long.
-std::optional<double> rounding_seconds(const PreparedJob& prepared, const quant::Config& config, double guess) {
-  constexpr double most = 20;
-  if (guess > most) return std::nullopt;
+// How far the last piece of work is, and when it was so far.
+class Stages {
+ public:
+  struct Mark {
+    double seconds = 0, share = 0;
+  };
+  struct Stage {
+    std::string work;
+    Mark first, last;  // after its beginning, which has costs of its own
+
+    // Of all that there is until the end of this stage; nullopt: too little is done.
+    std::optional<double> whole() const {
+      if (last.share <= first.share) return std::nullopt;
+      return first.seconds + (1 - first.share) * (last.seconds - first.seconds) / (last.share - first.share);
+    }
+  };
+
+  void begin() {
+    const std::lock_guard lock(guard_);
+    now_ = {};
+    watch_ = Stopwatch();
+  }
+
+  void hear(const std::string& work, double share) {
+    const std::lock_guard lock(guard_);
+    if (now_.work != work) now_ = {.work = work, .first = {}, .last = {}};
+    if (share <= now_.last.share) return;
+    now_.last = {watch_.seconds(), share};
+    if (now_.first.share == 0) now_.first = now_.last;
+  }
+
+  double seconds() const { return watch_.seconds(); }
+
+  Stage now() const {
+    const std::lock_guard lock(guard_);
+    return now_;
+  }
+
+ private:
+  mutable std::mutex guard_;
+  Stopwatch watch_;
+  Stage now_;
+};
+
+// The job's models, all made from one calibration.
+struct Bench {
+  Bench(const PreparedJob& job, const Progress& progress)
+      : prepared(job),
+        variants(job.original, job.model, job.samples.calibration, job.spaces.needs,
+                 {.progress = [this, progress](const std::string& work, double share) {
+                   stages.hear(work, share);
+                   if (progress) progress(work, share);
+                 }}) {}
+
+  const PreparedJob& prepared;
+  Stages stages;
+  Variants variants;
+};
+
+constexpr double most_rounding_s = 4;  // that a dry run spends on each part
+
+// Of rounding this configuration, from how far it comes in a few seconds where it takes longer; nullopt: it fails, or comes
+// nowhere.
+std::optional<double> rounding_seconds(Bench& bench, quant::Config config) {
+  quant::Plan plan = bench.variants.plan(config, *bench.prepared.target);
+  const Deadline deadline(current_cancellation(), Deadline::after(most_rounding_s));
+  bench.stages.begin();
   try {
-    Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
-    quant::Plan plan = variants.plan(config, *prepared.target);
-    const Stopwatch watch;
-    variants.build(config, plan);
-    return watch.seconds();
+    const CancelScope scope(deadline.token());
+    bench.variants.build(config, plan);
+    return bench.stages.seconds();
+  } catch (const Cancelled&) {
+    throw_if_cancelled();  // by somebody else
+  }
+  const Stages::Stage reached = bench.stages.now();
+  const std::optional<double> whole = reached.whole();
+  Json& options = config.rounding.options;
+  if (!whole || reached.work != work_of_refining || !options.value("refine_activations", false)) return whole;
+  options["refine_activations"] = false;  // what it would have gone on with
+  const auto rest = rounding_seconds(bench, config);
+  return rest ? std::optional(*whole + *rest) : std::nullopt;
+}
+
+// The same; nullopt also where it cannot be rounded.
+std::optional<double> rounding_of(Bench& bench, const quant::Config& config) {
+  try {
+    return rounding_seconds(bench, config);
   } catch (const Error&) {  // the trial will fail, and say why
     return std::nullopt;
   }
 }
 
 // Of making this configuration's model without rounding, and its session; 0: it cannot be.
-double building_seconds(const PreparedJob& prepared, quant::Config config) {
+double building_seconds(Bench& bench, quant::Config config) {
   config.rounding = {};
   try {
-    Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
-    variants.plan(config, *prepared.target);  // observes, which is no trial's work
+    bench.variants.plan(config, *bench.prepared.target);  // observes, which is no trial's work
     const Stopwatch watch;
-    quant::Plan plan = variants.plan(config, *prepared.target);
-    const runtime::Session session(variants.build(config, plan).model);
+    quant::Plan plan = bench.variants.plan(config, *bench.prepared.target);
+    const runtime::Session session(bench.variants.build(config, plan).model);
     return watch.seconds();
   } catch (const Error&) {
     return 0;
@@ -108,20 +190,21 @@ std::optional<double> mean_seconds(std::span<const search::Trial> trials) {
 
 // Seconds of one trial, on average: as the user expects it, else as those of `finished`, trials of the same study, took, else as
 // those of earlier studies did, else from a run of the float model and, where the space rounds, from rounding one configuration
-// (a guess where that alone would take more than some 20 s). `trials`: how many there will be; of two stages the second rounds.
-double seconds_per_trial(const Job& job, const PreparedJob& prepared, std::span<const search::Trial> finished, uint64_t trials) {
+// for some seconds (a guess where that comes nowhere). `trials`: how many there will be; of two stages the second rounds.
+double seconds_per_trial(const Job& job, Bench& bench, std::span<const search::Trial> finished, uint64_t trials) {
+  const PreparedJob& prepared = bench.prepared;
   if (job.limits.expected_seconds > 0) return job.limits.expected_seconds;
   if (const auto own = mean_seconds(finished)) return *own;
   if (const auto earlier = mean_seconds(prepared.earlier)) return *earlier;
-  const double run = runtime::latency(prepared.model, *prepared.samples.evaluation).median_ms / 1000;
+  const double run = runtime::latency(prepared.model, *prepared.samples.evaluation, 20, 2).median_ms / 1000;
   const double scoring = run * static_cast<double>(prepared.samples.evaluation->size());
   const Drawn drawn = draw(job, prepared.spaces);
   const bool long_to_observe = run * static_cast<double>(prepared.samples.calibration->size()) > 5;
-  const double building = drawn.one && !long_to_observe ? building_seconds(prepared, *drawn.one) : 0;
+  const double building = drawn.one && !long_to_observe ? building_seconds(bench, *drawn.one) : 0;
   const double usual = std::max(drawn.scoring, 1.0) * scoring + building;
   if (!drawn.to_round || drawn.rounding_share == 0) return usual;
   const double guess = drawn.cost_of_it * run * static_cast<double>(prepared.samples.calibration->size());
-  const double measured = rounding_seconds(prepared, *drawn.to_round, guess).value_or(guess);
+  const double measured = long_to_observe ? guess : rounding_of(bench, *drawn.to_round).value_or(guess);
   const double mean = measured * drawn.rounding / drawn.rounding_share / drawn.cost_of_it;
   return usual + mean * share_that_rounds(prepared, drawn.rounding_share, trials);
 }
@@ -166,32 +249,42 @@ constexpr size_t most_plans = 2000;         // that it makes
 constexpr uint64_t most_points = 100000;    // whose configurations it compares
 constexpr double runs_per_observation = 3;  // of a sample: taps and histograms cost about two more
 
+// The model's hash; "": it is none, and the trial will fail and say why.
+std::string plan_hash(Bench& bench, const search::Space& space, const search::Point& point) {
+  if (!space.refused(point).empty()) return "";
+  try {
+    const quant::Config config = quant::parse_config(words_of(space, point));
+    const quant::Plan plan = bench.variants.plan(config, *bench.prepared.target);
+    require_quantized(plan, {bench.prepared.model, config});
+    const bool little = !hardly_quantized(plan, bench.variants.graph_of(config)->model, bench.variants.seen(config)).empty();
+    return little ? "" : quant::hash_of(plan);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 // How many different models the calibrations of each space make, by making their plans; null where that would take long.
-std::vector<Json> distinct_plans(const PreparedJob& prepared) {
+std::vector<Json> distinct_plans(Bench& bench, const Progress& progress) {
+  const PreparedJob& prepared = bench.prepared;
   std::vector<Json> out(prepared.spaces.calibration.size());
   uint64_t points = 0;
   for (const auto& space : prepared.spaces.calibration) points += space.size().value_or(most_plans + 1);
   const double run_s = runtime::latency(prepared.model, *prepared.samples.calibration, 3, 1).median_ms / 1000;
   const double calibration_s = runs_per_observation * run_s * static_cast<double>(prepared.samples.calibration->size());
   if (points > most_plans || calibration_s > most_calibration_s) return out;
-  Variants variants(prepared.original, prepared.model, prepared.samples.calibration, prepared.spaces.needs);
+  bench.variants.observe();
+  Parts parts(progress, "plans", points);
   for (size_t i = 0; i < out.size(); ++i) {
     const search::Space& space = prepared.spaces.calibration[i];
     if (space.empty()) continue;
-    std::set<std::string> hashes;
-    for (uint64_t k = 0; k < *space.size(); ++k) {
-      const search::Point point = space.at(k);
-      if (!space.refused(point).empty()) continue;
-      try {
-        const quant::Config config = quant::parse_config(words_of(space, point));
-        const quant::Plan plan = variants.plan(config, *prepared.target);
-        require_quantized(plan, {prepared.model, config});
-        if (hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config)).empty())
-          hashes.insert(quant::hash_of(plan));
-      } catch (const Error&) {  // the trial will fail, and say why
-      }
-    }
-    out[i] = hashes.size();
+    std::vector<std::string> hashes(*space.size());
+    parallel_for(hashes.size(), 0, [&](size_t k) {
+      hashes[k] = plan_hash(bench, space, space.at(k));
+      parts.done();
+    });
+    std::set<std::string> different(hashes.begin(), hashes.end());
+    different.erase("");
+    out[i] = different.size();
   }
   return out;
 }
@@ -238,13 +331,14 @@ uint64_t within_limit(uint64_t trials, const Job& job, const PreparedJob& prepar
 
 }  // namespace
 
-Json dry_run(const Job& asked) {
+Json dry_run(const Job& asked, const Progress& progress) {
   const Job job = continued(asked);
   PreparedJob prepared = prepare(job);
   const data::Splits& samples = prepared.samples;
   const Calibration checked(prepared.model, samples.calibration, prepared.spaces.needs, {});
   const std::vector<search::Trial> before = finished_before(job, samples);
-  const std::vector<Json> plans = distinct_plans(prepared);
+  Bench bench(prepared, progress);
+  const std::vector<Json> plans = distinct_plans(bench, progress);
   const uint64_t trials = within_limit(trials_of(job, *prepared.strategy, prepared.spaces), job, prepared, plans);
   const uint64_t finished = std::min<uint64_t>(before.size(), trials);
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -271,7 +365,7 @@ Json dry_run(const Job& asked) {
   if (samples.holdout) facts["samples"]["holdout"] = samples.holdout->size();
   const uint64_t left = trials - finished;
   const double runs = prepared.strategy->in_stages() ? static_cast<double>(left) : executed_of(prepared.spaces, plans, left);
-  facts["expected_s"] = seconds_per_trial(job, prepared, before, trials) * runs / static_cast<double>(job.n_jobs);
+  facts["expected_s"] = seconds_per_trial(job, bench, before, trials) * runs / static_cast<double>(job.n_jobs);
   if (const auto limit = time_limit_of(conditions_of(job)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
   if ((!job.warm_start.place.empty() || !job.study.predecessor.empty()) && prepared.strategy->learns_from_earlier())

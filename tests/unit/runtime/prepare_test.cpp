@@ -261,6 +261,24 @@ TEST(Prepare, ImportsOnlyWhatIsUsed) {
   EXPECT_EQ(prepared.metadata, model.metadata);
 }
 
+// Weights that ONNX Runtime writes to a file of their own come back into the places where they were.
+TEST(Prepare, LargeWeightsStayWhereTheyAre) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {float_value("x", {1, 2048})};
+  model.outputs = {float_value("y", {1, 2048})};
+  model.initializers = {
+      {"w", random_tensor({2048, 2048}, 1)}, {"v", random_tensor({2048, 1024}, 2)}, {"b", random_tensor({1024}, 3)}};
+  model.nodes = {node("MatMul", "right", {"x", "v"}, {"r"}), node("Add", "shift", {"r", "b"}, {"s"}),
+                 node("MatMul", "left", {"x", "w"}, {"l"}), node("Concat", "join", {"s", "s"}, {"j"}, {{"axis", int64_t{1}}}),
+                 node("Add", "sum", {"l", "j"}, {"y"})};
+  const graph::Model out = prepare(model);
+  ASSERT_EQ(out.nodes.size(), model.nodes.size());
+  for (size_t i = 0; i < out.nodes.size(); i++) EXPECT_EQ(out.nodes[i].name, model.nodes[i].name);
+  for (const auto& [name, weight] : model.initializers)
+    EXPECT_EQ(out.initializers.at(name).bytes().data(), weight.bytes().data()) << name;
+}
+
 TEST(Prepare, Twice) {
   const graph::Model once = prepare(conv_batchnorm());
   EXPECT_EQ(graph::to_bytes(prepare(once)), graph::to_bytes(once));

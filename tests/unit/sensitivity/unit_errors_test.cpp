@@ -64,6 +64,25 @@ quant::Plan whole_plan() {
 }
 
 // 40 products, of which one has weights on a grid that is much too coarse.
+TEST(UnitErrors, WorkIsThatOfEachUnitAndAllBehindIt) {
+  const ToggledModel model(chain(), whole_plan());
+  const Samples samples;
+  const auto errors = alone(model, samples);
+  double behind = 0, sum = 0;
+  for (auto error = errors.rbegin(); error != errors.rend(); ++error) sum += behind += error->work;
+  EXPECT_EQ(work_by_units(model, samples.at(0)), 2 * sum);
+}
+
+TEST(UnitErrors, ProgressComesToItsEnd) {
+  const ToggledModel model(chain(), whole_plan());
+  std::map<std::string, double> most;
+  const Progress progress = [&](const std::string& work, double share) { most[work] = std::max(most[work], share); };
+  alone(model, Samples(), 1, output_distance, progress);
+  up_to_each(model, Samples(), 1, progress);
+  EXPECT_EQ(most.size(), 2U);
+  for (const auto& [work, share] : most) EXPECT_EQ(share, 1) << work;
+}
+
 TEST(GroupErrors, FindTheWorstUnitInFewRuns) {
   constexpr size_t depth = 40, worst = 29;
   graph::Model model;

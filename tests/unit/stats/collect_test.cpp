@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <mutex>
+#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/rng.hpp"
@@ -172,6 +174,18 @@ TEST(Collect, WithoutRequestsOnlyRangesAndMeans) {
   EXPECT_TRUE(seen.at("y").averaged.empty());
   EXPECT_LT(seen.at("y").range.low, seen.at("y").range.high);
   EXPECT_TRUE(collect(small_model(), Generated(3), {}, {}).at(3).empty());
+}
+
+TEST(Collect, ProgressCountsEverySample) {
+  std::mutex guard;
+  std::multiset<double> shares;
+  const Progress progress = [&](const std::string& work, double share) {
+    const std::lock_guard lock(guard);
+    EXPECT_EQ(work, "calibration");
+    shares.insert(share);
+  };
+  collect(small_model(), Generated(4), observed, {}, {.threads = 2, .prefixes = {1}, .progress = progress});
+  EXPECT_EQ(shares, (std::multiset<double>{0, 0.25, 0.5, 0.75, 1}));
 }
 
 TEST(Collect, InputsNeedNoRun) {

@@ -10,6 +10,7 @@
 #include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/steps.hpp"
 #include "quasar/inspect/examine.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/job/job.hpp"
@@ -67,8 +68,11 @@ class Inspect final : public Command {
     Json facts = tune::inspect({.model = model_, .target = target_, .words = words, .called = called(), .data = data});
     if (!calibration_.empty() && (facts.contains("rules") || facts.contains("processors")))
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
-    if (!calibration_.empty())
-      facts["examination"] = tune::examine({.model = model_, .data = data, .target = target_, .words = words});
+    if (!calibration_.empty()) {
+      Steps steps;
+      facts["examination"] =
+          tune::examine({.model = model_, .data = data, .target = target_, .words = words, .progress = steps.progress()});
+    }
     if (!page_.empty()) {
       const Json contents = report::inspection_of(facts);
       write_output(page_, report::writers::table().make("html", {{"view", "inspection"}})->write({contents}));

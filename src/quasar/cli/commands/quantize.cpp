@@ -10,6 +10,7 @@
 #include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/steps.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -58,13 +59,7 @@ class Quantize final : public Command {
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;
     apply_settings(words, settings_);
-    const tune::Quantized result =
-        tune::quantize({.model = model_,
-                        .calibration = calibration_.empty() ? Json() : data_argument(calibration_, as_is_),
-                        .words = words,
-                        .target = target_,
-                        .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_),
-                        .trial = trial});
+    const tune::Quantized result = made(words, trial);
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : quant::ranges_json(result.plan, result.config).dump(2) + "\n";
     tune::write_model(result, output_);
@@ -83,6 +78,17 @@ class Quantize final : public Command {
   }
 
  private:
+  tune::Quantized made(const Json& words, const std::optional<tune::PastTrial>& trial) const {
+    Steps steps;
+    return tune::quantize({.model = model_,
+                           .calibration = calibration_.empty() ? Json() : data_argument(calibration_, as_is_),
+                           .words = words,
+                           .target = target_,
+                           .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_),
+                           .trial = trial,
+                           .progress = steps.progress()});
+  }
+
   OverwriteGuard inputs(const std::optional<tune::PastTrial>& trial) const {
     OverwriteGuard files;
     tune::reads_model(files, model_);

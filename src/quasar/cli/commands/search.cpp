@@ -11,6 +11,7 @@
 #include "quasar/cli/console.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/signals.hpp"
+#include "quasar/cli/steps.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
@@ -50,7 +51,11 @@ class Search final : public Command {
     if (dry_run_) {
       report::refuse_to_overwrite(job, arguments_.configuration());
       if (resume_) tune::expect_study(job);
-      std::cout << tune::dry_run(job).dump(2) << "\n";
+      const Json facts = [&] {
+        Steps steps;
+        return tune::dry_run(job, quiet_ ? Progress() : steps.progress());
+      }();
+      std::cout << facts.dump(2) << "\n";
       return exit_done;
     }
     catch_signals();

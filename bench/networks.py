@@ -1,0 +1,139 @@
+"""Networks of real sizes with random weights, and samples for them, for timings where the weights do not matter.
+usage: PYTHON_WITH_ONNX bench/networks.py FOLDER   ->  FOLDER/{bert,resnet50,whisper}.onnx, FOLDER/{bert,resnet50,whisper}.npz"""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+rng = np.random.default_rng(0)
+
+
+class Graph:
+    def __init__(self):
+        self.nodes, self.weights = [], []
+
+    def constant(self, name, value, dtype=np.float32):
+        self.weights.append(nh.from_array(np.ascontiguousarray(value, dtype), name))
+        return name
+
+    def __call__(self, op, inputs, name, **attributes):
+        self.nodes.append(h.make_node(op, inputs, [name + "_out"], name=name, **attributes))
+        return name + "_out"
+
+    def save(self, path, inputs, output, shape):
+        self.nodes[-1].output[0] = output
+        graph = h.make_graph(self.nodes, path.stem, inputs, [h.make_tensor_value_info(output, T.FLOAT, shape)], self.weights)
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+        onnx.checker.check_model(model)
+        onnx.save(model, path)
+
+    def linear(self, x, name, inputs, outputs, bias=True):
+        weight = self.constant(name + ".weight", rng.normal(0, inputs**-0.5, (inputs, outputs)))
+        x = self("MatMul", [x, weight], name + "/MatMul")
+        return self("Add", [self.constant(name + ".bias", rng.normal(0, 0.02, outputs)), x], name + "/Add") if bias else x
+
+    # Gains as trained ones: near one, a few of a hundred ten times as large.
+    def norm(self, x, name, size):
+        gain = rng.normal(1, 0.1, size) * np.where(rng.random(size) < 0.01, 10, 1)
+        return self("LayerNormalization",
+                    [x, self.constant(name + ".weight", gain), self.constant(name + ".bias", rng.normal(0, 0.05, size))], name, axis=-1, epsilon=1e-5)
+
+    def gelu(self, x, name):
+        root, half, one = (self.constant(f"{name}.{k}", v) for k, v in (("root", 2**0.5), ("half", 0.5), ("one", 1)))
+        erf = self("Add", [self("Erf", [self("Div", [x, root], name + "/Div")], name + "/Erf"), one], name + "/Add")
+        return self("Mul", [self("Mul", [x, erf], name + "/Mul"), half], name + "/Mul_1")
+
+    def attention(self, x, name, size, heads, mask=None):
+        split, join = (self.constant(f"{name}.{k}", v, np.int64) for k, v in (("split", [0, 0, heads, size // heads]), ("join", [0, 0, size])))
+        scale = self.constant(name + ".scale", (size // heads)**0.5)
+
+        def part(which, order):
+            y = self("Reshape", [self.linear(x, f"{name}/{which}", size, size), split], f"{name}/{which}/Reshape")
+            return self("Transpose", [y], f"{name}/{which}/Transpose", perm=order)
+        scores = self("MatMul", [part("query", [0, 2, 1, 3]), part("key", [0, 2, 3, 1])], name + "/MatMul")
+        scores = self("Div", [scores, scale], name + "/Div")
+        if mask: scores = self("Add", [scores, mask], name + "/AddMask")
+        shares = self("Softmax", [scores], name + "/Softmax", axis=-1)
+        y = self("Transpose", [self("MatMul", [shares, part("value", [0, 2, 1, 3])], name + "/MatMul_1")], name + "/Transpose", perm=[0, 2, 1, 3])
+        return self.linear(self("Reshape", [y, join], name + "/Reshape"), name + "/output", size, size)
+
+    def feed_forward(self, x, name, size):
+        return self.linear(self.gelu(self.linear(x, name + "/up", size, 4 * size), name + "/gelu"), name + "/down", 4 * size, size)
+
+    def convolution(self, x, name, inputs, outputs, kernel, stride=1, gain=2):
+        weight = rng.normal(0, (gain / (inputs * np.prod(kernel)))**0.5, (outputs, inputs, *kernel))
+        bias = rng.normal(0, 0.02, outputs)
+        pads = [k // 2 for k in kernel] * 2
+        return self("Conv", [x, self.constant(name + ".weight", weight), self.constant(name + ".bias", bias)], name, kernel_shape=kernel, strides=[stride] * len(kernel), pads=pads)
+
+
+def bert(folder, layers=12, size=768, heads=12, words=30522, length=128):
+    g = Graph()
+    x = g("Gather", [g.constant("word", rng.normal(0, 0.05, (words, size))), "input_ids"], "/embeddings/word")
+    x = g("Add", [x, g.constant("position", rng.normal(0, 0.02, (length, size)))], "/embeddings/Add")
+    x = g.norm(x, "/embeddings/LayerNorm", size)
+    mask = g("Cast", [g("Unsqueeze", ["attention_mask", g.constant("axes", [1, 2], np.int64)], "/mask/Unsqueeze")], "/mask/Cast", to=T.FLOAT)
+    mask = g("Mul", [g("Sub", [g.constant("one", 1), mask], "/mask/Sub"), g.constant("low", -3.4028235e38)], "/mask/Mul")
+    for i in range(layers):
+        name = f"/encoder/{i}"
+        x = g.norm(g("Add", [g.attention(x, name + "/attention", size, heads, mask), x], name + "/Add"), name + "/norm", size)
+        x = g.norm(g("Add", [g.feed_forward(x, name, size), x], name + "/Add_1"), name + "/norm_1", size)
+    inputs = [h.make_tensor_value_info(k, T.INT64, ["batch", length]) for k in ("input_ids", "attention_mask")]
+    g.save(folder / "bert.onnx", inputs, "last_hidden_state", ["batch", length, size])
+    used = np.arange(length) < rng.integers(length // 4, length, (8, 1))
+    np.savez(folder / "bert.npz", input_ids=np.where(used, rng.integers(0, words, (8, length)), 0), attention_mask=used.astype(np.int64))
+
+
+# Batch normalization is folded into the convolutions.
+def resnet50(folder):
+    g = Graph()
+    x = g("Relu", [g.convolution("image", "/stem", 3, 64, [7, 7], 2)], "/stem/Relu")
+    x = g("MaxPool", [x], "/MaxPool", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    inputs = 64
+    for stage, blocks in enumerate([3, 4, 6, 3]):
+        width = 64 * 2**stage
+        for block in range(blocks):
+            name, stride = f"/layer{stage + 1}/{block}", 2 if stage and not block else 1
+            y = g("Relu", [g.convolution(x, name + "/conv1", inputs, width, [1, 1])], name + "/Relu")
+            y = g("Relu", [g.convolution(y, name + "/conv2", width, width, [3, 3], stride)], name + "/Relu_1")
+            y = g.convolution(y, name + "/conv3", width, 4 * width, [1, 1], gain=0.5)
+            shortcut = x if block else g.convolution(x, name + "/shortcut", inputs, 4 * width, [1, 1], stride, gain=1)
+            x = g("Relu", [g("Add", [y, shortcut], name + "/Add")], name + "/Relu_2")
+            inputs = 4 * width
+    x = g("Flatten", [g("GlobalAveragePool", [x], "/pool")], "/Flatten")
+    weight, bias = g.constant("fc.weight", rng.normal(0, 0.02, (1000, 2048))), g.constant("fc.bias", np.zeros(1000))
+    g("Gemm", [x, weight, bias], "/fc", transB=1)
+    g.save(folder / "resnet50.onnx", [h.make_tensor_value_info("image", T.FLOAT, ["batch", 3, 224, 224])], "logits", ["batch", 1000])
+    # Smooth noise, as pictures are: every eighth point drawn, those between interpolated.
+    for split, count in (("resnet50", 32), ("resnet50_eval", 64)):
+        coarse = rng.normal(0, 1, (count, 3, 29, 29)).astype(np.float32)
+        at = np.arange(224) / 8
+        low, share = at.astype(int), (at % 1).astype(np.float32)
+        rows = coarse[:, :, low] * (1 - share[:, None]) + coarse[:, :, low + 1] * share[:, None]
+        np.savez(folder / f"{split}.npz", image=rows[..., low] * (1 - share) + rows[..., low + 1] * share)
+
+
+def whisper(folder, layers=4, size=384, heads=6, frames=3000):
+    g = Graph()
+    x = g.gelu(g.convolution("mel", "/conv1", 80, size, [3]), "/conv1/gelu")
+    x = g.gelu(g.convolution(x, "/conv2", size, size, [3], 2), "/conv2/gelu")
+    x = g("Transpose", [x], "/Transpose", perm=[0, 2, 1])
+    x = g("Add", [x, g.constant("position", rng.normal(0, 0.5, (frames // 2, size)))], "/position")
+    for i in range(layers):
+        name = f"/layers/{i}"
+        x = g("Add", [x, g.attention(g.norm(x, name + "/norm", size), name + "/attention", size, heads)], name + "/Add")
+        x = g("Add", [x, g.feed_forward(g.norm(x, name + "/norm_1", size), name, size)], name + "/Add_1")
+    g.norm(x, "/norm", size)
+    g.save(folder / "whisper.onnx", [h.make_tensor_value_info("mel", T.FLOAT, ["batch", 80, frames])], "states", ["batch", frames // 2, size])
+    np.savez(folder / "whisper.npz", mel=np.clip(rng.normal(0, 0.5, (8, 80, frames)), -1, 1.5).astype(np.float32))
+
+
+if __name__ == "__main__":
+    target = pathlib.Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for make in (bert, resnet50, whisper):
+        make(target)

@@ -1,0 +1,20 @@
+// A serialized model whose large weights stay where they are.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::graph {
+
+struct Skeleton {
+  std::string bytes;  // as to_bytes() gives, but the tensors below are said to be external data, in a file that does not exist
+  std::vector<std::pair<std::string, Tensor>> weights;  // by name; they share the model's memory
+};
+
+// Tensors of at least so many bytes are left out, but for texts and types below 8 bits. Throws Error beyond protobuf's 2 GB.
+Skeleton skeleton_of(const Model& model, size_t least_size);
+
+}  // namespace quasar::graph

@@ -1,0 +1,27 @@
+// The operator by which values of a graph are looked at while it runs; for the runtime folder only.
+#pragma once
+
+#include <onnxruntime_cxx_api.h>
+
+#include <exception>
+#include <functional>
+
+#include "quasar/graph/tensor.hpp"
+
+namespace quasar::runtime {
+
+// Observe(value, listener) -> token, with the attribute `number`: shows the value to the listener under this number. The token
+// means nothing, and is there because a graph has outputs.
+constexpr const char* observe_domain = "ai.quasar.inner";
+constexpr const char* observe_type = "Observe";
+
+// Of one run. ONNX Runtime tells a kernel nothing of the run that it belongs to, so the listener's address comes as an int64.
+struct Listener {
+  const std::function<void(size_t number, const Tensor& value)>& see;
+  std::exception_ptr failure = nullptr;  // what `see` threw
+};
+
+// For the options of sessions whose graph has such nodes.
+const Ort::CustomOpDomain& observe_operators();
+
+}  // namespace quasar::runtime

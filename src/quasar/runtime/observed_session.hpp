@@ -1,0 +1,33 @@
+// Values of a graph, looked at while it runs: none of them is kept.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::runtime {
+
+// Sees a value as soon as it is computed. `number`: its place among the names. The tensor is good during the call only.
+using Observer = std::function<void(size_t number, const Tensor& value)>;
+
+class ObservedSession {
+ public:
+  // Throws Error as tapped() and Session do.
+  ObservedSession(const graph::Model& model, const std::vector<std::string>& values);
+
+  // Of the model, in its order: one tensor each is what run() wants.
+  const std::vector<graph::Value>& inputs() const { return inputs_; }
+
+  // Computes the values, shows each of them once, and returns nothing. `see` is called by the calling thread; what it throws ends
+  // the run and is thrown again here. May be called from several threads at once.
+  void run(std::span<const Tensor> inputs, const Observer& see) const;
+
+ private:
+  std::vector<graph::Value> inputs_;
+  Session session_;
+};
+
+}  // namespace quasar::runtime
