@@ -1,6 +1,5 @@
 #include "quasar/runtime/observe_op.hpp"
 
-#include <cstring>
 #include <memory>
 
 namespace quasar::runtime {
@@ -13,9 +12,8 @@ class ObserveKernel {
   OrtStatusPtr ComputeV2(OrtKernelContext* raw) noexcept try {
     const Ort::KernelContext context(raw);
     const auto value = context.GetInput(0);
-    int64_t address = 0;
-    std::memcpy(&address, context.GetInput(1).GetTensorRawData(), sizeof(address));
-    auto& listener = *reinterpret_cast<Listener*>(address);
+    if (Listener::of_this_thread == nullptr) return failed("nobody observes this run");
+    Listener& listener = *Listener::of_this_thread;
     *context.GetOutput(0, {1}).GetTensorMutableData<int64_t>() = 0;
     return shown(value, listener);
   } catch (const std::exception& e) {
@@ -49,15 +47,15 @@ struct ObserveOp : Ort::CustomOpBase<ObserveOp, ObserveKernel, true> {
   }
 
   const char* GetName() const { return observe_type; }
-  size_t GetInputTypeCount() const { return 2; }
-  ONNXTensorElementDataType GetInputType(size_t index) const {
-    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-  }
+  size_t GetInputTypeCount() const { return 1; }
+  ONNXTensorElementDataType GetInputType(size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED; }
   size_t GetOutputTypeCount() const { return 1; }
   ONNXTensorElementDataType GetOutputType(size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64; }
 };
 
 }  // namespace
+
+thread_local Listener* Listener::of_this_thread = nullptr;
 
 // Never destroyed, like the environment: sessions refer to it.
 const Ort::CustomOpDomain& observe_operators() {

@@ -10,15 +10,16 @@
 
 namespace quasar::runtime {
 
-// Observe(value, listener) -> token, with the attribute `number`: shows the value to the listener under this number. The token
-// means nothing, and is there because a graph has outputs.
+// Observe(value) -> token, with the attribute `number`: shows the value to the listener under this number. The token means
+// nothing, and is there because a graph has outputs.
 constexpr const char* observe_domain = "ai.quasar.inner";
 constexpr const char* observe_type = "Observe";
 
-// Of one run. ONNX Runtime tells a kernel nothing of the run that it belongs to, so the listener's address comes as an int64.
+// Of one run. ONNX Runtime tells a kernel nothing of the run that it belongs to, but calls it on the thread that asked for it.
 struct Listener {
   const std::function<void(size_t number, const Tensor& value)>& see;
   std::exception_ptr failure = nullptr;  // what `see` threw
+  static thread_local Listener* of_this_thread;
 };
 
 // For the options of sessions whose graph has such nodes.

@@ -1,4 +1,4 @@
-// Values of a graph, looked at while it runs: none of them is kept.
+// Values of a graph, looked at while it runs: none of them is kept. Of a graph with more than 2000 values, when it has run.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ class ObservedSession {
   ObservedSession(const graph::Model& model, const std::vector<std::string>& values);
 
   // Of the model, in its order: one tensor each is what run() wants.
-  const std::vector<graph::Value>& inputs() const { return inputs_; }
+  const std::vector<graph::Value>& inputs() const { return session_.inputs(); }
 
   // Computes the values, shows each of them once, and returns nothing. `see` is called by the calling thread; what it throws ends
   // the run and is thrown again here. May be called from several threads at once.
   void run(std::span<const Tensor> inputs, const Observer& see) const;
 
  private:
-  std::vector<graph::Value> inputs_;
+  bool are_outputs_ = false;  // of the session, where there are so many values that observers would make it slow to open
   Session session_;
 };
 
