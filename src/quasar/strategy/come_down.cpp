@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "quasar/job/precision.hpp"
 
@@ -45,13 +46,22 @@ class ComingDown {
     one_by_one(step, left);
   }
 
-  // Over and over, until the same model has refused all that are left: one that returns may make room for another.
+  // Over and over, until the same model has refused all that are left: one that returns may make room for another. Not for those
+  // that were out of reach with more given up.
   void one_by_one(const Step& step, std::vector<std::string>& left) {
     size_t next = left.size();
     for (size_t refused = 0; refused < left.size();) {
       next = (next == 0 ? left.size() : next) - 1;
-      refused = returns(step, left, next, next + 1) ? 0 : refused + 1;
+      const bool comes = !was_out_of_reach(step, left[next]) && returns(step, left, next, next + 1);
+      refused = comes ? 0 : refused + 1;
     }
+  }
+
+  bool was_out_of_reach(const Step& step, const std::string& node) {
+    const auto found = out_of_reach_.find({node, step.to(node).dump()});
+    if (found == out_of_reach_.end()) return false;
+    if (step.from == 0) notes_.note_without(node, found->second);
+    return true;
   }
 
   // Whether left[begin, end) may; then they are left no longer.
@@ -63,8 +73,9 @@ class ComingDown {
     const bool gains = notes_.ground().number == trial.number;  // not where both ways cost the same
     if (gains) {
       left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
-    } else if (end - begin == 1 && step.from == 0 && !notes_.holds(trial)) {
-      notes_.note_without(left[begin], trial);
+    } else if (end - begin == 1 && !notes_.holds(trial)) {
+      if (step.from == 0) notes_.note_without(left[begin], trial);
+      if (trial.state == search::State::pruned) out_of_reach_.insert_or_assign({left[begin], step.to(left[begin]).dump()}, trial);
     }
     return gains;
   }
@@ -90,6 +101,7 @@ class ComingDown {
   const search::Space& space_;
   search::Sequence& sequence_;
   RepairNotes& notes_;
+  std::map<std::pair<std::string, std::string>, search::Trial> out_of_reach_;  // by operator and what it was to become
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace quasar::tune {
 
 // From the rung on which they are to 8 bits, and those that cannot, to the cheapest rung that they can be on; halves of them,
-// quarters … and single operators, the least sensitive first, until no single one can any more. `notes` knows a trial that is
-// accurate, and hears of every one.
+// quarters … and single operators, the least sensitive first, until no single one can any more; one whose trial was given up
+// early, as out of reach, is not asked again. `notes` knows a trial that is accurate, and hears of every one.
 void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes);
 
 }  // namespace quasar::tune

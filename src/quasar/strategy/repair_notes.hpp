@@ -49,7 +49,8 @@ class RepairNotes {
   void note(const search::Trial& trial, const std::string& step, const Changes& changes);
   // A trial with `operators` on the last rung, as many as may be.
   void note_most(const search::Trial& trial, size_t operators);
-  // One with this operator in 8 bits, and the others as the ground has them; forgotten when the ground is another.
+  // One with this operator in 8 bits, and the others as the ground has them (or more of them given up, where it was out of reach
+  // even so); forgotten when the ground is another.
   void note_without(const std::string& node, const search::Trial& trial) { without_.insert_or_assign(node, trial); }
   void note_ranking(std::vector<UnitError> units) { units_ = std::move(units); }
 

@@ -136,6 +136,31 @@ TEST(RepairEnd, NoSingleOperatorCouldReturnInTheEnd) {
   EXPECT_EQ(given[0].quantized->gives, 0.001) << "of the model that is left, where nothing is in float then";
 }
 
+// Two of the first three must stay in float. They are not asked again when the first has returned.
+TEST(RepairEnd, WhatWasOutOfReachIsNotAskedAgain) {
+  MadeUpTrials missed(digits_words());
+  const auto ranking = missed.run([](const search::Point&) { return Measures{{"L2", 0.001}}; }).story->sensitivity.value();
+  const std::string first = ranking[0].node, second = ranking[1].node, third = ranking[2].node;
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([&](const search::Point& point) {
+    if (precision_at(point, second) == in_float && precision_at(point, third) == in_float) return Measures{{"L2", 0.00005}};
+    const Measures far{{"L2", 0.001 - 0.00001 * in_float_at(point)}};
+    if (precision_at(point, second) != in_float && precision_at(point, third) != in_float) return far;
+    Measures given_up = far;
+    given_up["pruned"] = 1;
+    return given_up;
+  });
+  EXPECT_EQ(finding.story->in_float.size(), 2U);
+  size_t given_up = 0;
+  for (const auto& trial : trials.study.trials()) {
+    if (trial.state != search::State::pruned) continue;
+    given_up++;
+    EXPECT_EQ(precision_at(trial.point, first), in_float) << trial.number;
+  }
+  EXPECT_GE(given_up, 2U);
+  for (const auto& entry : finding.story->in_float) EXPECT_TRUE(entry.quantized) << entry.node;
+}
+
 // The reason named the objective, which the criterion is not about.
 TEST(RepairEnd, TheReasonGivesTheMetricsOfTheCriterion) {
   Json words = digits_words();

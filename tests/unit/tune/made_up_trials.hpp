@@ -25,7 +25,7 @@ inline Json digits_words() {
 
 class MadeUpTrials {
  public:
-  // What a point measures, by metric.
+  // What a point measures, by metric; with `pruned`: on the samples before it was given up.
   using Score = std::function<Measures(const search::Point&)>;
 
   explicit MadeUpTrials(Json words)
@@ -66,6 +66,7 @@ class MadeUpTrials {
   search::Outcome outcome(const Measures& measures) const {
     search::Outcome out{.values = values_of(job.aim.goals, measures),
                         .constraints = excesses(job.aim.goals, measures, evaluator_.reference()),
+                        .pruned = measures.contains("pruned"),
                         .user_attributes = {{"metrics", measures}}};
     const bool feasible = std::ranges::all_of(out.constraints, [](double excess) { return excess <= 0; });
     out.candidate = feasible && is_good_enough(job.aim, measures, evaluator_.reference());
