@@ -1,7 +1,12 @@
-"""Networks of real sizes with random weights, and samples for them, for timings where the weights do not matter.
-usage: PYTHON_WITH_ONNX bench/networks.py FOLDER   ->  FOLDER/{bert,resnet50,whisper}.onnx, FOLDER/{bert,resnet50,whisper}.npz"""
+"""Time and memory on networks of real sizes, whose weights are random. A row per job: seconds of processor, seconds by the clock, peak MiB.
+FOLDER gets the networks and their samples once; minilm.onnx and calib.npz in it (bench/export_minilm.py) are measured too. Programs are
+run in turn, and the median counts."""
+import argparse
+import os
 import pathlib
+import statistics
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -132,8 +137,52 @@ def whisper(folder, layers=4, size=384, heads=6, frames=3000):
     np.savez(folder / "whisper.npz", mel=np.clip(rng.normal(0, 0.5, (8, 80, frames)), -1, 1.5).astype(np.float32))
 
 
-if __name__ == "__main__":
-    target = pathlib.Path(sys.argv[1])
-    target.mkdir(parents=True, exist_ok=True)
+# name of the job, network, arguments
+def jobs(folder):
+    def quantize(model, samples, scheme, *more):
+        return ["quantize", f"{folder}/{model}.onnx", "-o", f"{folder}/out.onnx", "--calib", f"{folder}/{samples}.npz", "--scheme", scheme, *more]
+    yield "inspect bert", ["inspect", f"{folder}/bert.onnx"]
+    yield "quantize bert, U8S8_CHANNEL", quantize("bert", "bert", "U8S8_CHANNEL")
+    yield "quantize whisper, U8S8_CHANNEL", quantize("whisper", "whisper", "U8S8_CHANNEL")
+    yield "search --dry-run of resnet50, cpu_int8_search", ["search", "--model", f"{folder}/resnet50.onnx", "--calib", f"{folder}/resnet50.npz", "--eval",
+                                                            f"{folder}/resnet50_eval.npz", "--preset", "cpu_int8_search", "--output-dir", f"{folder}/dry", "--dry-run"]
+    if not (folder / "minilm.onnx").exists(): return
+    yield "inspect minilm", ["inspect", f"{folder}/minilm.onnx"]
+    yield "quantize minilm, U8S8_CHANNEL", quantize("minilm", "calib", "U8S8_CHANNEL")
+    for scheme, method in (("A8W8", "adaquant"), ("U8S8_CHANNEL", "adaround")):
+        yield f"quantize minilm, {scheme}, {method}", quantize("minilm", "calib", scheme, "--set", f"algorithms={method}")
+
+
+# Seconds of processor, by the clock, MiB.
+def measured(program, arguments):
+    started = time.monotonic()
+    child = os.posix_spawn(program, [program, *arguments], os.environ,
+                           file_actions=[(os.POSIX_SPAWN_OPEN, k, os.devnull, os.O_WRONLY, 0) for k in (1, 2)])
+    _, status, used = os.wait4(child, 0)
+    if status: sys.exit(f"{program} {' '.join(arguments)}: exit status {status}")
+    return used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("programs", nargs="+")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", default="", help="jobs that have this in their name")
+    given = parser.parse_args()
+    folder, programs = given.folder, given.programs
+    folder.mkdir(parents=True, exist_ok=True)
     for make in (bert, resnet50, whisper):
-        make(target)
+        if not (folder / f"{make.__name__}.npz").exists(): make(folder)
+    print("| job | " + " | ".join(programs) + " |\n| --- |" + " --- |" * len(programs))
+    for name, job in jobs(folder):
+        if given.only not in name: continue
+        runs = [[] for _ in programs]
+        for _ in range(given.repeat):
+            for program, of_it in zip(programs, runs): of_it.append(measured(program, job))
+        cells = [[statistics.median(run[k] for run in of_it) for k in range(3)] for of_it in runs]
+        print(f"| {name} | " + " | ".join(f"{cpu:.1f} s, {clock:.1f} s, {peak:.0f} MiB" for cpu, clock, peak in cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/base/rng.hpp"
+#include "quasar/quant/codes/gram_errors.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 
 namespace quasar::quant {

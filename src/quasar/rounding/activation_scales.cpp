@@ -4,7 +4,6 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -213,8 +212,6 @@ class Refinement {
     std::vector<ScaleTrial*> all;
     for (auto& trial : trials_) all.push_back(&trial);
     const auto example = values_of(0, reference, all);
-    std::vector<size_t> everyone(samples_.size());
-    std::iota(everyone.begin(), everyone.end(), size_t{0});
     std::set<std::string> cheap, others;
     std::vector<size_t> most;
     for (const auto& trial : trials_) {
@@ -224,14 +221,14 @@ class Refinement {
       most.push_back(is_cheap ? samples_.size() : std::clamp(wanted_values / count, fewest_samples, usual_samples));
       (is_cheap ? cheap : others).insert(start);
     }
-    const std::vector<size_t> some = spread_over(samples_.size(), usual_samples);
-    const auto reaches_of_cheap = reaches_of(cheap, everyone, reference), reaches_of_others = reaches_of(others, some, reference);
+    const auto every = spread_over(samples_.size(), samples_.size()), some = spread_over(samples_.size(), usual_samples);
+    const auto reaches_of_cheap = reaches_of(cheap, every, reference), reaches_of_others = reaches_of(others, some, reference);
     for (size_t i = 0; i < trials_.size(); i++) {
       const std::string& start = trials_[i].window.inputs.front();
       const auto found = reaches_of_cheap.find(start);
       const bool is_cheap = found != reaches_of_cheap.end();
       std::vector<Judge> chosen = judges(is_cheap ? found->second : reaches_of_others.at(start), most[i]);
-      for (Judge& judge : chosen) judge.sample = (is_cheap ? everyone : some)[judge.sample];
+      for (Judge& judge : chosen) judge.sample = (is_cheap ? every : some)[judge.sample];
       trials_[i].begin(std::move(chosen));
     }
   }

@@ -44,7 +44,7 @@ std::vector<Judge> judges(const std::vector<Reach>& reaches, size_t most) {
   };
   take([&](size_t a, size_t b) { return reaches[a].high > reaches[b].high; });
   take([&](size_t a, size_t b) { return reaches[a].low < reaches[b].low; });
-  // As good as the same ones whichever are the extremes, so that the float model runs on few samples for many values.
+  // Almost the same ones whichever samples are the extremes: the float model then runs on few samples for many values.
   std::vector<size_t> chosen;
   for (const size_t sample : scattered(spread_over(all.size(), most))) {
     const bool is_extreme = std::ranges::any_of(out, [&](const Judge& judge) { return judge.sample == sample; });

@@ -6,6 +6,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/gram_descent.hpp"
+#include "quasar/quant/codes/gram_errors.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/rounding/layer_bias.hpp"
 #include "quasar/rounding/layer_grid.hpp"

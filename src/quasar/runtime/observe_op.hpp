@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <functional>
+#include <utility>
 
 #include "quasar/graph/tensor.hpp"
 
@@ -17,9 +18,17 @@ constexpr const char* observe_type = "Observe";
 
 // Of one run. ONNX Runtime tells a kernel nothing of the run that it belongs to, but calls it on the thread that asked for it.
 struct Listener {
+  explicit Listener(const std::function<void(size_t number, const Tensor& value)>& observer) : see(observer) {}
+  ~Listener() { of_this_thread = outer_; }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
   const std::function<void(size_t number, const Tensor& value)>& see;
   std::exception_ptr failure = nullptr;  // what `see` threw
   static thread_local Listener* of_this_thread;
+
+ private:
+  Listener* const outer_ = std::exchange(of_this_thread, this);  // of a run that is going on around this one
 };
 
 // For the options of sessions whose graph has such nodes.

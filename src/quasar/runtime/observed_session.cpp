@@ -1,7 +1,5 @@
 #include "quasar/runtime/observed_session.hpp"
 
-#include <utility>
-
 #include "quasar/base/error.hpp"
 #include "quasar/runtime/observe_op.hpp"
 #include "quasar/runtime/prepare.hpp"
@@ -46,14 +44,10 @@ void ObservedSession::run(std::span<const Tensor> inputs, const Observer& see) c
     for (size_t i = 0; i < found.size(); i++) see(i, found[i]);
     return;
   }
-  Listener listener{see};
-  // A value may be observed while another session is.
-  Listener* const outer = std::exchange(Listener::of_this_thread, &listener);
+  Listener listener(see);
   try {
     session_.run(inputs);
-    Listener::of_this_thread = outer;
   } catch (const Error&) {
-    Listener::of_this_thread = outer;
     if (listener.failure) std::rethrow_exception(listener.failure);
     throw;
   }

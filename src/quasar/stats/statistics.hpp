@@ -107,7 +107,8 @@ struct CollectOptions {
 };
 
 // Runs the model on every sample once, and looks at the named values (float32) while they are computed. None is kept: memory
-// grows neither with the number of samples nor with that of values.
+// grows neither with the number of samples nor with that of values. More than 2000 values are looked at when the sample has run,
+// and all of its values are held till then.
 // -> number of samples -> statistics (the whole dataset's, and each prefix's). Throws Error for NaN, for infinite outputs of the
 // model and for +inf in inputs (−inf is a mask), with name and sample, for a value that is not float32, and for a prefix beyond
 // the number of samples.

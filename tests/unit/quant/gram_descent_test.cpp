@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "quasar/base/rng.hpp"
+#include "quasar/quant/codes/gram_errors.hpp"
 
 namespace quasar::quant {
 namespace {

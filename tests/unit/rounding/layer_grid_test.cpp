@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/quant/codes/gram_errors.hpp"
 #include "quasar/quant/codes/weights.hpp"
 
 namespace quasar::tune {

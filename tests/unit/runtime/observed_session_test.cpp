@@ -50,6 +50,37 @@ TEST(ObservedSession, ShowsWhatASessionWouldGive) {
   }
 }
 
+TEST(ObservedSession, ShowsManyValues) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {float_value("v0", {2})};
+  std::vector<std::string> values;
+  for (int i = 0; i < 2100; i++) {
+    const std::string from = "v" + std::to_string(i), to = "v" + std::to_string(i + 1);
+    model.nodes.push_back(node(i % 2 == 0 ? "Neg" : "Relu", "n" + std::to_string(i), {from}, {to}));
+    values.push_back(to);
+  }
+  model.outputs = {float_value("v2100", {2})};
+  const Tensor x = Tensor::of<float>({2}, {1, -2});
+  const auto seen = seen_in(ObservedSession(model, values), x);
+  const auto expected = Session(tapped(model, values)).run(std::vector{x});
+  ASSERT_EQ(seen.size(), values.size());
+  for (size_t i = 0; i < values.size(); i++) EXPECT_EQ(seen.at(i), expected[i]) << values[i];
+  EXPECT_EQ(seen.at(1).as<float>()[1], 2);
+}
+
+// What is observed there looks at another session meanwhile.
+TEST(ObservedSession, RunsWithinARun) {
+  const ObservedSession outer(chain(), {"product", "y"}), inner(chain(), {"rectified"});
+  const Tensor x = random_tensor({1, 8}, 4);
+  std::vector<size_t> order;
+  outer.run(std::vector{x}, [&](size_t number, const Tensor&) {
+    inner.run(std::vector{x}, [&](size_t, const Tensor&) { order.push_back(9); });
+    order.push_back(number);
+  });
+  EXPECT_EQ(order, (std::vector<size_t>{9, 0, 9, 1}));
+}
+
 TEST(ObservedSession, ShowsConstantsInEveryRun) {
   graph::Model model = chain();
   model.nodes.push_back(node("Neg", "turn", {"w"}, {"turned"}));

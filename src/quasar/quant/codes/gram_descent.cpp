@@ -63,14 +63,13 @@ class Descent {
     std::vector<double> still;  // of each input: while |gradient| is below, its best code is the one that it has
   };
 
-  // The state of one task.
-  struct Own {
+  struct TaskState {
     const Task* task;
     State* state;
   };
 
-  static std::vector<Own> each_own(const std::vector<Task>& tasks, std::vector<State>& states) {
-    std::vector<Own> out;
+  static std::vector<TaskState> with_states(const std::vector<Task>& tasks, std::vector<State>& states) {
+    std::vector<TaskState> out;
     for (size_t i = 0; i < tasks.size(); i++) out.push_back({&tasks[i], &states[i]});
     return out;
   }
@@ -91,7 +90,7 @@ class Descent {
     return task;
   }
 
-  // Puts the best codes found (nearest at the start) of these of the solved outputs and their errors in `out`. -> the most sweeps
+  // Solves `count` of the outputs that are to be solved: the best codes found and their errors go to `out`. -> the most sweeps
   size_t improve(size_t first, size_t count, Solution& out) const {
     std::vector<Task> tasks;
     std::vector<std::vector<int32_t>> nearest;
@@ -103,21 +102,23 @@ class Descent {
       std::ranges::copy(nearest.back(), out.codes.begin() + static_cast<std::ptrdiff_t>(output * inputs_));
     }
     std::vector<State> best = with_codes(tasks, std::move(nearest));
-    find_errors(each_own(tasks, best));
+    find_errors(with_states(tasks, best));
+    const auto undamped = [&](size_t i) {
+      return std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0);
+    };
     std::vector<double> before;
     for (size_t i = 0; i < count; i++) {
       before.push_back(best[i].error);
-      out.before[(first + i) * options_.every] =
-          std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0);
+      out.before[(first + i) * options_.every] = undamped(i);
     }
     size_t sweeps = 0;
     std::vector<State> others;
     if (factor_ && factor_->positive()) {
       others = with_codes(tasks, sequential(tasks));
-      sweeps = descend(each_own(tasks, others));
+      sweeps = descend(with_states(tasks, others));
     }
-    // Of many inputs the nearest codes are hardly ever the better start: by 0.04 % of the error of 8 bits, 0.3 % of 4 bits.
-    std::vector<Own> from_nearest;
+    // Of many inputs the nearest codes are hardly ever the better start.
+    std::vector<TaskState> from_nearest;
     for (size_t i = 0; i < count && options_.sweeps > 0; i++) {
       if (others.empty() || inputs_ <= few_inputs || others[i].error >= before[i]) from_nearest.push_back({&tasks[i], &best[i]});
     }
@@ -129,8 +130,7 @@ class Descent {
       const size_t output = (first + i) * options_.every;
       const bool better = best[i].error < before[i];
       if (better) std::ranges::copy(best[i].codes, out.codes.begin() + static_cast<std::ptrdiff_t>(output * inputs_));
-      out.after[output] =
-          better ? std::max(best[i].error + tasks[i].constant - damping_of(tasks[i].row, best[i]), 0.0) : out.before[output];
+      out.after[output] = better ? undamped(i) : out.before[output];
       out.damped[output] = (better ? best[i].error : before[i]) + tasks[i].constant;
     }
     return sweeps;
@@ -164,7 +164,7 @@ class Descent {
   }
 
   // Adds the products of the values of the inputs `rows` with these columns of H, by state.
-  void add_products(const std::vector<Own>& all, std::pair<size_t, size_t> rows, std::pair<size_t, size_t> columns,
+  void add_products(const std::vector<TaskState>& all, std::pair<size_t, size_t> rows, std::pair<size_t, size_t> columns,
                     std::vector<std::vector<double>>& sums) const {
     const double* values[together];
     double* to[together];
@@ -176,7 +176,7 @@ class Descent {
              gram_.stride(), to);
   }
 
-  void find_gradients(const std::vector<Own>& all) const {
+  void find_gradients(const std::vector<TaskState>& all) const {
     std::vector<std::vector<double>> sums(all.size(), std::vector<double>(inputs_, 0));
     for (size_t j = 0; j < inputs_; j += block) add_products(all, {j, std::min(j + block, inputs_)}, {0, inputs_}, sums);
     for (size_t i = 0; i < all.size(); i++) {
@@ -186,7 +186,7 @@ class Descent {
   }
 
   // Errors alone take half of H: what is beside the diagonal blocks counts twice.
-  void find_errors(const std::vector<Own>& all) const {
+  void find_errors(const std::vector<TaskState>& all) const {
     std::vector<std::vector<double>> within(all.size(), std::vector<double>(inputs_, 0)), beside = within;
     for (size_t first = 0; first < inputs_; first += block) {
       const std::pair rows{first, std::min(first + block, inputs_)};
@@ -302,13 +302,13 @@ class Descent {
   }
 
   // Descends in all outputs side by side, until none changes any more, and finds the errors. -> the most sweeps
-  size_t descend(const std::vector<Own>& all) const {
+  size_t descend(const std::vector<TaskState>& all) const {
     if (options_.sweeps == 0) {
       find_errors(all);
       return 0;
     }
     find_gradients(all);
-    std::vector<Own> active = all;
+    std::vector<TaskState> active = all;
     double changes[together][block];
     size_t sweep = 0;
     for (; !active.empty() && sweep < options_.sweeps; sweep++) {
@@ -329,14 +329,14 @@ class Descent {
         }
         catch_up(moving, missed, first, last);
       }
-      std::vector<Own> still;
+      size_t left = 0;
       for (size_t t = 0; t < active.size(); t++) {
         const bool traded = trade_all(active[t].task->row, *active[t].state);
-        if (changed[t] || traded) still.push_back(active[t]);
+        if (changed[t] || traded) active[left++] = active[t];
       }
-      active = std::move(still);
+      active.resize(left);
     }
-    for (const Own& one : all) one.state->error = error(*one.state, one.task->target);
+    for (const TaskState& one : all) one.state->error = error(*one.state, one.task->target);
     return sweep;
   }
 
@@ -399,37 +399,6 @@ class Descent {
 };
 
 }  // namespace
-
-std::vector<int32_t> nearest_codes(const GramProblem& problem) {
-  std::vector<int32_t> codes(problem.weights.size());
-  for (size_t output = 0; output < problem.outputs; output++)
-    GramRow(problem, output).nearest_codes(codes.data() + output * problem.inputs);
-  return codes;
-}
-
-std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> codes) {
-  std::vector<double> out(problem.outputs), values(problem.inputs);
-  for (size_t output = 0; output < problem.outputs; output++) {
-    const GramRow row(problem, output);
-    for (size_t j = 0; j < problem.inputs; j++) values[j] = row.value(j, codes[output * problem.inputs + j]);
-    double sum = problem.power[output] - 2 * dot(problem.inputs, values.data(), problem.cross.data() + output * problem.inputs);
-    for (size_t j = 0; j < problem.inputs; j++)
-      sum += values[j] * dot(problem.inputs, values.data(), problem.gram.data() + j * problem.inputs);
-    out[output] = std::max(sum, 0.0);
-  }
-  return out;
-}
-
-std::vector<double> damped_errors(const GramProblem& problem, std::span<const int32_t> codes, std::vector<double> errors) {
-  for (size_t output = 0; output < problem.outputs; output++) {
-    const GramRow row(problem, output);
-    for (size_t j = 0; j < problem.inputs; j++) {
-      const double change = row.value(j, codes[output * problem.inputs + j]) - row.weight(j);
-      errors[output] += problem.damping * change * change;
-    }
-  }
-  return errors;
-}
 
 Solution descend(const GramProblem& problem, const DescentOptions& options) {
   return Descent(problem, options).run();

@@ -15,10 +15,12 @@ namespace quasar::quant {
 
 struct DescentOptions {
   bool neighbours_only = false;  // each code is the one below or above its weight
-  bool sequential = false;       // also start from sequential rounding; the better of the two results counts
-  bool by_activation = true;     // sequential rounding fixes the inputs with the largest H_jj first
-  size_t sweeps = 32;            // coordinate descent ends when nothing changes, or after so many passes; 0: none
-  size_t every = 1;              // only every so many outputs are solved; the others' codes and errors are 0
+  // Start from sequential rounding; of few inputs, or where that ends no better than nearest codes, from these too, and the
+  // better of the two results counts. false: from nearest codes only.
+  bool sequential = false;
+  bool by_activation = true;  // sequential rounding fixes the inputs with the largest H_jj first
+  size_t sweeps = 32;         // coordinate descent ends when nothing changes, or after so many passes; 0: none
+  size_t every = 1;           // only every so many outputs are solved; the others' codes and errors are 0
   size_t threads = 0;
 };
 

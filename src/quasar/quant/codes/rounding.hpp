@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
@@ -60,15 +59,6 @@ class RoundingMethod {
   // result does not depend on `threads` (0: all cores).
   virtual Solution solve(const GramProblem& problem, size_t threads) const = 0;
 };
-
-// saturate(round_half_even(w / scale) + zero point) for all weights.
-std::vector<int32_t> nearest_codes(const GramProblem& problem);
-
-// E of each output, without damping.
-std::vector<double> errors(const GramProblem& problem, std::span<const int32_t> codes);
-
-// The same with damping: the given errors and λ|q − w|².
-std::vector<double> damped_errors(const GramProblem& problem, std::span<const int32_t> codes, std::vector<double> errors);
 
 }  // namespace quasar::quant
 

@@ -7,7 +7,8 @@ sections.push({ id: 'model', title: 'Model', wide: true, build: () => {
   return [element('h1', {}, search.title),
     element('p', { class: 'lead' }, [...facts.inputs].join(', '), ' → ', [...facts.outputs].join(', '), `, opset ${facts.opset}.`),
     element('div', { class: 'cards' }, card('size', bytes(facts.bytes), `${facts.parameters.toLocaleString('en')} parameters`), facts.nodes ? card('operators', String(facts.nodes.length), `${quantized} would be quantized`) : null,
-      ...(examined ? examined.schemes.slice(0, 4).map((scheme) => card(scheme.name, number(scheme.distance, 3), 'distance at the outputs')) : []))];
+      ...(examined ? examined.schemes.slice(0, 4).map((scheme) => card(scheme.name, number(scheme.distance, 3), 'distance at the outputs')) : [])),
+    examined ? element('p', { class: 'note' }, `Measured on ${examined.samples} samples${examined.layer_samples ? `; layers alone and up to them on the first ${examined.layer_samples}` : ''}.`) : null];
 } });
 
 sections.push({ id: 'verdicts', title: 'In words', build: () => (search.facts && search.advice.length ? [element('ol', { class: 'steps' }, search.advice.map((text) => element('li', {}, withCode(text))))] : null) });

@@ -1,4 +1,5 @@
 // Each weight goes to the nearest code.
+#include "quasar/quant/codes/gram_errors.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 
 namespace quasar::quant::rounding {
