@@ -416,6 +416,33 @@ TEST_F(Search, CandidatesAreListedAndKept) {
   }
 }
 
+// Measured once: whoever goes on with the study has the same operators in float, whatever his machine would say.
+TEST_F(Search, WhatTheSpeedGateDecidedHoldsForTheWholeStudy) {
+  const std::string gated =
+      "  algorithms: [null, adaround]\ntwo_stage_search: true\nspeed_gate: 1.02\nsearch_stop_condition: {iteration_limit: ";
+  ASSERT_EQ(search(words(small_space, gated + "1}\n")).code, 0);
+  const Json first = result();
+  ASSERT_TRUE(first["speed_gate"].is_object());
+  EXPECT_NE(first["speed_gate"]["told"].get<std::string>().find("the float model's time"), std::string::npos);
+  Json decided = first["speed_gate"];
+  decided["regions"] = {{"stem/conv", {"stem/conv", "stem/relu6"}}};
+  {
+    const auto storage = search::open_storage((out / "auto_search.db").string());
+    storage->set_attribute(storage->studies().front().id, "speed_gate", decided);
+  }
+  ASSERT_EQ(search(words(small_space, gated + "12}\n"), "--resume").code, 0);
+  EXPECT_EQ(result()["speed_gate"], decided);
+  const auto trials = search::open_storage((out / "auto_search.db").string())->trials(1);
+  std::set<std::string> stages;
+  for (size_t i = 2; i < trials.size(); i++) {
+    stages.insert(trials[i].user_attributes["stage"]);
+    ASSERT_NE(trials[i].point.find("region stem/conv"), nullptr) << i;
+    EXPECT_EQ(*trials[i].point.find("region stem/conv"), Json({"stem/conv", "stem/relu6"}));
+    EXPECT_EQ(trials[i].user_attributes["config"]["exclude"], Json({"stem/conv", "stem/relu6"}));
+  }
+  EXPECT_EQ(stages.size(), 2U) << trials.size();
+}
+
 TEST_F(Search, PresetNeedsNothingElseAndSetReachesIntoIt) {
   const std::string arguments = "search --model " + digits("digits.onnx") + " --calib " + digits("calibration.npz") + " --eval " +
                                 digits("evaluation.npz") + " --preset cpu_int8_search --output-dir " + out.string();

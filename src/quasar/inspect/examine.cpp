@@ -14,6 +14,7 @@
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/sensitivity/noise_along.hpp"
+#include "quasar/sensitivity/operator_costs.hpp"
 #include "quasar/sensitivity/unit_errors.hpp"
 #include "quasar/trial/variants.hpp"
 #include "quasar/tune/layer_facts.hpp"
@@ -56,9 +57,8 @@ std::vector<Compared> usual_schemes(size_t pairs) {
 }
 
 // The configuration that layers are measured under first, then the usual ones.
-std::vector<Compared> all_schemes(const ExamineOptions& options, size_t pairs) {
-  const Json words = options.words.is_null() ? words_of_scheme(usual_scheme(options.target)) : options.words;
-  Compared first{"given", "as configured", quant::parse_config(words)};
+std::vector<Compared> all_schemes(const std::string& target, const Json& words, size_t pairs) {
+  Compared first{"given", "as configured", quant::parse_config(words.is_null() ? words_of_scheme(usual_scheme(target)) : words)};
   std::vector<Compared> out = usual_schemes(pairs);
   const auto same = std::ranges::find_if(out, [&](const Compared& one) { return one.config == first.config; });
   if (same != out.end()) {
@@ -102,9 +102,10 @@ class Examination {
         target_(quant::targets::table().make(target_name_)),
         simulated_(quant::targets::table().make("generic")),
         pairs_(pairs_in(model_)),
-        schemes_(all_schemes({options.model, options.data, target_name_, options.words, {}}, pairs_)),
+        schemes_(all_schemes(target_name_, options.words, pairs_)),
         variants_(original_, model_, all_, needs(), {.progress = options.progress}),
         rounder_(model_, samples_),
+        latency_(options.latency),
         progress_(options.progress) {}
 
   Json result() {
@@ -162,6 +163,8 @@ class Examination {
     quant::Plan plan = variants_.plan(config, *target_);
     const graph::Model built = variants_.build(config, plan).model;
     NoiseAlong noise = noise_along(variants_.graph_of(config)->model, built, plan, *samples_);
+    const graph::Model& model = variants_.graph_of(config)->model;
+    if (latency_) out["operator_costs"] = to_json(operator_costs(model, built, *samples_), model);
     std::vector<std::string> nodes;
     for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
     const graph::Index written(built);
@@ -256,6 +259,7 @@ class Examination {
   std::vector<Compared> schemes_;
   Variants variants_;
   Rounder rounder_;
+  bool latency_;
   Progress progress_;
   size_t layer_samples_ = 0;
 };

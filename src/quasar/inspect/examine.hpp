@@ -15,6 +15,7 @@ struct ExamineOptions {
   Json data;                // as data::open takes it; at most 16 samples are measured on
   std::string target = {};  // that the quantized model is made for; "": ort_cpu
   Json words = {};          // the configuration that layers are measured under; null: the scheme that suits the target
+  bool latency = false;     // also what each operator costs in time
   Progress progress = {};
 };
 
@@ -23,7 +24,8 @@ struct ExamineOptions {
 //   {samples, scheme, schemes: [{name, distance}], length, equalized_pairs, real: {target, distance, quantized, float},
 //    layers: [{node, type, output_error, accumulated, noise_to_signal, accumulated_noise, rounding_error: {tensor, channel},
 //    weight_error: {tensor, channel}, outlier_channels, channels, widest}], ranges, advice: [text]}
-// Large models have layer_samples too: output_error, accumulated and noise_to_signal are of the first so many samples.
+// With `latency` also operator_costs, as sensitivity/operator_costs.hpp writes them: of the float model and of that for the
+// target. Large models have layer_samples too: output_error, accumulated and noise_to_signal are of the first so many samples.
 //   distance, output_error  mean of ‖float − quantized‖₂ at the model's outputs: of everything, of this layer alone
 //   length                  mean of ‖float‖₂ there
 //   accumulated             the distance with all layers up to this one quantized

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct Job {
   Named sampler, pruner;
   TuningKeys tuning;
   Limits limits;
+  std::optional<double> speed_gate;  // nullopt: off
   int64_t n_jobs = 1;
   std::vector<runtime::Device> devices = {runtime::Device()};  // that candidates are scored on, in turn
   uint64_t seed = 0;

@@ -85,6 +85,11 @@ std::vector<OptionSpec> own_keys() {
                "not judged",
        .low = 0,
        .high = 1},
+      {.name = "speed_gate",
+       .fallback = nullptr,
+       .help =
+           "a factor of 1 and more, such as 1.02: operators with which the quantized model takes more than this many times as "
+           "long stay in float; measured once, on target ort_cpu (default off)"},
       {.name = "accuracy_criterion",
        .fallback = nullptr,
        .help = "{criterion: relative | absolute, tolerable_loss: 0.01, higher_is_better, metrics: {top1: 2, F1: 1}}: how much "

@@ -12,7 +12,7 @@
 namespace quasar::tune {
 namespace {
 
-constexpr std::string_view prefix = "node ";
+constexpr std::string_view prefix = "node ", prefix_of_region = "region ";
 
 bool is_half(const Json& precision) {
   return precision == float16 || precision == bfloat16;
@@ -22,6 +22,10 @@ bool is_half(const Json& precision) {
 
 std::string precision_of(const std::string& node) {
   return std::string(prefix) + node;
+}
+
+std::string region_of(const std::string& node) {
+  return std::string(prefix_of_region) + node;
 }
 
 std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::Target& target, Activations activations) {
@@ -46,7 +50,9 @@ Json config_words(const search::Space& space, const search::Point& point) {
   Json words = Json::object(), exclude = Json::array();
   std::map<std::string, std::vector<std::string>> own;  // option -> the nodes that have it
   for (const auto& [key, value] : decoded.items()) {
-    if (!key.starts_with(prefix)) {
+    if (key.starts_with(prefix_of_region)) {
+      exclude.insert(exclude.end(), value.begin(), value.end());
+    } else if (!key.starts_with(prefix)) {
       words[key] = value;
     } else if (value == in_float) {
       exclude.push_back(key.substr(prefix.size()));

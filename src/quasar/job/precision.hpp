@@ -1,5 +1,5 @@
 // The precision of single operators as parameters of a search: "node conv1" is "quantized", an option of its own (a rule of
-// specific_layer_config), "float16", "bfloat16" or "float32".
+// specific_layer_config), "float16", "bfloat16" or "float32". "region conv1" is a list of operators that stay in float together.
 #pragma once
 
 #include <span>
@@ -17,6 +17,7 @@ inline constexpr const char* float16 = "float16";
 inline constexpr const char* bfloat16 = "bfloat16";
 
 std::string precision_of(const std::string& node);  // the parameter's name
+std::string region_of(const std::string& node);     // that of the region whose first operator it is
 
 // The weighted sums and elementwise operators that the target may run quantized, in topological order; what merely passes values
 // on goes with its producer. Where activations have 8 bits, without those that stay in float whatever the others do: a Softmax

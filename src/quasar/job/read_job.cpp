@@ -61,6 +61,14 @@ Json stop_of(const Json& words) {
   return out;
 }
 
+std::optional<double> speed_gate_of(const Json& words) {
+  if (words.is_null() || words == false || (words.is_string() && normalized(words.get<std::string>()) == "off"))
+    return std::nullopt;
+  if (!words.is_number() || words.get<double>() < 1 || words.get<double>() > 100)
+    throw Error("speed_gate is " + words.dump() + ", but must be a factor from 1 to 100, such as 1.02, or off");
+  return words.get<double>();
+}
+
 void read_search_keys(Job& job, const Options& keys) {
   job.limits.stop = stop_of(keys.json("search_stop_condition"));
   job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
@@ -147,6 +155,10 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.aim = aim_of(keys, base, *strategy);
   warn_of_optimism(job, keys);
   read_search_keys(job, keys);
+  job.speed_gate = speed_gate_of(keys.json("speed_gate"));
+  if (job.speed_gate && canonical_keys(given).contains("speed_gate") &&
+      (!quant::targets::table().make(job.target)->timed_here() || !job.devices.front().is_cpu()))
+    job.warnings.push_back("speed_gate has no effect: it measures on ONNX Runtime's CPU, which candidates do not run on here");
   apply_tuning_keys(job, keys, strategies);
   if (!job.warm_start.place.empty() && !strategy->learns_from_earlier()) {
     job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +

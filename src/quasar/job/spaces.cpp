@@ -274,6 +274,14 @@ void Spaces::extend(const std::function<Json(size_t)>& words) {
   for (size_t i = 0; i < each.size(); ++i) each[i] = extended[i].recorded_as(all);
 }
 
+void Spaces::hold(const std::string& name, const Json& value) {
+  for (auto* spaces : {&each, &calibration}) {
+    for (search::Space& space : *spaces) space.hold(name, value);
+  }
+  all.hold(name, value);
+  held.emplace_back(name, value);
+}
+
 Json words_of(const search::Space& space, const search::Point& point) {
   Json out = Json::object();
   const Json words = config_words(space, point);

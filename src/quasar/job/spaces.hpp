@@ -25,6 +25,10 @@ struct Spaces {
 
   // Replaces each space by the one with these words, where a strategy varies more than the user does.
   void extend(const std::function<Json(size_t)>& words);
+
+  // Gives all spaces a parameter of one value; whoever makes a further one of the job's words adds what is held.
+  void hold(const std::string& name, const Json& value);
+  std::vector<std::pair<std::string, Json>> held;
 };
 
 // Throws Error for words that are wrong in every combination; combinations that are wrong only together are taken out.

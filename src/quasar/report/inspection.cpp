@@ -95,6 +95,24 @@ std::string ranges_table(const Json& ranges) {
          out;
 }
 
+std::string costs_table(const Json& costs) {
+  if (costs.is_null()) return "";
+  constexpr size_t most = 20;
+  const auto cells = [](const Json& in_float, const Json& quantized) {
+    return std::vector<std::string>{cell(in_float), cell(quantized), cell(quantized.get<double>() - in_float.get<double>())};
+  };
+  const Json& operators = costs["operators"];
+  std::string out = "\nTime of a run on one thread, microseconds" +
+                    (operators.size() > most ? ", of the " + std::to_string(most) + " operators that lose most" : std::string()) +
+                    "\n" + line(std::string(24, ' '), {"float", "quantized", "more"}) +
+                    line(wide("everything", 24), cells(costs["float_us"], costs["quantized_us"])) +
+                    line(wide("values become codes", 24), cells(0, costs["entering_us"])) +
+                    line(wide("codes become values", 24), cells(0, costs["leaving_us"]));
+  for (size_t i = 0; i < std::min(most, operators.size()); i++)
+    out += line(name_in(operators[i], 22), cells(operators[i]["float_us"], operators[i]["quantized_us"]));
+  return out;
+}
+
 }  // namespace
 
 std::string examination_table(const Json& examination) {
@@ -115,7 +133,7 @@ std::string examination_table(const Json& examination) {
                                      cell(weight.value("channel", Json())), outliers > 0 ? std::to_string(outliers) : ""});
     out.erase(out.find_last_not_of(" \n") + 1) += "\n";
   }
-  out += ranges_table(examination["ranges"]) + "\n";
+  out += ranges_table(examination["ranges"]) + costs_table(examination.value("operator_costs", Json())) + "\n";
   for (const auto& advice : examination["advice"]) out += wrapped(advice.get<std::string>(), 80, "- ", "  ") + "\n";
   return out;
 }

@@ -43,6 +43,9 @@ Json best_json(const tune::Winner& best) {
   Json out{{"trial", best.trial.number}, {"model", "best.onnx"}, {"params", params_json(best.trial)}};
   const Json measured = measured_json(best);
   out.update(measured);
+  out["time_of_float"] = {
+      {"value", best.speed.of_float.median}, {"low", best.speed.of_float.low}, {"high", best.speed.of_float.high}};
+  if (!best.speed.operators.is_null()) out["operator_costs"] = best.speed.operators;
   out["answers"] = tune::to_json(best.quality);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
   if (!best.lost_parts.empty()) out["lost_parts"] = best.lost_parts;
@@ -146,7 +149,10 @@ Json best_so_far_json(const search::Trial& trial) {
 
 Json result_json(const tune::Job& job, const tune::Summary& summary) {
   Json out{{"status", name_of(summary.status)}, {"reason", summary.reason}};
-  if (summary.best) out["quality"] = summary.best->quality.word;
+  if (summary.best) {
+    out["quality"] = summary.best->quality.word;
+    out["faster"] = summary.best->speed.counts ? Json(summary.best->speed.faster()) : Json();
+  }
   out.update(header_json(job));
   out["seconds"] = summary.seconds;
   out["baseline"] = baseline_json(job, summary.baseline);
@@ -158,6 +164,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
     out["front"] = front_json(job, summary);
     if (summary.best) out["best"]["feasible"] = summary.best->trial.violation() <= 0;
   }
+  if (summary.speed_gate) out["speed_gate"] = tune::to_json(*summary.speed_gate);
   out["warnings"] = summary.warnings;
   out["trials"] = counts_json(summary.counts);
   if (summary.story) out["tuning"] = tune::to_json(*summary.story);
@@ -264,7 +271,9 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   if (!summary.best) return text;
   text += row("size, KB", {shown(static_cast<double>(summary.baseline.bytes) / 1e3), "",
                            shown(static_cast<double>(summary.best->bytes) / 1e3)});
-  text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms)});
+  const runtime::Ratio& time = summary.best->speed.of_float;
+  text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms),
+                              "[" + in_digits(time.low, 3) + ", " + in_digits(time.high, 3) + "] × float"});
   for (const auto& sentence : sureness(tune::to_json(summary.best->evidence))) text += "  " + sentence + "\n";
   return text + front_table(job, summary);
 }

@@ -31,26 +31,75 @@ double run_ms(const Session& session, const data::Sample& sample) {
 
 }  // namespace
 
+namespace {
+
+// The 95 % interval of the median of sorted values.
+std::pair<double, double> interval_of_median(const std::vector<double>& sorted) {
+  const double n = static_cast<double>(sorted.size()), reach = 1.96 * std::sqrt(n) / 2;
+  const auto at = [&](double rank) { return sorted[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))]; };
+  return {at(std::floor(n / 2 - reach)), at(std::ceil(n / 2 + reach))};
+}
+
+std::vector<data::Sample> first_samples(const data::Dataset& samples) {
+  if (samples.size() == 0) throw Error("latency needs at least one sample, but " + samples.source() + " has none");
+  std::vector<data::Sample> held;
+  for (size_t i = 0; i < std::min(samples.size(), samples_held); ++i) held.push_back(samples.at(i));
+  return held;
+}
+
+}  // namespace
+
 bool is_settled(std::vector<double> times) {
   if (times.size() < fewest_runs) return false;
   std::sort(times.begin(), times.end());
-  const double n = static_cast<double>(times.size()), reach = 1.96 * std::sqrt(n) / 2;
-  const auto at = [&](double rank) { return times[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))]; };
-  return at(std::ceil(n / 2 + reach)) - at(std::floor(n / 2 - reach)) <= settled * at(n / 2);
+  const auto [low, high] = interval_of_median(times);
+  return high - low <= settled * times[times.size() / 2];
+}
+
+Latency latency_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return {quantile(times, 0.5), quantile(times, 0.9), times.size()};
 }
 
 Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs, double seconds, const Device& device) {
-  if (samples.size() == 0) throw Error("latency needs at least one sample, but " + samples.source() + " has none");
+  const std::vector<data::Sample> held = first_samples(samples);
   const Session session(model, {.device = device, .exact_sums = false});
-  std::vector<data::Sample> held;
-  for (size_t i = 0; i < std::min(samples.size(), samples_held); ++i) held.push_back(samples.at(i));
   const Stopwatch watch;
   for (size_t i = 0; i < warm_up_runs && (i == 0 || watch.seconds() < seconds / 2); ++i) run_ms(session, held[i % held.size()]);
   std::vector<double> times;
   for (size_t i = 0; i < std::max<size_t>(runs, 1) && (i == 0 || watch.seconds() < seconds) && !is_settled(times); ++i)
     times.push_back(run_ms(session, held[i % held.size()]));
-  std::sort(times.begin(), times.end());
-  return {quantile(times, 0.5), quantile(times, 0.9), times.size()};
+  return latency_of(std::move(times));
+}
+
+Ratio ratio_of(std::span<const double> times, std::span<const double> others) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < times.size(); ++i) ratios.push_back(times[i] / others[i]);
+  std::sort(ratios.begin(), ratios.end());
+  const auto [low, high] = interval_of_median(ratios);
+  return {ratios[ratios.size() / 2], low, high};
+}
+
+std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* const> models, const data::Dataset& samples,
+                                               size_t turns, double seconds, const Device& device) {
+  const std::vector<data::Sample> held = first_samples(samples);
+  std::vector<Session> sessions;
+  for (const graph::Model* model : models) sessions.emplace_back(*model, SessionOptions{.device = device, .exact_sums = false});
+  std::vector<std::vector<double>> times(models.size());
+  const auto all_settled = [&] {
+    return times.front().size() >= fewest_runs && std::ranges::all_of(times, [&](const std::vector<double>& of_model) {
+             const Ratio ratio = ratio_of(of_model, times.front());
+             return ratio.high - ratio.low <= settled * ratio.median;
+           });
+  };
+  const Stopwatch watch;
+  for (size_t i = 0; i < warm_up_runs && (i == 0 || watch.seconds() < seconds / 2); ++i) {
+    for (const Session& session : sessions) run_ms(session, held[i % held.size()]);
+  }
+  for (size_t i = 0; i < std::max<size_t>(turns, 1) && (i == 0 || watch.seconds() < seconds) && !all_settled(); ++i) {
+    for (size_t k = 0; k < sessions.size(); ++k) times[k].push_back(run_ms(sessions[k], held[i % held.size()]));
+  }
+  return times;
 }
 
 }  // namespace quasar::runtime

@@ -71,14 +71,14 @@ GraphOptimizationLevel level_of(Optimization optimization) {
 }
 
 // What a session's options must know of its model.
-struct Facts {
+struct ModelFacts {
   bool beside = false;    // what ONNX Runtime makes of it is written with weights in a file of their own
   bool observed = false;  // it has nodes of observe_domain
   // Sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider sums.
   bool overflowing = false;
 };
 
-Ort::SessionOptions ort_options(const SessionOptions& options, const Facts& facts, bool exact) {
+Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts& facts, bool exact) {
   Ort::SessionOptions out;
   out.SetGraphOptimizationLevel(level_of(options.optimization));
   out.SetIntraOpNumThreads(std::max(options.threads, 1));
@@ -95,6 +95,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, const Facts& fact
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (exact) out.AddConfigEntry("session.x64quantprecision", "1");
   if (facts.observed) out.Add(observe_operators());
+  if (!options.profile.empty()) out.EnableProfiling(options.profile.c_str());
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());
   }
@@ -228,12 +229,6 @@ namespace {
 
 using Weights = std::vector<std::pair<std::string, Tensor>>;
 
-size_t weight_bytes_of(const Weights& weights) {
-  size_t sum = 0;
-  for (const auto& [name, tensor] : weights) sum += tensor.bytes().size();
-  return sum;
-}
-
 void share_weights(Ort::SessionOptions& options, const Weights& weights) {
   std::vector<std::string> names;
   std::vector<Ort::Value> values;
@@ -247,23 +242,24 @@ void share_weights(Ort::SessionOptions& options, const Weights& weights) {
 }  // namespace
 
 struct Session::Impl {
-  Weights weights;  // whose memory the session reads: it goes before them
+  Weights weights;          // whose memory the session reads: it goes before them
+  bool gives_back = false;  // freed memory, as it has large weights
   Ort::Session session{nullptr};
   std::vector<graph::Value> inputs, outputs;
   std::vector<std::string> input_names, output_names;
   std::stop_source stop;  // of all runs
 
   void open(const graph::Model& model, const SessionOptions& options);
-  void open(const fs::path& path, const SessionOptions& options, const Facts& facts);
+  void open(const fs::path& path, const SessionOptions& options, const ModelFacts& facts);
   void describe();
   std::vector<Tensor> run(std::span<const Tensor> given, const std::vector<std::string>& wanted);
 };
 
 void Session::Impl::open(const graph::Model& model, const SessionOptions& options) {
   const size_t size = weight_bytes(model);
-  const Facts facts{.beside = size > worth_writing_beside,
-                    .observed = model.opsets.contains(observe_domain),
-                    .overflowing = options.exact_sums && sums_overflow_here(model)};
+  const ModelFacts facts{.beside = size > worth_writing_beside,
+                         .observed = model.opsets.contains(observe_domain),
+                         .overflowing = options.exact_sums && sums_overflow_here(model)};
   if (size > too_big_for_one_message) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
@@ -271,8 +267,9 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
     open(folder.path() / "model.onnx", options, facts);
     return;
   }
+  gives_back = facts.beside;
   std::optional<KeepsNoLargeBlocks> sparing;  // ONNX Runtime copies weights, and copies them anew as its kernels want them
-  if (size > worth_writing_beside) sparing.emplace();
+  if (gives_back) sparing.emplace();
   graph::Skeleton skeleton = graph::skeleton_of(model, worth_sharing);
   weights = std::move(skeleton.weights);
   try {
@@ -289,10 +286,10 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   }
   adopt_scalars(inputs, model.inputs);
   adopt_scalars(outputs, model.outputs);
-  if (size > worth_writing_beside) give_back_memory();
+  if (gives_back) give_back_memory();
 }
 
-void Session::Impl::open(const fs::path& path, const SessionOptions& options, const Facts& facts) {
+void Session::Impl::open(const fs::path& path, const SessionOptions& options, const ModelFacts& facts) {
   if (!fs::exists(path)) throw Error("model '" + path.string() + "' does not exist");
   try {
     contained("open '" + path.string() + "'", [&] {
@@ -381,9 +378,9 @@ Session::Session(const fs::path& path, const SessionOptions& options) : impl_(st
 }
 
 Session::~Session() {
-  const bool large = impl_ && !impl_->weights.empty() && weight_bytes_of(impl_->weights) > worth_writing_beside;
+  const bool gives_back = impl_ && impl_->gives_back;
   impl_.reset();
-  if (large) give_back_memory();
+  if (gives_back) give_back_memory();
 }
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

@@ -27,6 +27,8 @@ struct SessionOptions {
   bool exact_sums = true;
   std::filesystem::path save_optimized = {};  // where ONNX Runtime writes the graph that it will run
   std::string disabled_optimizers = {};       // ';'-separated
+  std::filesystem::path profile =
+      {};  // where ONNX Runtime writes what each node took, once the session ends: "<this>_<time>.json"
 };
 
 // The runtime's version, "1.30.0".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -219,6 +220,27 @@ Space Space::pinned(const Point& point) const {
   out.count_points();
   out.forbid(refusal_);
   return out;
+}
+
+void Space::hold(const std::string& name, const Json& value) {
+  if (find(name) != nullptr) throw std::logic_error("the space has a parameter '" + name + "' already");
+  parameters_.push_back({.name = name,
+                         .group = "",
+                         .member = name,
+                         .distribution = std::make_shared<Distribution>(Categorical{std::vector<Json>(1, value)}),
+                         .conditions = {},
+                         .pinned = {}});
+  order_.push_back(name);
+  if (refusal_) {
+    refusal_ = [before = refusal_, name](const Point& point) {
+      Point without;
+      for (const auto& [key, own] : point.values()) {
+        if (key != name) without.set(key, own);
+      }
+      return before(without);
+    };
+  }
+  count_points();  // as many as before, in the same order: `forbidden_` stays
 }
 
 void Space::forbid(Refusal refusal) {

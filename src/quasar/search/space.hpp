@@ -118,6 +118,9 @@ class QUASAR_API Space {
   // parameter cannot have.
   Space pinned(const Point& point) const;
 
+  // Adds a parameter of level 1 that has this value in every point. Throws std::logic_error for a name that the space has.
+  void hold(const std::string& name, const Json& value);
+
   // Takes out the points that `refusal` refuses: those of a space of at most `most_looked_through` points at once, those of a
   // larger one when they are drawn.
   static constexpr uint64_t most_looked_through = 20000;

@@ -19,6 +19,9 @@ inline constexpr const char* calibration_attribute = "set of calibration samples
 // The accuracy criterion where it is a constraint: not compared, as it is among the choices (continuation.hpp).
 inline constexpr const char* criterion_attribute = "criterion";
 
+// Which operators stay in float to be fast (tune/speed_gate.hpp).
+inline constexpr const char* speed_attribute = "speed_gate";
+
 // What the user's evaluator says of the float model (same_evaluator.hpp).
 inline constexpr const char* evaluator_attribute = "search_evaluator on the float model";
 

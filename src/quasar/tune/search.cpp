@@ -5,16 +5,19 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
+#include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/search/late_trials.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
+#include "quasar/studies/attributes.hpp"
 #include "quasar/trial/racing.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
+#include "quasar/tune/speed_gate.hpp"
 #include "quasar/tune/study_guard.hpp"
 #include "quasar/tune/winner.hpp"
 
@@ -43,6 +46,34 @@ void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
   if (!summary.best) return;
   warn(summary, log,
        noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.aim.goals.objectives.front().metric));
+}
+
+// The three that lose most time.
+std::vector<std::string> slower_operators(const Speed& speed) {
+  constexpr size_t most = 3;
+  std::vector<std::string> out;
+  if (speed.operators.is_null()) return out;
+  for (const Json& one : speed.operators["operators"]) {
+    if (out.size() < most && one["quantized_us"] > one["float_us"]) out.push_back(one["node"]);
+  }
+  return out;
+}
+
+// Who quantizes wants a smaller and faster model. Of processors that are only simulated here nothing is known.
+void warn_of_costs(Summary& summary, const Log& log) {
+  const Winner& best = *summary.best;
+  if (best.bytes > summary.baseline.bytes)
+    warn(summary, log,
+         "the best model is larger than float: " + std::to_string(best.bytes) + " bytes, float " +
+             std::to_string(summary.baseline.bytes));
+  if (best.speed.faster() || !best.speed.counts) return;
+  std::string text = "the best model is not faster than float on this machine: " + in_digits(best.latency.median_ms, 3) +
+                     " ms, float " + in_digits(best.speed.in_float.median_ms, 3) + " (" +
+                     in_digits(best.speed.of_float.median, 3) + " times as long, 95 % interval " +
+                     in_digits(best.speed.of_float.low, 3) + " to " + in_digits(best.speed.of_float.high, 3) + ")";
+  const std::vector<std::string> slower = slower_operators(best.speed);
+  if (!slower.empty()) text += "; what loses most: " + joined(slower);
+  warn(summary, log, text);
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.
@@ -120,6 +151,19 @@ search::Study begun(Summary& summary, const Job& job, search::Storage& storage, 
   return study;
 }
 
+// What an earlier run decided holds for the whole study; one that has trials without such a decision goes on without.
+void gate_speed(Summary& summary, const Job& job, PreparedJob& prepared, Variants& variants, search::Study& study,
+                const Log& log) {
+  summary.speed_gate = decided_speed(study);
+  if (!summary.speed_gate && study.trials().empty()) {
+    summary.speed_gate = measure_speed(job, prepared, variants, log);
+    if (!summary.speed_gate) return;
+    study.set_attribute(speed_attribute, to_json(*summary.speed_gate));
+    tell(log, Level::info, "speed: " + summary.speed_gate->told);
+  }
+  if (summary.speed_gate) hold_regions(prepared.spaces, *summary.speed_gate);
+}
+
 // How the strategy ended, and what workers brought in afterwards.
 struct Ended {
   Finding finding;
@@ -147,7 +191,11 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
               const Ended& ended, const Closing& closing, const Log& log) {
   const auto& [finding, late] = ended;
   const search::Trial* best = finding.winner ? &study.at(*finding.winner) : study.best();
-  if (best != nullptr) summary.best = measure_winner(context, *best, closing);
+  if (best != nullptr) {
+    summary.best = measure_winner(context, *best, closing);
+    summary.baseline.latency = summary.best->speed.in_float;  // of the same minute
+    if (!closing.stop.stop_requested()) warn_of_costs(summary, log);
+  }
   if (best != nullptr) closing.warn(summary.best->quality.metric_blind);
   measure_holdout(summary, context, closing);
   for (const auto& news : prepared.guard->news()) warn(summary, log, news);
@@ -165,7 +213,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   const std::stop_token limit = current_cancellation();
   OutputFolder folder(asked.output.dir);
   Stopwatch phase;
-  const PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
+  PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
   Variants variants = variants_of(asked, prepared, monitor.log);
   auto storage = open_early(asked);
   summary.prepare_s = phase.seconds();
@@ -182,6 +230,8 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
   if (!storage) storage = search::open_storage(storage_url(job));
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
+  gate_speed(summary, job, prepared, variants, study, monitor.log);
+  study.announce("running");
   const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
   StudyGuard guard(*storage, folder, monitor);
   const Ended ended = run(summary, room.context, prepared, study, guard, begin);

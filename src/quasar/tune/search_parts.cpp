@@ -184,7 +184,6 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
   warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
   bind(study, job, goal);
   if (!facts.is_null()) study.set_attribute(evaluator_attribute, facts);
-  study.announce("running");
   reconsider_trials(study, job, source.evaluator);
   return study;
 }

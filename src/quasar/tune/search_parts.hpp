@@ -31,8 +31,8 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
 // nullptr. Throws Error for a storage that cannot be had, and for a study in it that the job does not continue.
 std::unique_ptr<search::Storage> open_early(const Job& job);
 
-// The job's study, made or continued, which workers may join from now on. Throws Error when it is about another model, metric,
-// target, or other samples.
+// The job's study, made or continued. Workers may join when it is announced as running. Throws Error when it is about another
+// model, metric, target, or other samples.
 search::Study lead_study(const Job& job, search::Storage& storage, const Source& source, const std::string& launch = "");
 
 // The same for a worker, whose job must be that of the search but for what is local to a machine. Throws Error that names the key

@@ -20,6 +20,7 @@
 #include "quasar/tune/flips.hpp"
 #include "quasar/tune/layer_facts.hpp"
 #include "quasar/tune/processors.hpp"
+#include "quasar/tune/speed_gate.hpp"
 
 namespace quasar::tune {
 
@@ -34,6 +35,15 @@ struct Measured {
   runtime::Latency latency;
 };
 
+// The winner beside the float model, both run in turns.
+struct Speed {
+  runtime::Latency in_float = {};
+  runtime::Ratio of_float = {};  // how many times as long as the float model a run takes
+  bool counts = true;            // false: the model is for another processor
+  Json operators = nullptr;      // what they cost (operator_costs.hpp); null: not measured
+  bool faster() const { return of_float.high < 1; }
+};
+
 struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
@@ -44,6 +54,7 @@ struct Winner : Measured {
   std::vector<std::string> lost_parts = {};  // of its plan
   std::optional<Processors> processors;      // for which the scores hold; nullopt: for the one that the target simulates
   Quality quality;
+  Speed speed;
   Evidence evidence;
 };
 
@@ -58,8 +69,9 @@ struct Summary {
   std::vector<search::Trial> trials;
   std::vector<int64_t> front;  // numbers of the feasible trials that none dominates
   search::Counts counts;
-  std::optional<Story> story;         // what the strategy tells of its way
-  std::vector<std::string> warnings;  // what the user should know: of the job, and what the search found out
+  std::optional<Story> story;           // what the strategy tells of its way
+  std::vector<std::string> warnings;    // what the user should know: of the job, and what the search found out
+  std::optional<SpeedGate> speed_gate;  // which operators stay in float to be fast; nullopt: nobody asked
   double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
 };
 

@@ -12,25 +12,13 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/sensitivity/operator_costs.hpp"
 #include "quasar/trial/recall.hpp"
 #include "quasar/tune/prepared_job.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
 namespace {
-
-// Of a search that was interrupted or whose time is up, within half a second.
-runtime::Latency latency_of(const TrialContext& context, const graph::Model& model, const std::stop_token& stop) {
-  const auto measured = [&](double seconds) {
-    return runtime::latency(model, context.samples, 50, seconds, context.devices.first());
-  };
-  try {
-    const CancelScope scope(stop);
-    return measured(30);
-  } catch (const Cancelled&) {
-    return measured(0.5);
-  }
-}
 
 // What was found must not be lost because something that only the report shows cannot be had: no room for temporary files, say.
 template <class Work>
@@ -57,6 +45,31 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
   } catch (const Cancelled&) {
     return *std::move(recorded);
   }
+}
+
+// The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
+void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
+  constexpr size_t turns = 50;
+  const std::array models{&context.model, &model};
+  const auto measured = [&](double seconds) {
+    return runtime::times_in_turn(models, context.samples, turns, seconds, context.devices.first());
+  };
+  std::vector<std::vector<double>> times;
+  try {
+    const CancelScope scope(closing.limit);
+    times = measured(60);
+  } catch (const Cancelled&) {
+    times = measured(0.5);
+  }
+  winner.latency = runtime::latency_of(times[1]);
+  winner.speed = {.in_float = runtime::latency_of(times[0]),
+                  .of_float = runtime::ratio_of(times[1], times[0]),
+                  .counts = context.target.timed_here()};
+  if (!context.devices.first().is_cpu() || closing.limit.stop_requested()) return;
+  or_warn(closing, "what operators cost", [&] {
+    constexpr double seconds = 3;
+    winner.speed.operators = to_json(operator_costs(context.model, model, context.samples, seconds), context.model);
+  });
 }
 
 // The winner's scores with values per sample; an earlier process may have scored it.
@@ -181,7 +194,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
   winner.metrics = scores_of(context, trial, model, closing);
-  winner.latency = latency_of(context, model, closing.limit);
+  measure_speed_of(winner, context, model, closing);
   if (!plan.shifts) winner.processors = processors_for(context, winner, model, closing);
   winner.quality = judged(context, winner, model, closing);
   const auto graph = context.variants.graph_of(winner.config);

@@ -7,6 +7,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/studies/warm_start.hpp"
 #include "quasar/tune/search_parts.hpp"
+#include "quasar/tune/speed_gate.hpp"
 #include "quasar/worker/preparation.hpp"
 #include "quasar/worker/watch.hpp"
 
@@ -55,6 +56,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   if (job.study.predecessor != before.study.predecessor) prepared.earlier = earlier_trials(job);
   const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
   search::Study study = join_study(job, storage, {evaluator, prepared.samples, warning});
+  if (const auto speed = decided_speed(study)) hold_regions(prepared.spaces, *speed);
   const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::worker);
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());

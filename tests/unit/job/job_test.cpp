@@ -43,6 +43,20 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(Job, SpeedGateIsAFactorOrOff) {
+  EXPECT_FALSE(job_of(Json::object()).speed_gate);
+  EXPECT_EQ(job_of({{"speed_gate", 1.05}}).speed_gate, 1.05);
+  for (const Json& off : {Json("off"), Json(false), Json()}) EXPECT_FALSE(job_of({{"speed_gate", off}}).speed_gate) << off;
+  EXPECT_EQ(job_of({{"preset", "cpu_int8_search"}}).speed_gate, 1.02);
+  EXPECT_FALSE(job_of({{"preset", "cpu_int8_search"}, {"speed_gate", "off"}}).speed_gate);
+  for (const Json& wrong : {Json(0.9), Json("fast"), Json(true), Json(1000)})
+    EXPECT_TRUE(
+        holds(error_of({{"speed_gate", wrong}}), "speed_gate is " + wrong.dump() + ", but must be a factor from 1 to 100"))
+        << wrong;
+  EXPECT_TRUE(says(job_of({{"speed_gate", 1.1}, {"target", "generic"}}), "speed_gate has no effect"));
+  EXPECT_FALSE(says(job_of({{"speed_gate", 1.1}}), "speed_gate has no effect"));
+}
+
 // What an evaluator gives has no direction but the one that the user says, wherever he says it.
 TEST(Job, TheCriterionSaysWhichWayAnEvaluatorsOnlyMetricIsBetter) {
   const Json criterion{{"higher_is_better", false}};

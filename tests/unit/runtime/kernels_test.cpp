@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -131,6 +132,32 @@ TEST(Latency, MedianAndTail) {
   EXPECT_GT(measured.median_ms, 0);
   EXPECT_GE(measured.p90_ms, measured.median_ms);
   EXPECT_THROW(latency(relu_times_two(), Fixed(0)), Error);
+}
+
+TEST(Latency, TurnsMeetAllModels) {
+  const graph::Model model = relu_times_two();
+  const std::array models{&model, &model, &model};
+  const auto times = times_in_turn(models, Fixed(2), 5, 30);
+  ASSERT_EQ(times.size(), 3U);
+  for (const auto& of_model : times) EXPECT_EQ(of_model.size(), 5U);
+  EXPECT_THROW(times_in_turn(models, Fixed(0), 5, 30), Error);
+}
+
+TEST(Latency, ARatioIsThatOfTheSameTurns) {
+  // The machine is three times as slow in the second half, which meets both.
+  std::vector<double> one, other;
+  for (int i = 0; i < 40; i++) {
+    other.push_back((i < 20 ? 1 : 3) * (1 + 0.01 * (i % 5)));
+    one.push_back(1.5 * other.back() * (i % 2 == 0 ? 1.02 : 0.98));
+  }
+  const Ratio ratio = ratio_of(one, other);
+  EXPECT_GT(ratio.median, 1.46);
+  EXPECT_LT(ratio.median, 1.54);
+  EXPECT_LE(ratio.low, ratio.median);
+  EXPECT_GE(ratio.high, ratio.median);
+  const Ratio alone = ratio_of(std::vector{3.0}, std::vector{2.0});
+  EXPECT_EQ(alone.low, 1.5);
+  EXPECT_EQ(alone.high, 1.5);
 }
 
 TEST(Latency, EndsWhenTheMedianIsKnown) {

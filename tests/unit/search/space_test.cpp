@@ -152,6 +152,24 @@ TEST(Space, PinnedKeepsTheDistribution) {
   EXPECT_THROW(space.pinned({{"activation", "Int4"}}), Error);
 }
 
+TEST(Space, AHeldValueIsInEveryPointAndTakesNoneAway) {
+  Space space = Space::parse({{"a", {1, 2, 3}}, {"b", {"x", "y"}}});
+  space.forbid([](const Point& point) { return *point.find("a") == 2 && point.values().size() == 2 ? "no" : ""; });
+  Space held = space;
+  held.hold("region conv", {"conv", "relu"});
+  EXPECT_EQ(held.size(), space.size());
+  EXPECT_EQ(held.valid(), space.valid());
+  for (uint64_t i = 0; i < *space.size(); i++) {
+    const Point point = held.at(i);
+    EXPECT_EQ(*point.find("a"), *space.at(i).find("a"));
+    EXPECT_EQ(*point.find("region conv"), Json({"conv", "relu"}));
+    EXPECT_EQ(held.refused(point), space.refused(space.at(i)));
+    EXPECT_EQ(held.index_of(point), i);
+    EXPECT_EQ(held.decode(point)["region conv"], Json({"conv", "relu"}));
+  }
+  EXPECT_THROW(held.hold("a", 1), std::logic_error);
+}
+
 TEST(Space, NearestToADefaultConfiguration) {
   const Space space = Space::parse(words(R"({"a": ["u8", "s8"], "m": ["MinMax", "Entropy"], "p": {"only_if": "a",
     "n": {"type": "int", "low": 10, "high": 100, "step": 10}, "lr": {"type": "float", "low": 0.1, "high": 1}}})"));

@@ -45,7 +45,10 @@ class Inspect final : public Command {
         app.add_option("--scheme", scheme_, "what would happen under this named configuration; see `quasar list schemes`");
     app.add_option("--config", config_, "the same for a configuration in a file")->excludes(scheme);
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
-    app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
+    auto* samples =
+        app.add_option("--calib", calibration_, std::string("samples, to measure what each layer loses: ") + data_help);
+    app.add_flag("--latency", latency_, "with --calib: what each operator takes in float and quantized, on this machine")
+        ->needs(samples);
     app.add_flag("--as-is", as_is_, as_is_help);
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, "as JSON");
@@ -70,8 +73,8 @@ class Inspect final : public Command {
       throw Error("--calib measures what quantization would cost, but " + model_ + " is quantized already");
     if (!calibration_.empty()) {
       Steps steps;
-      facts["examination"] =
-          tune::examine({.model = model_, .data = data, .target = target_, .words = words, .progress = steps.progress()});
+      facts["examination"] = tune::examine(
+          {.model = model_, .data = data, .target = target_, .words = words, .latency = latency_, .progress = steps.progress()});
     }
     if (!page_.empty()) {
       const Json contents = report::inspection_of(facts);
@@ -198,7 +201,7 @@ class Inspect final : public Command {
   }
 
   std::string model_, target_, scheme_, config_, calibration_, page_;
-  bool as_is_ = false;
+  bool as_is_ = false, latency_ = false;
   std::vector<std::string> settings_;
   bool json_ = false;
 };

@@ -25,6 +25,7 @@ Entry<Preset> cpu_int8_search() {
                 },
                 "algorithms": [null, "adaround", "adaquant"]
               },
+              "speed_gate": 1.02,
               "two_stage_search": true,
               "search_algo": "Grid"
             })",

@@ -90,6 +90,7 @@ class OrtCpu final : public Target {
   DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }
 
   // x86 without VNNI adds two products in 16 bits.
+  bool timed_here() const override { return true; }
   std::optional<Saturation> saturation() const override { return Saturation::avoid; }
 };
 

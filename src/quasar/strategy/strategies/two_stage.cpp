@@ -99,7 +99,9 @@ class TwoStage final : public Strategy {
     for (const auto& [key, value] : other.items()) {
       if (!rest.contains(key)) words[key] = value;
     }
-    return search::Space::parse(words).recorded_as(context.spaces.all).pinned(winner.point);
+    search::Space space = search::Space::parse(words);
+    for (const auto& [name, value] : context.spaces.held) space.hold(name, value);
+    return space.recorded_as(context.spaces.all).pinned(winner.point);
   }
 
   static search::RunResult fine_tune(const StrategyContext& context, const Winner& winner) {

@@ -1,0 +1,28 @@
+// How long each node of a model takes, by ONNX Runtime's profile.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/data/dataset.hpp"
+#include "quasar/graph/model.hpp"
+
+namespace quasar::runtime {
+
+// In microseconds, the median of several runs on one thread.
+struct NodeTimes {
+  std::map<std::string, double>
+      nodes;       // by name, of the model as it was written; those without a kernel of their own are left out
+  double run = 0;  // of all together
+};
+
+// One after the other of the given models, in turns over the samples, so that what else the machine does meets all of them:
+// `runs` turns, fewer when `seconds` are over. A fusion counts for the node that it has its type from (of Conv and Relu, the
+// Conv). What ONNX Runtime adds, such as changes of layout, counts for the node that it is made for. Throws Error without
+// samples, and when ONNX Runtime cannot open a model.
+std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, const data::Dataset& samples, size_t runs = 20,
+                                  double seconds = 10);
+
+}  // namespace quasar::runtime

@@ -1,0 +1,228 @@
+#include "quasar/tune/speed_gate.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "quasar/base/digits.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/stopwatch.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/standalone.hpp"
+#include "quasar/runtime/kernels.hpp"
+#include "quasar/sensitivity/cheapest_float.hpp"
+#include "quasar/studies/attributes.hpp"
+#include "quasar/trial/quantized_share.hpp"
+
+namespace quasar::tune {
+namespace {
+
+constexpr size_t turns_to_choose = 12, turns_to_decide = 100;
+constexpr double seconds_for_operators = 8, seconds_to_choose = 6, seconds_to_decide = 15;
+// A change of form may cost more than its kernel: layouts change with it.
+constexpr double prices_of_conversions[] = {1, 10};
+
+// A model that takes part: what stays in float beyond what was planned.
+struct Form {
+  std::set<std::string> in_float;
+  graph::Model model;
+};
+
+class Measuring {
+ public:
+  Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log)
+      : job_(job), prepared_(prepared), variants_(variants), log_(log), words_(first_words(prepared.spaces)) {
+    const quant::Config config = quant::parse_config(words_);
+    graph_ = variants_.graph_of(config);
+    plan_ = variants_.plan(config, *prepared_.target);
+  }
+
+  bool has_pairs() const { return quant::form_of(quant::parse_config(words_).activation) == quant::Form::pairs; }
+
+  SpeedGate result() {
+    add({});
+    if (forms_.empty()) return {.told = "hardly anything is quantized, so that no speed is measured"};
+    add(all_but_products());
+    const OperatorCosts costs = costs_of(forms_[0]);
+    add_cheapest(costs);
+    size_t best = fastest(0);
+    if (best > 0) {  // once more, by what operators cost beside those in float
+      const size_t known = forms_.size();
+      add_cheapest(with_costs_of(forms_[best], costs));
+      best = fastest(known, best);
+    }
+    return decided(best);
+  }
+
+ private:
+  // The configuration of the first point, without optimized rounding, which changes no speed.
+  static Json first_words(const Spaces& spaces) {
+    const search::Space& space = spaces.calibration.front().empty() ? spaces.each.front() : spaces.calibration.front();
+    return words_of(space, space.nearest_to(Json::object()));
+  }
+
+  const data::Dataset& samples() const { return *prepared_.samples.evaluation; }
+
+  std::set<std::string> all_but_products() const {
+    std::set<std::string> out;
+    std::string why;
+    for (const auto& node : graph_->model.nodes) {
+      const auto roles = plan_.nodes.contains(node.name) ? ops::roles_of(node, graph_->model, why) : std::nullopt;
+      if (roles && roles->kind != ops::Kind::compute) out.insert(node.name);
+    }
+    return out;
+  }
+
+  void add(std::set<std::string> in_float) {
+    Json words = words_;
+    Json exclude = words.value("exclude", Json());
+    if (!exclude.is_array()) exclude = exclude.is_null() ? Json::array() : Json::array({exclude});
+    for (const auto& node : in_float) exclude.push_back(node);
+    if (!exclude.empty()) words["exclude"] = exclude;
+    const quant::Config config = quant::parse_config(words);
+    quant::Plan plan = variants_.plan(config, *prepared_.target);
+    if (!hashes_.insert(quant::hash_of(plan)).second) return;
+    if (plan.nodes.empty() || !hardly_quantized(plan, graph_->model, variants_.seen(config), ChosenFloat::counted).empty())
+      return;
+    forms_.push_back({std::move(in_float), variants_.build(config, plan).model});
+  }
+
+  OperatorCosts costs_of(const Form& form) const {
+    return operator_costs(prepared_.model, form.model, samples(), seconds_for_operators);
+  }
+
+  // What operators cost in the form that they have there.
+  OperatorCosts with_costs_of(const Form& form, OperatorCosts costs) const {
+    const OperatorCosts now = costs_of(form);
+    for (auto& [name, cost] : costs.operators) {
+      const auto found = now.operators.find(name);
+      (form.in_float.contains(name) ? cost.in_float : cost.quantized) =
+          found == now.operators.end() ? 0 : found->second.quantized;
+    }
+    costs.entering = now.entering;
+    costs.leaving = now.leaving;
+    return costs;
+  }
+
+  void add_cheapest(const OperatorCosts& costs) {
+    for (const double price : prices_of_conversions)
+      add(cheapest_float(graph_->model, plan_, costs, variants_.seen(quant::parse_config(words_)), price));
+  }
+
+  using Times = std::vector<std::vector<double>>;
+
+  // Of the float model first, then of these forms.
+  Times times_of(const std::vector<size_t>& forms, size_t turns, double seconds) const {
+    std::vector<const graph::Model*> models{&prepared_.model};
+    for (const size_t form : forms) models.push_back(&forms_[form].model);
+    return runtime::times_in_turn(models, samples(), turns, seconds, job_.devices.front());
+  }
+
+  // Of the forms from `first` on and one more, by few runs.
+  size_t fastest(size_t first, std::optional<size_t> another = {}) const {
+    std::vector<size_t> forms;
+    if (another) forms.push_back(*another);
+    for (size_t i = first; i < forms_.size(); i++) forms.push_back(i);
+    const Times times = times_of(forms, turns_to_choose, seconds_to_choose);
+    size_t best = 0;
+    std::vector<double> of_float;
+    for (size_t i = 0; i < forms.size(); i++) {
+      of_float.push_back(runtime::ratio_of(times[i + 1], times[0]).median);
+      if (of_float[i] < of_float[best]) best = i;
+      tell(log_, Level::debug,
+           std::to_string(forms_[forms[i]].in_float.size()) + " operators in float: " + in_digits(of_float[i], 3) +
+               " × the float model's time");
+    }
+    return forms[best];
+  }
+
+  SpeedGate decided(size_t best) const {
+    const Times times = times_of({0, best}, turns_to_decide, seconds_to_decide);
+    const double of_planned = runtime::ratio_of(times[1], times[0]).median,
+                 of_best = runtime::ratio_of(times[2], times[0]).median;
+    const runtime::Ratio gain = runtime::ratio_of(times[2], times[1]);
+    SpeedGate out{.regions = {}, .planned = of_planned, .gated = of_planned, .told = {}};
+    const std::string planned = "as planned a run takes " + in_digits(of_planned, 3) + " × the float model's time";
+    if (best == 0 || gain.median * *job_.speed_gate > 1) {
+      out.told = planned + "; no operators in float make it faster by " + in_digits(100 * (*job_.speed_gate - 1), 3) + " %";
+    } else if (gain.high >= 1) {
+      out.told = planned + "; the machine is too noisy to decide whether operators in float make it faster";
+    } else {
+      out.gated = std::min(of_best, of_planned);
+      out.regions = regions_of(forms_[best].in_float);
+      out.told = planned + ", with " + std::to_string(forms_[best].in_float.size()) + " operators in float " +
+                 in_digits(out.gated, 3) + " ×: they stay in float (speed_gate)";
+    }
+    return out;
+  }
+
+  // Neighbours are in one region.
+  std::map<std::string, std::vector<std::string>> regions_of(const std::set<std::string>& nodes) const {
+    const graph::Index index(graph_->model);
+    std::map<std::string, std::string> first;  // node -> the first of its region, in topological order
+    const std::function<std::string(const std::string&)> root = [&](const std::string& name) {
+      return first.at(name) == name ? name : root(first.at(name));
+    };
+    std::vector<std::string> order;
+    for (const auto& node : graph_->model.nodes) {
+      if (!nodes.contains(node.name)) continue;
+      order.push_back(node.name);
+      first[node.name] = node.name;
+      for (const auto& input : node.inputs) {
+        const graph::Node* producer = index.producer(input);
+        if (producer == nullptr || !first.contains(producer->name)) continue;
+        const std::string a = root(node.name), b = root(producer->name);
+        const bool a_first = std::ranges::find(order, a) < std::ranges::find(order, b);
+        first[a_first ? b : a] = a_first ? a : b;
+      }
+    }
+    std::map<std::string, std::vector<std::string>> out;
+    for (const auto& name : order) out[root(name)].push_back(name);
+    return out;
+  }
+
+  const Job& job_;
+  const PreparedJob& prepared_;
+  Variants& variants_;
+  const Log& log_;
+  Json words_;
+  std::shared_ptr<const Variant> graph_;
+  quant::Plan plan_;
+  std::set<std::string> hashes_;
+  std::vector<Form> forms_;  // the first: as planned
+};
+
+}  // namespace
+
+Json to_json(const SpeedGate& gate) {
+  return {{"regions", gate.regions}, {"planned", gate.planned}, {"gated", gate.gated}, {"told", gate.told}};
+}
+
+std::optional<SpeedGate> decided_speed(const search::Study& study) {
+  const Json facts = study.user_attributes().value(speed_attribute, Json());
+  if (facts.is_null()) return std::nullopt;
+  return SpeedGate{
+      .regions = facts.at("regions"), .planned = facts.at("planned"), .gated = facts.at("gated"), .told = facts.at("told")};
+}
+
+std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log) {
+  if (!job.speed_gate || !prepared.target->timed_here() || !job.devices.front().is_cpu()) return std::nullopt;
+  tell(log, Level::info, "measuring which operators are faster in float");
+  const Stopwatch watch;
+  std::optional<SpeedGate> out;
+  try {
+    Measuring measuring(job, prepared, variants, log);
+    if (!measuring.has_pairs()) return std::nullopt;
+    out = measuring.result();
+  } catch (const Error& e) {  // trials may do without it, or fail with the same words
+    return SpeedGate{.regions = {}, .told = std::string("nothing is measured: ") + e.what()};
+  }
+  tell(log, Level::debug, "speed was measured in " + in_digits(watch.seconds(), 3) + " s");
+  return out;
+}
+
+void hold_regions(Spaces& spaces, const SpeedGate& gate) {
+  for (const auto& [first, nodes] : gate.regions) spaces.hold(region_of(first), nodes);
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,30 @@
+// Operators that stay in float throughout a search, since the quantized model is faster so.
+#pragma once
+
+#include "quasar/trial/variants.hpp"
+#include "quasar/tune/prepared_job.hpp"
+
+namespace quasar::tune {
+
+struct SpeedGate {
+  std::map<std::string, std::vector<std::string>> regions = {};  // operators that are neighbours, by the first of them
+  double planned = 1;  // median time of a run as the space's first point is planned, in those of the float model
+  double gated = 1;    // the same with the regions in float
+  std::string told;    // what was decided and why, in words
+};
+
+Json to_json(const SpeedGate& gate);
+
+// What stands in the study; nullopt: nothing was decided for it.
+std::optional<SpeedGate> decided_speed(const search::Study& study);
+
+// Measures whole models, one after the other in each turn: float, as planned, with nothing but matrix products and convolutions
+// quantized, and with the operators in float that cheapest_float() finds by the costs of operators. The fastest of them counts
+// where it is faster than the planned one by the factor job.speed_gate and beyond noise. Models that are hardly quantized do not
+// take part. nullopt: the job has no gate, or quantizes for what does not run here in integers.
+std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log);
+
+// Makes the regions part of all spaces: parameters "region <operator>".
+void hold_regions(Spaces& spaces, const SpeedGate& gate);
+
+}  // namespace quasar::tune
