@@ -3,8 +3,12 @@
 # quasar_embed(target namespace name file...): defines `std::string_view <namespace>::name()`, the files one behind the other.
 # The functions are declared in a header of the namespace.
 function(quasar_embed target namespace name)
+  # A compiler cache does not see the files: their hashes are part of what is compiled.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
   set(includes "")
   foreach(file ${ARGN})
+    file(SHA256 ${file} hash)
+    string(APPEND includes "    \"# ${hash}\\n\"\n")
     string(APPEND includes "    \".incbin \\\"${file}\\\"\\n\"\n")
   endforeach()
   string(REPLACE "::" "_" stem ${namespace}_${name})

@@ -45,7 +45,8 @@ def check(what, found, sections, plots):
     assert not found["unsorted"], (what, "tables that do not sort", found["unsorted"])
     assert not found["wide"], (what, "wider than the window")
     assert not found["spilling"], (what, "sections with something wider than they are", found["spilling"])
-    assert set(sections) <= set(found["sections"]), (what, set(sections) - set(found["sections"]))
+    assert [name for name in found["sections"] if name in sections] == sections, (what, "in this order", found["sections"])
+    assert found["sections"][0] == sections[0], (what, "first", found["sections"])
     assert found["plots"] >= plots, (what, found["plots"])
     assert not found["broken"], (what, "text from the model was run")
     assert all(found["pictures"]), (what, "a picture that is none", found["pictures"])
@@ -67,6 +68,9 @@ def spoil(folder):
     result["baseline"]["model"] = EVIL
     for layer in result["best"].get("layers", []):
         layer["node"] = layer["why"] = EVIL + layer["node"]
+    for cost in result["best"]["operator_costs"]["operators"]:
+        cost["node"] = cost["type"] = EVIL + cost["node"]
+    result["speed_gate"] = {"told": EVIL}
     for layer in result["best"].get("ranges", []):
         layer["node"] = EVIL + layer["node"]
     for sample in result["best"]["flips"]["worst"]:
@@ -88,7 +92,7 @@ with tempfile.TemporaryDirectory() as scratch:
         "--set", "search_space.PercentileCandidates=[[99.99, 99.999, 99.9999], [99, 99.9, 99.99, 99.999, 99.9999]]",
         "--set", "eval_data_reader.class_names=[nought, one, two, three, four, five, six, seven, 'the eighth, which is two circles', nine]")
     page = text(folder / "a/report.html")
-    parts = ["summary", "scores", "history", "importance", "slices", "parallel", "layers", "ranges", "flips", "trials", "reproduce", "time"]
+    parts = ["summary", "scores", "answers", "history", "importance", "slices", "parallel", "layers", "costs", "ranges", "flips", "trials", "reproduce", "time"]
     for width in (1280, 500):
         found = findings(page, folder, width)
         check(f"report at {width}", found, parts, 8)
@@ -100,8 +104,8 @@ with tempfile.TemporaryDirectory() as scratch:
     check("importance alone", findings(text(folder / "a/param_importance.html"), folder, 900), ["importance"], 1)
     run("report", folder / "a", folder / "b")
     check("comparison", findings(text(folder / "a/comparison.html"), folder, 1280), ["compare-summary", "compare-history", "compare-layers"], 1)
-    run("inspect", source / "examples/digits/digits.onnx", "--calib", source / "examples/digits/calibration.npz", "--html", folder / "model.html")
-    check("inspection", findings(text(folder / "model.html"), folder, 1280), ["model", "verdicts", "layers", "ranges", "nodes"], 8)
+    run("inspect", source / "examples/digits/digits.onnx", "--calib", source / "examples/digits/calibration.npz", "--latency", "--html", folder / "model.html")
+    check("inspection", findings(text(folder / "model.html"), folder, 1280), ["model", "verdicts", "layers", "costs", "ranges", "nodes"], 8)
     spoil(folder / "a")
     run("report", folder / "a")
     check("hostile names", findings(text(folder / "a/report.html"), folder, 1280), parts, 8)

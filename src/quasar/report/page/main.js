@@ -1,9 +1,9 @@
 // Puts the page together: bar, sections that have data, theme, printing, and reloading while the search runs.
 'use strict';
-const order = ['model', 'verdicts', 'compare-summary', 'compare-history', 'compare-parameters', 'compare-layers', 'summary', 'scores', 'next', 'tuning', 'history', 'pareto', 'importance', 'slices',
-  'parallel', 'layers', 'ranges', 'nodes', 'flips', 'trials', 'reproduce', 'time'];
+const order = ['model', 'verdicts', 'compare-summary', 'compare-history', 'compare-parameters', 'compare-layers', 'summary', 'scores', 'answers', 'next', 'tuning', 'history', 'pareto', 'importance', 'slices',
+  'parallel', 'layers', 'costs', 'ranges', 'nodes', 'flips', 'trials', 'reproduce', 'time'];
 // What the bar calls the sections whose titles are long.
-const brief = { scores: 'Scores', next: 'Next', tuning: 'Way', pareto: 'Cost', importance: 'Importance', slices: 'Slices', parallel: 'Parallel', ranges: 'Ranges', flips: 'Flips', reproduce: 'Reproduce', time: 'Time' };
+const brief = { scores: 'Scores', next: 'Next', tuning: 'Way', pareto: 'Cost', importance: 'Importance', slices: 'Slices', parallel: 'Parallel', answers: 'Parts', costs: 'Time', ranges: 'Ranges', flips: 'Flips', reproduce: 'Reproduce', time: 'Environment' };
 const root = document.documentElement;
 const saved = { get: (key) => { try { return sessionStorage.getItem(key); } catch { return null; } }, set: (key, value) => { try { sessionStorage.setItem(key, value); } catch { /* private windows */ } } };
 
@@ -32,7 +32,7 @@ function reloading() {
 }
 
 function page() {
-  const only = { history: ['history'], importance: ['importance'], inspection: ['model', 'verdicts', 'layers', 'ranges', 'nodes'] }[data.view];
+  const only = { history: ['history'], importance: ['importance'], inspection: ['model', 'verdicts', 'layers', 'costs', 'ranges', 'nodes'] }[data.view];
   const main = element('main', { id: 'main', tabindex: -1 }), links = [];
   for (const { id, title, build, wide } of [...sections].sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id))) {
     if (only ? !only.includes(id) : data.view === 'comparison' ? !id.startsWith('compare') : id.startsWith('compare')) continue;
