@@ -11,12 +11,15 @@
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/sensitivity/cheapest_float.hpp"
+#include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/trial/quantized_share.hpp"
 
 namespace quasar::tune {
 namespace {
 
+// Of a time_limit, measuring takes a tenth at most, but for models on which single runs take so long.
+constexpr double limit_for_all = 300;
 constexpr size_t turns_to_choose = 12, turns_to_decide = 100;
 constexpr double seconds_for_operators = 8, seconds_to_choose = 6, seconds_to_decide = 15;
 // A change of form may cost more than its kernel: layouts change with it.
@@ -28,10 +31,20 @@ struct Form {
   graph::Model model;
 };
 
+double share_of_time(const Job& job) {
+  const auto limit = time_limit_of(conditions_of(job));
+  return limit ? std::min(1.0, *limit / limit_for_all) : 1;
+}
+
 class Measuring {
  public:
   Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log)
-      : job_(job), prepared_(prepared), variants_(variants), log_(log), words_(first_words(prepared.spaces)) {
+      : job_(job),
+        prepared_(prepared),
+        variants_(variants),
+        log_(log),
+        share_(share_of_time(job)),
+        words_(first_words(prepared.spaces)) {
     const quant::Config config = quant::parse_config(words_);
     graph_ = variants_.graph_of(config);
     plan_ = variants_.plan(config, *prepared_.target);
@@ -88,7 +101,7 @@ class Measuring {
   }
 
   OperatorCosts costs_of(const Form& form) const {
-    return operator_costs(prepared_.model, form.model, samples(), seconds_for_operators);
+    return operator_costs(prepared_.model, form.model, samples(), share_ * seconds_for_operators);
   }
 
   // What operators cost in the form that they have there.
@@ -115,7 +128,7 @@ class Measuring {
   Times times_of(const std::vector<size_t>& forms, size_t turns, double seconds) const {
     std::vector<const graph::Model*> models{&prepared_.model};
     for (const size_t form : forms) models.push_back(&forms_[form].model);
-    return runtime::times_in_turn(models, samples(), turns, seconds, job_.devices.front());
+    return runtime::times_in_turn(models, samples(), turns, share_ * seconds, job_.devices.front());
   }
 
   // Of the forms from `first` on and one more, by few runs.
@@ -185,6 +198,7 @@ class Measuring {
   const PreparedJob& prepared_;
   Variants& variants_;
   const Log& log_;
+  const double share_;
   Json words_;
   std::shared_ptr<const Variant> graph_;
   quant::Plan plan_;
