@@ -19,9 +19,9 @@ namespace quasar::tune {
 namespace {
 
 // Of a time_limit, measuring takes a tenth at most, but for models on which single runs take so long.
-constexpr double limit_for_all = 300;
+constexpr double limit_for_all = 200;
 constexpr size_t turns_to_choose = 12, turns_to_decide = 100;
-constexpr double seconds_for_operators = 8, seconds_to_choose = 6, seconds_to_decide = 15;
+constexpr double seconds_for_operators = 4, seconds_to_choose = 4, seconds_to_decide = 8;
 // A change of form may cost more than its kernel: layouts change with it.
 constexpr double prices_of_conversions[] = {1, 10};
 
@@ -58,11 +58,11 @@ class Measuring {
     add(all_but_products());
     const OperatorCosts costs = costs_of(forms_[0]);
     add_cheapest(costs);
-    size_t best = fastest(0);
-    if (best > 0) {  // once more, by what operators cost beside those in float
+    auto [best, gain] = fastest(0);
+    if (best > 0 && gain >= *job_.speed_gate) {  // once more, by what operators cost beside those in float
       const size_t known = forms_.size();
       add_cheapest(with_costs_of(forms_[best], costs));
-      best = fastest(known, best);
+      best = fastest(known, best).form;
     }
     return decided(best);
   }
@@ -131,8 +131,13 @@ class Measuring {
     return runtime::times_in_turn(models, samples(), turns, share_ * seconds, job_.devices.front());
   }
 
-  // Of the forms from `first` on and one more, by few runs.
-  size_t fastest(size_t first, std::optional<size_t> another = {}) const {
+  struct Fastest {
+    size_t form;
+    double gain;  // how many times as long the first of those measured takes
+  };
+
+  // Of the forms from `first` on and one more, by few runs. The others, but for the planned one, are given up.
+  Fastest fastest(size_t first, std::optional<size_t> another = {}) {
     std::vector<size_t> forms;
     if (another) forms.push_back(*another);
     for (size_t i = first; i < forms_.size(); i++) forms.push_back(i);
@@ -146,25 +151,29 @@ class Measuring {
            std::to_string(forms_[forms[i]].in_float.size()) + " operators in float: " + in_digits(of_float[i], 3) +
                " × the float model's time");
     }
-    return forms[best];
+    for (const size_t form : forms) {
+      if (form != forms[best] && form != 0) forms_[form].model = {};
+    }
+    return {forms[best], of_float.front() / of_float[best]};
   }
 
   SpeedGate decided(size_t best) const {
-    const Times times = times_of({0, best}, turns_to_decide, seconds_to_decide);
-    const double of_planned = runtime::ratio_of(times[1], times[0]).median,
-                 of_best = runtime::ratio_of(times[2], times[0]).median;
-    const runtime::Ratio gain = runtime::ratio_of(times[2], times[1]);
-    SpeedGate out{.regions = {}, .planned = of_planned, .gated = of_planned, .told = {}};
-    const std::string planned = "as planned a run takes " + in_digits(of_planned, 3) + " × the float model's time";
+    const Times times =
+        times_of(best == 0 ? std::vector<size_t>{0} : std::vector<size_t>{0, best}, turns_to_decide, seconds_to_decide);
+    const double planned = runtime::ratio_of(times[1], times[0]).median;
+    SpeedGate out{.regions = {}, .planned = planned, .gated = planned, .told = {}};
+    out.told = "as planned a run takes " + in_digits(planned, 3) + " × the float model's time";
+    const runtime::Ratio gain = runtime::ratio_of(times.back(), times[1]);
     if (best == 0 || gain.median * *job_.speed_gate > 1) {
-      out.told = planned + "; no operators in float make it faster by " + in_digits(100 * (*job_.speed_gate - 1), 3) + " %";
+      out.told += "; no operators in float make it faster by " + in_digits(100 * (*job_.speed_gate - 1), 3) + " %";
     } else if (gain.high >= 1) {
-      out.told = planned + "; the machine is too noisy to decide whether operators in float make it faster";
+      out.told += "; the machine is too noisy to decide whether operators in float make it faster";
     } else {
-      out.gated = std::min(of_best, of_planned);
+      const size_t count = forms_[best].in_float.size();
+      out.gated = std::min(planned, runtime::ratio_of(times[2], times[0]).median);
       out.regions = regions_of(forms_[best].in_float);
-      out.told = planned + ", with " + std::to_string(forms_[best].in_float.size()) + " operators in float " +
-                 in_digits(out.gated, 3) + " ×: they stay in float (speed_gate)";
+      out.told += ", with " + std::to_string(count) + (count == 1 ? " operator" : " operators") + " in float " +
+                  in_digits(out.gated, 3) + " ×: they stay in float (speed_gate)";
     }
     return out;
   }
