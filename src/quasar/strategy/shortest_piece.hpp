@@ -13,6 +13,7 @@ struct Ranked {
   size_t low = 0;               // so many are known not to be enough
   size_t all = 0;               // the length of the ranking
   bool all_are_enough = false;  // known of the whole
+  size_t foreseen = 0;          // so many are about enough; 0: not known
 };
 
 // Tries pieces until the shortest that is enough is known, which has been tried then, or that none up to the whole is.

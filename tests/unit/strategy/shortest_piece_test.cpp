@@ -32,6 +32,18 @@ TEST(ShortestPiece, IsFoundByDoublingAndBisection) {
   }
 }
 
+TEST(ShortestPiece, WhereItIsForeseenSaysNoMoreThanWhereToBegin) {
+  for (size_t enough = 1; enough <= 20; enough++) {
+    for (size_t foreseen = 1; foreseen <= 20; foreseen++) {
+      Search search;
+      search.run({0, 20, true, foreseen}, enough);
+      EXPECT_TRUE(foreseen == 20 || search.tried.front() == foreseen);
+      EXPECT_TRUE(enough == 20 || search.has(enough)) << enough << " " << foreseen;
+      EXPECT_TRUE(enough == 1 || search.has(enough - 1)) << enough << " " << foreseen;
+    }
+  }
+}
+
 TEST(ShortestPiece, OfARankingWhoseEndFails) {
   Search search;
   search.run({1, 17, false}, 3, 7);
