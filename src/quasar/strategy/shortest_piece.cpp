@@ -14,7 +14,7 @@ void find_shortest(const Ranked& ranking, const std::function<Verdict(size_t)>& 
     if (!ranking.all_are_enough) return;
     high = ranking.all;
   }
-  while (high - low > 1) {
+  while (high - low > std::max<size_t>(1, high / ranking.part)) {
     const size_t middle = low + (high - low) / 2;
     (tried(middle) == Verdict::enough ? high : low) = middle;
   }

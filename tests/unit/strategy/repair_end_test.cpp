@@ -171,7 +171,7 @@ TEST(RepairEnd, RefusalsInARowEndTheWayBack) {
   EXPECT_EQ(finding.story->in_float.size(), 10U);
   const auto asked = std::ranges::count(finding.story->steps, "take back", &Story::Step::name);
   EXPECT_GE(asked, 8);
-  EXPECT_LE(asked, 10) << "a half, a fourth, and eight single ones";
+  EXPECT_LE(asked, 10) << "two together, and eight single ones";
 }
 
 // Each of the ranges would be rounded anew.

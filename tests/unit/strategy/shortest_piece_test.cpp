@@ -44,6 +44,15 @@ TEST(ShortestPiece, WhereItIsForeseenSaysNoMoreThanWhereToBegin) {
   }
 }
 
+TEST(ShortestPiece, MayBeLongerByAPart) {
+  Search search;
+  search.run({0, 100, true, 38, 4}, 38);
+  EXPECT_EQ(search.tried, (std::vector<size_t>{38, 19, 28, 33}));
+  Search few;
+  few.run({0, 100, true, 3, 4}, 3);
+  EXPECT_EQ(few.tried, (std::vector<size_t>{3, 1, 2}));
+}
+
 TEST(ShortestPiece, OfARankingWhoseEndFails) {
   Search search;
   search.run({1, 17, false}, 3, 7);

@@ -25,6 +25,7 @@ using search::Trial;
 constexpr size_t ranking_samples = 16, first_samples = 4;
 // What may be given up before anything else is tried: so many operators, with so much of the work.
 constexpr double operators_first = 0.25, work_first = 0.1;
+constexpr size_t nearly = 4;                          // part of a piece by which it may be too long, as operators come down again
 constexpr size_t most_left = 3, most_looked_at = 32;  // operators that are left quantized in the last one's stead
 
 using Nodes = std::vector<std::string>;
@@ -115,7 +116,8 @@ class Repairing {
     const Nodes nodes = ranked_on(rung);
     const size_t most = most_of_little_work(nodes);
     if (!can_be_tried(rung, nodes, most) || try_on(rung, nodes, most) != Verdict::enough) return;
-    find_shortest({0, most, true}, [&](size_t count) { return try_on(rung, nodes, count); });
+    find_shortest({.all = most, .all_are_enough = true, .part = nearly},
+                  [&](size_t count) { return try_on(rung, nodes, count); });
   }
 
   // How many of the first of these do hardly any of the work; one at least.
@@ -192,7 +194,8 @@ class Repairing {
       low = 0;
     }
     if (whole == Verdict::too_little) return;
-    find_shortest({low, nodes.size(), whole == Verdict::enough, foreseen}, [&](size_t k) { return try_on(rung, nodes, k); });
+    find_shortest({low, nodes.size(), whole == Verdict::enough, foreseen, nearly},
+                  [&](size_t k) { return try_on(rung, nodes, k); });
   }
 
   // How many of the first of these are about enough, if the errors of single operators add up by their squares and the loss is as
