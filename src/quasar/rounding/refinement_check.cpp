@@ -1,8 +1,6 @@
 #include "quasar/rounding/refinement_check.hpp"
 
 #include <algorithm>
-#include <span>
-#include <vector>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/rounding/judges.hpp"
@@ -14,42 +12,60 @@ namespace {
 
 constexpr size_t most_samples = 32;
 
-using Outputs = std::vector<std::vector<Tensor>>;  // by sample
+}  // namespace
+
+RefinementCheck::RefinementCheck(const graph::Model& model, const data::DatasetPtr& samples, size_t threads, size_t most_bytes)
+    : model_(model),
+      judging_(data::subset(samples, spread_over(samples->size(), most_samples))),
+      threads_(threads),
+      most_bytes_(most_bytes) {}
 
 // Weights stay in float here: ONNX Runtime would quantize them by itself (keep_in_float.hpp).
-Outputs outputs_of(const graph::Model& model, const data::Dataset& samples, std::span<const size_t> judges, size_t threads) {
+RefinementCheck::Outputs RefinementCheck::outputs_of(const graph::Model& model) const {
   runtime::SessionOptions options;
   options.disabled_optimizers = "WeightBiasQuantization";
   const runtime::Session session(model, options);
-  Outputs out(judges.size());
-  parallel_for(judges.size(), threads, [&](size_t i) { out[i] = session.run(samples.at(judges[i])); });
+  Outputs out(judging_->size());
+  parallel_for(out.size(), threads_, [&](size_t i) { out[i] = session.run(judging_->at(i)); });
   return out;
 }
 
-}  // namespace
+std::shared_ptr<const RefinementCheck::Outputs> RefinementCheck::exact() {
+  const std::lock_guard lock(guard_);
+  if (exact_ != nullptr) return exact_;
+  auto found = std::make_shared<const Outputs>(outputs_of(model_));
+  size_t bytes = 0;
+  for (const auto& sample : *found) {
+    for (const auto& output : sample) bytes += output.bytes().size();
+  }
+  if (bytes <= most_bytes_) exact_ = found;
+  return found;
+}
 
-std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
-                                                 const quant::Plan& plan, const data::Dataset& samples, size_t threads) {
-  if (refined.empty() || samples.size() == 0) return refined;
-  const std::vector<size_t> judging = spread_over(samples.size(), most_samples);
+double RefinementCheck::error_of(const graph::Model& quantized) {
+  const auto exact = this->exact();
+  const Outputs found = outputs_of(quantized);
+  double sum = 0;
+  for (size_t i = 0; i < found.size(); i++) sum += output_distance((*exact)[i], found[i]);
+  return sum;
+}
+
+Refined RefinementCheck::proven(std::map<std::string, quant::QuantParams> refined, const quant::Plan& plan) {
+  if (refined.empty() || judging_->size() == 0) return {std::move(refined)};
   quant::Plan values = plan;
   for (auto& [name, node] : values.nodes) {
     if (node.form == quant::Form::pairs) node.weight.reset(), node.bias.reset();
   }
-  const Outputs exact = outputs_of(model, samples, judging, threads);
-  const auto error = [&](const std::map<std::string, quant::QuantParams>& chosen) {
-    values.refined = chosen;
-    const Outputs found = outputs_of(quant::apply(model, values), samples, judging, threads);
-    double sum = 0;
-    for (size_t i = 0; i < judging.size(); i++) sum += output_distance(exact[i], found[i]);
-    return sum;
-  };
-  std::vector<std::map<std::string, quant::QuantParams>> choices{{}, refined};
-  for (const auto& input : model.inputs) refined.erase(input.name);
-  if (refined.size() < choices.back().size()) choices.push_back(std::move(refined));
-  std::vector<double> errors(choices.size());
-  std::ranges::transform(choices, errors.begin(), error);
-  return choices[static_cast<size_t>(std::ranges::min_element(errors) - errors.begin())];
+  std::vector<Refined> choices{{}, {refined}};
+  for (const auto& input : model_.inputs) refined.erase(input.name);
+  if (refined.size() < choices.back().params.size()) choices.push_back({std::move(refined)});
+  for (auto& choice : choices) {
+    values.refined = choice.params;
+    choice.error = error_of(quant::apply(model_, values));
+    const double present = choices.front().error;
+    choice.gain = present > 0 ? 1 - choice.error / present : 0;
+  }
+  return *std::ranges::min_element(choices, {}, &Refined::error);
 }
 
 }  // namespace quasar::tune

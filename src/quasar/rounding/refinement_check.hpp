@@ -2,17 +2,48 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/plan.hpp"
 
 namespace quasar::tune {
 
-// Of the refined parameters: all, those of values that are no inputs of the model, or none, whichever leaves the outputs nearest
-// to the float model's (mean over at most 64 samples, spread over those given, of the 2-norm of the difference), with weights in
-// float.
-std::map<std::string, quant::QuantParams> proven(std::map<std::string, quant::QuantParams> refined, const graph::Model& model,
-                                                 const quant::Plan& plan, const data::Dataset& samples, size_t threads);
+// Parameters by value, and how far they leave the outputs from the float model's, with weights in float: the sum over samples of
+// the 2-norm of the difference.
+struct Refined {
+  std::map<std::string, quant::QuantParams> params = {};
+  double error = 0;
+  double gain = 0;  // share of the error with the present parameters that these take away
+};
+
+// Thread-safe.
+class RefinementCheck {
+ public:
+  // Of at most 32 samples, spread over those given. The float model's outputs stay for the next plan where they are no more than
+  // `most_bytes`. The model outlives this.
+  RefinementCheck(const graph::Model& model, const data::DatasetPtr& samples, size_t threads, size_t most_bytes);
+
+  // Of the refined parameters: all, those of values that are no inputs of the model, or none, whichever has the least error.
+  Refined proven(std::map<std::string, quant::QuantParams> refined, const quant::Plan& plan);
+
+  // That of a quantized model, as it runs.
+  double error_of(const graph::Model& quantized);
+
+ private:
+  using Outputs = std::vector<std::vector<Tensor>>;  // by sample
+
+  Outputs outputs_of(const graph::Model& model) const;
+  std::shared_ptr<const Outputs> exact();
+
+  const graph::Model& model_;
+  const data::DatasetPtr judging_;
+  const size_t threads_, most_bytes_;
+  std::mutex guard_;
+  std::shared_ptr<const Outputs> exact_;  // null: not known, or too many
+};
 
 }  // namespace quasar::tune

@@ -25,6 +25,8 @@
 namespace quasar::tune {
 namespace {
 
+constexpr double doubtful_gain = 0.25;  // of refined scales with weights in float
+
 // Options that cannot act under this plan take their defaults, with a note, so that varying them makes no other plan. `vectors`:
 // sums behind matrix products can take up mean errors as quantized biases do.
 void drop_idle_options(quant::Plan& plan, bool vectors) {
@@ -93,6 +95,13 @@ void hand_over(const graph::Model& model, const LinearLayer& layer, const quant:
 
 }  // namespace
 
+// How layers are rounded.
+struct Rounder::Effort {
+  quant::LayerSettings settings;
+  const quant::RoundingMethod& method;
+  const std::function<void()>& check;  // called between layers
+};
+
 // What depends on the float model and the number of samples only.
 struct Rounder::Material {
   Material(const graph::Model& model, size_t samples, RoundingMemory& memory, size_t threads)
@@ -146,6 +155,14 @@ void Rounder::settle(quant::Plan& plan, std::optional<size_t> calibration) const
                     }));
 }
 
+RefinementCheck& Rounder::refinement_check() {
+  const std::lock_guard lock(guard_);
+  if (check_ == nullptr)
+    check_ = std::make_unique<RefinementCheck>(model_, judging_samples(memory_->samples), options_.threads,
+                                               options_.memory_limit / 16);
+  return *check_;
+}
+
 // Without layers whose codes can be chosen every method makes the same model.
 bool Rounder::rounding_acts(quant::Plan& plan) const {
   if (plan.rounding.method == quant::Rounding().method) return true;
@@ -158,50 +175,80 @@ bool Rounder::rounding_acts(quant::Plan& plan) const {
   return false;
 }
 
-void Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check) {
+Refined Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check) {
   quant::Plan key = plan;
   key.rounding = {.options = {{"keep_activations", settings.keep_activations}}};
   const std::string hash = quant::hash_of(key);
-  const auto known = [&]() -> std::optional<std::map<std::string, quant::QuantParams>> {
+  auto refined = [&]() -> std::optional<Refined> {
     const std::lock_guard lock(guard_);
     const auto found = refined_.find(hash);
     return found == refined_.end() ? std::nullopt : std::optional(found->second);
   }();
-  if (known) {
-    plan.refined = *known;
-  } else {
+  if (!refined) {
     const RefineOptions options{.memory_limit = options_.memory_limit / 4,
                                 .threads = options_.threads,
                                 .keep = settings.keep_activations,
                                 .progress = options_.progress,
                                 .memo = windows_};
     const data::DatasetPtr judging = judging_samples(memory_->samples);
-    plan.refined = proven(refined_activations(model_, plan, *judging, options, check), model_, plan, *judging, options_.threads);
-    if (plan.shifts) quant::keep_refined_within_rules(plan, model_);
+    refined = refinement_check().proven(refined_activations(model_, plan, *judging, options, check), plan);
+    if (plan.shifts) {
+      plan.refined = refined->params;
+      quant::keep_refined_within_rules(plan, model_);
+      refined->params = plan.refined;
+    }
     const std::lock_guard lock(guard_);
-    refined_[hash] = plan.refined;
+    refined_[hash] = *refined;
   }
+  plan.refined = refined->params;
   if (plan.shifts) quant::limit_weight_scales(plan, quant::network_of(quant::apply(model_, plan)));
   follow_refined_inputs(model_, plan);
+  return *refined;
 }
 
 RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& check) {
   const Stopwatch watch;
-  RoundingReport report;
   const auto& [name, entry] = quant::rounding::table().find(plan.rounding.method);
   const Options options(entry.options, plan.rounding.options, "rounding method " + name);
   const auto method = entry.make(options);
-  if (!method->optimizes()) return report;
-  const quant::LayerSettings settings = quant::layer_settings(options);
+  if (!method->optimizes()) return {};
+  const Effort effort{quant::layer_settings(options), *method, check};
+  RoundingReport report = effort.settings.refine_activations ? round_refined(plan, effort) : round(plan, effort);
+  report.seconds = watch.seconds();
+  if (report.samples < report.wanted && !report.layers.empty())
+    tell(options_.log, Level::warning, samples_given_up(report.samples, report.wanted, options_.memory_limit));
+  for (const auto& error : report.layers) tell(options_.log, Level::debug, in_words(error));
+  tell(options_.log, Level::info, summary_of(name, report));
+  return report;
+}
+
+// Scales are proven with weights in float and biases as they are. A large gain may be of mean errors, which biases take up
+// anyway: where the rounded model is nearer than that, the present scales are rounded too, and the nearer model stays.
+RoundingReport Rounder::round_refined(quant::Plan& plan, const Effort& effort) {
+  quant::Plan present = plan;
+  const Stopwatch refinement;
+  const Refined refined = refine(plan, effort.settings, effort.check);
+  const double refine_s = refinement.seconds();
+  RoundingReport report = round(plan, effort);
+  report.refine_s = refine_s;
+  report.refined = plan.refined.size();
+  if (plan.refined.empty() || refined.gain < doubtful_gain) return report;
+  const double error = refinement_check().error_of(quant::apply(model_, plan));
+  if (error >= refined.error) return report;
+  RoundingReport other = round(present, effort);
+  if (refinement_check().error_of(quant::apply(model_, present)) >= error) return report;
+  plan = std::move(present);
+  other.refine_s = refine_s;
+  return other;
+}
+
+RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
+  const quant::LayerSettings& settings = effort.settings;
+  RoundingReport report;
   const size_t all = memory_->samples->size(), wanted = std::min(settings.data_size.value_or(all), all);
   const auto material = this->material(wanted);
   const SharedLimit::Work work(memory_->targets, material->targets);
-  if (settings.refine_activations) {
-    const Stopwatch refinement;
-    refine(plan, settings, check);
-    report.refined = plan.refined.size();
-    report.refine_s = refinement.seconds();
-  }
+  report.wanted = wanted;
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
   const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
@@ -210,37 +257,31 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
     if (!can) report.kept.push_back(layer.node + ": its layer rule gives it no codes that could be chosen");
     return can;
   });
-  const MemoryGate::Pass pass(memory_->frontiers, material->frontier, check);
+  const MemoryGate::Pass pass(memory_->frontiers, material->frontier, effort.check);
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
   PrefixHash prefix(model_, plan, std::to_string(wanted));
   const graph::Index index(model_);
   double to_do = 0, done = 0;
   for (const size_t i : chosen) to_do += work_of(layers[i]);
   for (const size_t i : chosen) {
-    if (check) check();
+    if (effort.check) effort.check();
     const LinearLayer& layer = layers[i];
     if (options_.progress) options_.progress("rounding", done / to_do);
     done += work_of(layer);
     const float input = input_scale(plan, layer);
     quant::NodePlan& node = plan.nodes.at(layer.node);
     auto behind = vector_of(layer, index, plan);
-    const LayerContext context{model_, settings, *method, options_.threads, input, behind ? &behind->values : nullptr};
-    const LayerError error =
-        round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), plan.rounding, node);
+    const LayerContext context{model_, settings, effort.method, options_.threads, input, behind ? &behind->values : nullptr};
+    report.layers.push_back(
+        round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), plan.rounding, node));
     hand_over(model_, layer, node, frontier);
     if (behind && settings.update_bias && node.weight->optimized) {
       frontier.replace(behind->node, behind->input, behind->values);
       plan.nodes.at(behind->node).replaced[behind->input] = std::move(behind->values);
     }
-    tell(options_.log, Level::debug, in_words(error));
-    report.layers.push_back(error);
     report.samples = frontier.samples();
   }
   material->note(frontier);
-  report.seconds = watch.seconds();
-  if (report.samples < wanted && !report.layers.empty())
-    tell(options_.log, Level::warning, samples_given_up(report.samples, wanted, options_.memory_limit));
-  tell(options_.log, Level::info, summary_of(name, report));
   return report;
 }
 

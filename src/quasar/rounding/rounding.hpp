@@ -17,6 +17,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/float_targets.hpp"
 #include "quasar/rounding/layer_rounding.hpp"
+#include "quasar/rounding/refinement_check.hpp"
 #include "quasar/rounding/rounding_report.hpp"
 
 namespace quasar::tune {
@@ -58,10 +59,14 @@ class Rounder {
 
  private:
   struct Material;
+  struct Effort;
   bool rounding_acts(quant::Plan& plan) const;
   std::shared_ptr<Material> material(size_t samples);
   FrontierOptions frontier_options(size_t samples) const;
-  void refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check);
+  RefinementCheck& refinement_check();
+  Refined refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check);
+  RoundingReport round(quant::Plan& plan, const Effort& effort);
+  RoundingReport round_refined(quant::Plan& plan, const Effort& effort);
   LayerError round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
                        Frontier& frontier, const std::string& prefix, const quant::Rounding& rounding,
                        quant::NodePlan& plan) const;
@@ -77,8 +82,9 @@ class Rounder {
   const std::string name_;  // in what is kept for several
   const std::shared_ptr<WindowMemo> windows_;
   std::mutex guard_;
-  std::map<size_t, std::shared_ptr<Material>> materials_;                     // by number of samples
-  std::map<std::string, std::map<std::string, quant::QuantParams>> refined_;  // by hash of the plan without its rounding
+  std::map<size_t, std::shared_ptr<Material>> materials_;  // by number of samples
+  std::map<std::string, Refined> refined_;                 // by hash of the plan without its rounding
+  std::unique_ptr<RefinementCheck> check_;                 // null: nothing was refined yet
 };
 
 }  // namespace quasar::tune

@@ -11,9 +11,9 @@ namespace quasar::tune {
 
 struct RoundingReport {
   std::vector<LayerError> layers;
-  std::vector<std::string> kept;  // quantized layers that could not be optimized, with the reason
-  size_t samples = 0;
-  size_t refined = 0;  // activations whose scales were chosen again
+  std::vector<std::string> kept;   // quantized layers that could not be optimized, with the reason
+  size_t samples = 0, wanted = 0;  // those left to the end, and those to begin with
+  size_t refined = 0;              // activations whose scales were chosen again
   double refine_s = 0, seconds = 0;
 };
 

@@ -5,9 +5,12 @@
 #include <map>
 
 #include "quasar/job/precision.hpp"
+#include "quasar/trial/ranking.hpp"
 
 namespace quasar::tune {
 namespace {
+
+constexpr size_t most_refused = 8;  // in a row
 
 class ComingDown {
  public:
@@ -34,26 +37,28 @@ class ComingDown {
     size_t from = 0;
   };
 
+  // How many of the least harmful may return together, by bisection; then single ones. Not half of them: where so many could,
+  // fewer would have been given up.
   void come(const Step& step, bool in_pieces) {
     std::vector<std::string> left = above(step);
-    for (size_t size = in_pieces ? left.size() / 2 : 0; size > 1; size = (size + 1) / 2) {
-      for (size_t end = left.size(); end > 0;) {
-        const size_t begin = end > size ? end - size : 0;
-        returns(step, left, begin, end);
-        end = begin;
-      }
-    }
+    for (size_t size = in_pieces ? left.size() / 4 : 0; size > 1; size /= 2) returns(step, left, left.size() - size, left.size());
     one_by_one(step, left);
   }
 
-  // Over and over, until the same model has refused all that are left: one that returns may make room for another. Not for those
-  // that were out of reach with more given up.
+  // The least harmful first, twice as many with each success until that fails, over and over, as one that returns may make room
+  // for another; until the same model has refused all that are left, or so many in a row that more harmful ones need not be
+  // asked. Not for those that were out of reach with more given up.
   void one_by_one(const Step& step, std::vector<std::string>& left) {
-    size_t next = left.size();
-    for (size_t refused = 0; refused < left.size();) {
-      next = (next == 0 ? left.size() : next) - 1;
-      const bool comes = !was_out_of_reach(step, left[next]) && returns(step, left, next, next + 1);
-      refused = comes ? 0 : refused + 1;
+    size_t next = left.size(), size = 1, more = 2;
+    for (size_t refused = 0; refused < std::min(left.size(), most_refused);) {
+      if (next == 0) next = left.size();
+      const size_t begin = next - std::min(size, next);
+      const bool comes = (size > 1 || !was_out_of_reach(step, left[begin])) && returns(step, left, begin, next);
+      if (comes) refused = 0;
+      if (!comes && size == 1) refused++;
+      if (!comes && size > 1) more = 1;
+      if (comes || size == 1) next = begin;
+      size = comes ? more * size : 1;
     }
   }
 
@@ -80,7 +85,7 @@ class ComingDown {
     return gains;
   }
 
-  // Those that can go, the most sensitive first.
+  // Those that can go, the most harmful first.
   std::vector<std::string> above(const Step& step) const {
     std::vector<std::string> nodes;
     for (const auto& [name, value] : notes_.ground().point.values()) {
@@ -90,11 +95,9 @@ class ComingDown {
       const std::string node = name.substr(precision_of("").size());
       if (const Json to = step.to(node); !to.is_null() && to != value) nodes.push_back(node);
     }
-    const auto place = [&](const std::string& node) {
-      return std::ranges::find_if(notes_.units(), [&](const UnitError& error) { return error.unit.node == node; }) -
-             notes_.units().begin();
-    };
-    std::ranges::stable_sort(nodes, {}, place);
+    const std::vector<std::string> harmless = by_least_harm(notes_.units());
+    const auto harm = [&](const std::string& node) { return std::ranges::find(harmless, node) - harmless.begin(); };
+    std::ranges::stable_sort(nodes, std::ranges::greater(), harm);
     return nodes;
   }
 

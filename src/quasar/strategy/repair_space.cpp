@@ -83,9 +83,10 @@ Json repairs_for(const Job& job) {
           {"activation", {"UInt8Spec"}},
           {"BiasCorrection", {false, true}},  // a tenth of the time of rounding
           {"algorithms", {nullptr, "adaquant"}},
-          {"adaquant_params", {{"only_if", {{"algorithms", "adaquant"}}}, {"refine_activations", {false, true}}}},
           {"weight_params", weight},
-          {"activation_params", activation}};
+          {"activation_params", activation},
+          // last, as it takes several times as long as rounding: for the ranges that are the best then
+          {"adaquant_params", {{"only_if", {{"algorithms", "adaquant"}}}, {"refine_activations", {false, true}}}}};
 }
 
 std::vector<std::string> repairable_nodes(Approach approach, const Json& search_space, const graph::Model& model,

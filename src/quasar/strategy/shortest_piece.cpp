@@ -5,7 +5,7 @@
 namespace quasar::tune {
 
 void find_shortest(const Ranked& ranking, const std::function<Verdict(size_t)>& tried) {
-  size_t low = ranking.low, high = std::max<size_t>(1, 2 * low);
+  size_t low = ranking.low, high = std::max<size_t>({1, 2 * low, ranking.foreseen});
   while (high < ranking.all && tried(high) != Verdict::enough) {
     low = high;
     high = 2 * high;
@@ -14,7 +14,7 @@ void find_shortest(const Ranked& ranking, const std::function<Verdict(size_t)>& 
     if (!ranking.all_are_enough) return;
     high = ranking.all;
   }
-  while (high - low > 1) {
+  while (high - low > std::max<size_t>(1, high / ranking.part)) {
     const size_t middle = low + (high - low) / 2;
     (tried(middle) == Verdict::enough ? high : low) = middle;
   }

@@ -29,11 +29,12 @@ TEST(RefinementCheck, ScalesThatSpoilTheOutputsAreDroppedAndOthersKept) {
 
   quant::QuantParams clipped = plan.params("x");
   clipped.scales = {0.9F / 255};
-  EXPECT_TRUE(proven({{"x", clipped}}, model, plan, samples, 1).empty());
+  RefinementCheck check(model, data::DatasetPtr(data::DatasetPtr(), &samples), 1, 1 << 20);
+  EXPECT_TRUE(check.proven({{"x", clipped}}, plan).params.empty());
   const quant::QuantParams fitting = plan.params("y");
   plan.values["y"].scales = {fitting.scales.front() * 16};
-  EXPECT_EQ(proven({{"y", fitting}}, model, plan, samples, 1).size(), 1U);
-  EXPECT_EQ(proven({{"x", clipped}, {"y", fitting}}, model, plan, samples, 1).size(), 1U);  // without the model's input
+  EXPECT_EQ(check.proven({{"y", fitting}}, plan).params.size(), 1U);
+  EXPECT_EQ(check.proven({{"x", clipped}, {"y", fitting}}, plan).params.size(), 1U);  // without the model's input
 }
 
 }  // namespace

@@ -148,6 +148,38 @@ TEST(Rounding, ActivationScalesAreRefined) {
   }
 }
 
+// Half the scale takes most of the first channel's error away and clips the second. But that error is nearly constant: a bias
+// takes it up, and nothing needs to be clipped.
+TEST(Rounding, RefinedScalesGoWhereABiasDoesBetter) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{1, 2, 4, 4}}};
+  model.outputs = {{"y", DataType::float32, Shape{1, 1, 4, 4}}};
+  model.initializers["w"] = Tensor::of(Shape{1, 2, 1, 1}, std::vector<float>{1, 0.008F});
+  model.initializers["b"] = Tensor::of(Shape{1}, std::vector<float>{0});
+  model.nodes.push_back(
+      {.name = "conv", .op_type = "Conv", .domain = "", .inputs = {"x", "w", "b"}, .outputs = {"y"}, .attributes = {}});
+  const auto samples = std::make_shared<GeneratedSamples>(16, [](size_t index) {
+    std::vector<float> x(32);
+    for (size_t i = 0; i < 16; i++) {
+      x[i] = 0.4F + 0.001F * static_cast<float>((index + i) % 3);
+      x[16 + i] = 10 + static_cast<float>((index * 16 + i) * 37 % 126);
+    }
+    return data::Sample{Tensor::of(Shape{1, 2, 4, 4}, x)};
+  });
+  quant::Plan plan = plan_for(model, *samples, "adaquant", {});
+  plan.values.at("x").scales = {1};
+  plan.values.at("x").zero_points = {static_cast<int32_t>(quant::grid_of(plan.values.at("x").type, false).low)};
+  quant::Plan as_it_is = plan;
+  as_it_is.rounding.options["update_bias"] = false;
+  Rounder rounder(model, samples);
+  rounder.improve(as_it_is);
+  EXPECT_TRUE(as_it_is.refined.contains("x"));
+  EXPECT_EQ(rounder.improve(plan).refined, 0U);
+  EXPECT_TRUE(plan.refined.empty());
+  EXPECT_LT(output_error(model, plan, *samples), 0.2 * output_error(model, as_it_is, *samples));
+}
+
 // Nearest codes are the best there are for a depthwise layer of one weight each; only the bias can make up for the mean error,
 // and that counts before and after.
 TEST(Rounding, ErrorsAreThoseOfTheModelAndTheBiasHelpsWhereCodesStay) {

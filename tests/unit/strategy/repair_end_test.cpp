@@ -161,6 +161,30 @@ TEST(RepairEnd, WhatWasOutOfReachIsNotAskedAgain) {
   for (const auto& entry : finding.story->in_float) EXPECT_TRUE(entry.quantized) << entry.node;
 }
 
+// Any of the ten alone is too many: eight are asked, the least harmful first, and the others not.
+TEST(RepairEnd, RefusalsInARowEndTheWayBack) {
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([](const search::Point& point) {
+    const double floats = in_float_at(point);
+    return Measures{{"L2", floats >= 10 ? 0.00005 : 0.001 - 0.00001 * floats}};
+  });
+  EXPECT_EQ(finding.story->in_float.size(), 10U);
+  const auto asked = std::ranges::count(finding.story->steps, "take back", &Story::Step::name);
+  EXPECT_GE(asked, 8);
+  EXPECT_LE(asked, 10) << "two together, and eight single ones";
+}
+
+// Each of the ranges would be rounded anew.
+TEST(RepairEnd, NoRepairIsTriedBeyondTheOneThatMeetsTheGoal) {
+  MadeUpTrials trials(digits_words());
+  const Finding finding = trials.run([](const search::Point& point) {
+    const bool met = *point.find("activation_params_calibration_method") != "MinMax";
+    return Measures{{"L2", met ? 0.00005 : 0.001}, {"parts", met ? 0.01 : 0.1}};
+  });
+  ASSERT_TRUE(finding.winner);
+  EXPECT_EQ(*finding.winner, trials.study.trials().back().number);
+}
+
 // The reason named the objective, which the criterion is not about.
 TEST(RepairEnd, TheReasonGivesTheMetricsOfTheCriterion) {
   Json words = digits_words();

@@ -32,6 +32,27 @@ TEST(ShortestPiece, IsFoundByDoublingAndBisection) {
   }
 }
 
+TEST(ShortestPiece, WhereItIsForeseenSaysNoMoreThanWhereToBegin) {
+  for (size_t enough = 1; enough <= 20; enough++) {
+    for (size_t foreseen = 1; foreseen <= 20; foreseen++) {
+      Search search;
+      search.run({0, 20, true, foreseen}, enough);
+      EXPECT_TRUE(foreseen == 20 || search.tried.front() == foreseen);
+      EXPECT_TRUE(enough == 20 || search.has(enough)) << enough << " " << foreseen;
+      EXPECT_TRUE(enough == 1 || search.has(enough - 1)) << enough << " " << foreseen;
+    }
+  }
+}
+
+TEST(ShortestPiece, MayBeLongerByAPart) {
+  Search search;
+  search.run({0, 100, true, 38, 4}, 38);
+  EXPECT_EQ(search.tried, (std::vector<size_t>{38, 19, 28, 33}));
+  Search few;
+  few.run({0, 100, true, 3, 4}, 3);
+  EXPECT_EQ(few.tried, (std::vector<size_t>{3, 1, 2}));
+}
+
 TEST(ShortestPiece, OfARankingWhoseEndFails) {
   Search search;
   search.run({1, 17, false}, 3, 7);

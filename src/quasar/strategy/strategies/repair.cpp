@@ -25,6 +25,7 @@ using search::Trial;
 constexpr size_t ranking_samples = 16, first_samples = 4;
 // What may be given up before anything else is tried: so many operators, with so much of the work.
 constexpr double operators_first = 0.25, work_first = 0.1;
+constexpr size_t nearly = 4;                          // part of a piece by which it may be too long, as operators come down again
 constexpr size_t most_left = 3, most_looked_at = 32;  // operators that are left quantized in the last one's stead
 
 using Nodes = std::vector<std::string>;
@@ -86,8 +87,13 @@ class Repairing {
         changes.push_back(change);
         points.push_back(std::move(point));
       }
-      const std::vector<Trial> trials = sequence_.evaluate(points);
-      for (size_t i = 0; i < trials.size(); i++) notes_.note(trials[i], "repair", changes[i]);
+      // As many at a time as run at a time: none beyond what meets the goal.
+      const auto at_once = static_cast<size_t>(context_.job.n_jobs);
+      for (size_t i = 0; i < points.size() && !notes_.met(); i += at_once) {
+        const auto some = std::span(points).subspan(i, std::min(at_once, points.size() - i));
+        const std::vector<Trial> trials = sequence_.evaluate(some);
+        for (size_t k = 0; k < trials.size(); k++) notes_.note(trials[k], "repair", changes[i + k]);
+      }
     }
   }
 
@@ -98,7 +104,7 @@ class Repairing {
     return parts != values.end() && plain_word(Guide::metric, parts->second) == "broken";
   }
 
-  // Whether a few of the operators that do most harm alone are all that must be in float: known after some trials without any
+  // Whether a few of the operators that do most harm alone are all that must be in float: known after a trial without any
   // rounding, where repairs take minutes.
   void give_up_few() {
     try {
@@ -109,16 +115,9 @@ class Repairing {
     const Rung& rung = notes_.rungs().back();
     const Nodes nodes = ranked_on(rung);
     const size_t most = most_of_little_work(nodes);
-    size_t low = 0;
-    for (size_t k = 1; low < most; k = std::min(2 * k, most)) {
-      if (!can_be_tried(rung, nodes, k)) break;
-      const Verdict verdict = try_on(rung, nodes, k);
-      if (verdict == Verdict::enough) {
-        find_shortest({low, k, true}, [&](size_t count) { return try_on(rung, nodes, count); });
-        return;
-      }
-      low = k;
-    }
+    if (!can_be_tried(rung, nodes, most) || try_on(rung, nodes, most) != Verdict::enough) return;
+    find_shortest({.all = most, .all_are_enough = true, .part = nearly},
+                  [&](size_t count) { return try_on(rung, nodes, count); });
   }
 
   // How many of the first of these do hardly any of the work; one at least.
@@ -183,7 +182,8 @@ class Repairing {
     nodes.resize(greatest(nodes.size(), [&](size_t k) { return k == 0 || can_be_tried(rung, nodes, k); }));
     if (nodes.empty()) return;
     size_t low = 0;
-    if (last && nodes.size() > 1) {
+    const size_t foreseen = this->foreseen(nodes);
+    if (last && nodes.size() > 1 && foreseen <= 2) {
       if (try_on(rung, nodes, 1) == Verdict::enough) return;
       low = 1;
     }
@@ -194,7 +194,26 @@ class Repairing {
       low = 0;
     }
     if (whole == Verdict::too_little) return;
-    find_shortest({low, nodes.size(), whole == Verdict::enough}, [&](size_t k) { return try_on(rung, nodes, k); });
+    find_shortest({low, nodes.size(), whole == Verdict::enough, foreseen, nearly},
+                  [&](size_t k) { return try_on(rung, nodes, k); });
+  }
+
+  // How many of the first of these are about enough, if the errors of single operators add up by their squares and the loss is as
+  // their sum; 0: nothing is known. Says no more than where to begin.
+  size_t foreseen(const Nodes& nodes) const {
+    const AccuracyCriterion& criterion = *context_.job.aim.criterion;
+    const Measures values = measures_of(context_.job.aim.goals, notes_.current());
+    const auto known = [&](const auto& part) { return values.contains(part.metric); };
+    if (!outputs_compare(notes_.units()) || !std::ranges::all_of(criterion.parts, known)) return 0;
+    const Measures baseline = measures_of(context_.trial_context->evaluator.reference());
+    const double loss = loss_of(criterion, values, baseline), tolerable = loss - excess_of(criterion, values, baseline);
+    std::map<std::string, double> squares;
+    double rest = 0;
+    for (const auto& unit : notes_.units()) rest += squares[unit.unit.node] = unit.output_error * unit.output_error;
+    const double may_stay = loss > 0 ? rest * tolerable / loss : rest;
+    size_t count = 0;
+    while (count < nodes.size() && rest > may_stay) rest -= squares.at(nodes[count++]);
+    return count;
   }
 
   // The last of a ranking by gain per cost need not be the operator that does the least harm when it stays quantized alone: that
