@@ -42,6 +42,11 @@ class SearchResult:
         return self.result.get("quality", "unknown")
 
     @property
+    def faster(self) -> Optional[bool]:
+        """Whether the best model takes less time than float (docs/speed.md); None where that cannot be told here."""
+        return self.result.get("faster")
+
+    @property
     def best_trial(self) -> Optional[Trial]:
         """The winner's; None when no trial worked."""
         best = self.result["best"]

@@ -39,6 +39,7 @@ class Evaluators(Case):
         for function in (by_path, by_inference, by_outputs):
             found = self.search(evaluator=function, output_dir=function.__name__, n_jobs=2)
             self.assertEqual(found.status, "ok")
+            self.assertIs(found.faster, found.result["best"]["time_of_float"]["high"] < 1)
             self.assertAlmostEqual(found.baseline["score"], built_in.baseline["top1"])
             self.assertEqual({json.dumps(t.params): round(t.values[0], 9) for t in found.trials},
                              {json.dumps(t.params): round(t.values[0], 9) for t in built_in.trials})
