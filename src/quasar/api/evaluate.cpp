@@ -4,7 +4,7 @@
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/latency.hpp"
 #include "quasar/tune/open_data.hpp"
 
 namespace quasar::api {

@@ -1,11 +1,12 @@
-// How long one run takes on one thread.
+#include "quasar/runtime/latency.hpp"
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/stopwatch.hpp"
-#include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::runtime {
@@ -16,22 +17,12 @@ constexpr size_t samples_held = 16;  // read once, outside of the timed part
 constexpr size_t fewest_runs = 20;
 constexpr double settled = 0.02;  // the median's interval, as a share of it
 
-// The smallest value that is not exceeded by a share p of the sorted values.
-double quantile(const std::vector<double>& sorted, double p) {
-  const auto rank = static_cast<size_t>(std::ceil(p * static_cast<double>(sorted.size())));
-  return sorted[std::max<size_t>(rank, 1) - 1];
-}
-
 double run_ms(const Session& session, const data::Sample& sample) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   session.run(sample);
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-}  // namespace
-
-namespace {
 
 // The 95 % interval of the median of sorted values.
 std::pair<double, double> interval_of_median(const std::vector<double>& sorted) {
@@ -56,20 +47,15 @@ bool is_settled(std::vector<double> times) {
   return high - low <= settled * times[times.size() / 2];
 }
 
-Latency latency_of(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return {quantile(times, 0.5), quantile(times, 0.9), times.size()};
+double median_of(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
-Latency latency(const graph::Model& model, const data::Dataset& samples, size_t runs, double seconds, const Device& device) {
-  const std::vector<data::Sample> held = first_samples(samples);
-  const Session session(model, {.device = device, .exact_sums = false});
-  const Stopwatch watch;
-  for (size_t i = 0; i < warm_up_runs && (i == 0 || watch.seconds() < seconds / 2); ++i) run_ms(session, held[i % held.size()]);
-  std::vector<double> times;
-  for (size_t i = 0; i < std::max<size_t>(runs, 1) && (i == 0 || watch.seconds() < seconds) && !is_settled(times); ++i)
-    times.push_back(run_ms(session, held[i % held.size()]));
-  return latency_of(std::move(times));
+Latency latency_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return {times[times.size() / 2], times[times.size() * 9 / 10], times.size()};
 }
 
 Ratio ratio_of(std::span<const double> times, std::span<const double> others) {
@@ -80,26 +66,45 @@ Ratio ratio_of(std::span<const double> times, std::span<const double> others) {
   return {ratios[ratios.size() / 2], low, high};
 }
 
+namespace {
+
+// Each model's ratio to the first; of one model alone, its times.
+bool all_settled(const std::vector<std::vector<double>>& times) {
+  if (times.size() == 1) return is_settled(times.front());
+  return times.front().size() >= fewest_runs && std::ranges::all_of(times, [&](const std::vector<double>& of_model) {
+           const Ratio ratio = ratio_of(of_model, times.front());
+           return ratio.high - ratio.low <= settled * ratio.median;
+         });
+}
+
+}  // namespace
+
 std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* const> models, const data::Dataset& samples,
-                                               size_t turns, double seconds, const Device& device) {
+                                               const Effort& effort, const Device& device) {
   const std::vector<data::Sample> held = first_samples(samples);
   std::vector<Session> sessions;
   for (const graph::Model* model : models) sessions.emplace_back(*model, SessionOptions{.device = device, .exact_sums = false});
   std::vector<std::vector<double>> times(models.size());
-  const auto all_settled = [&] {
-    return times.front().size() >= fewest_runs && std::ranges::all_of(times, [&](const std::vector<double>& of_model) {
-             const Ratio ratio = ratio_of(of_model, times.front());
-             return ratio.high - ratio.low <= settled * ratio.median;
-           });
-  };
   const Stopwatch watch;
-  for (size_t i = 0; i < warm_up_runs && (i == 0 || watch.seconds() < seconds / 2); ++i) {
+  const auto time_left = [&](double seconds) { return watch.seconds() < seconds; };
+  for (size_t i = 0; i < warm_up_runs && (i == 0 || time_left(effort.seconds / 2)); ++i) {
     for (const Session& session : sessions) run_ms(session, held[i % held.size()]);
   }
-  for (size_t i = 0; i < std::max<size_t>(turns, 1) && (i == 0 || watch.seconds() < seconds) && !all_settled(); ++i) {
+  const auto enough = [&] {
+    const size_t turns = times.front().size();
+    if (turns == 0) return false;
+    if (!time_left(effort.seconds)) return true;
+    return !time_left(effort.at_least) && (turns >= effort.turns || all_settled(times));
+  };
+  for (size_t i = 0; !enough(); ++i) {
     for (size_t k = 0; k < sessions.size(); ++k) times[k].push_back(run_ms(sessions[k], held[i % held.size()]));
   }
   return times;
+}
+
+Latency latency(const graph::Model& model, const data::Dataset& samples, const Effort& effort, const Device& device) {
+  const std::array models{&model};
+  return latency_of(times_in_turn(models, samples, effort, device).front());
 }
 
 }  // namespace quasar::runtime

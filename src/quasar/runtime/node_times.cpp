@@ -1,6 +1,5 @@
 #include "quasar/runtime/node_times.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "quasar/base/error.hpp"
@@ -89,12 +88,6 @@ std::map<std::string, std::string> owners_of(const graph::Model& written, const 
   return out;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // A model that is opened to be profiled.
 class Profiled {
  public:
@@ -113,7 +106,7 @@ class Profiled {
     const auto owners = owners_of(model_, graph::load(folder_.path() / "optimized.onnx"));
     NodeTimes out;
     for (auto& [node, durations] : durations_by_node()) {
-      const double time = median(std::move(durations));
+      const double time = median_of(std::move(durations));
       out.run += time;
       if (const auto owner = owners.find(node); owner != owners.end()) out.nodes[owner->second] += time;
     }
@@ -142,15 +135,18 @@ class Profiled {
 
 }  // namespace
 
-std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, const data::Dataset& samples, size_t runs,
-                                  double seconds) try {
+std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, const data::Dataset& samples,
+                                  const Effort& effort) try {
   if (samples.size() == 0) throw Error("times of nodes need at least one sample, but " + samples.source() + " has none");
   std::vector<std::unique_ptr<Profiled>> profiled;
   for (const graph::Model* model : models) profiled.push_back(std::make_unique<Profiled>(*model));
   std::vector<data::Sample> held;
   for (size_t i = 0; i < std::min(samples.size(), samples_in_turn); i++) held.push_back(samples.at(i));
   const Stopwatch watch;
-  for (size_t i = 0; i < runs + runs_to_warm_up && (i < 1 || watch.seconds() < seconds); i++) {
+  const auto enough = [&](size_t runs) {
+    return watch.seconds() >= effort.seconds || (runs >= effort.turns + runs_to_warm_up && watch.seconds() >= effort.at_least);
+  };
+  for (size_t i = 0; i < 1 || !enough(i); i++) {
     for (const auto& one : profiled) one->run(held[i % held.size()]);
   }
   std::vector<NodeTimes> out;

@@ -8,6 +8,7 @@
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/graph/model.hpp"
+#include "quasar/runtime/latency.hpp"
 
 namespace quasar::runtime {
 
@@ -18,11 +19,11 @@ struct NodeTimes {
   double run = 0;  // of all together
 };
 
-// One after the other of the given models, in turns over the samples, so that what else the machine does meets all of them:
-// `runs` turns, fewer when `seconds` are over. A fusion counts for the node that it has its type from (of Conv and Relu, the
-// Conv). What ONNX Runtime adds, such as changes of layout, counts for the node that it is made for. Throws Error without
-// samples, and when ONNX Runtime cannot open a model.
-std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, const data::Dataset& samples, size_t runs = 20,
-                                  double seconds = 10);
+// One after the other of the given models, in turns over the samples, so that what else the machine does meets all of them; all
+// of effort's turns, whatever is settled. A fusion counts for the node that it has its type from (of Conv and Relu, the Conv).
+// What ONNX Runtime adds, such as changes of layout, counts for the node that it is made for. Throws Error without samples, and
+// when ONNX Runtime cannot open a model.
+std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, const data::Dataset& samples,
+                                  const Effort& effort = {.turns = 20, .seconds = 10, .at_least = 0});
 
 }  // namespace quasar::runtime

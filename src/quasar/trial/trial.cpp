@@ -16,6 +16,7 @@
 #include "quasar/job/spaces.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/latency.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
 
 namespace quasar::tune {
@@ -44,7 +45,7 @@ Measures measured(const TrialContext& context, const graph::Model& model, const 
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
   if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, context.samples));
   if (goals.needs("latency"))
-    out["latency"] = work.alone([&] { return runtime::latency(model, context.samples, 50, 30, device).median_ms; });
+    out["latency"] = work.alone([&] { return runtime::latency(model, context.samples, {}, device).median_ms; });
   return out;
 }
 

@@ -12,7 +12,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/job/cost.hpp"
 #include "quasar/rounding/activation_scales.hpp"
-#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/latency.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/trial.hpp"
 #include "quasar/strategy/exit_policy.hpp"
@@ -196,7 +196,7 @@ double seconds_per_trial(const Job& job, Bench& bench, std::span<const search::T
   if (job.limits.expected_seconds > 0) return job.limits.expected_seconds;
   if (const auto own = mean_seconds(finished)) return *own;
   if (const auto earlier = mean_seconds(prepared.earlier)) return *earlier;
-  const double run = runtime::latency(prepared.model, *prepared.samples.evaluation, 20, 2).median_ms / 1000;
+  const double run = runtime::latency(prepared.model, *prepared.samples.evaluation, {.turns = 20, .seconds = 2}).median_ms / 1000;
   const double scoring = run * static_cast<double>(prepared.samples.evaluation->size());
   const Drawn drawn = draw(job, prepared.spaces);
   const bool long_to_observe = run * static_cast<double>(prepared.samples.calibration->size()) > 5;
@@ -269,7 +269,8 @@ std::vector<Json> distinct_plans(Bench& bench, const Progress& progress) {
   std::vector<Json> out(prepared.spaces.calibration.size());
   uint64_t points = 0;
   for (const auto& space : prepared.spaces.calibration) points += space.size().value_or(most_plans + 1);
-  const double run_s = runtime::latency(prepared.model, *prepared.samples.calibration, 3, 1).median_ms / 1000;
+  const double run_s =
+      runtime::latency(prepared.model, *prepared.samples.calibration, {.turns = 3, .seconds = 1}).median_ms / 1000;
   const double calibration_s = runs_per_observation * run_s * static_cast<double>(prepared.samples.calibration->size());
   if (points > most_plans || calibration_s > most_calibration_s) return out;
   bench.variants.observe();

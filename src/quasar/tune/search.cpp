@@ -131,11 +131,12 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
 void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared, const eval::Evaluator& evaluator,
                    const Monitor& monitor) {
   tell_head(summary, evaluator, monitor.log);
+  constexpr runtime::Effort first_look{.turns = 20, .seconds = 2};  // the winner runs in turns with it
   if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
   summary.baseline = {.metrics = evaluator.reference(),
                       .holdout = {},
                       .bytes = graph::bytes_on_disk(job.model),
-                      .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, 50, 30, job.devices.front())};
+                      .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, first_look, job.devices.front())};
   if (monitor.baseline) monitor.baseline(summary.baseline);
   if (job.aim.criterion) warn(summary, monitor.log, empty_goal(*job.aim.criterion, measures_of(summary.baseline.metrics)));
 }

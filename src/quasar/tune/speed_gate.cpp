@@ -9,7 +9,6 @@
 #include "quasar/job/precision.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/standalone.hpp"
-#include "quasar/runtime/kernels.hpp"
 #include "quasar/sensitivity/cheapest_float.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
@@ -20,8 +19,9 @@ namespace {
 
 // Of a time_limit, measuring takes a tenth at most, but for models on which single runs take so long.
 constexpr double limit_for_all = 200;
-constexpr size_t turns_to_choose = 12, turns_to_decide = 100;
-constexpr double seconds_for_operators = 4, seconds_to_choose = 4, seconds_to_decide = 8;
+constexpr double seconds_for_operators = 4;
+constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
+    to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
 // A change of form may cost more than its kernel: layouts change with it.
 constexpr double prices_of_conversions[] = {1, 10};
 
@@ -71,7 +71,7 @@ class Measuring {
   // The configuration of the first point, without optimized rounding, which changes no speed.
   static Json first_words(const Spaces& spaces) {
     const search::Space& space = spaces.calibration.front().empty() ? spaces.each.front() : spaces.calibration.front();
-    return words_of(space, space.nearest_to(Json::object()));
+    return quant::without_rounding(words_of(space, space.nearest_to(Json::object())));
   }
 
   const data::Dataset& samples() const { return *prepared_.samples.evaluation; }
@@ -125,10 +125,11 @@ class Measuring {
   using Times = std::vector<std::vector<double>>;
 
   // Of the float model first, then of these forms.
-  Times times_of(const std::vector<size_t>& forms, size_t turns, double seconds) const {
+  Times times_of(const std::vector<size_t>& forms, runtime::Effort effort) const {
     std::vector<const graph::Model*> models{&prepared_.model};
     for (const size_t form : forms) models.push_back(&forms_[form].model);
-    return runtime::times_in_turn(models, samples(), turns, share_ * seconds, job_.devices.front());
+    effort.seconds *= share_;
+    return runtime::times_in_turn(models, samples(), effort, job_.devices.front());
   }
 
   struct Fastest {
@@ -141,7 +142,7 @@ class Measuring {
     std::vector<size_t> forms;
     if (another) forms.push_back(*another);
     for (size_t i = first; i < forms_.size(); i++) forms.push_back(i);
-    const Times times = times_of(forms, turns_to_choose, seconds_to_choose);
+    const Times times = times_of(forms, to_choose);
     size_t best = 0;
     std::vector<double> of_float;
     for (size_t i = 0; i < forms.size(); i++) {
@@ -158,23 +159,9 @@ class Measuring {
   }
 
   SpeedGate decided(size_t best) const {
-    const Times times =
-        times_of(best == 0 ? std::vector<size_t>{0} : std::vector<size_t>{0, best}, turns_to_decide, seconds_to_decide);
-    const double planned = runtime::ratio_of(times[1], times[0]).median;
-    SpeedGate out{.regions = {}, .planned = planned, .gated = planned, .told = {}};
-    out.told = "as planned a run takes " + in_digits(planned, 3) + " × the float model's time";
-    const runtime::Ratio gain = runtime::ratio_of(times.back(), times[1]);
-    if (best == 0 || gain.median * *job_.speed_gate > 1) {
-      out.told += "; no operators in float make it faster by " + in_digits(100 * (*job_.speed_gate - 1), 3) + " %";
-    } else if (gain.high >= 1) {
-      out.told += "; the machine is too noisy to decide whether operators in float make it faster";
-    } else {
-      const size_t count = forms_[best].in_float.size();
-      out.gated = std::min(planned, runtime::ratio_of(times[2], times[0]).median);
-      out.regions = regions_of(forms_[best].in_float);
-      out.told += ", with " + std::to_string(count) + (count == 1 ? " operator" : " operators") + " in float " +
-                  in_digits(out.gated, 3) + " ×: they stay in float (speed_gate)";
-    }
+    const Times times = times_of(best == 0 ? std::vector<size_t>{0} : std::vector<size_t>{0, best}, to_decide);
+    SpeedGate out = decide_speed(times, *job_.speed_gate, forms_[best].in_float.size());
+    if (out.gated < out.planned) out.regions = regions_of(forms_[best].in_float);
     return out;
   }
 
@@ -217,6 +204,24 @@ class Measuring {
 
 }  // namespace
 
+SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double factor, size_t operators) {
+  const double planned = runtime::ratio_of(times[1], times[0]).median;
+  SpeedGate out{.planned = planned, .gated = planned, .told = {}};
+  out.told = "as planned a run takes " + in_digits(planned, 3) + " × the float model's time";
+  const runtime::Ratio of_planned = runtime::ratio_of(times.back(), times[1]);
+  const double gated = runtime::ratio_of(times.back(), times[0]).median;
+  if (of_planned.median * factor > 1 || gated >= planned) {
+    out.told += "; no operators in float make it faster by " + in_digits(100 * (factor - 1), 3) + " %";
+  } else if (of_planned.high >= 1) {
+    out.told += "; the machine is too noisy to decide whether operators in float make it faster";
+  } else {
+    out.gated = gated;
+    out.told += ", with " + std::to_string(operators) + (operators == 1 ? " operator" : " operators") + " in float " +
+                in_digits(gated, 3) + " ×: they stay in float (speed_gate)";
+  }
+  return out;
+}
+
 Json to_json(const SpeedGate& gate) {
   return {{"regions", gate.regions}, {"planned", gate.planned}, {"gated", gate.gated}, {"told", gate.told}};
 }
@@ -235,7 +240,9 @@ std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepar
   std::optional<SpeedGate> out;
   try {
     Measuring measuring(job, prepared, variants, log);
-    if (!measuring.has_pairs()) return std::nullopt;
+    if (!measuring.has_pairs())
+      return SpeedGate{.told =
+                           "nothing is measured: the first configuration quantizes single operators, without pairs between them"};
     out = measuring.result();
   } catch (const Error& e) {  // trials may do without it, or fail with the same words
     return SpeedGate{.regions = {}, .told = std::string("nothing is measured: ") + e.what()};

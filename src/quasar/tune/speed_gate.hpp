@@ -1,6 +1,7 @@
 // Operators that stay in float throughout a search, since the quantized model is faster so.
 #pragma once
 
+#include "quasar/runtime/latency.hpp"
 #include "quasar/trial/variants.hpp"
 #include "quasar/tune/prepared_job.hpp"
 
@@ -14,6 +15,10 @@ struct SpeedGate {
 };
 
 Json to_json(const SpeedGate& gate);
+
+// What these times say (runtime::times_in_turn() of the float model, as planned and, where there is one, with `operators` more in
+// float): the latter counts if it is faster than as planned by this factor at least, and beyond noise. Without regions.
+SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double factor, size_t operators);
 
 // What stands in the study; nullopt: nothing was decided for it.
 std::optional<SpeedGate> decided_speed(const search::Study& study);

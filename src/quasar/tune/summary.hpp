@@ -12,7 +12,7 @@
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/plan.hpp"
-#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/latency.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/strategy/story.hpp"
 #include "quasar/trial/quality.hpp"

@@ -12,6 +12,7 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "quasar/sensitivity/operator_costs.hpp"
 #include "quasar/trial/recall.hpp"
 #include "quasar/tune/prepared_job.hpp"
@@ -49,10 +50,10 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
 
 // The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
-  constexpr size_t turns = 50;
   const std::array models{&context.model, &model};
   const auto measured = [&](double seconds) {
-    return runtime::times_in_turn(models, context.samples, turns, seconds, context.devices.first());
+    const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.5};
+    return runtime::times_in_turn(models, context.samples, effort, context.devices.first());
   };
   std::vector<std::vector<double>> times;
   try {

@@ -28,7 +28,7 @@ TEST(NodeTimes, FusionsCountForTheNodeThatTheyHaveTheirTypeFrom) {
   const graph::Model model = conv_and_relu();
   const auto samples = data::open({{"reader", "random"}, {"count", 2}}, model.inputs);
   const std::array models{&model, &model};
-  const auto times = node_times(models, *samples, 3);
+  const auto times = node_times(models, *samples, {.turns = 3});
   ASSERT_EQ(times.size(), 2U);
   for (const NodeTimes& one : times) {
     for (const char* name : {"first", "second", "softmax"}) EXPECT_TRUE(one.nodes.contains(name)) << name;

@@ -12,7 +12,7 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/latency.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/open_data.hpp"
 #include "quasar/tune/processors.hpp"
