@@ -21,6 +21,8 @@ quant::Config config_at(const Json& words, const quant::Target* target) {
   return config;
 }
 
+const std::string form_key = "form";
+
 std::string said_of_names(const quant::Config& config) {
   Json overrides = Json::array();
   for (const auto& [name, own] : config.tensors) overrides.push_back(name);
@@ -127,6 +129,7 @@ class Reading {
       out_.calibration.push_back(separable(words) ? calibration_part(words) : out_.each.back());
       out_.fine_tuning.push_back(has_fine_tuning(words));
     }
+    out_.other_forms.resize(out_.each.size());
     out_.all = search::Space::together(out_.each);
     for (size_t i = 0; i < out_.each.size(); ++i) {
       if (job.spaces[i].empty()) {
@@ -157,6 +160,7 @@ class Reading {
     RefusedChoices refused;
     IdleKeys idle;
     size_t invalid = 0;
+    bool rounds_in_vain = false;  // scales that are found at run time leave nothing to round for
     const auto points = looked_at(space);
     for (const auto& point : points) {
       std::string why;
@@ -164,7 +168,10 @@ class Reading {
         const Json words = words_of(space, point);
         const quant::Config config = config_at(words, target_.get());
         idle.add(words, config);
+        rounds_in_vain = rounds_in_vain || (out_.fine_tuning[i] && config.activation.dynamic);
         out_.needs.add(config);
+        for (const auto& rule : config.layers) out_.kinds.insert(quant::form_of(rule.activation));
+        out_.kinds.insert(quant::form_of(config.activation));
         out_.names.emplace(said_of_names(config), config);
         distinct.insert(essence(config));
       } catch (const Error& e) {
@@ -181,12 +188,11 @@ class Reading {
     for (const auto& note : idle.notes()) {
       if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
     }
-    if (invalid > 0) {
-      forbid(out_.each[i]);
-      forbid(out_.calibration[i]);
-    }
+    if (invalid > 0 || rounds_in_vain) forbid(out_.each[i]);
+    if (invalid > 0) forbid(out_.calibration[i]);
     out_.each[i] = out_.each[i].recorded_as(out_.all);
     out_.calibration[i] = out_.calibration[i].recorded_as(out_.all);
+    part_forms(i);
     const auto size = out_.each[i].size();
     out_.facts.push_back({{"points", size ? Json(*size) : Json()},
                           {"calibrations", calibrations ? Json(*calibrations) : Json()},
@@ -195,6 +201,26 @@ class Reading {
                           {"distinct", out_.fine_tuning[i] ? distinct_configurations(out_.each[i], 5000)
                                        : all_seen          ? Json(distinct.size())
                                                            : Json()}});
+  }
+
+  void part_forms(size_t i) {
+    const std::vector<Json> forms = forms_of(out_.calibration[i]);
+    if (forms.size() < 2) return;
+    const search::Space every = out_.calibration[i];
+    out_.calibration[i] = with_form(every, forms[0]);
+    for (size_t k = 1; k < forms.size(); ++k) out_.other_forms[i].push_back(with_form(every, forms[k]));
+  }
+
+  static std::vector<Json> forms_of(const search::Space& space) {
+    const search::Parameter* forms = space.find(form_key);
+    const auto* choices = forms == nullptr ? nullptr : std::get_if<search::Categorical>(forms->distribution.get());
+    return choices == nullptr ? std::vector<Json>{} : choices->choices;
+  }
+
+  static search::Space with_form(const search::Space& space, const Json& form) {
+    search::Point point;
+    point.set(form_key, form);
+    return space.pinned(point);
   }
 
   void forbid(search::Space& space) const {
@@ -274,9 +300,38 @@ void Spaces::extend(const std::function<Json(size_t)>& words) {
   for (size_t i = 0; i < each.size(); ++i) each[i] = extended[i].recorded_as(all);
 }
 
+std::string Spaces::form_of(const search::Space& space) {
+  const search::Parameter* form = space.find(form_key);
+  return form == nullptr || !form->pinned || !form->pinned->is_string() ? "" : form->pinned->get<std::string>();
+}
+
+std::vector<std::string> Spaces::names_of_other_forms() const {
+  std::vector<std::string> out;
+  for (const auto& forms : other_forms) {
+    for (const auto& space : forms) {
+      const std::string name = form_of(space);
+      if (!name.empty() && std::ranges::find(out, name) == out.end()) out.push_back(name);
+    }
+  }
+  return out;
+}
+
+void Spaces::leave_out(const std::string& form, const std::string& why) {
+  for (auto& forms : other_forms) std::erase_if(forms, [&](const search::Space& space) { return form_of(space) == form; });
+  for (search::Space& space : each) {
+    space.forbid([before = space, form, why](const search::Point& point) {
+      const Json* own = point.find(form_key);
+      return own != nullptr && *own == form ? "form " + form + " " + why : before.refused(point);
+    });
+  }
+}
+
 void Spaces::hold(const std::string& name, const Json& value) {
   for (auto* spaces : {&each, &calibration}) {
     for (search::Space& space : *spaces) space.hold(name, value);
+  }
+  for (auto& forms : other_forms) {
+    for (search::Space& space : forms) space.hold(name, value);
   }
   all.hold(name, value);
   held.emplace_back(name, value);

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "quasar/job/calibration.hpp"
 #include "quasar/job/job.hpp"
+#include "quasar/quant/standalone.hpp"
 #include "quasar/search/space.hpp"
 
 namespace quasar::tune {
@@ -17,14 +19,28 @@ struct Spaces {
   std::vector<search::Space> each;         // in the order of the search, without the combinations that cannot be
   std::vector<search::Space> calibration;  // the same without their fine-tuning parts, where nothing else hangs on these
   std::vector<bool> fine_tuning;           // whether each has such a part
-  search::Space all;                       // decodes and records the points of any of them
+  // Where a space has several forms (quant/config/model_form.hpp): `calibration` has the first, and here is the same with each
+  // other.
+  std::vector<std::vector<search::Space>> other_forms;
+  std::map<std::string, double> form_times = {};  // of forms by name, in times of the float model; empty: not measured
+  search::Space all;                              // decodes and records the points of any of them
   CalibrationNeeds needs;
   std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
+  std::set<quant::Form> kinds;                 // that the activations of some point have
   std::vector<std::string> notes;              // keys that act in no combination
   Json facts = Json::array();                  // per space: {points, calibrations, invalid, why, distinct}; null: no such number
 
   // Replaces each space by the one with these words, where a strategy varies more than the user does.
   void extend(const std::function<Json(size_t)>& words);
+
+  // The forms besides the first of any space, each once.
+  std::vector<std::string> names_of_other_forms() const;
+
+  // The form that a space has in all points; "": none, or several.
+  static std::string form_of(const search::Space& space);
+
+  // Takes such a form out of all spaces, with the reason.
+  void leave_out(const std::string& form, const std::string& why);
 
   // Gives all spaces a parameter of one value; whoever makes a further one of the job's words adds what is held.
   void hold(const std::string& name, const Json& value);

@@ -75,7 +75,7 @@ void NodePlans::limit(const graph::Node& node, const ops::Roles& roles, Constant
 int32_t NodePlans::most_input(const graph::Node& node, const ops::Roles& roles) {
   constexpr int32_t all = 255;
   // Scales of values that are chosen again later may become finer.
-  if (at_.config.rounding.optimizes() || !at_.config.transforms.empty()) return all;
+  if (at_.config.rounding.optimizes() || change_values(at_.config.transforms)) return all;
   const std::string& value = node.inputs[roles.activations.front()];
   const QuantParams params = stored_as(DataType::uint8, values_.read_by(value, node.name));
   return ops::most_code(at_.index, value, params.scales.front(), params.zero_points.front());

@@ -12,11 +12,11 @@ bool same_grid(const Scheme& a, const Scheme& b) {
 
 NodeSchemes::NodeSchemes(const graph::Index& index, const Placement& placement, const Config& config)
     : index_(index), placement_(placement), usual_{&config.activation, &config.weight} {
-  if (config.layers.empty()) return;
+  if (config.layers.empty() && !config.products) return;
   for (const auto& node : index.model().nodes) {
     const ops::Roles* roles = placement.roles(&node);
     if (roles == nullptr) continue;
-    if (const LayerRule* rule = rule_for(node, config.layers)) {
+    if (const LayerRule* rule = rule_for(node, config)) {
       nodes_[node.name] = {&rule->activation, &rule->weight};
     } else if (roles->kind == ops::Kind::movement || roles->kind == ops::Kind::activation) {
       const graph::Node* producer = index.producer(node.inputs[roles->activations.front()]);

@@ -7,6 +7,7 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/exclude.hpp"
 #include "quasar/quant/config/recipes.hpp"
+#include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/four_bit_values.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
@@ -54,7 +55,7 @@ class Placing {
 
  private:
   Form form_of_node(const graph::Node& node) const {
-    const LayerRule* rule = rule_for(node, config_.layers);
+    const LayerRule* rule = rule_for(node, config_);
     if (rule != nullptr && rule->in_float) return Form::pairs;
     return form_of(rule == nullptr ? config_.activation : rule->activation);
   }
@@ -66,14 +67,14 @@ class Placing {
     for (const auto& node : model_.nodes) {
       const Form form = form_of_node(node);
       if (!has_weights_for(form, node, model_)) continue;
-      const LayerRule* rule = rule_for(node, config_.layers);
+      const LayerRule* rule = rule_for(node, config_);
       std::string why = "excluded";
       if (excluded.contains(node.name)) {
         leave_by_choice(node.name, why);
       } else if (const auto left = unselected.find(node.name); left != unselected.end()) {
         leave_by_choice(node.name, left->second);
-      } else if (!products_only(node).empty()) {
-        leave_by_choice(node.name, products_only(node));
+      } else if (const std::string why_not = products_only(node, ops::Kind::compute); !why_not.empty()) {
+        leave_by_choice(node.name, why_not);
       } else if (std::string unfit = why_no_float_data(node, floats); !unfit.empty()) {
         out_.skipped[node.name] = unfit;
       } else if (auto plan = plan_alone(node, model_, rule == nullptr ? config_ : own_config(*rule), why)) {
@@ -93,7 +94,7 @@ class Placing {
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
       const graph::Node& node = *index_.node(name);
-      const LayerRule* rule = rule_for(node, config_.layers);
+      const LayerRule* rule = rule_for(node, config_);
       if (const Form form = form_of_node(node); form != Form::pairs) {
         if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, why_not_alone(form, node, model_));
         continue;
@@ -143,14 +144,17 @@ class Placing {
 
   bool on(std::string_view key) const { return is_on(config_.switches, key, target_.shifts()); }
 
-  std::string products_only(const graph::Node& node) const {
+  // "": the configuration quantizes operators of this kind.
+  std::string products_only(const graph::Node& node, ops::Kind kind) const {
     const bool on_products = on("EnableNPUTransformer") && config_.selection.op_types.empty();
-    return on_products && !node.is("Gemm") && !node.is("MatMul") ? "EnableNPUTransformer quantizes Gemm and MatMul only" : "";
+    if (on_products && !node.is("Gemm") && !node.is("MatMul")) return "EnableNPUTransformer quantizes Gemm and MatMul only";
+    const bool product = kind == ops::Kind::compute || kind == ops::Kind::activation || is_table(node, model_);
+    return config_.form == ModelForm::all || product ? "" : "form " + name_of(config_.form) + " leaves it in float";
   }
 
   // Why the configuration's switches leave the node in float; may change its roles.
   std::string switched_off(const graph::Node& node, ops::Roles& roles) const {
-    if (std::string why = products_only(node); !why.empty()) return why;
+    if (std::string why = products_only(node, roles.kind); !why.empty()) return why;
     if (on("MatMulConstBOnly") && node.is("MatMul") && !roles.weight) return "MatMulConstBOnly";
     if (on("WeightsOnly") && !roles.weight) return "WeightsOnly";
     if (node.is("Slice") && !on("AlignSlice")) roles.kind = ops::Kind::elementwise;
@@ -170,7 +174,7 @@ class Placing {
 
   // "": a grid holds its constants, or they are cast.
   std::string absurd_constant(const graph::Node& node, const ops::Roles& roles) const {
-    const LayerRule* rule = rule_for(node, config_.layers);
+    const LayerRule* rule = rule_for(node, config_);
     if (!is_integer((rule == nullptr ? config_.activation : rule->activation).type)) return "";
     for (const size_t input : roles.activations) {
       const Tensor* held = model_.initializer(node.inputs[input]);
@@ -198,8 +202,9 @@ class Placing {
   }
 
   // What a target asks about.
-  static Config own_config(const LayerRule& rule) {
+  Config own_config(const LayerRule& rule) const {
     Config config;
+    config.saturation = config_.saturation;
     config.activation = rule.activation;
     config.weight = rule.weight;
     return config;
@@ -233,7 +238,7 @@ class Placing {
 
   // What a target asks about the node.
   Config config_of(const graph::Node& node) const {
-    const LayerRule* rule = rule_for(node, config_.layers);
+    const LayerRule* rule = rule_for(node, config_);
     return rule == nullptr ? config_ : own_config(*rule);
   }
 

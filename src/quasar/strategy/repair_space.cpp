@@ -9,6 +9,7 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/strategy/tuning_space.hpp"
+#include "quasar/trial/nothing_quantized.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -124,9 +125,14 @@ std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const gr
 
 Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
   const auto nodes = repairable_nodes(job.tuning.approach, search_space, model, target);
-  if (nodes.empty())
+  if (nodes.empty()) {
+    const bool fixed = job.tuning.approach == Approach::static_ranges;
+    const std::string why = fixed ? why_nothing(model, quant::Form::pairs) : "";
     throw Error("nothing in this model can be quantized on target " + job.target +
-                (job.tuning.approach == Approach::static_ranges ? std::string() : " by this approach; choose another approach"));
+                (!why.empty() ? ": " + why
+                 : fixed      ? ""
+                              : " by this approach; choose another approach"));
+  }
   const auto rungs = rungs_of(job.tuning.approach, search_space, model, target);
   const auto fixed = tunable_nodes(model, target, activations_of(search_space));
   for (const auto& node : nodes) {

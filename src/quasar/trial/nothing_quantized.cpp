@@ -50,6 +50,11 @@ class Supply {
   // Why the form finds nothing; "": it finds something, and other reasons keep that in float.
   std::string why_empty() const {
     if (form_ == quant::Form::pairs) {
+      const auto products = [](const std::map<std::string, size_t>& types) {
+        return std::ranges::any_of(types, [](const auto& one) { return is_product(one.first); });
+      };
+      if (products(outside_)) return "";
+      if (products(inside_)) return "this model has no Conv, MatMul or Gemm but inside " + place();
       if (!outside_.empty()) return "";
       return inside_.empty() ? "this model has no operator that Quasar quantizes"
                              : "all of this model's operators that could be quantized stand inside " + place();
@@ -69,6 +74,10 @@ class Supply {
   bool fits(const std::string& type) const {
     if (form_ == quant::Form::pairs) return is_served(type);
     return type == "MatMul" || type == "Gemm" || (form_ == quant::Form::dynamic && type == "LSTM");
+  }
+
+  static bool is_product(const std::string& type) {
+    return type == "Conv" || type == "ConvTranspose" || type == "MatMul" || type == "Gemm";
   }
 
   static bool is_served(const std::string& type) {
@@ -107,6 +116,10 @@ std::string each_reason(const quant::Plan& plan) {
 }
 
 }  // namespace
+
+std::string why_nothing(const graph::Model& model, quant::Form form) {
+  return Supply(model, form).why_empty();
+}
 
 void require_quantized(const quant::Plan& plan, const PlanOrigin& origin) {
   const bool only_casts = origin.halves == Halves::fallback && !has_codes(plan);

@@ -211,16 +211,23 @@ double seconds_per_trial(const Job& job, Bench& bench, std::span<const search::T
 
 // Trials that the job may run: {trials, of which in the first stage}; every point of a grid, else n_trials.
 uint64_t trials_of(const Job& job, const Strategy& strategy, const Spaces& spaces) {
-  uint64_t points = 0, calibrations = 0;
+  uint64_t points = 0, calibrations = 0, combinations = 0, of_calibration = 0;
   bool finite = true;
   for (size_t i = 0; i < spaces.each.size(); ++i) {
     finite = finite && spaces.each[i].valid();
     points += spaces.each[i].valid().value_or(0);
+    combinations += spaces.each[i].size().value_or(0);
     calibrations += spaces.calibration[i].valid().value_or(0);
+    of_calibration += spaces.calibration[i].size().value_or(0);
+    constexpr uint64_t in_each_form = 2;  // the default and the best of the first form
+    for (const auto& space : spaces.other_forms[i]) {
+      calibrations += std::min(in_each_form, space.valid().value_or(0));
+      of_calibration += space.size().value_or(0);
+    }
   }
   const auto wanted = strategy.most_trials(job);
   if (strategy.in_stages()) {
-    const uint64_t around_winner = points / std::max<uint64_t>(calibrations, 1);  // the fine-tuning of one calibration
+    const uint64_t around_winner = combinations / std::max<uint64_t>(of_calibration, 1);  // the fine-tuning of one calibration
     const uint64_t second = wanted ? static_cast<uint64_t>(*wanted) : around_winner;
     return calibrations + (finite ? std::min(second, around_winner) : second);
   }

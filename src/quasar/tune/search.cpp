@@ -67,10 +67,13 @@ void warn_of_costs(Summary& summary, const Log& log) {
          "the best model is larger than float: " + std::to_string(best.bytes) + " bytes, float " +
              std::to_string(summary.baseline.bytes));
   if (best.speed.faster() || !best.speed.counts) return;
-  std::string text = "the best model is not faster than float on this machine: " + in_digits(best.latency.median_ms, 3) +
-                     " ms, float " + in_digits(best.speed.in_float.median_ms, 3) + " (" +
-                     in_digits(best.speed.of_float.median, 3) + " times as long, 95 % interval " +
-                     in_digits(best.speed.of_float.low, 3) + " to " + in_digits(best.speed.of_float.high, 3) + ")";
+  const bool unsure = best.speed.of_float.low < 1;
+  std::string text =
+      std::string(unsure ? "it is not sure that the best model is faster than float on this machine, which is busy: "
+                         : "the best model is not faster than float on this machine: ") +
+      in_digits(best.latency.median_ms, 3) + " ms, float " + in_digits(best.speed.in_float.median_ms, 3) + " (" +
+      in_digits(best.speed.of_float.median, 3) + " times as long, 95 % interval " + in_digits(best.speed.of_float.low, 3) +
+      " to " + in_digits(best.speed.of_float.high, 3) + ")";
   const std::vector<std::string> slower = slower_operators(best.speed);
   if (!slower.empty()) text += "; what loses most: " + joined(slower);
   warn(summary, log, text);
@@ -155,6 +158,7 @@ search::Study begun(Summary& summary, const Job& job, search::Storage& storage, 
 // What an earlier run decided holds for the whole study; one that has trials without such a decision goes on without.
 void gate_speed(Summary& summary, const Job& job, PreparedJob& prepared, Variants& variants, search::Study& study,
                 const Log& log) {
+  leave_out_idle_forms(prepared, variants, log);
   summary.speed_gate = decided_speed(study);
   if (!summary.speed_gate && study.trials().empty()) {
     summary.speed_gate = measure_speed(job, prepared, variants, log);
@@ -162,7 +166,7 @@ void gate_speed(Summary& summary, const Job& job, PreparedJob& prepared, Variant
     study.set_attribute(speed_attribute, to_json(*summary.speed_gate));
     tell(log, Level::info, "speed: " + summary.speed_gate->told);
   }
-  if (summary.speed_gate) hold_regions(prepared.spaces, *summary.speed_gate);
+  if (summary.speed_gate) apply(*summary.speed_gate, prepared.spaces);
 }
 
 // How the strategy ended, and what workers brought in afterwards.
@@ -225,6 +229,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   measure_float(summary, job, prepared, evaluator, monitor);
   summary.float_s = phase.seconds();
   variants.observe();
+  require_something_quantized(prepared, variants);
   for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};

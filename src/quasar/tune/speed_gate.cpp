@@ -7,18 +7,19 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/job/precision.hpp"
-#include "quasar/ops/op.hpp"
+#include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/sensitivity/cheapest_float.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
+#include "quasar/trial/nothing_quantized.hpp"
 #include "quasar/trial/quantized_share.hpp"
 
 namespace quasar::tune {
 namespace {
 
 // Of a time_limit, measuring takes a tenth at most, but for models on which single runs take so long.
-constexpr double limit_for_all = 200;
+constexpr double limit_for_all = 200, share_of_limit = 0.1;
 constexpr double seconds_for_operators = 4;
 constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
     to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
@@ -31,9 +32,16 @@ struct Form {
   graph::Model model;
 };
 
-double share_of_time(const Job& job) {
-  const auto limit = time_limit_of(conditions_of(job));
-  return limit ? std::min(1.0, *limit / limit_for_all) : 1;
+// The configuration of the first point, without optimized rounding, which changes no speed.
+Json first_words(const Spaces& spaces) {
+  const search::Space& space = spaces.calibration.front().empty() ? spaces.each.front() : spaces.calibration.front();
+  return quant::without_rounding(words_of(space, space.nearest_to(Json::object())));
+}
+
+// Whether hardly anything is quantized.
+bool is_idle(const quant::Plan& plan, Variants& variants, const quant::Config& config) {
+  return plan.nodes.empty() ||
+         !hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config), ChosenFloat::counted).empty();
 }
 
 class Measuring {
@@ -43,7 +51,8 @@ class Measuring {
         prepared_(prepared),
         variants_(variants),
         log_(log),
-        share_(share_of_time(job)),
+        limit_(time_limit_of(conditions_of(job))),
+        share_(limit_ ? std::min(1.0, *limit_ / limit_for_all) : 1),
         words_(first_words(prepared.spaces)) {
     const quant::Config config = quant::parse_config(words_);
     graph_ = variants_.graph_of(config);
@@ -55,49 +64,100 @@ class Measuring {
   SpeedGate result() {
     add({});
     if (forms_.empty()) return {.told = "hardly anything is quantized, so that no speed is measured"};
+    if (is_late()) return {.told = "nothing is measured: a tenth of time_limit is not enough for it"};
     add(all_but_products());
     const OperatorCosts costs = costs_of(forms_[0]);
+    if (is_late()) return {.told = "nothing is measured: a tenth of time_limit is not enough for it"};
     add_cheapest(costs);
     auto [best, gain] = fastest(0);
-    if (best > 0 && gain >= *job_.speed_gate) {  // once more, by what operators cost beside those in float
+    if (best > 0 && gain >= *job_.speed_gate && !is_late()) {  // once more, by what operators cost beside those in float
       const size_t known = forms_.size();
       add_cheapest(with_costs_of(forms_[best], costs));
       best = fastest(known, best).form;
     }
-    return decided(best);
+    SpeedGate out = decided(best);
+    if (!is_late()) leave_out_slow_forms(out, forms_[best].in_float);
+    return out;
   }
 
  private:
-  // The configuration of the first point, without optimized rounding, which changes no speed.
-  static Json first_words(const Spaces& spaces) {
-    const search::Space& space = spaces.calibration.front().empty() ? spaces.each.front() : spaces.calibration.front();
-    return quant::without_rounding(words_of(space, space.nearest_to(Json::object())));
-  }
+  // Building models for it may take long, too.
+  bool is_late() const { return limit_ && watch_.seconds() > *limit_ * share_of_limit; }
 
   const data::Dataset& samples() const { return *prepared_.samples.evaluation; }
 
+  Json words_of_form(const std::string& name) const {
+    Json words = words_;
+    words["form"] = name;
+    return words;
+  }
+
   std::set<std::string> all_but_products() const {
+    const quant::Plan kept = variants_.plan(quant::parse_config(words_of_form("products")), *prepared_.target);
     std::set<std::string> out;
-    std::string why;
-    for (const auto& node : graph_->model.nodes) {
-      const auto roles = plan_.nodes.contains(node.name) ? ops::roles_of(node, graph_->model, why) : std::nullopt;
-      if (roles && roles->kind != ops::Kind::compute) out.insert(node.name);
+    for (const auto& [name, planned] : plan_.nodes) {
+      if (!kept.nodes.contains(name)) out.insert(name);
     }
     return out;
   }
 
-  void add(std::set<std::string> in_float) {
-    Json words = words_;
+  struct Planned {
+    quant::Config config;
+    quant::Plan plan;
+    std::string hash;
+  };
+
+  // Of this configuration with these operators in float besides; nullopt: hardly anything is quantized.
+  std::optional<Planned> planned(Json words, const std::set<std::string>& in_float) {
     Json exclude = words.value("exclude", Json());
     if (!exclude.is_array()) exclude = exclude.is_null() ? Json::array() : Json::array({exclude});
     for (const auto& node : in_float) exclude.push_back(node);
     if (!exclude.empty()) words["exclude"] = exclude;
-    const quant::Config config = quant::parse_config(words);
-    quant::Plan plan = variants_.plan(config, *prepared_.target);
-    if (!hashes_.insert(quant::hash_of(plan)).second) return;
-    if (plan.nodes.empty() || !hardly_quantized(plan, graph_->model, variants_.seen(config), ChosenFloat::counted).empty())
-      return;
-    forms_.push_back({std::move(in_float), variants_.build(config, plan).model});
+    Planned out{.config = quant::parse_config(words), .plan = {}, .hash = {}};
+    out.plan = variants_.plan(out.config, *prepared_.target);
+    out.hash = quant::hash_of(out.plan);
+    return is_idle(out.plan, variants_, out.config) ? std::nullopt : std::optional(std::move(out));
+  }
+
+  // Tables of Gather stay codes: they take no time, and most of some files.
+  void add(std::set<std::string> in_float) {
+    for (const auto& node : graph_->model.nodes) {
+      if (node.is("Gather") && quant::is_table(node, graph_->model)) in_float.erase(node.name);
+    }
+    auto found = planned(words_, in_float);
+    if (!found || !hashes_.insert(found->hash).second) return;
+    forms_.push_back({std::move(in_float), variants_.build(found->config, found->plan).model});
+  }
+
+  // Those that the spaces offer, with the same operators in float: a form that is slower than float, and than the first form, is
+  // not worth a trial.
+  void leave_out_slow_forms(SpeedGate& gate, const std::set<std::string>& in_float) {
+    const std::set<std::string> held = gate.regions.empty() ? std::set<std::string>{} : in_float;
+    const auto first = planned(words_, held);
+    std::map<std::string, size_t> places{{first ? first->hash : "", 0}};  // by hash; 0: the first form
+    std::map<std::string, size_t> place_of;                               // by name
+    std::vector<graph::Model> models;
+    for (const auto& name : prepared_.spaces.names_of_other_forms()) {
+      auto found = planned(words_of_form(name), held);
+      if (!found) continue;
+      const auto [place, is_new] = places.emplace(found->hash, models.size() + 1);
+      place_of[name] = place->second;
+      if (is_new) models.push_back(variants_.build(found->config, found->plan).model);
+    }
+    if (place_of.empty()) return;
+    gate.form_times[Spaces::form_of(prepared_.spaces.calibration.front())] = gate.gated;
+    std::vector<const graph::Model*> all{&prepared_.model};
+    for (const auto& model : models) all.push_back(&model);
+    const Times times = models.empty() ? Times{} : times_of(all, to_choose);
+    for (const auto& [name, place] : place_of) {
+      const runtime::Ratio of_float =
+          place == 0 ? runtime::Ratio{gate.gated, gate.gated, gate.gated} : runtime::ratio_of(times[place], times[0]);
+      tell(log_, Level::debug, "form " + name + ": " + in_digits(of_float.median, 3) + " × the float model's time");
+      gate.form_times[name] = of_float.median;
+      if (of_float.low <= 1 || of_float.median <= gate.gated) continue;
+      gate.slower_forms.insert(name);
+      gate.told += "; form " + name + " is left out: it takes " + in_digits(of_float.median, 3) + " ×";
+    }
   }
 
   OperatorCosts costs_of(const Form& form) const {
@@ -125,9 +185,13 @@ class Measuring {
   using Times = std::vector<std::vector<double>>;
 
   // Of the float model first, then of these forms.
-  Times times_of(const std::vector<size_t>& forms, runtime::Effort effort) const {
+  Times times_of(const std::vector<size_t>& forms, const runtime::Effort& effort) const {
     std::vector<const graph::Model*> models{&prepared_.model};
     for (const size_t form : forms) models.push_back(&forms_[form].model);
+    return times_of(models, effort);
+  }
+
+  Times times_of(const std::vector<const graph::Model*>& models, runtime::Effort effort) const {
     effort.seconds *= share_;
     return runtime::times_in_turn(models, samples(), effort, job_.devices.front());
   }
@@ -194,7 +258,9 @@ class Measuring {
   const PreparedJob& prepared_;
   Variants& variants_;
   const Log& log_;
+  const std::optional<double> limit_;
   const double share_;
+  const Stopwatch watch_;
   Json words_;
   std::shared_ptr<const Variant> graph_;
   quant::Plan plan_;
@@ -223,14 +289,19 @@ SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double fac
 }
 
 Json to_json(const SpeedGate& gate) {
-  return {{"regions", gate.regions}, {"planned", gate.planned}, {"gated", gate.gated}, {"told", gate.told}};
+  return {{"regions", gate.regions},       {"planned", gate.planned},           {"gated", gate.gated},
+          {"form_times", gate.form_times}, {"slower_forms", gate.slower_forms}, {"told", gate.told}};
 }
 
 std::optional<SpeedGate> decided_speed(const search::Study& study) {
   const Json facts = study.user_attributes().value(speed_attribute, Json());
   if (facts.is_null()) return std::nullopt;
-  return SpeedGate{
-      .regions = facts.at("regions"), .planned = facts.at("planned"), .gated = facts.at("gated"), .told = facts.at("told")};
+  return SpeedGate{.regions = facts.at("regions"),
+                   .planned = facts.at("planned"),
+                   .gated = facts.at("gated"),
+                   .form_times = facts.value("form_times", std::map<std::string, double>{}),
+                   .slower_forms = facts.value("slower_forms", std::set<std::string>{}),
+                   .told = facts.at("told")};
 }
 
 std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log) {
@@ -251,7 +322,47 @@ std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepar
   return out;
 }
 
-void hold_regions(Spaces& spaces, const SpeedGate& gate) {
+void require_something_quantized(const PreparedJob& prepared, Variants& variants) {
+  std::string first;
+  for (const quant::Form form : prepared.spaces.kinds) {
+    const std::string why = why_nothing(prepared.model, form);
+    if (why.empty()) return;
+    if (first.empty()) first = why;
+  }
+  if (first.empty()) return;
+  try {
+    const quant::Config config = quant::parse_config(first_words(prepared.spaces));
+    if (!variants.plan(config, *prepared.target).nodes.empty()) return;
+  } catch (const Error&) {  // trials will fail with the same words
+    return;
+  }
+  throw Error("nothing in this model can be quantized: " + first);
+}
+
+void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& log) try {
+  const std::vector<std::string> forms = prepared.spaces.names_of_other_forms();
+  if (forms.empty()) return;
+  Json words = first_words(prepared.spaces);
+  std::map<std::string, std::string> first_with;  // by hash of the plan
+  const auto plan_of = [&] { return variants.plan(quant::parse_config(words), *prepared.target); };
+  first_with[quant::hash_of(plan_of())] = words.value("form", "all");
+  for (const auto& form : forms) {
+    words["form"] = form;
+    const quant::Plan plan = plan_of();
+    const auto [same, is_new] = first_with.emplace(quant::hash_of(plan), form);
+    const std::string why = is_idle(plan, variants, quant::parse_config(words)) ? "quantizes hardly anything of this model"
+                            : is_new                                            ? ""
+                                     : "is the same as form " + same->second + " for this model";
+    if (why.empty()) continue;
+    prepared.spaces.leave_out(form, why);
+    tell(log, Level::debug, "form " + form + " " + why);
+  }
+} catch (const Error&) {  // trials will fail with the same words
+}
+
+void apply(const SpeedGate& gate, Spaces& spaces) {
+  for (const auto& form : gate.slower_forms) spaces.leave_out(form, "is slower than float");
+  spaces.form_times = gate.form_times;
   for (const auto& [first, nodes] : gate.regions) spaces.hold(region_of(first), nodes);
 }
 

@@ -11,7 +11,9 @@ struct SpeedGate {
   std::map<std::string, std::vector<std::string>> regions = {};  // operators that are neighbours, by the first of them
   double planned = 1;  // median time of a run as the space's first point is planned, in those of the float model
   double gated = 1;    // the same with the regions in float
-  std::string told;    // what was decided and why, in words
+  std::map<std::string, double> form_times = {};  // of the spaces' forms with the regions in float, by name, as `gated`
+  std::set<std::string> slower_forms = {};        // than float and the first of them
+  std::string told;                               // what was decided and why, in words
 };
 
 Json to_json(const SpeedGate& gate);
@@ -29,7 +31,13 @@ std::optional<SpeedGate> decided_speed(const search::Study& study);
 // take part. nullopt: the job has no gate, or quantizes for what does not run here in integers.
 std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log);
 
-// Makes the regions part of all spaces: parameters "region <operator>".
-void hold_regions(Spaces& spaces, const SpeedGate& gate);
+// Throws Error with the reason where no configuration can quantize anything in this model.
+void require_something_quantized(const PreparedJob& prepared, Variants& variants);
+
+// Takes forms out of the spaces that quantize hardly anything of this model, or the same as an earlier one.
+void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& log);
+
+// Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out.
+void apply(const SpeedGate& gate, Spaces& spaces);
 
 }  // namespace quasar::tune

@@ -56,7 +56,8 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   if (job.study.predecessor != before.study.predecessor) prepared.earlier = earlier_trials(job);
   const auto warning = [&](const std::string& text) { tell(monitor.log, Level::warning, text); };
   search::Study study = join_study(job, storage, {evaluator, prepared.samples, warning});
-  if (const auto speed = decided_speed(study)) hold_regions(prepared.spaces, *speed);
+  leave_out_idle_forms(prepared, variants, monitor.log);
+  if (const auto speed = decided_speed(study)) apply(*speed, prepared.spaces);
   const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::worker);
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());

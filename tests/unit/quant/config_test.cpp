@@ -57,6 +57,20 @@ TEST(Config, ItsWordsGiveItBack) {
   }
 }
 
+TEST(Config, FormsGiveThemselvesBack) {
+  for (const char* form : {"all", "products", "dynamic_products", "dynamic"}) {
+    const Config config = parse_config({{"activation", "UInt8Spec"},
+                                        {"activation_params", {{"symmetric", false}, {"calibration_method", "Entropy"}}},
+                                        {"weight_params", {{"quant_granularity", "Channel"}}},
+                                        {"form", form}});
+    EXPECT_EQ(parse_config(to_json(config)), config) << to_json(config).dump();
+    EXPECT_EQ(config.activation.dynamic, form == std::string("dynamic"));
+    EXPECT_EQ(config.products.has_value(), form == std::string("dynamic_products"));
+  }
+  EXPECT_EQ(parse_config({{"form", "dynamic"}, {"weight_params", {{"quant_granularity", "Channel"}}}}),
+            parse_config({{"activation", "DynamicSpec"}, {"weight_params", {{"quant_granularity", "Channel"}}}}));
+}
+
 TEST(Config, SchemesGiveThemselvesBack) {
   for (const auto& [name, entry] : schemes::table().items()) {
     const Config config = parse_config(entry.make({})->words());
@@ -101,6 +115,10 @@ TEST(Config, ContradictionsHaveReasons) {
       {R"({"weight": "MXFP4E2M1Spec"})", "microscaling"},
       {R"({"AdjustShiftCut": true})", "needs power-of-two scales"},
       {R"({"UseUnsignedReLU": true})", "UInt8Spec"},
+      {R"({"form": "product"})", "did you mean 'products'?"},
+      {R"({"form": 1})", "must be one of all, products, dynamic_products, dynamic"},
+      {R"({"form": "products", "activation": null, "weight": "Int4Spec"})", "known before the run"},
+      {R"({"form": "dynamic", "algorithms": "adaround"})", "not DynamicSpec"},
       {R"({"activation": "Int17Spec"})", "did you mean 'Int16Spec'?"}};
   for (const auto& [text, reason] : cases)
     EXPECT_NE(contradiction(words(text)).find(reason), std::string::npos) << contradiction(words(text));

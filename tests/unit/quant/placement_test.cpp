@@ -35,6 +35,53 @@ TEST(Placement, ASumThatOnlyFloatNodesReadStaysInFloatOnOrtCpu) {
   EXPECT_TRUE(runs.at("MatMul_1"));
 }
 
+// Conv, Relu, Sigmoid, and a product with constant weights and one without.
+graph::Model of_many_kinds() {
+  Builder b(5);
+  const auto image = b.node("Relu", {b.conv(b.input("x", {1, 2, 4, 4}), 2, 4, 3)});
+  const auto rows = b.node("Reshape", {b.node("Sigmoid", {image}), b.constant(Tensor::of<int64_t>({2}, {4, 16}))});
+  const auto product = b.node("MatMul", {rows, b.weights({16, 4})});
+  return b.finish({b.node("MatMul", {product, rows})});
+}
+
+std::set<std::string> names_with(const Plan& plan, Form form) {
+  std::set<std::string> out;
+  for (const auto& [name, planned] : plan.nodes) {
+    if (planned.form == form) out.insert(name);
+  }
+  return out;
+}
+
+TEST(Placement, AFormSaysWhichOperatorsAreQuantized) {
+  const graph::Model model = of_many_kinds();
+  const auto planned = [&](const char* form) {
+    return plan_of(model, parse_config({{"activation", "UInt8Spec"},
+                                        {"activation_params", {{"symmetric", false}}},
+                                        {"weight_params", {{"quant_granularity", "Channel"}}},
+                                        {"form", form}}));
+  };
+  using Names = std::set<std::string>;
+  const Plan all = planned("all"), products = planned("products"), mixed = planned("dynamic_products"),
+             dynamic = planned("dynamic");
+  EXPECT_TRUE(all.nodes.contains("Sigmoid_0"));
+  EXPECT_EQ(names_with(products, Form::pairs), (Names{"Conv_0", "Relu_0", "MatMul_0", "MatMul_1"}));
+  EXPECT_EQ(names_with(mixed, Form::pairs), (Names{"Conv_0", "Relu_0"}));
+  EXPECT_EQ(names_with(mixed, Form::dynamic), Names{"MatMul_0"});
+  EXPECT_EQ(names_with(dynamic, Form::pairs), Names{});
+  EXPECT_EQ(names_with(dynamic, Form::dynamic), Names{"MatMul_0"});
+  const auto runs = runtime::runs_quantized(apply(model, mixed), {"Conv_0", "Relu_0", "MatMul_0", "MatMul_1"});
+  EXPECT_EQ(runs, (std::map<std::string, bool>{{"Conv_0", true}, {"Relu_0", true}, {"MatMul_0", true}, {"MatMul_1", false}}));
+}
+
+TEST(Placement, ALayersOwnRuleComesBeforeTheForm) {
+  const Plan plan =
+      plan_of(of_many_kinds(), parse_config({{"activation", "UInt8Spec"},
+                                             {"activation_params", {{"symmetric", false}}},
+                                             {"form", "dynamic_products"},
+                                             {"specific_layer_config", {{{"spec", "UInt8Spec"}, {"nodes", {"MatMul_0"}}}}}}));
+  EXPECT_EQ(plan.nodes.at("MatMul_0").form, Form::pairs);
+}
+
 TEST(Placement, OtherTargetsQuantizeEverySum) {
   const graph::Model model = normalized_sum();
   const Plan plan = plan_of(model, config_of(DataType::uint8, false), "generic");

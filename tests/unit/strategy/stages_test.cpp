@@ -31,19 +31,23 @@ struct Stages : testing::Test {
   }
 
   // Lower is better: Channel, asymmetric, MinMax and nothing excluded are best; rounding helps a little.
-  static double score(const Json& words) {
+  double score(const Json& words) const {
     double value = 10;
     if (words["weight_params"]["quant_granularity"] == "Channel") value -= 4;
     if (words["activation_params"]["symmetric"] == false) value -= 2;
     if (words["activation_params"]["calibration_method"] == "MinMax") value -= 1;
     if (!words["exclude"].is_null()) value += 0.5;
+    const std::string form = words.value("form", "all");
+    if (form != "all") value -= form == "products" ? 0.2 : form == "dynamic_products" ? 0.3 : gain_of_dynamic;
     if (words.value("algorithms", Json()) == "adaround") value -= 0.01 * words["adaround_params"]["num_iterations"].get<double>();
     if (words.value("algorithms", Json()) == "adaquant") value -= 0.1;
     return value;
   }
 
   search::RunResult run(bool resume = false, size_t die_after = 1000) {
-    const Spaces spaces = read_spaces(job);
+    Spaces spaces = read_spaces(job);
+    spaces.form_times = form_times;
+    for (const auto& form : left_out) spaces.leave_out(form, "is left out");
     search::Study study(*storage, {.directions = {direction}, .resume = resume});
     const auto strategy = strategies::table().make(job.strategy);
     strategy->check(job, spaces);
@@ -58,17 +62,16 @@ struct Stages : testing::Test {
       const double sign = direction == Direction::minimize ? 1 : -1;
       return {.values = {sign * value}, .candidate = value < good_enough};
     };
-    const auto result = strategy
-                            ->run({.job = job,
-                                   .spaces = spaces,
-                                   .space = spaces.each[0],
-                                   .study = study,
-                                   .objective = objective,
-                                   .stop = stop.get_token()})
-                            .result;
+    const Finding found = strategy->run({.job = job,
+                                         .spaces = spaces,
+                                         .space = spaces.each[0],
+                                         .study = study,
+                                         .objective = objective,
+                                         .stop = stop.get_token()});
     trials.assign(study.trials().begin(), study.trials().end());
-    best = study.best() ? words_of(spaces.all, study.best()->point) : Json();
-    return result;
+    const search::Trial* chosen = found.winner ? &study.at(*found.winner) : study.best();
+    best = chosen != nullptr ? words_of(spaces.all, chosen->point) : Json();
+    return found.result;
   }
 
   size_t in_stage(const std::string& name) const {
@@ -79,6 +82,9 @@ struct Stages : testing::Test {
   std::unique_ptr<search::Storage> storage = search::open_storage("memory");
   Direction direction = Direction::minimize;
   double good_enough = -1e9;
+  std::map<std::string, double> form_times = {};
+  double gain_of_dynamic = 3;
+  std::vector<std::string> left_out = {};
   Job job;
   std::vector<search::Trial> trials;
   Json best;
@@ -102,6 +108,73 @@ TEST_F(Stages, EverythingOfTheFirstStageIsKept) {
     EXPECT_FALSE(trial.point.find("algorithms")->is_null());
   }
   EXPECT_EQ(best["weight_params"]["quant_granularity"], "Channel");
+}
+
+// Of the trials in the first stage, the forms in order, and whether each was Channel (the best) or Tensor (the default).
+std::vector<std::string> forms_of(const std::vector<search::Trial>& trials) {
+  std::vector<std::string> out;
+  for (const auto& trial : trials) {
+    if (trial.user_attributes.at("stage") != "calibration" || *trial.point.find("form") == "all") continue;
+    out.push_back(trial.point.find("form")->get<std::string>() + " " +
+                  trial.point.find("weight_params_quant_granularity")->get<std::string>());
+  }
+  return out;
+}
+
+TEST_F(Stages, FormsAreTriedInTheDefaultAndInTheBestConfiguration) {
+  job.spaces[0]["form"] = {"all", "products", "dynamic_products", "dynamic"};
+  run();
+  EXPECT_EQ(in_stage("calibration"), 16U + 5U);
+  EXPECT_EQ(*trials[0].point.find("form"), "all");
+  const std::vector<std::string> expected{"products Tensor", "dynamic_products Tensor", "products Channel",
+                                          "dynamic_products Channel", "dynamic Channel"};
+  EXPECT_EQ(forms_of(trials), expected) << "what cannot be rounded comes last, and once";
+  for (const auto& trial : trials) {
+    if (trial.user_attributes.at("stage") == "fine-tuning") {
+      EXPECT_EQ(*trial.point.find("form"), "dynamic_products") << "the best that can be rounded";
+    }
+  }
+  EXPECT_EQ(best["form"], "dynamic") << "better than all rounding, here";
+  const size_t before = trials.size();
+  run(true);
+  EXPECT_EQ(trials.size(), before) << "a search that has ended goes on with nothing";
+}
+
+TEST_F(Stages, AnInterruptedSearchOfFormsGoesOnWhereItWas) {
+  job.spaces[0]["form"] = {"all", "products", "dynamic"};
+  run();
+  const std::vector<search::Trial> whole = trials;
+  for (const size_t after : {1, 2, 10, 18}) {
+    storage = search::open_storage("memory");
+    run(false, after);
+    run(true);
+    EXPECT_EQ(forms_of(trials), forms_of(whole)) << after;
+  }
+}
+
+TEST_F(Stages, AFormThatIsSlowerMustBeBetterByATenth) {
+  job.spaces[0]["form"] = {"all", "products", "dynamic"};
+  form_times = {{"all", 0.5}, {"products", 0.6}, {"dynamic", 0.6}};
+  run();
+  EXPECT_EQ(forms_of(trials), (std::vector<std::string>{"products Tensor", "dynamic Channel"}))
+      << "of products the default says no, 9.8 instead of 10; dynamic has none";
+  EXPECT_EQ(best["form"], "dynamic") << "0 instead of 2.8";
+  storage = search::open_storage("memory");
+  gain_of_dynamic = 0.25;
+  run();
+  EXPECT_EQ(best["form"], "all") << "2.8 instead of 2.75";
+  storage = search::open_storage("memory");
+  form_times = {{"all", 0.5}, {"products", 0.505}, {"dynamic", 0.4}};
+  run();
+  EXPECT_EQ(forms_of(trials), (std::vector<std::string>{"products Tensor", "products Channel", "dynamic Channel"}))
+      << "none is slower beyond noise";
+}
+
+TEST_F(Stages, AFormThatIsLeftOutIsNotTried) {
+  job.spaces[0]["form"] = {"all", "products", "dynamic"};
+  left_out = {"products"};
+  run();
+  EXPECT_EQ(forms_of(trials), std::vector<std::string>{"dynamic Channel"});
 }
 
 TEST_F(Stages, DirectionIsHonouredInTheFirstStage) {

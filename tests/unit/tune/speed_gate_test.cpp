@@ -94,7 +94,7 @@ TEST(SpeedGate, RegionsStayInFloatInEveryPoint) {
   MadeUpTrials trials(gated_words());
   PreparedJob prepared = prepare(trials.job);
   const std::vector<std::string> names{prepared.model.nodes[0].name, prepared.model.nodes[1].name};
-  hold_regions(prepared.spaces, {.regions = {{names[0], names}}, .told = {}});
+  apply({.regions = {{names[0], names}}, .told = {}}, prepared.spaces);
   for (const search::Space* space : {&prepared.spaces.each.front(), &prepared.spaces.calibration.front(), &prepared.spaces.all}) {
     const Json words = words_of(*space, space->at(0));
     EXPECT_EQ(words["exclude"], Json(names));
@@ -102,11 +102,40 @@ TEST(SpeedGate, RegionsStayInFloatInEveryPoint) {
   }
 }
 
+std::vector<std::string> forms_offered(const Spaces& spaces) {
+  return spaces.names_of_other_forms();
+}
+
+TEST(SpeedGate, FormsThatTheModelDoesNotHaveAreLeftOut) {
+  Json words = gated_words();
+  words["search_space"]["form"] = {"all", "products", "dynamic_products", "dynamic"};
+  MadeUpTrials trials(words);
+  PreparedJob prepared = prepare(trials.job);
+  EXPECT_EQ(forms_offered(prepared.spaces), (std::vector<std::string>{"products", "dynamic_products", "dynamic"}));
+  leave_out_idle_forms(prepared, trials.variants, {});
+  const auto gate = measure_speed(trials.job, prepared, trials.variants, {});
+  ASSERT_TRUE(gate);
+  for (const auto& form : forms_offered(prepared.spaces)) EXPECT_GT(gate->form_times.at(form), 0) << form;
+  for (const auto& form : gate->slower_forms) EXPECT_GT(gate->form_times.at(form), 1) << form;
+  SpeedGate slow = *gate;
+  slow.slower_forms = {"products"};
+  apply(slow, prepared.spaces);
+  const auto left = forms_offered(prepared.spaces);
+  EXPECT_EQ(std::ranges::find(left, "products"), left.end());
+  const search::Space& each = prepared.spaces.each.front();
+  EXPECT_LT(*each.valid(), *each.size()) << "a flat search does not try it either";
+}
+
 TEST(SpeedGate, StandsInTheStudy) {
   const auto storage = search::open_storage("memory");
   search::Study study(*storage, {.directions = {Direction::minimize}});
   EXPECT_FALSE(decided_speed(study));
-  const SpeedGate gate{.regions = {{"a", {"a", "b"}}}, .planned = 1.5, .gated = 0.75, .told = "why"};
+  const SpeedGate gate{.regions = {{"a", {"a", "b"}}},
+                       .planned = 1.5,
+                       .gated = 0.75,
+                       .form_times = {{"all", 0.75}, {"dynamic", 1.2}},
+                       .slower_forms = {"dynamic"},
+                       .told = "why"};
   study.set_attribute("speed_gate", to_json(gate));
   EXPECT_EQ(to_json(*decided_speed(study)), to_json(gate));
 }

@@ -5,8 +5,8 @@ namespace quasar::tune::presets {
 Entry<Preset> cpu_int8_search() {
   return {
       "8 bits for CPUs: asymmetric uint8 activations, every calibration method, weights per channel or per tensor (grid of 20), "
-      "then "
-      "optimized rounding of the best.",
+      "the "
+      "forms that the model may have, then optimized rounding of the best.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
               "search_space": {
@@ -20,9 +20,11 @@ Entry<Preset> cpu_int8_search() {
                 "weight_params": {
                   "symmetric": [true],
                   "calibration_method": ["MinMax", "MinMSE"],
-                  "quant_granularity": ["Tensor", "Channel"],
+                  "quant_granularity": ["Channel", "Tensor"],
                   "only_if": "weight"
                 },
+                "BiasCorrection": [true],
+                "form": ["all", "products", "dynamic_products", "dynamic"],
                 "algorithms": [null, "adaround", "adaquant"]
               },
               "speed_gate": 1.02,

@@ -19,6 +19,7 @@ const std::string scheme_key = "scheme";
 std::vector<Scheme*> schemes_of(Config& config) {
   std::vector<Scheme*> all{&config.activation, &config.weight};
   for (auto& rule : config.layers) all.insert(all.end(), {&rule.activation, &rule.weight});
+  if (config.products) all.push_back(&config.products->weight);
   return all;
 }
 
@@ -143,10 +144,12 @@ Config parse_config(const Json& words) {
   expand_scheme(canonical_words);
   expand_aliases(canonical_words);
   Config config;
+  config.form = take_model_form(canonical_words);
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
   check_sides(config.activation, config.weight);
   config.layers = parse_layer_rules(canonical_words, config.activation, config.weight);
+  if (config.form == ModelForm::dynamic_products) config.products = rule_of_products(config.activation, config.weight);
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
@@ -160,6 +163,12 @@ Config parse_config(const Json& words) {
   check_rounding(config);
   check_format(config.format, config.activation, config.weight, config.switches);
   return config;
+}
+
+const LayerRule* rule_for(const graph::Node& node, const Config& config) {
+  const LayerRule* own = rule_for(node, config.layers);
+  if (own != nullptr || !config.products) return own;
+  return rule_for(node, std::vector<LayerRule>{*config.products}) != nullptr ? &*config.products : nullptr;
 }
 
 bool needs_no_samples(const Config& config) {
@@ -194,6 +203,7 @@ Json to_json(const Config& config) {
   words.update(option_words(config.selection, config.switches, config.max_loop_num));
   words.update(to_json(config.layers));
   words.update(to_json(config.transforms));
+  if (config.form != ModelForm::all) words["form"] = name_of(config.form);
   if (config.mixed) words.update(to_json(*config.mixed));
   for (const auto& [name, own] : config.tensors) words["TensorQuantOverrides"][name] = own.words;
   for (const auto& recipe : config.recipes_off) words[recipe] = false;

@@ -13,6 +13,7 @@
 #include "quasar/quant/config/format.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
 #include "quasar/quant/config/mixed_precision.hpp"
+#include "quasar/quant/config/model_form.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/quant/config/selection.hpp"
 #include "quasar/quant/config/tensor_overrides.hpp"
@@ -29,6 +30,8 @@ struct Config {
   Selection selection;
   int max_loop_num = 0;                  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
   std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
+  ModelForm form = ModelForm::all;       // which operators are quantized
+  std::optional<LayerRule> products;     // of form dynamic_products: how, for layers without a rule
   std::optional<MixedPrecision> mixed;   // promotion of the most sensitive layers, after those rules
   TensorOverrides tensors;               // single tensors
   std::set<std::string> recipes_off;     // parts of the network left in float by name
@@ -49,6 +52,9 @@ Config parse_config(const Json& words);
 
 // The configuration back in the user's words; parse_config(to_json(c)) == c.
 Json to_json(const Config& config);
+
+// The rule for a node, the form's included; nullptr when there is none.
+const LayerRule* rule_for(const graph::Node& node, const Config& config);
 
 // Whether the configuration can be carried out without any samples: nothing is to be observed.
 bool needs_no_samples(const Config& config);

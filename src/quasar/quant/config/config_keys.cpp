@@ -26,6 +26,7 @@ std::vector<std::string> config_keys() {
                                 "specific_layer_config",
                                 "layer_type_config",
                                 "quant_format",
+                                "form",
                                 "saturation",
                                 "reduce_range",
                                 "OptimizeModel",

@@ -47,6 +47,9 @@ class Transform {
   virtual size_t correct(const graph::Model&, const stats::ChannelStatistics&, Plan&) const { return 0; }
 };
 
+// Whether one of these changes the float graph; those that correct the plan leave its values as they are.
+bool change_values(const std::vector<TransformUse>& transforms);
+
 // The first-level keys that choose transforms.
 std::vector<std::string> transform_keys();
 

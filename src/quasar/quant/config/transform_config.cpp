@@ -76,6 +76,11 @@ Json options_for(const Key& on, const Json& words) {
 
 }  // namespace
 
+bool change_values(const std::vector<TransformUse>& transforms) {
+  return std::ranges::any_of(transforms,
+                             [](const auto& use) { return !transforms::table().make(use.name, use.options)->corrects_plan(); });
+}
+
 std::vector<std::string> transform_keys() {
   std::vector<std::string> names;
   for (const auto& key : keys()) {

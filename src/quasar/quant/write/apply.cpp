@@ -127,16 +127,21 @@ class Rewriting {
     return name;
   }
 
+  // Nodes that share a constant share its codes, too.
+  std::string stored(const std::string& wish, const Tensor& tensor) {
+    std::vector<std::string>& known = stored_[wish];
+    const auto same = std::ranges::find_if(known, [&](const auto& name) { return out_.initializers.at(name) == tensor; });
+    if (same != known.end()) return *same;
+    known.push_back(names_.fresh(wish));
+    out_.initializers[known.back()] = tensor;
+    return known.back();
+  }
+
   // Such nodes read and write float values.
   void rewrite_on_its_own(const graph::Node& node, const NodePlan& plan) {
     const RewriteContext context{.model = model_,
                                  .fresh = [this](const std::string& wish) { return names_.fresh(wish); },
-                                 .add =
-                                     [this](const std::string& wish, const Tensor& tensor) {
-                                       const std::string name = names_.fresh(wish);
-                                       out_.initializers[name] = tensor;
-                                       return name;
-                                     },
+                                 .add = [this](const std::string& wish, const Tensor& tensor) { return stored(wish, tensor); },
                                  .quantized = run_time_codes_};
     for (auto& made : rewrite_alone(node, plan, context)) {
       if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
@@ -244,6 +249,7 @@ class Rewriting {
   const Plan& plan_;
   graph::Names names_;
   graph::Model out_;
+  std::unordered_map<std::string, std::vector<std::string>> stored_;  // names that were asked for -> those given to their tensors
   std::unordered_map<std::string, std::vector<std::string>> run_time_codes_;  // value -> codes, scale, zero point
   std::unordered_map<std::string, std::string> dequantized_;                  // value -> what quantized nodes read
   std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>> conversions_;

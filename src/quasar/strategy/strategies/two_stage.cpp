@@ -1,8 +1,10 @@
 // First how to calibrate, then how to round: the calibration and graph options as a grid, cheap ones first, then fine-tuning by
-// the job's sampler with everything of the first stage's winner kept.
+// the job's sampler with everything of the first stage's winner kept. Where the model may have several forms, the grid has the
+// first of them, and its default configuration and its best one are tried in the others.
 #include <algorithm>
+#include <span>
 
-#include "quasar/quant/config/rounding_config.hpp"
+#include "quasar/quant/config/config.hpp"
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/strategy.hpp"
@@ -41,19 +43,59 @@ class TwoStage final : public Strategy {
   }
 
   Finding run(const StrategyContext& context) const override {
-    search::RunResult first = calibrate(context);
-    // Patience ends a stage, everything else the search.
-    const bool patience = first.reason.starts_with("patience");
-    if (first.end != End::exhausted && !patience) return {first};
-    const auto winner = winner_of(context);
-    if (!winner) return {{first.end, "no configuration of the first stage worked", first.counts}};
-    search::RunResult second = fine_tune(context, *winner);
-    second.counts = search::sum(first.counts, second.counts);
-    if (second.end == End::condition) second.reason = "second stage: " + second.reason;
-    return {second};
+    Finding out{.result = both_stages(context)};
+    out.winner = chosen(context);
+    return out;
   }
 
  private:
+  static search::RunResult both_stages(const StrategyContext& context) {
+    search::RunResult first = calibrate(context);
+    // Patience ends a stage, everything else the search.
+    const bool patience = first.reason.starts_with("patience");
+    if (first.end != End::exhausted && !patience) return first;
+    const auto winner = winner_of(context);
+    if (!winner && first.counts.complete > 0) return first;  // none that can be rounded
+    if (!winner) return {first.end, "no configuration of the first stage worked", first.counts};
+    search::RunResult second = fine_tune(context, *winner);
+    second.counts = search::sum(first.counts, second.counts);
+    if (second.end == End::condition) second.reason = "second stage: " + second.reason;
+    return second;
+  }
+
+  // The number of the trial that is best where a form that is slower than the first one must be better by a tenth; nullopt: that
+  // with the best value.
+  static std::optional<int64_t> chosen(const StrategyContext& context) {
+    const search::Trial* best = context.study.best();
+    if (best == nullptr || best->values.size() != 1 || !is_slower(context, best->point)) return std::nullopt;
+    const Direction direction = context.study.directions()[0];
+    const search::Trial* other = nullptr;
+    for (const auto& trial : context.study.trials()) {
+      if (trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != 1 || trial.violation() > 0)
+        continue;
+      if (is_slower(context, trial.point)) continue;
+      if (other == nullptr || search::better(trial.values[0], other->values[0], direction)) other = &trial;
+    }
+    if (other == nullptr || outweighs(best->values[0], other->values[0], direction)) return std::nullopt;
+    return other->number;
+  }
+
+  // Whether the model of this point has a form that is slower than the first one, by what was measured.
+  static bool is_slower(const StrategyContext& context, const search::Point& point) {
+    constexpr double noise = 1.02;
+    const auto& times = context.spaces.form_times;
+    const Json* form = point.find("form");
+    const auto own = form == nullptr || !form->is_string() ? times.end() : times.find(form->get<std::string>());
+    const auto usual = times.find(Spaces::form_of(context.spaces.calibration.front()));
+    return own != times.end() && usual != times.end() && own->second > usual->second * noise;
+  }
+
+  // Whether a value is so much better that it is worth time: of a loss, by a tenth.
+  static bool outweighs(double value, double other, Direction direction) {
+    constexpr double a_tenth_less = 0.9;
+    return direction == Direction::minimize ? value <= a_tenth_less * other : value > other;
+  }
+
   struct Winner {
     size_t space;
     search::Point point;
@@ -68,27 +110,113 @@ class TwoStage final : public Strategy {
       std::vector<search::Space> all = spaces;
       all.insert(all.end(), context.spaces.each.begin(), context.spaces.each.end());
       for (auto& point : enqueued(context.job, spaces[i], all)) stage.first.push_back(std::move(point));
+      if (!context.spaces.other_forms[i].empty()) {
+        result = try_points(context, spaces[i], stage.first, first_stage);
+        try_other_forms(context, i, default_point(spaces[i]), Rounded::yes, result);
+        if (result.end != End::exhausted) break;
+      }
       result = run_stage(context, spaces[i], std::move(stage));
+      const auto best = best_of(context, {&spaces[i], 1});
+      if (!best) continue;
+      try_other_forms(context, i, best->point, Rounded::yes, result);
+      try_other_forms(context, i, best->point, Rounded::no, result);
     }
     return result;
   }
 
-  // The best of the first stage, whichever run of the program found it.
-  static std::optional<Winner> winner_of(const StrategyContext& context) {
-    const search::Trial* best = nullptr;
+  enum class Rounded { no, yes };
+
+  // The same configuration in the other forms. Those that nothing can be rounded in come last: beside them the others would be
+  // given up before it is known what rounding makes of them. `result`: of the run so far, which may be over.
+  static void try_other_forms(const StrategyContext& context, size_t space, const search::Point& point, Rounded rounded,
+                              search::RunResult& result) {
+    const search::Space& known = context.spaces.calibration[space];
+    for (const search::Space& form : context.spaces.other_forms[space]) {
+      if (result.end != End::exhausted) return;
+      const search::Point same = form.nearest_to(known.decode(point));
+      if (can_be_rounded(form, same) != (rounded == Rounded::yes) || !pays(context, known, form)) continue;
+      result = try_points(context, form, {same}, first_stage);
+    }
+  }
+
+  // A form that is slower than the first one must be better by a tenth in the configuration that both were tried in.
+  static bool pays(const StrategyContext& context, const search::Space& first, const search::Space& form) {
+    const search::Point usual = default_point(first), same = form.nearest_to(first.decode(usual));
+    if (!is_slower(context, same)) return true;
+    const auto value = value_at(context, usual), in_form = value_at(context, same);
+    return !value || !in_form || outweighs(*in_form, *value, context.study.directions()[0]);
+  }
+
+  static std::optional<double> value_at(const StrategyContext& context, const search::Point& point) {
+    for (const auto& trial : context.study.trials()) {
+      if (trial.state == search::State::complete && !trial.values.empty() && trial.point == point) return trial.values[0];
+    }
+    return std::nullopt;
+  }
+
+  // These points and no others.
+  static search::RunResult try_points(const StrategyContext& context, const search::Space& space,
+                                      std::vector<search::Point> points, const char* stage) {
+    const bool first = stage == first_stage;
+    Nothing nothing;
+    const search::RunOptions options{.seed = context.job.seed,
+                                     .n_jobs = static_cast<size_t>(context.job.n_jobs),
+                                     .first = std::move(points),
+                                     .stage = stage,
+                                     .listener = context.listener,
+                                     .stop = context.stop,
+                                     .begin = context.begin};
+    Json words = first ? condition_words(context.job) : what_is_left(context);
+    if (const auto wanted = trials_wanted(context.job); wanted && !first) words["n_trials"] = *wanted;
+    const auto conditions = search::stop_conditions(words);
+    return search::run(options, context.study, space, nothing, conditions, context.objective);
+  }
+
+  // The best of the first stage in these spaces that can be rounded, whichever run of the program found it.
+  static std::optional<Winner> best_of(const StrategyContext& context, std::span<const search::Space> spaces) {
+    std::optional<Winner> out;
+    double value = 0;
     for (const auto& trial : context.study.trials()) {
       const bool mine = trial.user_attributes.value(search::attribute::stage, std::string()) == first_stage;
       if (!mine || trial.state != search::State::complete || trial.values.empty()) continue;
-      if (!best || search::better(trial.values[0], best->values[0], context.study.directions()[0])) best = &trial;
+      if (out && !search::better(trial.values[0], value, context.study.directions()[0])) continue;
+      const auto space = std::ranges::find_if(spaces, [&](const search::Space& one) { return fits(one, trial.point); });
+      if (space == spaces.end() || !can_be_rounded(*space, trial.point)) continue;
+      out = Winner{static_cast<size_t>(space - spaces.begin()), trial.point};
+      value = trial.values[0];
     }
-    for (size_t i = 0; best != nullptr && i < context.spaces.calibration.size(); ++i) {
-      try {
-        context.spaces.calibration[i].check(best->point);
-        return Winner{i, best->point};
-      } catch (const Error&) {  // of another space
+    return out;
+  }
+
+  static bool fits(const search::Space& space, const search::Point& point) {
+    try {
+      space.check(point);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  // Rounding needs the scales of the inputs.
+  static bool can_be_rounded(const search::Space& space, const search::Point& point) {
+    return !quant::parse_config(words_of(space, point)).activation.dynamic;
+  }
+
+  // Of all spaces and forms.
+  static std::optional<Winner> winner_of(const StrategyContext& context) {
+    std::vector<search::Space> spaces = context.spaces.calibration;
+    std::vector<size_t> origins;
+    for (size_t i = 0; i < context.spaces.calibration.size(); ++i) origins.push_back(i);
+    for (size_t i = 0; i < context.spaces.calibration.size(); ++i) {
+      for (const search::Space& form : context.spaces.other_forms[i]) {
+        if (!pays(context, context.spaces.calibration[i], form)) continue;
+        spaces.push_back(form);
+        origins.push_back(i);
       }
     }
-    return std::nullopt;
+    auto found = best_of(context, spaces);
+    if (found) found->space = origins[found->space];
+    return found;
   }
 
   // The winner's options held, the fine-tuning of one of the spaces free.
@@ -141,19 +269,7 @@ class TwoStage final : public Strategy {
     // The best of earlier studies too.
     const auto known = search::fitting(context.earlier, context.spaces.each[i]);
     for (auto& point : search::best_points(known, context.study.directions().front())) points.push_back(std::move(point));
-    if (points.empty()) return;
-    Nothing nothing;
-    const search::RunOptions options{.seed = context.job.seed,
-                                     .n_jobs = static_cast<size_t>(context.job.n_jobs),
-                                     .first = points,
-                                     .stage = second_stage,
-                                     .listener = context.listener,
-                                     .stop = context.stop,
-                                     .begin = context.begin};
-    Json words = what_is_left(context);
-    if (const auto wanted = trials_wanted(context.job)) words["n_trials"] = *wanted;
-    const auto conditions = search::stop_conditions(words);
-    search::run(options, context.study, context.spaces.each[i], nothing, conditions, context.objective);
+    if (!points.empty()) try_points(context, context.spaces.each[i], std::move(points), second_stage);
   }
 
   // Limits on numbers of trials and candidates hold for both stages together.
