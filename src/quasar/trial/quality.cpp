@@ -141,6 +141,18 @@ bool counts(const Aim& aim, const Json& metrics) {
          std::ranges::any_of(aim.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
 }
 
+// Metric parts is a mean over samples, and the verdict a root of sums over all of them, in which bad samples weigh more: so much
+// of the metric is tolerable as leaves the verdict at tolerable_part.
+double tolerable_mean(const Judged& judged, const Quality& quality) {
+  const auto metric = judged.scores.find("parts");
+  double worst = 0;
+  for (const auto& part : quality.parts) worst = std::max(worst, part.relative);
+  if (metric == judged.scores.end() || !(metric->second.value > 0) || !std::isfinite(worst) || worst <= metric->second.value)
+    return tolerable_part;
+  constexpr double least = 0.001;
+  return std::max(least, std::round(tolerable_part * metric->second.value / worst / least) * least);
+}
+
 // As a shell takes it.
 std::string setting(const std::string& key, const Json& value) {
   return "--set '" + key + "=" + value.dump() + "'";
@@ -184,7 +196,8 @@ Quality quality_of(const Judged& judged) {
   quality.word = !quality.reasons.empty() ? "poor" : wants_checking(judged, quality) ? "check" : "good";
   if (quality.poor()) {
     if (quality.goal.is_null())
-      quality.goal = {{"criterion", "absolute"}, {"tolerable_loss", tolerable_part}, {"metrics", {{"parts", 1}}}};
+      quality.goal = {
+          {"criterion", "absolute"}, {"tolerable_loss", tolerable_mean(judged, quality)}, {"metrics", {{"parts", 1}}}};
     quality.cures = cures_for(judged, quality);
   }
   return quality;

@@ -345,7 +345,13 @@ void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& 
   Json words = first_words(prepared.spaces);
   std::map<std::string, std::string> first_with;  // by hash of the plan
   const auto plan_of = [&] { return variants.plan(quant::parse_config(words), *prepared.target); };
-  first_with[quant::hash_of(plan_of())] = words.value("form", "all");
+  const auto work_of = [&](const quant::Plan& plan) {
+    const quant::Config config = quant::parse_config(words);
+    return share_of(plan, variants.graph_of(config)->model, variants.seen(config), ChosenFloat::counted).work;
+  };
+  const quant::Plan first = plan_of();
+  const double work = work_of(first);
+  first_with[quant::hash_of(first)] = words.value("form", "all");
   for (const auto& form : forms) {
     words["form"] = form;
     const quant::Plan plan = plan_of();
@@ -353,6 +359,8 @@ void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& 
     const std::string why = is_idle(plan, variants, quant::parse_config(words)) ? "quantizes hardly anything of this model"
                             : is_new                                            ? ""
                                      : "is the same as form " + same->second + " for this model";
+    constexpr double lesser = 0.5;
+    if (work_of(plan) < lesser * work) prepared.spaces.lesser_forms.insert(form);
     if (why.empty()) continue;
     prepared.spaces.leave_out(form, why);
     tell(log, Level::debug, "form " + form + " " + why);

@@ -41,12 +41,13 @@ struct Stages : testing::Test {
     if (form != "all") value -= form == "products" ? 0.2 : form == "dynamic_products" ? 0.3 : gain_of_dynamic;
     if (words.value("algorithms", Json()) == "adaround") value -= 0.01 * words["adaround_params"]["num_iterations"].get<double>();
     if (words.value("algorithms", Json()) == "adaquant") value -= 0.1;
-    return value;
+    return value / divided_by;
   }
 
   search::RunResult run(bool resume = false, size_t die_after = 1000) {
     Spaces spaces = read_spaces(job);
     spaces.form_times = form_times;
+    spaces.lesser_forms = lesser_forms;
     for (const auto& form : left_out) spaces.leave_out(form, "is left out");
     search::Study study(*storage, {.directions = {direction}, .resume = resume});
     const auto strategy = strategies::table().make(job.strategy);
@@ -83,7 +84,8 @@ struct Stages : testing::Test {
   Direction direction = Direction::minimize;
   double good_enough = -1e9;
   std::map<std::string, double> form_times = {};
-  double gain_of_dynamic = 3;
+  std::set<std::string> lesser_forms = {};
+  double gain_of_dynamic = 3, divided_by = 1;
   std::vector<std::string> left_out = {};
   Job job;
   std::vector<search::Trial> trials;
@@ -168,6 +170,20 @@ TEST_F(Stages, AFormThatIsSlowerMustBeBetterByATenth) {
   run();
   EXPECT_EQ(forms_of(trials), (std::vector<std::string>{"products Tensor", "products Channel", "dynamic Channel"}))
       << "none is slower beyond noise";
+}
+
+TEST_F(Stages, AFormThatQuantizesLittleIsWantedOnlyWhereTheOthersAreNotGood) {
+  job.spaces[0]["form"] = {"all", "dynamic"};
+  job.aim.metrics = {"parts"};
+  job.aim.goals.objectives = {{"parts", Direction::minimize}};
+  lesser_forms = {"dynamic"};
+  divided_by = 10;
+  run();
+  EXPECT_EQ(best["form"], "dynamic") << "0.28 is not good";
+  storage = search::open_storage("memory");
+  divided_by = 100;
+  run();
+  EXPECT_EQ(best["form"], "all") << "0.028 is";
 }
 
 TEST_F(Stages, AFormThatIsLeftOutIsNotTried) {

@@ -8,6 +8,7 @@
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/strategy.hpp"
+#include "quasar/trial/quality.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -63,21 +64,34 @@ class TwoStage final : public Strategy {
     return second;
   }
 
-  // The number of the trial that is best where a form that is slower than the first one must be better by a tenth; nullopt: that
-  // with the best value.
+  // The number of the trial that is best where a form that is slower than the first one must be better by a tenth, and one that
+  // quantizes little is wanted only where the others are not good; nullopt: that with the best value.
   static std::optional<int64_t> chosen(const StrategyContext& context) {
     const search::Trial* best = context.study.best();
-    if (best == nullptr || best->values.size() != 1 || !is_slower(context, best->point)) return std::nullopt;
+    if (best == nullptr || best->values.size() != 1 || !is_second_choice(context, best->point)) return std::nullopt;
     const Direction direction = context.study.directions()[0];
     const search::Trial* other = nullptr;
     for (const auto& trial : context.study.trials()) {
       if (trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != 1 || trial.violation() > 0)
         continue;
-      if (is_slower(context, trial.point)) continue;
+      if (is_second_choice(context, trial.point)) continue;
       if (other == nullptr || search::better(trial.values[0], other->values[0], direction)) other = &trial;
     }
-    if (other == nullptr || outweighs(best->values[0], other->values[0], direction)) return std::nullopt;
+    if (other == nullptr) return std::nullopt;
+    const auto& objectives = context.job.aim.goals.objectives;
+    const std::string metric = objectives.empty() ? "" : objectives.front().metric;
+    const bool is_enough = is_lesser(context, best->point) && plain_word(metric, other->values[0]) == "good";
+    if (!is_enough && outweighs(best->values[0], other->values[0], direction)) return std::nullopt;
     return other->number;
+  }
+
+  static bool is_second_choice(const StrategyContext& context, const search::Point& point) {
+    return is_slower(context, point) || is_lesser(context, point);
+  }
+
+  static bool is_lesser(const StrategyContext& context, const search::Point& point) {
+    const Json* form = point.find("form");
+    return form != nullptr && form->is_string() && context.spaces.lesser_forms.contains(form->get<std::string>());
   }
 
   // Whether the model of this point has a form that is slower than the first one, by what was measured.
