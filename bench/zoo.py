@@ -99,7 +99,7 @@ def of_search(at):
 
 def row(model, at, given):
     found = {"name": model.name, "what": model.what, "source": model.source, "licence": model.licence, "task": model.task and model.task[0], "count": model.count,
-             "large": model.large, "limit": given.limit, "bytes": (at / "model.onnx").stat().st_size, "jobs": {}}
+             "large": model.large, "kind": model.kind, "limit": given.limit, "bytes": (at / "model.onnx").stat().st_size, "jobs": {}}
     results = []
     for name, out, command, limit in jobs(model, at, given.quasar, given.limit):
         if name in ("search", "repair"): shutil.rmtree(at / name, ignore_errors=True)

