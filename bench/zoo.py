@@ -37,7 +37,7 @@ def measured(command, limit, folder, memory=16):
         out.seek(0)
         lines = [line for line in err.read().strip().split("\n") if line.strip()]
         found = {"code": child.returncode, "seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "mb": used.ru_maxrss / 1024}
-        if child.returncode not in (0, 2): found["error"] = f"not ended after {limit} s" if late else lines[-1][-400:] if lines else "no word"
+        if child.returncode not in (0, 2): found["error"] = f"not ended after {limit} s" if late else lines[-1][:400] if lines else "no word"
         notes = [line for line in lines if line.startswith("quant_pre_process")]
         if notes: found["note"] = notes[-1][:200]
         return found, out.read()
@@ -65,7 +65,7 @@ def jobs(model, at, quasar, limit):
     calib, evaluation = (next(at.glob(f"{split}*")) for split in ("calib", "eval"))
 
     def quantize(name, scheme, *more):
-        return name, at / f"{name}.onnx", [quasar, "quantize", at / "model.onnx", "-o", at / f"{name}.onnx", "--scheme", scheme, "--calib", calib, *more], 150
+        return name, at / f"{name}.onnx", [quasar, "quantize", at / "model.onnx", "-o", at / f"{name}.onnx", "--scheme", scheme, "--calib", calib, *more], 3 * limit
 
     def search(name, *more):
         return name, at / name / "best.onnx", [quasar, "search", "--model", at / "model.onnx", "--calib", calib, "--eval", evaluation, "--quiet", "--output-dir", at / name,
@@ -75,6 +75,7 @@ def jobs(model, at, quasar, limit):
         return name, at / f"{name}.onnx", [sys.executable, WORK, name, at / "model.onnx", at / f"{name}.onnx", calib], 240
     yield "inspect", None, [quasar, "inspect", "--json", at / "model.onnx"], 60
     yield quantize("channel", "U8S8_CHANNEL")
+    yield quantize("ignore", "U8S8_CHANNEL", "--set", "saturation=ignore")
     if not model.large: yield quantize("tensor", "A8W8")
     yield quantize("dynamic8", "DYNAMIC")[:2] + ([quasar, "quantize", at / "model.onnx", "-o", at / "dynamic8.onnx", "--scheme", "DYNAMIC"], 240)
     if not model.large: yield quantize("adaquant", "U8S8_CHANNEL", "--set", "algorithms=adaquant")
@@ -100,8 +101,12 @@ def of_search(at):
 def row(model, at, given):
     found = {"name": model.name, "what": model.what, "source": model.source, "licence": model.licence, "task": model.task and model.task[0], "count": model.count,
              "large": model.large, "kind": model.kind, "limit": given.limit, "bytes": (at / "model.onnx").stat().st_size, "jobs": {}}
+    if given.jobs and (at / "row.json").exists(): found |= {k: v for k, v in json.loads((at / "row.json").read_text()).items() if k not in found or k == "jobs"}
     results = []
     for name, out, command, limit in jobs(model, at, given.quasar, given.limit):
+        if given.jobs and name not in given.jobs:
+            if out and out.exists(): results.append(f"{name}={out}")
+            continue
         if name in ("search", "repair"): shutil.rmtree(at / name, ignore_errors=True)
         elif out: out.unlink(missing_ok=True)
         found["jobs"][name], output = measured(command, limit, at)
@@ -136,6 +141,7 @@ def main():
     parser.add_argument("--models", action="store_true", help="make models and samples, and stop")
     parser.add_argument("--table", action="store_true", help="print docs/zoo.md from the rows that are there, and stop")
     parser.add_argument("--again", action="store_true", help="measure models that have a row, too")
+    parser.add_argument("--jobs", nargs="+", metavar="JOB", help="only these, the others stay as they are in the row")
     parser.add_argument("--limit", type=int, default=60, help="time_limit of searches, seconds")
     given = parser.parse_args()
     sys.path.insert(0, str(HERE))
@@ -145,7 +151,7 @@ def main():
     for model in catalogue():
         at = given.folder / model.name
         if given.only and model.name not in given.only: continue
-        if (at / "row.json").exists() and not given.again and not given.models: continue
+        if (at / "row.json").exists() and not (given.again or given.jobs or given.models): continue
         print(f"{model.name}: {model.what}", flush=True)
         if not list(at.glob("eval*")):
             maker = multiprocessing.get_context("fork").Process(target=prepare, args=(model, at, Place(given.folder, given.shared)))  # exporters keep much memory
