@@ -6,7 +6,7 @@ from .real import Model, exported, photographs_of, single
 
 
 # Weights as they are drawn, running means and variances of BatchNormalization as photographs give them
-def settled(network, size, place, count=16):
+def settled(network, size, place, count=48):
     import torch
     pictures = np.concatenate(data.normalized(data.photographs(place.shared, "calib", count, size)))
     for module in network.modules():

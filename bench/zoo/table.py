@@ -46,24 +46,22 @@ def worst(row, what, names):
 
 def plain(words):
     """Words of an error without the model's own names, so that models with the same one stand together"""
-    return re.sub(r"/\S+/", "", words).removeprefix("quasar: ").replace("|", "/").replace("<", "‹").replace(">", "›")
+    words = re.sub(r"/\S+/", "", words).removeprefix("quasar: ").replace("|", "/").replace("<", "‹").replace(">", "›")
+    return re.sub(r"its \d+ Conv", "its Conv", re.sub(r"(its constant|tensor name:) '?[^' )]+'?", r"\1 …", words))
 
 
 def comparisons(rows):
-    """-> (name, what is worse)"""
+    """-> (name, what is worse); in brackets what our scheme does where sums of 16 bits may overflow, as the peer's may"""
+    units = {"rel": lambda x: number(x), "times": lambda x: f"{number(x)} ×", "bytes": lambda x: f"{x / 1e6:.2f} MB"}
     for name, row in rows.items():
-        jobs, said = row["jobs"], []
-        for ours, theirs in (("channel", "static"), ("search", "static"), ("dynamic8", "dynamic")):
-            a, b = (jobs.get(k, {}) for k in (ours, theirs))
-            if "rel" in b and b["rel"] is not None and "rel" not in a:
-                said.append(f"{NAMES[ours]} gives no model, {NAMES[theirs]} one with {number(b['rel'])}")
-            elif a.get("rel") is not None and b.get("rel") is not None:
-                if a["rel"] > max(WORSE * b["rel"], 1e-4):
-                    exact = jobs.get("ignore", {}).get("rel")
-                    why = f" ({number(exact)} with `saturation: ignore`)" if ours == "channel" and exact is not None else ""
-                    said.append(f"{NAMES[ours]} {number(a['rel'])}{why}, {NAMES[theirs]} {number(b['rel'])}")
-                if a["times"] > WORSE * b["times"] and ours != "channel": said.append(f"{NAMES[ours]} takes {number(a['times'])} × float's time, {NAMES[theirs]} {number(b['times'])} ×")
-                if a["bytes"] > WORSE * b["bytes"] and ours != "search": said.append(f"{NAMES[ours]} has {a['bytes'] / 1e6:.2f} MB, {NAMES[theirs]} {b['bytes'] / 1e6:.2f} MB")
+        said = []
+        for ours, theirs, counted in (("channel", "static", units), ("search", "static", ("rel", "times")), ("dynamic8", "dynamic", units)):
+            a, b, exact = (row["jobs"].get(k, {}) for k in (ours, theirs, "ignore" if ours == "channel" else ""))
+            if b.get("rel") is None or b["rel"] < 1e-5: continue  # no model, or one in which nothing is quantized
+            if a.get("rel") is None: said.append(f"{NAMES[ours]} gives no model, {NAMES[theirs]} one with {number(b['rel'])}")
+            for key in counted if a.get("rel") is not None else ():
+                if a[key] > max(WORSE * b[key], 1e-4):
+                    said.append(f"{NAMES[ours]} {units[key](a[key])}" + (f" ({units[key](exact[key])} with `saturation: ignore`)" if key in exact else "") + f", {NAMES[theirs]} {units[key](b[key])}" + (f" at {number(b['times'])} ×" if key != "times" and b["times"] > 1.5 else ""))
         if said: yield name, said
 
 
@@ -110,14 +108,17 @@ def page(given):
     told = {}
     for name, row in rows.items():
         for job, of_it in [*row["jobs"].items(), ("measuring", row["measure"])]:
-            if "error" in of_it: told.setdefault((NAMES.get(job, job), f"exit code {of_it['code']}: {plain(of_it['error'])}"), []).append(name)
-            if "fails" in of_it: told.setdefault((NAMES.get(job, job), f"ONNX Runtime does not run it: {plain(of_it['fails'])}"), []).append(name)
-    lines += [f"- {job}, {', '.join(names)}: {words}" for (job, words), names in sorted(told.items(), key=lambda item: (list(NAMES.values()).index(item[0][0]) if item[0][0] in NAMES.values() else 99, item[1]))]
+            failed = f"exit code {of_it['code']}: {plain(of_it['error'])}" if "error" in of_it else f"ONNX Runtime does not run it: {plain(of_it['fails'])}" if "fails" in of_it else None
+            if failed: told.setdefault(failed, {}).setdefault(NAMES.get(job, job), []).append(name)
+    for words, by_job in told.items():
+        models = {}
+        for job, names in by_job.items(): models.setdefault(", ".join(names), []).append(job)
+        lines.append("- " + "; ".join(f"{names} ({', '.join(of)})" for names, of in models.items()) + f": {words}")
     reasons = {}
     for name, row in rows.items():
-        for why, count in (row.get("why_not") or {}).items(): reasons.setdefault(why, []).append(count)
+        for why, count in (row.get("why_not") or {}).items(): reasons.setdefault(plain(why), {}).setdefault(name, []).append(count)
     lines += ["", "## Why operators stay in float", "", "| reason | operators | models |", "| --- | --- | --- |"]
-    lines += [f"| {why} | {sum(counts)} | {len(counts)} |" for why, counts in sorted(reasons.items(), key=lambda item: -sum(item[1]))]
+    lines += [f"| {why} | {sum(map(sum, of.values()))} | {len(of)} |" for why, of in sorted(reasons.items(), key=lambda item: -sum(map(sum, item[1].values())))]
     lines += ["", "## Models", "None of them is in this repository; the script brings packages in by name.", "", "| model | what | task | from | licence |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {name} | {known[name].what} | {known[name].task[0] if known[name].task else '–'} | {known[name].source} | {known[name].licence} |" for name in rows]
     return "\n".join(lines)
