@@ -65,7 +65,8 @@ def jobs(model, at, quasar, limit):
     calib, evaluation = (next(at.glob(f"{split}*")) for split in ("calib", "eval"))
 
     def quantize(name, scheme, *more):
-        return name, at / f"{name}.onnx", [quasar, "quantize", at / "model.onnx", "-o", at / f"{name}.onnx", "--scheme", scheme, "--calib", calib, *more], 3 * limit
+        return name, at / f"{name}.onnx", [quasar, "quantize", at / "model.onnx", "-o", at / f"{name}.onnx", "--scheme", scheme,
+                                               *([] if scheme == "DYNAMIC" else ["--calib", calib]), *more], 3 * limit
 
     def search(name, *more):
         return name, at / name / "best.onnx", [quasar, "search", "--model", at / "model.onnx", "--calib", calib, "--eval", evaluation, "--quiet", "--output-dir", at / name,
@@ -77,7 +78,8 @@ def jobs(model, at, quasar, limit):
     yield quantize("channel", "U8S8_CHANNEL")
     yield quantize("ignore", "U8S8_CHANNEL", "--set", "saturation=ignore")
     if not model.large: yield quantize("tensor", "A8W8")
-    yield quantize("dynamic8", "DYNAMIC")[:2] + ([quasar, "quantize", at / "model.onnx", "-o", at / "dynamic8.onnx", "--scheme", "DYNAMIC"], 240)
+    yield quantize("dynamic8", "DYNAMIC")
+    yield quantize("ignore8", "DYNAMIC", "--set", "saturation=ignore")
     if not model.large: yield quantize("adaquant", "U8S8_CHANNEL", "--set", "algorithms=adaquant")
     yield search("search", "--preset", "cpu_int8_search")
     if not model.large: yield search("repair", "--set", "strategy=repair", "--set", "accuracy_criterion={criterion: absolute, tolerable_loss: 0.1}")

@@ -9,7 +9,7 @@ import subprocess
 from . import catalogue
 
 NAMES = {"inspect": "inspect", "channel": "U8S8_CHANNEL", "ignore": "U8S8_CHANNEL with saturation: ignore",
-         "tensor": "A8W8", "dynamic8": "DYNAMIC", "adaquant": "U8S8_CHANNEL with adaquant", "search": "search", "repair": "repair",
+         "tensor": "A8W8", "dynamic8": "DYNAMIC", "ignore8": "DYNAMIC with saturation: ignore", "adaquant": "U8S8_CHANNEL with adaquant", "search": "search", "repair": "repair",
          "static": "quantize_static", "dynamic": "quantize_dynamic"}
 PEERS = ("static", "dynamic")
 OURS = [name for name in NAMES if name not in PEERS]
@@ -56,7 +56,7 @@ def comparisons(rows):
     for name, row in rows.items():
         said = []
         for ours, theirs, counted in (("channel", "static", units), ("search", "static", ("rel", "times")), ("dynamic8", "dynamic", units)):
-            a, b, exact = (row["jobs"].get(k, {}) for k in (ours, theirs, "ignore" if ours == "channel" else ""))
+            a, b, exact = (row["jobs"].get(k, {}) for k in (ours, theirs, {"channel": "ignore", "dynamic8": "ignore8"}.get(ours)))
             if b.get("rel") is None or b["rel"] < 1e-5: continue  # no model, or one in which nothing is quantized
             if a.get("rel") is None: said.append(f"{NAMES[ours]} gives no model, {NAMES[theirs]} one with {number(b['rel'])}")
             for key in counted if a.get("rel") is not None else ():
