@@ -131,6 +131,8 @@ def transformer(name, what, opset, dynamo, build, samples, pick, free=None, outp
         import transformers
         torch.manual_seed(0)
         network = build(transformers).eval()
+        for parameter in network.parameters():
+            if parameter.dim() > 1 and not parameter.any(): torch.nn.init.normal_(parameter, 0, 0.02)  # positions
         network.config.use_cache = False
         example = samples(place, "calib", 1)[0]
 
@@ -176,7 +178,7 @@ def transformers_models():
         vision_config={"hidden_size": 192, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 768, "image_size": 96, "patch_size": 16}, projection_dim=128)),
         pictures_and_text, "text_embeds image_embeds", outputs=("text", "image"))
     yield transformer("sam", "SAM's encoder of pictures, 4 layers of 192", 17, False, lambda t: t.SamVisionModel(t.SamVisionConfig(
-        hidden_size=192, num_hidden_layers=4, num_attention_heads=4, image_size=256, global_attn_indexes=[1, 3], window_size=7, output_channels=64)),
+        hidden_size=192, num_hidden_layers=4, num_attention_heads=4, image_size=256, global_attn_indexes=[1, 3], window_size=7, output_channels=64, initializer_range=0.02)),
         photographs_of("pixel_values", 256), "last_hidden_state", count=(8, 12))
     yield transformer("detr", "DETR on ResNet-18, 2 + 2 layers", 16, False, lambda t: t.DetrForObjectDetection(t.DetrConfig(
         use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, d_model=128, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=512, decoder_ffn_dim=512, num_queries=50,

@@ -55,5 +55,6 @@ def relative(wanted, got):
             known = np.isfinite(a[k])
             error += np.sum((a[k][known].astype(np.float64) - b[k][known])**2)
             size += np.sum(a[k][known].astype(np.float64)**2)
+        if not np.isfinite(error): return float("inf")
         worst = max(worst, float(np.sqrt(error / size))) if size else worst
     return worst
