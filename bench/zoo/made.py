@@ -195,7 +195,8 @@ def unet(place):
     class UNet(torch.nn.Module):
         def __init__(self, widths=(16, 32, 64, 128)):
             super().__init__()
-            block = lambda a, b: torch.nn.Sequential(*(layer for k in (a, b) for layer in (torch.nn.Conv2d(k, b, 3, padding=1), torch.nn.BatchNorm2d(b), torch.nn.LeakyReLU(0.1))))
+            layers = lambda a, b: (torch.nn.Conv2d(a, b, 3, padding=1), torch.nn.BatchNorm2d(b), torch.nn.LeakyReLU(0.1))
+            block = lambda a, b: torch.nn.Sequential(*layers(a, b), *layers(b, b))
             self.down = torch.nn.ModuleList(block(a, b) for a, b in zip((3, *widths), widths))
             self.up = torch.nn.ModuleList(torch.nn.ConvTranspose2d(b, a, 2, 2) for a, b in zip(widths, widths[1:]))
             self.join = torch.nn.ModuleList(block(2 * a, a) for a in widths[:-1])
@@ -224,8 +225,9 @@ def style(place):
 
         def forward(self, x):
             return x + self.norm(self.b(torch.relu(self.norm(self.a(x)))))
-    network = nn.Sequential(nn.ReflectionPad2d(4), nn.Conv2d(3, 16, 9), nn.InstanceNorm2d(16, affine=True), nn.ReLU(), nn.Conv2d(16, 64, 3, 2, 1), nn.InstanceNorm2d(64, affine=True), nn.ReLU(),
-                            Block(), Block(), nn.ConvTranspose2d(64, 16, 3, 2, 1, 1), nn.InstanceNorm2d(16, affine=True), nn.PReLU(), nn.ReflectionPad2d(4), nn.Conv2d(16, 3, 9), nn.Tanh())
+    norm = lambda channels: nn.InstanceNorm2d(channels, affine=True)
+    network = nn.Sequential(nn.ReflectionPad2d(4), nn.Conv2d(3, 16, 9), norm(16), nn.ReLU(), nn.Conv2d(16, 64, 3, 2, 1), norm(64), nn.ReLU(), Block(), Block(),
+                            nn.ConvTranspose2d(64, 16, 3, 2, 1, 1), norm(16), nn.PReLU(), nn.ReflectionPad2d(4), nn.Conv2d(16, 3, 9), nn.Tanh())
     return export(network, {"image": np.zeros((1, 3, 128, 128), np.float32)}, 11, False, {"image": {2: "height", 3: "width"}})
 
 
