@@ -16,6 +16,13 @@ def settled(network, size, place, count=48):
     return network.eval()
 
 
+def drawn(network):
+    """Weights that begin at 0 (positions, last layers) as others do"""
+    import torch
+    for parameter in network.parameters():
+        if parameter.dim() > 1 and not parameter.any(): torch.nn.init.normal_(parameter, 0, 0.02)
+
+
 def by_dynamo(network, inputs, names, opset, outputs, shapes=None):
     import torch
     with torch.no_grad():
@@ -57,6 +64,7 @@ def vision(name, what, opset, dynamo=False, free=False, size=224, pick=None, out
         import torch
         torch.manual_seed(0)
         network = getattr(importlib.import_module(f"torchvision.models{family}"), more.pop("of", name))(weights=None, **(arguments or {}))
+        drawn(network)
         if batch_norm: network = settled(network, size, place)
         picture = np.concatenate(data.normalized(data.photographs(place.shared, "calib", 2 if free else 1, size)))
         return export(Only(network, pick) if pick else network.eval(), {"image": picture}, opset, dynamo, {"image": {0: "batch"}} if free else {}, outputs)
@@ -131,8 +139,7 @@ def transformer(name, what, opset, dynamo, build, samples, pick, free=None, outp
         import transformers
         torch.manual_seed(0)
         network = build(transformers).eval()
-        for parameter in network.parameters():
-            if parameter.dim() > 1 and not parameter.any(): torch.nn.init.normal_(parameter, 0, 0.02)  # positions
+        drawn(network)
         network.config.use_cache = False
         example = samples(place, "calib", 1)[0]
 
