@@ -142,6 +142,7 @@ def main():
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--models", action="store_true", help="make models and samples, and stop")
     parser.add_argument("--table", action="store_true", help="print docs/zoo.md from the rows that are there, and stop")
+    parser.add_argument("--note", default="", help="a sentence for the head of the page: what else the machine did")
     parser.add_argument("--again", action="store_true", help="measure models that have a row, too")
     parser.add_argument("--jobs", nargs="+", metavar="JOB", help="only these, the others stay as they are in the row")
     parser.add_argument("--limit", type=int, default=60, help="time_limit of searches, seconds")

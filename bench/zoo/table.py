@@ -84,7 +84,7 @@ def page(given):
     limits = sorted({row["limit"] for row in rows.values()})
     lines = ["# Many models, one row each", "`PYTHON bench/zoo.py build/release/quasar FOLDER SHARED` made the rows, with `--table` this page.", "",
              f"{datetime.date.today()}, {version}; {model_name[1] if model_name else 'unknown processor'}, {processor.count('processor	')} cores, VNNI on {len(re.findall('vnni', processor))} lines of cpuinfo.",
-             f"{len(rows)} models of {len(known)} have a row; {len(real)} of them have real weights. Searches may take {' or '.join(map(str, limits))} s each.", "",
+             f"{len(rows)} models of {len(known)} have a row; {len(real)} of them have real weights. Searches may take {' or '.join(map(str, limits))} s each." + (f" {given.note}" if given.note else ""), "",
              "- Distances are ‖y − ŷ‖ / ‖y‖ of the worst output, over evaluation samples that nobody calibrated with.",
              "- The per cent after a distance are the task's: agreement with the float model, listed below.",
              "- Times are medians of ratios to the float model, in turns in one process; first one thread, then all.",
@@ -105,6 +105,8 @@ def page(given):
         count, mean = mean_gain(rows, kind)
         lines.append(f"- {kind.capitalize()} models: float takes {mean:.2f} × the best model's time (geometric mean of {count} that are not poor).")
     words = {word: [name for name, row in rows.items() if row["jobs"]["search"].get("quality") == word] for word in ("good", "check", "poor")}
+    none = [name for name, row in rows.items() if "rel" not in row["jobs"]["search"]]
+    lines.append(f"- No model from the search: {len(none)} ({', '.join(none)}).")
     lines += [f"- Quality `{word}`: {len(names)}" + (f" ({', '.join(names)})." if word == "poor" and names else ".") for word, names in words.items()]
     lines += ["", "## Worse than the peer", f"By more than {WORSE - 1:.0%}.", ""] + [f"- **{name}**: {'; '.join(said)}." for name, said in comparisons(rows)]
     lines += ["", "## Crashes and refusals", ""]
