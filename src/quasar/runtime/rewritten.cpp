@@ -6,6 +6,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/temporary_space.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/repeated_initializers.hpp"
 #include "quasar/graph/share_equal.hpp"
 
 namespace quasar::runtime {
@@ -31,6 +32,7 @@ bool has_same_graph(const graph::Model& written, const graph::Model& model) {
 
 graph::Model read_back(const fs::path& file, const graph::Model& model) {
   graph::Model out = graph::load(file);
+  graph::drop_repeated_initializers(out);
   const fs::path data = file.string() + ".data";
   const bool beside = fs::exists(data);
   if (beside && fs::file_size(data) > most_to_compare) return out;

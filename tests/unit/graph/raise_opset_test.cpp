@@ -168,6 +168,22 @@ TEST(RaiseOpset, SubgraphsShareTheOpset) {
   EXPECT_NE(written.find("Constant"), std::string::npos);  // … is an input now
 }
 
+// As Faster R-CNN has it, for pictures without boxes.
+TEST(RaiseOpset, ABranchThatIsNothingButAConstantStays) {
+  using namespace wire;
+  const std::string none = bytes(5, number(1, 0) + number(2, static_cast<int>(DataType::int64)));
+  const std::string constant = wire::node({"Constant", {}, {"d"}, wire::attribute("value", 4, none)}) + wire::output("d");
+  const std::string identity = wire::node({"Identity", {"x"}, {"b"}}) + wire::output("b");
+  const std::string branches =
+      wire::attribute("then_branch", 5, bytes(6, identity)) + wire::attribute("else_branch", 5, bytes(6, constant));
+  const Model old = from_bytes(
+      wire::model(wire::input("x") + wire::input("c") + wire::output("y") + wire::node({"If", {"c"}, {"y"}, branches}), 6, 12),
+      "test");
+  const std::string written = to_bytes(raise_opset(old, 13));
+  EXPECT_NE(written.find("Constant"), std::string::npos);
+  EXPECT_NE(written.find(none), std::string::npos);
+}
+
 TEST(RaiseOpset, WhatCannotBeConvertedIsNamed) {
   const auto message_of = [](const Model& model, int64_t version) -> std::string {
     try {
