@@ -193,9 +193,10 @@ class Reading {
     out_.each[i] = out_.each[i].recorded_as(out_.all);
     out_.calibration[i] = out_.calibration[i].recorded_as(out_.all);
     part_forms(i);
+    const auto in_first_form = out_.calibration[i].size();
     const auto size = out_.each[i].size();
     out_.facts.push_back({{"points", size ? Json(*size) : Json()},
-                          {"calibrations", calibrations ? Json(*calibrations) : Json()},
+                          {"calibrations", in_first_form ? Json(*in_first_form) : Json()},
                           {"invalid", all_seen ? Json(invalid) : Json()},
                           {"why", reasons},
                           {"distinct", out_.fine_tuning[i] ? distinct_configurations(out_.each[i], 5000)

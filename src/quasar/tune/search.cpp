@@ -198,6 +198,10 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   const search::Trial* best = finding.winner ? &study.at(*finding.winner) : study.best();
   if (best != nullptr) {
     summary.best = measure_winner(context, *best, closing);
+    if (finding.in_need && summary.best->quality.poor() && !closing.stop.stop_requested()) {
+      Winner other = measure_winner(context, study.at(*finding.in_need), closing);
+      if (!other.quality.poor()) summary.best = std::move(other);
+    }
     summary.baseline.latency = summary.best->speed.in_float;  // of the same minute
     if (!closing.stop.stop_requested()) warn_of_costs(summary, log);
   }

@@ -63,6 +63,7 @@ class Measuring {
 
   SpeedGate result() {
     add({});
+    const std::string saturation = faster_saturation();
     if (forms_.empty()) return {.told = "hardly anything is quantized, so that no speed is measured"};
     if (is_late()) return {.told = "nothing is measured: a tenth of time_limit is not enough for it"};
     add(all_but_products());
@@ -76,6 +77,8 @@ class Measuring {
       best = fastest(known, best).form;
     }
     SpeedGate out = decided(best);
+    out.saturation = saturation;
+    if (!saturation.empty()) out.told += "; with int8 weights in convolutions of few products (saturation: " + saturation + ")";
     if (!is_late()) leave_out_slow_forms(out, forms_[best].in_float);
     return out;
   }
@@ -127,6 +130,28 @@ class Measuring {
     auto found = planned(words_, in_float);
     if (!found || !hashes_.insert(found->hash).second) return;
     forms_.push_back({std::move(in_float), variants_.build(found->config, found->plan).model});
+  }
+
+  // Of weights that are uint8 to be exact and would be faster as int8; "": they stay. The planned model is that one then.
+  std::string faster_saturation() {
+    constexpr double worth_it = 1.1;
+    if (forms_.empty() || is_late() || prepared_.spaces.all.find("saturation") != nullptr ||
+        prepared_.spaces.all.find("reduce_range") != nullptr || words_.contains("saturation"))
+      return "";
+    Json words = words_;
+    words["saturation"] = name_of(quant::Saturation::raise_scales);
+    auto found = planned(words, {});
+    if (!found || hashes_.contains(found->hash)) return "";
+    const graph::Model model = variants_.build(found->config, found->plan).model;
+    const Times times = times_of(std::vector<const graph::Model*>{&prepared_.model, &forms_[0].model, &model}, to_choose);
+    const runtime::Ratio of_planned = runtime::ratio_of(times[2], times[1]);
+    tell(log_, Level::debug, "int8 weights throughout: " + in_digits(of_planned.median, 3) + " × the planned model's time");
+    if (of_planned.median * worth_it > 1 || of_planned.high >= 1) return "";
+    words_ = words;
+    plan_ = variants_.plan(found->config, *prepared_.target);
+    hashes_ = {found->hash};
+    forms_[0].model = model;
+    return words["saturation"];
   }
 
   // Those that the spaces offer, with the same operators in float: a form that is slower than float, and than the first form, is
@@ -289,8 +314,13 @@ SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double fac
 }
 
 Json to_json(const SpeedGate& gate) {
-  return {{"regions", gate.regions},       {"planned", gate.planned},           {"gated", gate.gated},
-          {"form_times", gate.form_times}, {"slower_forms", gate.slower_forms}, {"told", gate.told}};
+  return {{"regions", gate.regions},
+          {"planned", gate.planned},
+          {"gated", gate.gated},
+          {"form_times", gate.form_times},
+          {"slower_forms", gate.slower_forms},
+          {"saturation", gate.saturation},
+          {"told", gate.told}};
 }
 
 std::optional<SpeedGate> decided_speed(const search::Study& study) {
@@ -301,6 +331,7 @@ std::optional<SpeedGate> decided_speed(const search::Study& study) {
                    .gated = facts.at("gated"),
                    .form_times = facts.value("form_times", std::map<std::string, double>{}),
                    .slower_forms = facts.value("slower_forms", std::set<std::string>{}),
+                   .saturation = facts.value("saturation", ""),
                    .told = facts.at("told")};
 }
 
@@ -371,6 +402,7 @@ void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& 
 void apply(const SpeedGate& gate, Spaces& spaces) {
   for (const auto& form : gate.slower_forms) spaces.leave_out(form, "is slower than float");
   spaces.form_times = gate.form_times;
+  if (!gate.saturation.empty()) spaces.hold("saturation", gate.saturation);
   for (const auto& [first, nodes] : gate.regions) spaces.hold(region_of(first), nodes);
 }
 

@@ -132,8 +132,9 @@ TEST(SaturationKey, SaysWhatItMustBe) {
     }
     return std::string();
   };
-  EXPECT_EQ(message("avoyd"),
-            R"(saturation is "avoyd", but must be one of avoid, reduce_range, unsigned, ignore; did you mean 'avoid'?)");
+  EXPECT_EQ(
+      message("avoyd"),
+      R"(saturation is "avoyd", but must be one of avoid, raise_scales, reduce_range, unsigned, ignore; did you mean 'avoid'?)");
   EXPECT_NE(message(7).find("saturation is 7"), std::string::npos);
 }
 
@@ -160,7 +161,7 @@ TEST(SaturationKey, IsAvoidedOnOrtCpuUnlessItIsAskedFor) {
       Config config = config_of(type, type == DataType::int8);
       config.weight = {.type = DataType::int8, .granularity = per_channel ? Granularity::channel : Granularity::tensor};
       EXPECT_TRUE(ops::overflows(apply(model, plan_of(model, config))).empty());
-      for (const auto saturation : {Saturation::reduce_range, Saturation::unsigned_weights}) {
+      for (const auto saturation : {Saturation::raise_scales, Saturation::reduce_range, Saturation::unsigned_weights}) {
         config.saturation = saturation;
         EXPECT_TRUE(ops::overflows(apply(model, plan_of(model, config))).empty()) << name_of(saturation);
       }
@@ -169,6 +170,17 @@ TEST(SaturationKey, IsAvoidedOnOrtCpuUnlessItIsAskedFor) {
     }
   }
   EXPECT_GT(could, 0U);
+}
+
+TEST(SaturationKey, RaisedScalesKeepInt8WhereFewProductsAreAdded) {
+  Builder b(7);
+  const auto model = b.finish({b.node("Relu", {b.conv(b.input("x", {1, 3, 8, 8}), 3, 8, 3)})});
+  Config config = config_of(DataType::uint8, false, Granularity::channel);
+  EXPECT_EQ(plan_of(model, config).nodes.at("Conv_0").weight->params.type, DataType::uint8);
+  config.saturation = Saturation::raise_scales;
+  const Plan plan = plan_of(model, config);
+  EXPECT_EQ(plan.nodes.at("Conv_0").weight->params.type, DataType::int8);
+  EXPECT_TRUE(ops::overflows(apply(model, plan)).empty());
 }
 
 TEST(SaturationKey, TargetsWithoutSuchSumsHaveNoUseForIt) {

@@ -135,6 +135,7 @@ TEST(SpeedGate, StandsInTheStudy) {
                        .gated = 0.75,
                        .form_times = {{"all", 0.75}, {"dynamic", 1.2}},
                        .slower_forms = {"dynamic"},
+                       .saturation = "raise_scales",
                        .told = "why"};
   study.set_attribute("speed_gate", to_json(gate));
   EXPECT_EQ(to_json(*decided_speed(study)), to_json(gate));

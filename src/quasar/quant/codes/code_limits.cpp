@@ -10,7 +10,8 @@
 namespace quasar::quant {
 namespace {
 
-constexpr std::array saturations{Saturation::avoid, Saturation::reduce_range, Saturation::unsigned_weights, Saturation::ignore};
+constexpr std::array saturations{Saturation::avoid, Saturation::raise_scales, Saturation::reduce_range,
+                                 Saturation::unsigned_weights, Saturation::ignore};
 constexpr int32_t seven_bits = 64;  // −64 … 64, as ONNX Runtime's reduce_range
 
 // By scale: the tensor has one, or one per slice along an axis.
@@ -80,7 +81,7 @@ Saturation parse_saturation(const Json& value) {
 }
 
 std::string name_of(Saturation saturation) {
-  constexpr std::array names{"avoid", "reduce_range", "unsigned", "ignore"};
+  constexpr std::array names{"avoid", "raise_scales", "reduce_range", "unsigned", "ignore"};
   return names.at(static_cast<size_t>(saturation));
 }
 
@@ -89,7 +90,8 @@ CodeLimits limit_codes(QuantParams& params, Saturation saturation, const ops::Su
   constexpr int32_t most_sum = 32767, all = 127;
   if (params.type != DataType::int8 || params.block > 0 || saturation == Saturation::ignore) return {};
   const bool has_pairs = order.terms > 1;
-  if (!has_pairs) return {.most = saturation == Saturation::avoid && is_centred(params) ? all : 0};
+  if (!has_pairs)
+    return {.most = (saturation == Saturation::avoid || saturation == Saturation::raise_scales) && is_centred(params) ? all : 0};
   if (saturation == Saturation::reduce_range) {
     halve_grid(params, scale_type);
     return {.most = seven_bits, .pair = 0, .order = order};

@@ -17,7 +17,8 @@ namespace quasar::quant {
 
 // What is done about sums of 16 bits that might overflow.
 enum class Saturation {
-  avoid,             // scales and codes such that none can
+  avoid,             // scales and codes such that none can; weights of few terms that would lose by it are stored as uint8
+  raise_scales,      // the same, but these stay int8, too: faster where int8 has the better kernels
   reduce_range,      // weights have 7 bits
   unsigned_weights,  // weights are stored as uint8, for which kernels have wider sums
   ignore             // nothing: right on processors with VNNI

@@ -8,7 +8,6 @@
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/strategy.hpp"
-#include "quasar/trial/quality.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -45,7 +44,7 @@ class TwoStage final : public Strategy {
 
   Finding run(const StrategyContext& context) const override {
     Finding out{.result = both_stages(context)};
-    out.winner = chosen(context);
+    choose(context, out);
     return out;
   }
 
@@ -64,11 +63,11 @@ class TwoStage final : public Strategy {
     return second;
   }
 
-  // The number of the trial that is best where a form that is slower than the first one must be better by a tenth, and one that
-  // quantizes little is wanted only where the others are not good; nullopt: that with the best value.
-  static std::optional<int64_t> chosen(const StrategyContext& context) {
+  // The trial with the best value wins, with two exceptions: a form that is slower than the first one must be better by a tenth,
+  // and one that quantizes little, and so is near to float, only stands in for a winner that is poor.
+  static void choose(const StrategyContext& context, Finding& finding) {
     const search::Trial* best = context.study.best();
-    if (best == nullptr || best->values.size() != 1 || !is_second_choice(context, best->point)) return std::nullopt;
+    if (best == nullptr || best->values.size() != 1 || !is_second_choice(context, best->point)) return;
     const Direction direction = context.study.directions()[0];
     const search::Trial* other = nullptr;
     for (const auto& trial : context.study.trials()) {
@@ -77,12 +76,11 @@ class TwoStage final : public Strategy {
       if (is_second_choice(context, trial.point)) continue;
       if (other == nullptr || search::better(trial.values[0], other->values[0], direction)) other = &trial;
     }
-    if (other == nullptr) return std::nullopt;
-    const auto& objectives = context.job.aim.goals.objectives;
-    const std::string metric = objectives.empty() ? "" : objectives.front().metric;
-    const bool is_enough = is_lesser(context, best->point) && plain_word(metric, other->values[0]) == "good";
-    if (!is_enough && outweighs(best->values[0], other->values[0], direction)) return std::nullopt;
-    return other->number;
+    if (other == nullptr) return;
+    const bool lesser = is_lesser(context, best->point);
+    if (!lesser && outweighs(best->values[0], other->values[0], direction)) return;
+    finding.winner = other->number;
+    if (lesser) finding.in_need = best->number;
   }
 
   static bool is_second_choice(const StrategyContext& context, const search::Point& point) {
