@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import inspect as _inspect
 import os
 import warnings
@@ -28,10 +29,42 @@ class CalibrationDataReader:
         raise NotImplementedError("a reader must define get_next()")
 
 
+# What Quark's dictionaries have besides; None: Quasar's default.
+_pro_keys = ["model_input", "calib_data_reader", "eval_data_reader", "search_evaluator", "search_metric", "search_algo", "direction", "n_trials", "n_jobs",
+             "two_stage_search", "output_dir", "temp_dir", "study_name", "study_storage_db", "load_study_if_exists", "plot_results", "base_framework"]
+
+
 def get_auto_search_config(name: str) -> Dict[str, Any]:
     """A named search (XINT8_SEARCH, A8W8_SEARCH, A16W8_SEARCH, ADVANCED_SEARCH …) as a dictionary of one's own, to be completed and
-    given to AutoSearchPro. Raises QuasarError, with the names that there are, for another name."""
-    return _core.preset(name)
+    given to AutoSearchPro. It has every key of Quark's; None stands for the default. Raises QuasarError, with the names that there
+    are, for another name."""
+    return {**dict.fromkeys(_pro_keys), **_core.preset(name)}
+
+
+def _free_folder(folder: str) -> str:
+    """The folder, or the next numbered one where it holds an earlier search: `out_2`; in the working directory `search_2`."""
+    whole = Path(folder).absolute()
+    if not (whole / "result.json").exists() and not (whole / "auto_search.db").exists():
+        return folder
+    stem = whole / "search" if whole == Path.cwd() or whole.parent == whole else whole
+    number = 2
+    while stem.with_name(f"{stem.name}_{number}").exists():
+        number += 1
+    free = str(stem.with_name(f"{stem.name}_{number}"))
+    warnings.warn(f"{folder} holds an earlier search: results go to {free}; load_study_if_exists continues the earlier one", stacklevel=4)
+    return free
+
+
+def _searched(words: _Words, model: Model) -> SearchResult:
+    """As both of Quark's classes search: a script may be run twice, and one whose trials all fail has failed."""
+    if not words.words.get("load_study_if_exists"):
+        key = "output_dir" if words.words.get("output_dir") is not None else "search_output_dir"
+        words.words[key] = _free_folder(words.words.get(key) or "quasar_out")
+    result = _run(words, model, os.getcwd())
+    states = [trial.state for trial in result.trials]
+    if states and all(state == "failed" for state in states):
+        raise _core.QuasarError(f"all {len(states)} trials failed; the first: {result.trials[0].attributes.get('error', 'for no reason that is known')}")
+    return result
 
 
 def generate_all_configs(search_space: Mapping[str, Any]) -> List[Dict[str, Any]]:
@@ -59,7 +92,7 @@ class AutoSearchPro:
         if callable(self.config.get("search_evaluator")) and self.config.get("direction") == "minimize":
             warnings.warn("direction is 'minimize', so smaller values of search_evaluator are better. (Quark minimizes float − quantized "
                           "whatever the direction, as if greater values were better.)", stacklevel=2)
-        self.result = _run(_gathered(self.config), self.config["model_input"], os.getcwd())
+        self.result = _searched(_gathered(self.config), self.config["model_input"])
         return self.result.best_params
 
 
@@ -142,6 +175,21 @@ _names = ["search_metric", "search_algo", "search_metric_tolerance", "search_cac
           "advanced_fastft_search", "advanced_fastft_params", "n_jobs", "n_trials", "search_devices", "target", "seed", "pruner", "direction",
           "holdout_data_reader", "accuracy_criterion", "objectives", "constraints", "memory_limit", "trial_time_limit", "expected_time_per_config",
           "keep_models", "study_name", "study_storage_db", "load_study_if_exists", "warm_start", "warm_start_study"]
+
+
+def _check_settings(config: Any) -> None:
+    """Raises QuasarError for an attribute that is no setting: misspelt, it would be ignored without a word."""
+    if isinstance(config, Mapping):
+        given = set(config)
+    else:
+        classes = (config if isinstance(config, type) else type(config)).__mro__
+        given = {name for own in classes if own is not object for name in vars(own)}
+        given |= set() if isinstance(config, type) else set(getattr(config, "__dict__", {}))
+    known = set(_names) | set(AutoSearchConfig.__annotations__)
+    for name in sorted(given - known):
+        close = difflib.get_close_matches(name, sorted(known), 1, 0.8)
+        if close:
+            raise _core.QuasarError(f"{name} is no setting of Auto Search; did you mean '{close[0]}'?")
 
 
 class Configs(Sequence[Dict[str, Any]]):
@@ -266,6 +314,7 @@ class AutoSearch:
             words["search_spaces"] = [_single(plain(config, "all_configs")) for config in self.all_configs]
 
     def _words(self) -> _Words:
+        _check_settings(self.auto_search_config)
         words: Dict[str, Any] = {name: _setting(self.auto_search_config, name) for name in _names}
         words["search_evaluator"] = _setting(self.auto_search_config, "search_evaluator")
         words["calib_data_reader"] = self.calibration_data_reader
@@ -289,7 +338,7 @@ class AutoSearch:
     def search_model(self) -> List[Dict[str, Any]]:
         """Searches. -> the candidates (trials not worse than float by more than search_metric_tolerance) in the order in which they
         were found: {config_index, difference, model_path, config}. `result` holds everything else; the best is result.best_model"""
-        self.result = _run(self._words(), self.model_input, os.getcwd())
+        self.result = _searched(self._words(), self.model_input)
         objective = self.result.result["objectives"][0]
         sign = 1 if objective["direction"] == "maximize" else -1
         reference = self.result.baseline.get(objective["name"], 0.0)

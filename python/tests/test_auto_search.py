@@ -97,10 +97,37 @@ class Pro(Case):
             instance.run()
         self.assertIn("smaller values", str(caught[0].message))
         self.assertEqual(instance.result.best_trial.value, min(t.value for t in instance.result.trials))
+        self.assertTrue(any("better, say so by direction: maximize" in warning for warning in instance.result.result["warnings"]))
         better = AutoSearchPro(self.config(search_evaluator=accuracy_on(images, labels), direction="maximize", output_dir="other",
                                            calib_data_reader=Reader(self.calibration[0])))
         better.run()
         self.assertEqual(better.result.best_trial.value, max(t.value for t in better.result.trials))
+
+    def test_a_script_may_run_twice(self):
+        AutoSearchPro(self.config()).run()
+        first = Path("output/best.onnx").read_bytes()
+        with self.assertWarnsRegex(UserWarning, "output holds an earlier search: results go to .*output_2; load_study_if_exists"):
+            AutoSearchPro(self.config(calib_data_reader=Reader(self.calibration[0]), n_trials=1)).run()
+        self.assertTrue(Path("output_2/best.onnx").exists())
+        self.assertEqual(Path("output/best.onnx").read_bytes(), first)
+
+    def test_when_all_trials_fail_it_raises(self):
+        def broken(onnx_path):
+            if "float" in str(onnx_path) or not broken.called:  # the float model is scored first
+                broken.called = True
+                return 1.0
+            raise RuntimeError("no such file")
+
+        broken.called = False
+        with self.assertRaisesRegex(quasar.QuasarError, "all 2 trials failed; the first: .*no such file"):
+            AutoSearchPro(self.config(search_evaluator=broken, direction="maximize")).run()
+        self.assertTrue(Path("output/result.json").exists())
+
+    def test_presets_have_all_keys_of_quark(self):
+        config = get_auto_search_config("A8W8_SEARCH")
+        for key in ("output_dir", "temp_dir", "direction", "study_name", "plot_results", "calib_data_reader", "model_input"):
+            self.assertIn(key, config)
+        self.assertTrue(config["two_stage_search"])
 
     def test_presets_are_copies(self):
         first = get_auto_search_config("XINT8_SEARCH")
@@ -120,6 +147,14 @@ class Pro(Case):
 
 
 class V1(Case):
+    def test_misspelt_settings_are_named(self):
+        class Mine(AutoSearchConfig):
+            search_spaces = SMALL
+            note = "attributes of one's own are nobody's business"
+
+        with self.assertRaisesRegex(quasar.QuasarError, "search_spaces is no setting of Auto Search; did you mean 'search_space'"):
+            AutoSearch(MODEL, None, Mine, None, Reader(self.calibration[0])).search_model()
+
     def test_a_class_as_a_namespace(self):
         class Mine(AutoSearchConfig):
             pass

@@ -109,6 +109,15 @@ TEST_F(Search, ResumingWithoutTheStudyOfTheFolderIsRefused) {
   }
 }
 
+// A wish to go on says when there is nothing to go on with; a study that is continued if it exists need not exist.
+TEST_F(Search, OnlyResumeExpectsAStudy) {
+  EXPECT_EQ(search(words(small_space, "n_trials: 1\nload_study_if_exists: true\n"), "--dry-run").err.find("to resume"),
+            std::string::npos);
+  const Ran resumed = search(words(small_space, "n_trials: 1\n"), "--resume");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("to resume: a new one begins"), std::string::npos) << resumed.err;
+}
+
 TEST_F(Search, ResumingWhatIsNotThereIsRefused) {
   ASSERT_EQ(search(words(small_space, "n_trials: 1\nstudy_name: other\n")).code, 0);
   const std::string both = words(small_space, "n_trials: 1\nstudy_name: first\nload_study_if_exists: true\n");
@@ -161,7 +170,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"constraints: [{metric: top1, max_dropp: 0.1}]\n", "max_drop"},
       {"constraints: [{metric: bytes, max_drop: 0.1}]\n", "max: "},
       {"constraints: [{metric: top1}]\n", "no bound"},
-      {"strategy: sigopt\n", "needs accuracy_criterion"},
+      {"strategy: repair\nobjectives: [{metric: L2}, {metric: bytes}]\n", "needs accuracy_criterion"},
       {"direction: up\n", "must be minimize or maximize"},
       {"n_trials: 99999999999999999999\n", "a whole number"},
       {"Search_Metric: cos\n", "given twice"},

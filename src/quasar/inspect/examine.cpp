@@ -98,7 +98,8 @@ class Examination {
         model_(runtime::prepare(original_)),
         all_(open_data(options.data, model_)),
         samples_(data::first(all_, std::min(most_samples, all_->size()))),
-        target_name_(quant::targets::table().resolve(options.target.empty() ? "ort_cpu" : options.target)),
+        target_name_(
+            quant::targets::table().resolve(options.target.empty() ? quant::usual_target(options.words) : options.target)),
         target_(quant::targets::table().make(target_name_)),
         simulated_(quant::targets::table().make("generic")),
         pairs_(pairs_in(model_)),

@@ -22,8 +22,6 @@
 namespace quasar::tune {
 namespace {
 
-const std::string usual_target = "ort_cpu";
-
 std::string described(const graph::Value& value) {
   std::string text = value.name + " " + std::string(name_of(value.type));
   if (!value.shape) return text;
@@ -79,7 +77,7 @@ class Fate {
 
  private:
   static std::string role(const graph::Node& node, const quant::NodePlan& plan) {
-    if (plan.form == quant::Form::weights_only) return "float values, weights as codes (MatMulNBits)";
+    if (plan.form == quant::NodeForm::weights_only) return "float values, weights as codes (MatMulNBits)";
     return node.is("Gather") ? "a table of codes" : "scales of its input found at run time, weights as codes";
   }
 
@@ -191,13 +189,14 @@ Json check(const graph::Model& model, const std::string& target) {
 
 std::string usual_scheme(const std::string& target) {
   const std::string name = quant::targets::table().resolve(target);
-  return quant::targets::table().make(name)->shifts() ? "xint8" : name == usual_target ? "u8s8_channel" : "a8w8";
+  return quant::targets::table().make(name)->shifts() ? "xint8" : name == "ort_cpu" ? "u8s8_channel" : "a8w8";
 }
 
 Json inspect(const InspectOptions& given) {
   InspectOptions options = given;
   options.words = plain_words(given.words).words;
-  const std::string chosen = options.target.empty() ? usual_target : quant::targets::table().resolve(options.target);
+  const std::string chosen =
+      options.target.empty() ? quant::usual_target(options.words) : quant::targets::table().resolve(options.target);
   const graph::Model original = graph::load(options.model);
   const bool finished = quant::is_quantized(original), shifts = quant::targets::table().make(chosen)->shifts();
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;

@@ -185,7 +185,8 @@ std::vector<std::string> settle_target(QuantizeOptions& options) {
   if (!own.is_null() && !own.is_string()) throw Error("target is " + own.dump() + ", but must be a name");
   const std::string named = own.is_null() ? std::string() : quant::targets::table().resolve(own.get<std::string>());
   if (options.target.empty()) {
-    options.target = named.empty() ? "ort_cpu" : named;
+    options.target = named.empty() ? quant::usual_target(options.words) : named;
+    if (named.empty() && options.target != "ort_cpu") return {quant::told_target(options.target)};
   } else if (!named.empty() && quant::targets::table().resolve(options.target) != named) {
     return {"target is " + options.target + ", but the configuration was found for " + named +
             ": the model is another one than the search's"};

@@ -109,7 +109,9 @@ std::vector<OptionSpec> own_keys() {
        .help = "where candidates are scored: cpu (default), or \"cuda:0,1\", in turn; a list of both forms too",
        .local = true},
       {.name = "seed", .fallback = 0, .help = "of everything random", .low = 0},
-      {.name = "target", .fallback = "ort_cpu", .help = "what the model must run on"},
+      {.name = "target",
+       .fallback = nullptr,
+       .help = "what the model must run on: ort_cpu, or xint8 where all types of the space are XInt8Spec (default)"},
       {.name = "calibration_sampling_size",
        .fallback = nullptr,
        .help = "number of calibration samples, or a list to search over",
@@ -297,13 +299,26 @@ Json rooted_reader(Json value, const fs::path& folder) {
 }
 
 // By the key that the value is for: paths of readers, of the model, of folders.
+bool is_reader(const std::string& key) {
+  static const std::set<std::string> readers{"calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"};
+  return readers.contains(key);
+}
+
+// What a reader's path alone stands for, so that a key can be added; a file with a reader of its own stays.
+Json in_full(const Json& reader) {
+  if (!reader.is_string()) return reader;
+  const std::string text = reader.get<std::string>();
+  const std::string extension = fs::path(text).extension().string();
+  if (extension == ".yaml" || extension == ".yml" || extension == ".json") return reader;
+  return {{text == "random" ? "reader" : "path", text}};
+}
+
 Json with_paths_from(const std::string& path, const Json& value, const fs::path& folder) {
   static const std::vector<std::string> files{"model_input", "output_dir", "temp_dir", "statistics_dir", "warm_start"};
-  static const std::vector<std::string> readers{"calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"};
   const std::string key = path.substr(0, path.find('.'));
   if (key == "warm_start" && value.is_string()) search::refuse_misspelt(key, value.get<std::string>());
   if (std::ranges::find(files, key) != files.end()) return rooted(value, folder);
-  if (std::ranges::find(readers, key) == readers.end()) {
+  if (!is_reader(key)) {
     return key == "study_storage_db" && value.is_string() ? Json(sqlite_from(folder, value.get<std::string>())) : value;
   }
   if (path == key) return rooted_reader(value, folder);
@@ -320,8 +335,9 @@ void set_key(Json& words, const std::string& given, const Json& value, const fs:
   size_t start = 0;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', start)) {
     place = &(*place)[path.substr(start, dot - start)];
+    if (start == 0 && is_reader(path.substr(0, dot))) *place = in_full(*place);
     if (!place->is_object() && !place->is_null())
-      throw Error("--set " + path + ": '" + path.substr(0, dot) + "' is not a mapping");
+      throw Error("--set " + path + ": '" + path.substr(0, dot) + "' is " + place->dump() + ", not a mapping of keys");
     start = dot + 1;
   }
   if (start >= path.size()) throw Error("--set '" + path + "': the key is empty");

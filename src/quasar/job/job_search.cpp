@@ -98,6 +98,24 @@ void read_sampling_size(Json& space, const Options& keys) {
   space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
 }
 
+// What acts nowhere. Of a preset's own parameters one line is enough: the user has not written them.
+std::vector<std::string> notes_on_inert(const Json& space, const Json& preset) {
+  if (!preset.is_string()) return quant::notes_on_inert_options(space);
+  const Json original = presets::table().make(preset.get<std::string>())->words().value("search_space", Json::object());
+  Json own = space;
+  for (const auto& [group, parameters] : original.items()) {
+    if (!parameters.is_object() || !own.contains(group) || !own[group].is_object()) continue;
+    for (const auto& [name, value] : parameters.items()) {
+      if (name != "only_if" && own[group].value(name, Json()) == value) own[group].erase(name);
+    }
+  }
+  std::vector<std::string> notes = quant::notes_on_inert_options(own);
+  if (notes.size() < quant::notes_on_inert_options(space).size())
+    notes.push_back("preset " + preset.get<std::string>() +
+                    " has parameters that have no effect here, as Quark's has them: docs/rounding.md says which, and why");
+  return notes;
+}
+
 }  // namespace
 
 void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strategy) {
@@ -119,7 +137,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
     check_names(space);
     if (written) read_sampling_size(space, keys);
     quant::join_pairs(space, job.warnings);
-    auto notes = quant::notes_on_inert_options(space);
+    auto notes = notes_on_inert(space, job.words.value("preset", Json()));
     std::ranges::move(quant::notes_on_misplaced_groups(space), std::back_inserter(notes));
     for (auto& note : notes) {
       if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
@@ -179,8 +197,6 @@ void check_named_once(const Job& job, const Options& keys, const KnownStrategies
 
 // The exit policy holds for every strategy; what would have no effect is an error.
 void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
-  if (job.tuning.given && !job.aim.criterion)
-    throw Error("tuning_criterion, quant_level, op_type_dict and op_name_dict need accuracy_criterion: the goal to reach");
   if (keys.has("quant_level") && keys.has("strategy"))
     throw Error("quant_level and strategy both name a strategy; keep one of them");
   check_named_once(job, keys, strategies);

@@ -24,7 +24,10 @@ bool is_reachable(const Json& group, const Json& space) {
   }
   if (!only_if.is_object()) return true;
   for (const auto& [parent, value] : only_if.items()) {
-    if (space.contains(parent) && !has_choice(left(parent), value)) return false;
+    if (!space.contains(parent)) continue;
+    const Json choices = left(parent);
+    const auto is_left = [&](const Json& wanted) { return has_choice(choices, wanted); };
+    if (!is_left(value) && !(value.is_array() && std::ranges::any_of(value, is_left))) return false;
   }
   return true;
 }

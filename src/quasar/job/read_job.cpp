@@ -1,9 +1,12 @@
 #include "quasar/job/read_job.hpp"
 
+#include <set>
+
 #include "quasar/base/machine.hpp"
 #include "quasar/job/job_parts.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1.hpp"
+#include "quasar/quant/config/config.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/misspelt.hpp"
 #include "quasar/search/stop.hpp"
@@ -115,6 +118,57 @@ void read_places(Job& job, const Options& keys) {
   job.limits.memory = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
 }
 
+// Where it is not given, the usual one of every space.
+std::string target_of(Job& job, const Options& keys, const Json& words) {
+  if (keys.has("target")) return quant::targets::table().resolve(keys.text("target"));
+  std::vector<Json> spaces;
+  if (job.translated) {  // v1 says of each configuration whether it is for an NPU, but for quant_config: XINT8
+    const Json base = job.words.value("quant_config", Json());
+    spaces.push_back(base.is_string() ? Json{{"scheme", base}} : base);
+  } else {
+    const Json several = words.value("search_spaces", Json());
+    for (const Json& space : several.is_array() ? several : Json::array({words.value("search_space", Json())}))
+      spaces.push_back(space);
+  }
+  std::set<std::string> usual;
+  for (const Json& space : spaces) usual.insert(space.is_object() ? quant::usual_target(space) : "");
+  if (usual != std::set<std::string>{"xint8"}) return "ort_cpu";
+  job.warnings.push_back(quant::told_target("xint8"));
+  return "xint8";
+}
+
+// What accuracy_criterion is about where nothing says so: a metric that is a share, since a distance is 0 for the float model.
+std::string metric_of_goal(const Json& words) {
+  Json objective = words.value("search_metric", Json());
+  if (objective.is_array() && !objective.empty()) objective = objective.front();
+  if (!objective.is_null()) {
+    const std::string name = metric_named(objective, "search_metric", {});
+    if (direction_of(name, {}) == Direction::maximize) return name;
+  }
+  const Json data = words.value("eval_data_reader", Json());
+  return data.is_object() && data.contains("labels") ? "top1" : "cos";
+}
+
+// Neural Compressor's default goal, where a strategy needs one and none is given.
+void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
+  const Options keys(job_keys(), words, "configuration");
+  if (keys.has("accuracy_criterion")) return;
+  const TuningKeys tuning = parse_tuning_keys(keys);
+  const std::string strategy = strategy_of(keys, tuning, strategies);
+  if (!tuning.given && !strategies.of(strategy)->has_goal()) return;
+  if (keys.has("objectives"))
+    throw Error("strategy " + strategy + " beside objectives needs accuracy_criterion: the goal to reach");
+  Json goal{{"criterion", "relative"}, {"tolerable_loss", 0.01}};
+  std::string about = "search_evaluator";
+  if (!keys.has("search_evaluator")) {
+    about = metric_of_goal(words);
+    goal["metrics"] = {{about, 1}};
+  }
+  words["accuracy_criterion"] = job.words["accuracy_criterion"] = goal;
+  job.warnings.push_back("accuracy_criterion is left out: at most 1 % of the float model's " + about +
+                         " may be lost, Neural Compressor's default");
+}
+
 // Without what must not be written anywhere.
 Json without_secrets(const Json& words) {
   if (!words.is_object() && !words.is_array()) return words;
@@ -141,11 +195,12 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.translated = v1.translated;
   job.warnings = std::move(v1.notes);
   refuse_later_keys(v1.words);
+  give_goal(job, v1.words, strategies);
   const Options keys(job_keys(), v1.words, "configuration");
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
   job.model = from(base, keys.text("model_input"));
   job.samples = samples_of(keys);
-  job.target = quant::targets::table().resolve(keys.text("target"));
+  job.target = target_of(job, keys, v1.words);
   job.tuning = parse_tuning_keys(keys);
   job.strategy = strategy_of(keys, job.tuning, strategies);
   const auto strategy = strategies.of(job.strategy);

@@ -170,8 +170,8 @@ class Reading {
         idle.add(words, config);
         rounds_in_vain = rounds_in_vain || (out_.fine_tuning[i] && config.activation.dynamic);
         out_.needs.add(config);
-        for (const auto& rule : config.layers) out_.kinds.insert(quant::form_of(rule.activation));
-        out_.kinds.insert(quant::form_of(config.activation));
+        for (const auto& rule : config.layers) out_.node_forms.insert(quant::form_of(rule.activation));
+        out_.node_forms.insert(quant::form_of(config.activation));
         out_.names.emplace(said_of_names(config), config);
         distinct.insert(essence(config));
       } catch (const Error& e) {

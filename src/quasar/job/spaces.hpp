@@ -27,7 +27,7 @@ struct Spaces {
   search::Space all;                              // decodes and records the points of any of them
   CalibrationNeeds needs;
   std::map<std::string, quant::Config> names;  // by what they say of names: one configuration for all that say the same
-  std::set<quant::Form> kinds;                 // that the activations of some point have
+  std::set<quant::NodeForm> node_forms;        // that the activations of some point have
   std::vector<std::string> notes;              // keys that act in no combination
   Json facts = Json::array();                  // per space: {points, calibrations, invalid, why, distinct}; null: no such number
 

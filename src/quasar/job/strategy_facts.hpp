@@ -25,6 +25,8 @@ class StrategyFacts {
   virtual bool learns_from_earlier() const { return true; }
   // Whether calibration is searched first, by a grid, and what is fine-tuned of its winner then.
   virtual bool in_stages() const { return false; }
+  // Whether it works towards accuracy_criterion.
+  virtual bool has_goal() const { return false; }
   // Its own options, in tuning_criterion.strategy_kwargs.
   virtual std::vector<std::string> kwargs() const { return {}; }
   // What the user should know of it before it runs; "": nothing.

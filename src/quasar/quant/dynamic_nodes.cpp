@@ -111,7 +111,7 @@ std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& m
   } else if (scheme.type != DataType::int8 || !scheme.symmetric || scheme.granularity == Granularity::group) {
     why = "DynamicQuantizeLSTM takes symmetric int8 weights per tensor or channel";
   } else {
-    NodePlan plan{.form = Form::dynamic};
+    NodePlan plan{.form = NodeForm::dynamic};
     const auto planned = [&](size_t input) {
       const Tensor weights = as_matrix(*ops::constant_input(node, input, model));
       ConstantPlan one{input, weight_params(weights, 0, scheme)};
@@ -155,7 +155,7 @@ std::optional<NodePlan> plan_gather(const graph::Node& node, const graph::Model&
   } else if (scheme.granularity != Granularity::tensor && (axis == rank - 1 || axis == -1)) {
     why = "it gathers along the columns, which have scales of their own";
   } else {
-    NodePlan plan{.form = Form::dynamic};
+    NodePlan plan{.form = NodeForm::dynamic};
     Scheme columns = scheme;
     if (columns.granularity == Granularity::group) columns.granularity = Granularity::channel;
     plan.weight = ConstantPlan{0, weight_params(*table, static_cast<int>(rank - 1), columns)};

@@ -54,9 +54,9 @@ class Placing {
   }
 
  private:
-  Form form_of_node(const graph::Node& node) const {
+  NodeForm form_of_node(const graph::Node& node) const {
     const LayerRule* rule = rule_for(node, config_);
-    if (rule != nullptr && rule->in_float) return Form::pairs;
+    if (rule != nullptr && rule->in_float) return NodeForm::pairs;
     return form_of(rule == nullptr ? config_.activation : rule->activation);
   }
 
@@ -65,7 +65,7 @@ class Placing {
     const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
     const std::set<std::string> floats = ops::float_values(model_);
     for (const auto& node : model_.nodes) {
-      const Form form = form_of_node(node);
+      const NodeForm form = form_of_node(node);
       if (!has_weights_for(form, node, model_)) continue;
       const LayerRule* rule = rule_for(node, config_);
       std::string why = "excluded";
@@ -95,7 +95,7 @@ class Placing {
       std::string why;
       const graph::Node& node = *index_.node(name);
       const LayerRule* rule = rule_for(node, config_);
-      if (const Form form = form_of_node(node); form != Form::pairs) {
+      if (const NodeForm form = form_of_node(node); form != NodeForm::pairs) {
         if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, why_not_alone(form, node, model_));
         continue;
       }

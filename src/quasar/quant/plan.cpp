@@ -35,7 +35,7 @@ Json to_json(const ConstantPlan& plan) {
 
 Json to_json(const NodePlan& plan) {
   Json out = Json::object();
-  if (plan.form != Form::pairs) out["form"] = plan.form == Form::dynamic ? "dynamic" : "weights_only";
+  if (plan.form != NodeForm::pairs) out["form"] = plan.form == NodeForm::dynamic ? "dynamic" : "weights_only";
   if (plan.weight) out["weight"] = to_json(*plan.weight);
   if (plan.bias) out["bias"] = to_json(*plan.bias);
   for (const auto& constant : plan.constants) out["constants"].push_back(to_json(constant));

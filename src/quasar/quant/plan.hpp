@@ -42,10 +42,10 @@ void limit_sums(ConstantPlan& plan, const graph::Node& node, const Tensor& weigh
                 int32_t most_input, ScaleType scale_type);
 
 // How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
-enum class Form { pairs, weights_only, dynamic };
+enum class NodeForm { pairs, weights_only, dynamic };
 
 struct NodePlan {
-  Form form = Form::pairs;
+  NodeForm form = NodeForm::pairs;
   std::optional<ConstantPlan> weight = {};
   // int32, zero point 0, scale = s_input · s_weight; 8 and 16 bits: a scale of its own
   std::optional<ConstantPlan> bias = {};

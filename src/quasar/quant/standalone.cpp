@@ -108,7 +108,7 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
                     {"bits", static_cast<int64_t>(bits_of(params.type))},
                     {"block_size", static_cast<int64_t>(packed.block)}};
   // 4: activations are quantized to 8 bits per block, sums are integers.
-  if (plan.form == Form::dynamic) out.set({"accuracy_level", int64_t{4}});
+  if (plan.form == NodeForm::dynamic) out.set({"accuracy_level", int64_t{4}});
   return out;
 }
 
@@ -128,7 +128,7 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
     const Tensor& weights = *model.initializer(node.inputs[roles->weight->input]);
     NodePlan plan{.form = form_of(config.activation)};
     plan.weight = ConstantPlan{roles->weight->input, weight_params(weights, roles->weight->axis, config.weight)};
-    if (plan.form == Form::dynamic && !in_blocks(plan.weight->params))
+    if (plan.form == NodeForm::dynamic && !in_blocks(plan.weight->params))
       limit_sums(*plan.weight, node, weights, config.saturation, 255, config.weight.scale_type);
     return plan;
   }
@@ -137,16 +137,16 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
 
 }  // namespace
 
-Form form_of(const Scheme& activation) {
-  if (activation.dynamic) return Form::dynamic;
-  return activation.type == DataType::float32 ? Form::weights_only : Form::pairs;
+NodeForm form_of(const Scheme& activation) {
+  if (activation.dynamic) return NodeForm::dynamic;
+  return activation.type == DataType::float32 ? NodeForm::weights_only : NodeForm::pairs;
 }
 
-bool has_weights_for(Form form, const graph::Node& node, const graph::Model& model) {
+bool has_weights_for(NodeForm form, const graph::Node& node, const graph::Model& model) {
   const auto constant = [&](size_t input) { return ops::constant_input(node, input, model) != nullptr; };
-  if (form == Form::pairs) return false;
+  if (form == NodeForm::pairs) return false;
   if (node.is("MatMul") || node.is("Gemm")) return constant(1);
-  if (form != Form::dynamic) return false;
+  if (form != NodeForm::dynamic) return false;
   return (node.is("LSTM") && constant(1) && constant(2)) || (node.is("Gather") && is_table(node, model));
 }
 
@@ -154,7 +154,7 @@ std::string why_no_float_data(const graph::Node& node, const std::set<std::strin
   return node.is("Gather") || floats.contains(node.inputs.front()) ? "" : "its data is not known to be float32";
 }
 
-std::set<std::string> nodes_for(Form form, const graph::Model& model) {
+std::set<std::string> nodes_for(NodeForm form, const graph::Model& model) {
   const std::set<std::string> floats = ops::float_values(model);
   std::set<std::string> out;
   for (const auto& node : model.nodes) {
@@ -163,8 +163,8 @@ std::set<std::string> nodes_for(Form form, const graph::Model& model) {
   return out;
 }
 
-std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model) {
-  if (form != Form::dynamic) return "with values in float, only weights of MatMul and Gemm are quantized";
+std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::Model& model) {
+  if (form != NodeForm::dynamic) return "with values in float, only weights of MatMul and Gemm are quantized";
   const Tensor* table = node.is("Gather") ? ops::constant_input(node, 0, model) : nullptr;
   if (table != nullptr && table->type() == DataType::float32) {
     return table->shape().size() < 2 ? "its table is a vector: only tables with rows are stored as codes"
@@ -183,7 +183,7 @@ std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& 
 std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   if (node.is("LSTM")) return {dynamic_lstm(node, plan, context)};
   if (node.is("Gather")) return gather_codes(node, plan, context);
-  if (plan.form == Form::weights_only || in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
+  if (plan.form == NodeForm::weights_only || in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
   return matmul_integer(node, plan, context);
 }
 

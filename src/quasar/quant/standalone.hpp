@@ -15,19 +15,19 @@
 namespace quasar::quant {
 
 // How activations of this kind are quantized.
-Form form_of(const Scheme& activation);
+NodeForm form_of(const Scheme& activation);
 
 // Whether the node has weights that this form could quantize at all, float types aside (others are not worth a remark).
-bool has_weights_for(Form form, const graph::Node& node, const graph::Model& model);
+bool has_weights_for(NodeForm form, const graph::Node& node, const graph::Model& model);
 
 // The nodes that this form could quantize, by name: those with weights for it whose data is known to be float32.
-std::set<std::string> nodes_for(Form form, const graph::Model& model);
+std::set<std::string> nodes_for(NodeForm form, const graph::Model& model);
 
 // Why a node with weights for a form stays as it is all the same, by its data; "": it does not. `floats`: ops::float_values.
 std::string why_no_float_data(const graph::Node& node, const std::set<std::string>& floats);
 
 // Why these forms leave a node alone that has no weights for them, in words.
-std::string why_not_alone(Form form, const graph::Node& node, const graph::Model& model);
+std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::Model& model);
 
 // The plan of such a node; nullopt: it stays in float, `why` says why.
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);

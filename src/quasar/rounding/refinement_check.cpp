@@ -54,7 +54,7 @@ Refined RefinementCheck::proven(std::map<std::string, quant::QuantParams> refine
   if (refined.empty() || judging_->size() == 0) return {std::move(refined)};
   quant::Plan values = plan;
   for (auto& [name, node] : values.nodes) {
-    if (node.form == quant::Form::pairs) node.weight.reset(), node.bias.reset();
+    if (node.form == quant::NodeForm::pairs) node.weight.reset(), node.bias.reset();
   }
   std::vector<Refined> choices{{}, {refined}};
   for (const auto& input : model_.inputs) refined.erase(input.name);

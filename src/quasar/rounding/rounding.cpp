@@ -85,7 +85,7 @@ double work_of(const LinearLayer& layer) {
 
 // What was chosen for a layer goes into the model that the layers behind it are seen in.
 void hand_over(const graph::Model& model, const LinearLayer& layer, const quant::NodePlan& plan, Frontier& frontier) {
-  if (plan.form != quant::Form::pairs) {
+  if (plan.form != quant::NodeForm::pairs) {
     if (plan.weight->optimized) frontier.rewrite(model, layer.node, plan);
     return;
   }
@@ -252,8 +252,8 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
   const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
-    const bool can =
-        node.form != quant::Form::dynamic && bits_of(node.weight->params.type) <= 16 && !quant::is_half(node.weight->params.type);
+    const bool can = node.form != quant::NodeForm::dynamic && bits_of(node.weight->params.type) <= 16 &&
+                     !quant::is_half(node.weight->params.type);
     if (!can) report.kept.push_back(layer.node + ": its layer rule gives it no codes that could be chosen");
     return can;
   });

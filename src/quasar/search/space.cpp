@@ -46,7 +46,11 @@ Json admitted_or_throw(const Parameter& parameter, const Json& value) {
 
 std::string described(const std::vector<Condition>& conditions) {
   std::vector<std::string> out;
-  for (const Condition& c : conditions) out.push_back(c.parent + (c.value ? " = " + c.value->dump() : " chosen"));
+  for (const Condition& c : conditions) {
+    std::vector<std::string> values;
+    for (const Json& value : c.values) values.push_back(value.dump());
+    out.push_back(c.parent + (values.empty() ? " chosen" : " = " + joined(values, " or ")));
+  }
   return joined(out, " and ");
 }
 
@@ -109,7 +113,7 @@ bool Space::is_active(const Parameter& parameter, const Point& point) const {
   return std::all_of(parameter.conditions.begin(), parameter.conditions.end(), [&](const Condition& condition) {
     const Json* parent = point.find(condition.parent);
     if (parent == nullptr) return false;
-    return condition.value ? *parent == *condition.value : !parent->is_null();
+    return condition.allows(*parent);
   });
 }
 

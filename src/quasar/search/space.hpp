@@ -6,11 +6,13 @@
 //   activation: [Int8Spec, Int16Spec]
 //   activation_params: {symmetric: [true, false], only_if: activation}        activation was chosen and is not null
 //   algorithms: [adaround, null]
-//   adaround_params: {NumIterLR: [[3000, 0.1]], only_if: {algorithms: adaround}}     all pairs of the mapping must hold
+//   adaround_params: {NumIterLR: [[3000, 0.1]], only_if: {algorithms: adaround}}     all pairs of the mapping must hold,
+//                                                                               of a list any value
 //
 // In a study a level-1 list is a parameter of that name and a group's member is `<group>_<member>`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,10 +44,13 @@ class QUASAR_API Point {
   std::vector<std::pair<std::string, Json>> values_;
 };
 
-// `parent` is active and has this value; without a value: is active and not null.
+// `parent` is active and has one of these values; without values: is active and not null.
 struct Condition {
   std::string parent;  // name of a parameter
-  std::optional<Json> value;
+  std::vector<Json> values;
+  bool allows(const Json& value) const {
+    return values.empty() ? !value.is_null() : std::ranges::find(values, value) != values.end();
+  }
   bool operator==(const Condition&) const = default;
 };
 

@@ -107,7 +107,7 @@ class Space::Counter {
       const Parameter& q = parameters[parent];
       for (uint64_t v = 0; v < slots_[parent].count; ++v) {
         const Json value = q.pinned ? *q.pinned : value_at(*q.distribution, v);
-        wish.holds[v] = condition.value ? value == *condition.value : !value.is_null();
+        wish.holds[v] = condition.allows(value);
       }
       slot.wishes.push_back(std::move(wish));
     }

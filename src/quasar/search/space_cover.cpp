@@ -28,13 +28,14 @@ bool require(const Space& space, const std::string& name, const Json& value, std
   const Parameter* parameter = space.find(name);
   if (parameter == nullptr) return false;
   return std::ranges::all_of(parameter->conditions, [&](const Condition& condition) {
-    if (condition.value) return require(space, condition.parent, *condition.value, wanted);
-    if (const auto known = wanted.find(condition.parent); known != wanted.end()) return !known->second.is_null();
-    const Parameter* parent = space.find(condition.parent);
-    for (const Json& choice : shown(*parent)) {
-      if (!choice.is_null()) return require(space, parent->name, choice, wanted);
-    }
-    return false;
+    if (const auto known = wanted.find(condition.parent); known != wanted.end()) return condition.allows(known->second);
+    const std::vector<Json> choices = condition.values.empty() ? shown(*space.find(condition.parent)) : condition.values;
+    return std::ranges::any_of(choices, [&](const Json& choice) {
+      std::map<std::string, Json> more = wanted;
+      if (!condition.allows(choice) || !require(space, condition.parent, choice, more)) return false;
+      wanted = std::move(more);
+      return true;
+    });
   });
 }
 

@@ -114,12 +114,13 @@ class Reader {
   // What the only_if of a group asks for, with the values as their parent writes them.
   std::vector<Condition> conditions_of(const std::string& group) const {
     const Json& only_if = words_.at(group).at("only_if");
-    if (only_if.is_string()) return {{parent_of(group, only_if.get<std::string>()).name, std::nullopt}};
+    if (only_if.is_string()) return {{parent_of(group, only_if.get<std::string>()).name, {}}};
     if (!only_if.is_object() || only_if.empty()) {
-      throw Error(at(group) + "only_if is " + only_if.dump() + ", but must be the name of a parameter or {name: value, …}");
+      throw Error(at(group) + "only_if is " + only_if.dump() +
+                  ", but must be the name of a parameter or {name: value, …}, {name: [value, …], …}");
     }
     std::vector<Condition> out;
-    for (const auto& [name, value] : only_if.items()) out.push_back({parent_of(group, name).name, value_of(group, name, value)});
+    for (const auto& [name, value] : only_if.items()) out.push_back({parent_of(group, name).name, values_of(group, name, value)});
     return out;
   }
 
@@ -166,6 +167,15 @@ class Reader {
                 did_you_mean(name, names));
   }
 
+  // A list is a value of its own where the parent has it, otherwise several values.
+  std::vector<Json> values_of(const std::string& group, const std::string& name, const Json& wanted) const {
+    if (!wanted.is_array() || contains(*parent_of(group, name).distribution, wanted)) return {value_of(group, name, wanted)};
+    std::vector<Json> out;
+    for (const Json& value : wanted) out.push_back(value_of(group, name, value));
+    if (out.empty()) throw Error(at(group) + "only_if wants " + name + " = [], but a list must have at least one value");
+    return out;
+  }
+
   // Exactly a value of the parent, or a text that differs from one in case, '-' or '_'.
   Json value_of(const std::string& group, const std::string& name, const Json& value) const {
     const Distribution& parent = *parent_of(group, name).distribution;
@@ -181,8 +191,7 @@ class Reader {
         return choice;
       known.push_back(choice.is_string() ? choice.get<std::string>() : choice.dump());
     }
-    const std::string hint = value.is_array() ? " (one value, not a list)" : "";
-    throw Error(start + ", but its choices are " + joined(known) + hint +
+    throw Error(start + ", but its choices are " + joined(known) +
                 (value.is_string() ? did_you_mean(value.get<std::string>(), known) : ""));
   }
 

@@ -16,7 +16,7 @@ namespace {
 
 bool has_pairs(const graph::Node& node, const quant::Plan& plan) {
   const auto planned = plan.nodes.find(node.name);
-  return planned != plan.nodes.end() && planned->second.form == quant::Form::pairs;
+  return planned != plan.nodes.end() && planned->second.form == quant::NodeForm::pairs;
 }
 
 // Where the node's kernel hands its result out.

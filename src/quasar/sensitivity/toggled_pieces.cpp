@@ -41,11 +41,11 @@ class Copying {
     const quant::NodePlan& plan = plan_.nodes.at(node.name);
     const std::string name = node.name;
     for (const auto& [input, tensor] : plan.replaced) node.inputs.at(input) = add_constant(tensor);
-    if (plan.form == quant::Form::dynamic && !node.is("Gather")) node.inputs.front() = add_dynamic_pair(node.inputs.front());
+    if (plan.form == quant::NodeForm::dynamic && !node.is("Gather")) node.inputs.front() = add_dynamic_pair(node.inputs.front());
     for (auto& input : node.inputs) {
       if (const auto own = copies_.find(input); own != copies_.end()) {
         input = own->second;
-      } else if (plan.form == quant::Form::pairs) {  // others read float values
+      } else if (plan.form == quant::NodeForm::pairs) {  // others read float values
         input = read(input, name);
       }
     }

@@ -94,7 +94,7 @@ std::vector<std::string> repairable_nodes(Approach approach, const Json& search_
                                           const quant::Target& target) {
   switch (approach) {
     case Approach::weight_only:
-      return in_order(model, quant::nodes_for(quant::Form::weights_only, model));
+      return in_order(model, quant::nodes_for(quant::NodeForm::weights_only, model));
     case Approach::dynamic:
       return in_order(model, dynamic_nodes(model, target));
     case Approach::both: {
@@ -127,7 +127,7 @@ Json with_rungs(const Job& job, Json search_space, const graph::Model& model, co
   const auto nodes = repairable_nodes(job.tuning.approach, search_space, model, target);
   if (nodes.empty()) {
     const bool fixed = job.tuning.approach == Approach::static_ranges;
-    const std::string why = fixed ? why_nothing(model, quant::Form::pairs) : "";
+    const std::string why = fixed ? why_nothing(model, quant::NodeForm::pairs) : "";
     throw Error("nothing in this model can be quantized on target " + job.target +
                 (!why.empty() ? ": " + why
                  : fixed      ? ""

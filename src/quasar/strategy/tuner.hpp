@@ -76,6 +76,7 @@ class Tuner : public TunedModels, public TunerNotes {
 class TuningStrategy : public Strategy {
  public:
   Json default_space(const Job& job) const override;
+  bool has_goal() const override { return true; }
   void check(const Job& job, const Spaces& spaces) const override;
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override;
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;

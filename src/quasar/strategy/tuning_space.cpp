@@ -20,7 +20,7 @@ bool holds(const Json& list, const char* word) {
 // Matrix products with constant weights: 4 bits as the scheme says, or float.
 TuningSpace weight_only_space(const graph::Model& model) {
   TuningSpace space{.base = Json::object(), .nodes = {}, .ignored = {}, .schemes = weight_only_schemes()};
-  const std::set<std::string> possible = quant::nodes_for(quant::Form::weights_only, model);
+  const std::set<std::string> possible = quant::nodes_for(quant::NodeForm::weights_only, model);
   for (const auto& node : model.nodes) {
     if (possible.contains(node.name))
       space.nodes.push_back({.name = node.name, .op_type = node.op_type, .options = {space.base}});
@@ -213,7 +213,7 @@ std::vector<std::string> TuningSpace::floats() const {
 }
 
 std::set<std::string> dynamic_nodes(const graph::Model& model, const quant::Target& target) {
-  return target.shifts() ? std::set<std::string>() : quant::nodes_for(quant::Form::dynamic, model);
+  return target.shifts() ? std::set<std::string>() : quant::nodes_for(quant::NodeForm::dynamic, model);
 }
 
 std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {

@@ -19,8 +19,12 @@ constexpr const char* criterion_choice = "accuracy_criterion among the constrain
 
 Json described(const search::Parameter& parameter) {
   std::set<std::string> conditions;
-  for (const auto& condition : parameter.conditions)
-    conditions.insert(condition.parent + (condition.value ? " is " + canonical(*condition.value) : ""));
+  for (const auto& condition : parameter.conditions) {
+    std::set<std::string> values;
+    for (const Json& value : condition.values) values.insert(canonical(value));
+    const std::vector<std::string> in_order(values.begin(), values.end());
+    conditions.insert(condition.parent + (values.empty() ? "" : " is " + joined(in_order, " or ")));
+  }
   return {{"distribution", search::optuna::text_of(*parameter.distribution)}, {"conditions", conditions}};
 }
 
@@ -145,9 +149,12 @@ Json choices_of(const Job& job) {
   return out;
 }
 
-void expect_study(const Job& job) {
+void expect_study(Job& job) {
   const auto storage = search::open_to_read(storage_url(job));
-  if (storage == nullptr) return;
+  if (storage == nullptr) {
+    job.warnings.push_back("there is no study in " + job.output.dir.string() + " to resume: a new one begins");
+    return;
+  }
   std::vector<std::string> names;
   for (const auto& study : storage->studies()) names.push_back(study.name);
   if (names.empty() || std::ranges::find(names, job.study.name) != names.end()) return;
@@ -159,10 +166,7 @@ void expect_study(const Job& job) {
 Job continued(Job job) {
   if (!job.study.load_if_exists) return job;
   const auto storage = search::open_to_read(storage_url(job));
-  if (storage == nullptr) {
-    job.warnings.push_back("there is no study in " + job.output.dir.string() + " to resume: a new one begins");
-    return job;
-  }
+  if (storage == nullptr) return job;
   const auto studies = storage->studies();
   const auto chain = chain_of(studies, job.study.name);
   if (chain.empty()) {

@@ -25,8 +25,8 @@ const search::StudyRecord* with_choices(std::span<const search::StudyRecord> stu
 Json choices_of(const Job& job);
 
 // For whoever says that there is a study to be continued: throws Error, which names those that there are, when the storage holds
-// others only. Where it holds none at all, there is nothing to be mistaken for.
-void expect_study(const Job& job);
+// others only. Where there are none at all, the job is warned of a new one.
+void expect_study(Job& job);
 
 // The job with the study that it continues, one of its chain with the same choices, or else a successor of the newest, with a
 // warning that says what changed. The same job unless it is to continue a study. Nothing is written. Throws Error for a storage

@@ -17,7 +17,7 @@ namespace {
 bool has_codes(const quant::Plan& plan) {
   const auto in_codes = [](const quant::QuantParams& params) { return !quant::is_half(params.type); };
   const auto node_has = [&](const quant::NodePlan& node) {
-    return node.form != quant::Form::pairs || (node.weight && in_codes(node.weight->params)) ||
+    return node.form != quant::NodeForm::pairs || (node.weight && in_codes(node.weight->params)) ||
            std::ranges::any_of(node.constants, [&](const auto& constant) { return in_codes(constant.params); });
   };
   return std::ranges::any_of(plan.values, [&](const auto& value) { return in_codes(value.second); }) ||
@@ -34,7 +34,7 @@ std::string counted(const std::map<std::string, size_t>& types) {
 // What a form quantizes, in the model: the operators of its types, outside and inside of If, Loop and Scan.
 class Supply {
  public:
-  Supply(const graph::Model& model, quant::Form form) : model_(model), form_(form) {
+  Supply(const graph::Model& model, quant::NodeForm form) : model_(model), form_(form) {
     for (const auto& node : model.nodes) {
       if (node.domain.empty() && fits(node.op_type)) ++outside_[node.op_type];
       bool holds = false;
@@ -49,7 +49,7 @@ class Supply {
 
   // Why the form finds nothing; "": it finds something, and other reasons keep that in float.
   std::string why_empty() const {
-    if (form_ == quant::Form::pairs) {
+    if (form_ == quant::NodeForm::pairs) {
       const auto products = [](const std::map<std::string, size_t>& types) {
         return std::ranges::any_of(types, [](const auto& one) { return is_product(one.first); });
       };
@@ -61,7 +61,7 @@ class Supply {
     }
     const auto fed = [&](const graph::Node& node) { return quant::has_weights_for(form_, node, model_); };
     if (std::ranges::any_of(model_.nodes, fed)) return "";
-    const std::string products = form_ == quant::Form::dynamic ? "MatMul, Gemm or LSTM" : "MatMul or Gemm";
+    const std::string products = form_ == quant::NodeForm::dynamic ? "MatMul, Gemm or LSTM" : "MatMul or Gemm";
     std::string text = "this model has no " + products + (outside_.empty() ? "" : " with constant weights");
     if (!inside_.empty()) return text + " but inside " + place();
     const size_t convs = static_cast<size_t>(std::ranges::count(model_.nodes, "Conv", &graph::Node::op_type));
@@ -72,8 +72,8 @@ class Supply {
 
  private:
   bool fits(const std::string& type) const {
-    if (form_ == quant::Form::pairs) return is_served(type);
-    return type == "MatMul" || type == "Gemm" || (form_ == quant::Form::dynamic && type == "LSTM");
+    if (form_ == quant::NodeForm::pairs) return is_served(type);
+    return type == "MatMul" || type == "Gemm" || (form_ == quant::NodeForm::dynamic && type == "LSTM");
   }
 
   static bool is_product(const std::string& type) {
@@ -98,7 +98,7 @@ class Supply {
   }
 
   const graph::Model& model_;
-  const quant::Form form_;
+  const quant::NodeForm form_;
   std::map<std::string, size_t> outside_, inside_;
   std::vector<std::string> holders_;
 };
@@ -117,7 +117,7 @@ std::string each_reason(const quant::Plan& plan) {
 
 }  // namespace
 
-std::string why_nothing(const graph::Model& model, quant::Form form) {
+std::string why_nothing(const graph::Model& model, quant::NodeForm form) {
   return Supply(model, form).why_empty();
 }
 

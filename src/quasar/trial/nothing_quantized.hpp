@@ -18,7 +18,7 @@ struct PlanOrigin {
 };
 
 // Why no configuration of this form quantizes anything in the model but trifles; "": it may.
-std::string why_nothing(const graph::Model& model, quant::Form form);
+std::string why_nothing(const graph::Model& model, quant::NodeForm form);
 
 // Throws Error when the plan leaves every node in float: such a model has no distance and would win every search. So would one
 // whose operators have all fallen back to 16-bit floats.

@@ -80,7 +80,7 @@ Halves halves_of(const quant::Config& config, const search::Point& point) {
 // Whether the space has nothing but weights only and scales found at run time. Few operators have kernels for these.
 bool asks_for_no_pairs(const search::Space& space) {
   const auto has_pairs = [&](const search::Point& point) {
-    return quant::form_of(quant::parse_config(words_of(space, point)).activation) == quant::Form::pairs;
+    return quant::form_of(quant::parse_config(words_of(space, point)).activation) == quant::NodeForm::pairs;
   };
   const search::Point first = space.nearest_to(Json::object());
   if (has_pairs(first)) return false;

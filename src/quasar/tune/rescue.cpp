@@ -30,6 +30,11 @@ Json goal_for(const Job& job, const Quality& quality) {
   return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
 }
 
+// Seconds in hundredths, as they are told.
+double in_hundredths(double seconds) {
+  return std::round(seconds * 100) / 100;
+}
+
 // Of the limits what the first search has not used; nullopt: nothing.
 std::optional<Json> limits_left(const Job& whole, const Summary& first) {
   Json stop = whole.limits.stop.is_object() ? whole.limits.stop : Json::object();
@@ -37,7 +42,7 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
   if (const auto seconds = time_limit_of(conditions_of(whole))) {
     const double left = *seconds - first.seconds;
     if (left < 1) return std::nullopt;
-    stop["time_limit"] = left;
+    stop["time_limit"] = in_hundredths(left);
   }
   if (const auto most = trials_wanted(whole); most && (n_trials_of(whole.limits) || max_trials_of(whole))) {
     const int64_t left = *most - first_share(*most);  // what with_two_thirds() has kept
@@ -77,7 +82,7 @@ Job with_two_thirds(Job job) {
     if (std::string(key) == "n_trials") {
       job.limits.stop[key] = first_share(given.get<int64_t>());
     } else {
-      job.limits.stop[key] = given.get<double>() * (1 - share_of_repair);
+      job.limits.stop[key] = in_hundredths(given.get<double>() * (1 - share_of_repair));
     }
   }
   return job;

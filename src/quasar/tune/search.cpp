@@ -14,6 +14,7 @@
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/trial/racing.hpp"
+#include "quasar/tune/idle_forms.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"
@@ -60,7 +61,7 @@ std::vector<std::string> slower_operators(const Speed& speed) {
 }
 
 // Who quantizes wants a smaller and faster model. Of processors that are only simulated here nothing is known.
-void warn_of_costs(Summary& summary, const Log& log) {
+void warn_of_costs(Summary& summary, const Job& job, const Log& log) {
   const Winner& best = *summary.best;
   if (best.bytes > summary.baseline.bytes)
     warn(summary, log,
@@ -76,7 +77,32 @@ void warn_of_costs(Summary& summary, const Log& log) {
       " to " + in_digits(best.speed.of_float.high, 3) + ")";
   const std::vector<std::string> slower = slower_operators(best.speed);
   if (!slower.empty()) text += "; what loses most: " + joined(slower);
+  if (!job.devices.front().is_cpu())
+    text +=
+        "; ONNX Runtime's CUDA provider runs Q and DQ by themselves and everything between them in float: codes of 8 bits are "
+        "fast on such devices through TensorRT only (target ort_cuda)";
   warn(summary, log, text);
+}
+
+// With the wrong direction of a user's own evaluator, the worst model wins.
+void warn_of_direction(Summary& summary, const Job& job, const Log& log) {
+  const Objective& objective = job.aim.goals.objectives.front();
+  const Measures in_float = measures_of(summary.baseline.metrics);
+  const auto known = in_float.find(objective.metric);
+  if (known == in_float.end() || !is_own(job.aim.goals, objective.metric)) return;
+  std::vector<double> values;
+  for (const auto& trial : summary.trials) {
+    if (trial.state == search::State::complete && !trial.is_duplicate()) values.push_back(trial.values.front());
+  }
+  const bool maximize = objective.direction == Direction::maximize;
+  const auto better = [&](double value) { return maximize ? value > known->second : value < known->second; };
+  if (values.size() < 2 || !std::ranges::all_of(values, better)) return;
+  const auto [least, most] = std::ranges::minmax(values);
+  warn(summary, log,
+       "every trial scores better than the float model (" + objective.metric + " " + in_digits(least, 3) + " to " +
+           in_digits(most, 3) + ", float " + in_digits(known->second, 3) + "), which is rare: if " +
+           (maximize ? "smaller" : "larger") +
+           " values are better, say so by direction: " + (maximize ? "minimize" : "maximize"));
 }
 
 // Models that keep_models asks for, of trials that an earlier run scored.
@@ -203,13 +229,14 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
       if (!other.quality.poor()) summary.best = std::move(other);
     }
     summary.baseline.latency = summary.best->speed.in_float;  // of the same minute
-    if (!closing.stop.stop_requested()) warn_of_costs(summary, log);
+    if (!closing.stop.stop_requested()) warn_of_costs(summary, context.job, log);
   }
   if (best != nullptr) closing.warn(summary.best->quality.metric_blind);
   measure_holdout(summary, context, closing);
   for (const auto& news : prepared.guard->news()) warn(summary, log, news);
   warn_of_noise(summary, context.job, log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
+  warn_of_direction(summary, context.job, log);
   warn_of_missing_models(summary, context.job, study, log);
   summary.front = search::pareto_front(own_trials(study), context.job.aim.goals.directions());
   summary.counts = search::sum(finding.result.counts, late.counts);

@@ -12,8 +12,7 @@
 #include "quasar/sensitivity/cheapest_float.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
-#include "quasar/trial/nothing_quantized.hpp"
-#include "quasar/trial/quantized_share.hpp"
+#include "quasar/tune/idle_forms.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -32,18 +31,6 @@ struct Form {
   graph::Model model;
 };
 
-// The configuration of the first point, without optimized rounding, which changes no speed.
-Json first_words(const Spaces& spaces) {
-  const search::Space& space = spaces.calibration.front().empty() ? spaces.each.front() : spaces.calibration.front();
-  return quant::without_rounding(words_of(space, space.nearest_to(Json::object())));
-}
-
-// Whether hardly anything is quantized.
-bool is_idle(const quant::Plan& plan, Variants& variants, const quant::Config& config) {
-  return plan.nodes.empty() ||
-         !hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config), ChosenFloat::counted).empty();
-}
-
 class Measuring {
  public:
   Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log)
@@ -59,7 +46,7 @@ class Measuring {
     plan_ = variants_.plan(config, *prepared_.target);
   }
 
-  bool has_pairs() const { return quant::form_of(quant::parse_config(words_).activation) == quant::Form::pairs; }
+  bool has_pairs() const { return quant::form_of(quant::parse_config(words_).activation) == quant::NodeForm::pairs; }
 
   SpeedGate result() {
     add({});
@@ -351,52 +338,6 @@ std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepar
   }
   tell(log, Level::debug, "speed was measured in " + in_digits(watch.seconds(), 3) + " s");
   return out;
-}
-
-void require_something_quantized(const PreparedJob& prepared, Variants& variants) {
-  std::string first;
-  for (const quant::Form form : prepared.spaces.kinds) {
-    const std::string why = why_nothing(prepared.model, form);
-    if (why.empty()) return;
-    if (first.empty()) first = why;
-  }
-  if (first.empty()) return;
-  try {
-    const quant::Config config = quant::parse_config(first_words(prepared.spaces));
-    if (!variants.plan(config, *prepared.target).nodes.empty()) return;
-  } catch (const Error&) {  // trials will fail with the same words
-    return;
-  }
-  throw Error("nothing in this model can be quantized: " + first);
-}
-
-void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& log) try {
-  const std::vector<std::string> forms = prepared.spaces.names_of_other_forms();
-  if (forms.empty()) return;
-  Json words = first_words(prepared.spaces);
-  std::map<std::string, std::string> first_with;  // by hash of the plan
-  const auto plan_of = [&] { return variants.plan(quant::parse_config(words), *prepared.target); };
-  const auto work_of = [&](const quant::Plan& plan) {
-    const quant::Config config = quant::parse_config(words);
-    return share_of(plan, variants.graph_of(config)->model, variants.seen(config), ChosenFloat::counted).work;
-  };
-  const quant::Plan first = plan_of();
-  const double work = work_of(first);
-  first_with[quant::hash_of(first)] = words.value("form", "all");
-  for (const auto& form : forms) {
-    words["form"] = form;
-    const quant::Plan plan = plan_of();
-    const auto [same, is_new] = first_with.emplace(quant::hash_of(plan), form);
-    const std::string why = is_idle(plan, variants, quant::parse_config(words)) ? "quantizes hardly anything of this model"
-                            : is_new                                            ? ""
-                                     : "is the same as form " + same->second + " for this model";
-    constexpr double lesser = 0.5;
-    if (work_of(plan) < lesser * work) prepared.spaces.lesser_forms.insert(form);
-    if (why.empty()) continue;
-    prepared.spaces.leave_out(form, why);
-    tell(log, Level::debug, "form " + form + " " + why);
-  }
-} catch (const Error&) {  // trials will fail with the same words
 }
 
 void apply(const SpeedGate& gate, Spaces& spaces) {

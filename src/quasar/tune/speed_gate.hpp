@@ -32,12 +32,6 @@ std::optional<SpeedGate> decided_speed(const search::Study& study);
 // take part. nullopt: the job has no gate, or quantizes for what does not run here in integers.
 std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log);
 
-// Throws Error with the reason where no configuration can quantize anything in this model.
-void require_something_quantized(const PreparedJob& prepared, Variants& variants);
-
-// Takes forms out of the spaces that quantize hardly anything of this model, or the same as an earlier one.
-void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& log);
-
 // Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out.
 void apply(const SpeedGate& gate, Spaces& spaces);
 

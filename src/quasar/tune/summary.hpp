@@ -52,6 +52,7 @@ struct Winner : Measured {
   std::vector<LayerRanges> ranges;  // of the layers that lose most
   std::optional<Flips> flips;
   std::vector<std::string> lost_parts = {};  // of its plan
+  std::optional<size_t> broken_rules;        // of the NPU that it is for; nullopt: it is for none
   std::optional<Processors> processors;      // for which the scores hold; nullopt: for the one that the target simulates
   Quality quality;
   Speed speed;

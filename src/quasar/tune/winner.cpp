@@ -11,6 +11,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/npu/check.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/sensitivity/operator_costs.hpp"
@@ -87,15 +88,16 @@ eval::Scores by_sample(const TrialContext& context, const Winner& winner, const 
 }
 
 // Which of the planned nodes run on codes; as planned where it cannot be found out, and for a processor that ONNX Runtime here
-// only simulates.
-std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const Closing& closing) {
+// only simulates. Its CUDA provider runs none so (quant/targets/ort_cuda.cpp).
+std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const runtime::Device& device,
+                                       const Closing& closing) {
   std::vector<std::string> nodes;
   std::map<std::string, bool> out;
   for (const auto& [name, planned] : plan.nodes) {
     nodes.push_back(name);
-    out[name] = true;
+    out[name] = device.is_cpu() || plan.shifts;
   }
-  if (plan.shifts) return out;
+  if (plan.shifts || !device.is_cpu()) return out;
   or_warn(closing, "what ONNX Runtime runs in integers, and shows what was planned",
           [&] { out = runtime::runs_quantized(model, nodes); });
   // What an operator on codes took in when the model was written runs there.
@@ -137,7 +139,7 @@ std::string answers_of(const Aim& aim, const std::optional<eval::Head>& head) {
 
 Quality judged(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
   // Few operators have kernels for weights only and for scales found at run time: who asks for these gets what there is.
-  const bool pairs = quant::form_of(winner.config.activation) == quant::Form::pairs;
+  const bool pairs = quant::form_of(winner.config.activation) == quant::NodeForm::pairs;
   const std::string unquantized =
       !pairs ? ""
              : hardly_quantized(plan_of(context, winner.config), context.variants.graph_of(winner.config)->model,
@@ -181,6 +183,16 @@ std::optional<Flips> flips(const TrialContext& context, const eval::Scores& scor
   return std::nullopt;
 }
 
+// How many rules of NPUs the model breaks; the first is told.
+size_t check_rules(const graph::Model& model, const Closing& closing) {
+  const auto violations = quant::violations(model);
+  if (!violations.empty())
+    closing.warn("the best model breaks " + std::to_string(violations.size()) + " rules of NPUs, first at " +
+                 violations.front().node + ": " + violations.front().what +
+                 "; `quasar inspect best.onnx --target xint8` lists them");
+  return violations.size();
+}
+
 }  // namespace
 
 Winner measure_winner(const TrialContext& context, const search::Trial& trial, const Closing& closing) {
@@ -196,6 +208,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   winner.bytes = graph::bytes_on_disk(path);
   winner.metrics = scores_of(context, trial, model, closing);
   measure_speed_of(winner, context, model, closing);
+  if (plan.shifts) winner.broken_rules = check_rules(model, closing);
   if (!plan.shifts) winner.processors = processors_for(context, winner, model, closing);
   winner.quality = judged(context, winner, model, closing);
   const auto graph = context.variants.graph_of(winner.config);
@@ -208,7 +221,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
       const CancelScope scope(closing.limit);
       errors = measure_errors({graph->model, plan, model, context.job.limits.memory}, samples);
     }
-    if (i == 1) kernels = kernels_of(model, plan, closing);
+    if (i == 1) kernels = kernels_of(model, plan, context.job.devices.front(), closing);
     if (i == 2) winner.flips = flips(context, scores, samples);
   });
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;

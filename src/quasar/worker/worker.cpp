@@ -6,6 +6,7 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/studies/warm_start.hpp"
+#include "quasar/tune/idle_forms.hpp"
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/speed_gate.hpp"
 #include "quasar/worker/preparation.hpp"

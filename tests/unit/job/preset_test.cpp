@@ -121,5 +121,20 @@ TEST(Preset, WithoutAlgorithmsThroughSetItHasNoGroupsOfThem) {
   EXPECT_TRUE(words["search_space"].contains("adaround_params"));
 }
 
+// `--calib calib.npz --set calib_data_reader.labels=y`: a path is a reader, too.
+TEST(SetKey, AddsAKeyToAReaderThatIsAPath) {
+  Json words = {{"calib_data_reader", "/d/calib.npz"}, {"eval_data_reader", "random"}, {"holdout_data_reader", "/d/own.yaml"}};
+  set_key(words, "calib_data_reader.labels", "y", "/here");
+  EXPECT_EQ(words["calib_data_reader"], (Json{{"path", "/d/calib.npz"}, {"labels", "y"}}));
+  set_key(words, "eval_data_reader.samples", 8, "/here");
+  EXPECT_EQ(words["eval_data_reader"], (Json{{"reader", "random"}, {"samples", 8}}));
+  try {
+    set_key(words, "holdout_data_reader.labels", "y", "/here");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "--set holdout_data_reader.labels: 'holdout_data_reader' is \"/d/own.yaml\", not a mapping of keys");
+  }
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -44,7 +44,7 @@ graph::Model of_many_kinds() {
   return b.finish({b.node("MatMul", {product, rows})});
 }
 
-std::set<std::string> names_with(const Plan& plan, Form form) {
+std::set<std::string> names_with(const Plan& plan, NodeForm form) {
   std::set<std::string> out;
   for (const auto& [name, planned] : plan.nodes) {
     if (planned.form == form) out.insert(name);
@@ -64,11 +64,11 @@ TEST(Placement, AFormSaysWhichOperatorsAreQuantized) {
   const Plan all = planned("all"), products = planned("products"), mixed = planned("dynamic_products"),
              dynamic = planned("dynamic");
   EXPECT_TRUE(all.nodes.contains("Sigmoid_0"));
-  EXPECT_EQ(names_with(products, Form::pairs), (Names{"Conv_0", "Relu_0", "MatMul_0", "MatMul_1"}));
-  EXPECT_EQ(names_with(mixed, Form::pairs), (Names{"Conv_0", "Relu_0"}));
-  EXPECT_EQ(names_with(mixed, Form::dynamic), Names{"MatMul_0"});
-  EXPECT_EQ(names_with(dynamic, Form::pairs), Names{});
-  EXPECT_EQ(names_with(dynamic, Form::dynamic), Names{"MatMul_0"});
+  EXPECT_EQ(names_with(products, NodeForm::pairs), (Names{"Conv_0", "Relu_0", "MatMul_0", "MatMul_1"}));
+  EXPECT_EQ(names_with(mixed, NodeForm::pairs), (Names{"Conv_0", "Relu_0"}));
+  EXPECT_EQ(names_with(mixed, NodeForm::dynamic), Names{"MatMul_0"});
+  EXPECT_EQ(names_with(dynamic, NodeForm::pairs), Names{});
+  EXPECT_EQ(names_with(dynamic, NodeForm::dynamic), Names{"MatMul_0"});
   const auto runs = runtime::runs_quantized(apply(model, mixed), {"Conv_0", "Relu_0", "MatMul_0", "MatMul_1"});
   EXPECT_EQ(runs, (std::map<std::string, bool>{{"Conv_0", true}, {"Relu_0", true}, {"MatMul_0", true}, {"MatMul_1", false}}));
 }
@@ -79,7 +79,7 @@ TEST(Placement, ALayersOwnRuleComesBeforeTheForm) {
                                              {"activation_params", {{"symmetric", false}}},
                                              {"form", "dynamic_products"},
                                              {"specific_layer_config", {{{"spec", "UInt8Spec"}, {"nodes", {"MatMul_0"}}}}}}));
-  EXPECT_EQ(plan.nodes.at("MatMul_0").form, Form::pairs);
+  EXPECT_EQ(plan.nodes.at("MatMul_0").form, NodeForm::pairs);
 }
 
 TEST(Placement, OtherTargetsQuantizeEverySum) {

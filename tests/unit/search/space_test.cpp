@@ -107,6 +107,25 @@ TEST(Space, ValuesOfOnlyIfAreMatchedAsNames) {
   EXPECT_EQ(space.size(), 3u);
 }
 
+TEST(Space, OnlyIfTakesSeveralValues) {
+  const Space space = Space::parse(words(R"({"a": ["x", "y", "z"], "p": {"n": [1, 2], "only_if": {"a": ["X", "z"]}},
+    "q": {"m": [3], "only_if": {"p_n": [1, 2]}}})"));
+  EXPECT_EQ(space.size(), 2u + 1u + 2u);
+  for (uint64_t i = 0; i < *space.size(); ++i) EXPECT_EQ(space.index_of(space.at(i)), i);
+  Rng rng(1);
+  for (int i = 0; i < 20; i++) {
+    const auto point = space.with({{"q_m", 3}}, rng);
+    ASSERT_TRUE(point);
+    EXPECT_NE(*point->find("a"), "y");
+  }
+  const auto last = space.with({{"a", "z"}, {"q_m", 3}}, rng);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(*last->find("a"), "z") << "what is asked for already stays";
+  // A list that the parent has among its choices is that choice.
+  const Space lists = Space::parse(words(R"({"a": [[1, 2], 1, 2], "p": {"n": [1, 2], "only_if": {"a": [1, 2]}}})"));
+  EXPECT_EQ(lists.size(), 2u + 1u + 1u);
+}
+
 TEST(Space, RangesOfWholeAndRealNumbers) {
   const Space space = Space::parse(words(R"({"a": "x", "p": {"only_if": "a",
     "n": {"type": "int", "low": 3000, "high": 20000, "step": 3000}, "r": {"type": "float", "low": 0, "high": 1, "step": 0.1}}})"));
@@ -223,7 +242,9 @@ TEST(Space, WrongSpacesAreExplained) {
       {R"({"a": [1], "p": {"n": [1]}})", "search_space.p: a group needs only_if"},
       {R"({"activation": [1], "p": {"n": [1], "only_if": "activatoin"}})", "did you mean 'activation'?"},
       {R"({"a": ["x"], "p": {"n": [1], "only_if": {"a": "y"}}})", "only_if wants a = \"y\", but its choices are x"},
-      {R"({"a": ["x", "y"], "p": {"n": [1], "only_if": {"a": ["x", "y"]}}})", "one value, not a list"},
+      {R"({"a": ["x", "y"], "p": {"n": [1], "only_if": {"a": ["x", "z"]}}})",
+       "only_if wants a = \"z\", but its choices are x, y"},
+      {R"({"a": ["x", "y"], "p": {"n": [1], "only_if": {"a": []}}})", "only_if wants a = [], but a list must have at least one"},
       {R"({"a": ["x"], "p": {"n": [1], "only_if": {}}})", "must be the name of a parameter"},
       {R"({"a": ["x"], "p": {"n": [1], "only_if": ["a"]}})", "must be the name of a parameter"},
       {R"({"a": ["x"], "p": {"n": [1], "only_if": "a"}, "q": {"m": [1], "only_if": "p"}})", "names the group 'p'"},

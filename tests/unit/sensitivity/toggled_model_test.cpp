@@ -100,7 +100,7 @@ TEST(ToggledModel, ARecurrentNodeMayGiveItsLastStateOnly) {
     quant::Plan plan;
     plan.values = {{"h", half_params()}, {"y", half_params()}};
     plan.nodes["y_node"].weight = quant::ConstantPlan{1, half_params()};
-    plan.nodes["h_node"].form = quant::Form::dynamic;
+    plan.nodes["h_node"].form = quant::NodeForm::dynamic;
     const ToggledModel toggled(model, plan);
     const data::Sample sample{random_tensor({5, 1, 8}, 4)};
     ASSERT_EQ(toggled.units().size(), 1u) << type;

@@ -40,7 +40,7 @@ class Search final : public Command {
   bool results_are_files() const override { return !dry_run_; }
 
   int run() override {
-    const tune::Job job = arguments_.read([&](Json& words) {
+    tune::Job job = arguments_.read([&](Json& words) {
       if (resume_) words["load_study_if_exists"] = true;
     });
     if (rank() > 0) {
@@ -69,7 +69,7 @@ class Search final : public Command {
   }
 
  private:
-  int search_anew(const tune::Job& job) {
+  int search_anew(tune::Job job) {
     report::refuse_to_overwrite(job, arguments_.configuration());
     if (resume_) tune::expect_study(job);
     if (fs::exists(job.output.dir)) return search(job);
@@ -140,8 +140,12 @@ class Search final : public Command {
       break;
     }
     if (summary.best) {
+      const auto& rules = summary.best->broken_rules;
       std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
-                << " nodes in integer kernels, " << summary.best->float_nodes << " in float\n";
+                << (rules ? " nodes in integers as planned for the NPU, " : " nodes in integer kernels, ")
+                << summary.best->float_nodes << " in float";
+      if (rules) std::cout << ", " << *rules << " of its rules broken";
+      std::cout << "\n";
     }
     std::cout << "results: " << job.output.dir.string() << " (status " << report::name_of(summary.status)
               << ")\nreport: " << (job.output.dir / "report.html").string() << "\n";

@@ -128,7 +128,34 @@ void expand_scheme(Json& words) {
   words = std::move(all);
 }
 
+// The choices of a key, however it is spelled; none where it is not there.
+std::vector<Json> choices_of(const Json& words, const std::string& key) {
+  for (const auto& [name, value] : words.items()) {
+    if (normalized(name) != normalized(key)) continue;
+    return value.is_array() ? std::vector<Json>(value.begin(), value.end()) : std::vector<Json>{value};
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string usual_target(const Json& words) {
+  const std::vector<Json> schemes = choices_of(words, scheme_key);
+  const bool by_scheme = !schemes.empty() && std::ranges::all_of(schemes, [](const Json& name) {
+    return name.is_string() && normalized(name.get<std::string>()) == "xint8";
+  });
+  for (const char* side : {"activation", "weight"}) {
+    const std::vector<Json> types = choices_of(words, side);
+    if (types.empty() ? !by_scheme : !std::ranges::all_of(types, is_xint8)) return "ort_cpu";
+  }
+  return "xint8";
+}
+
+std::string told_target(const std::string& usual) {
+  return "target is " + usual +
+         ": all activations and weights have power-of-two scales, which are for NPUs; target ort_cpu makes a model without their "
+         "rules";
+}
 
 Config parse_config(const Json& words) {
   if (!words.is_object()) throw Error("a configuration must be a mapping, not " + words.dump());

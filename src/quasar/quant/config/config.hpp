@@ -62,6 +62,13 @@ bool needs_no_samples(const Config& config);
 // Why a combination cannot be (reason for a validator that removes it from a space); "" when it can.
 std::string contradiction(const Json& words);
 
+// The target of a configuration, or of a space (lists of choices), that names none: xint8 where every choice of activations and
+// weights has power-of-two scales by its type (XInt8Spec, scheme XINT8), which is for NPUs; otherwise ort_cpu.
+std::string usual_target(const Json& words);
+
+// What is said where that is not ort_cpu.
+std::string told_target(const std::string& usual);
+
 // A named configuration (quantize --scheme NAME): its words, as parse_config takes them.
 class SchemePreset {
  public:

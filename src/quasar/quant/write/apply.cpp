@@ -72,7 +72,7 @@ class Rewriting {
   void rewrite(graph::Node node) {
     if (plan_.folded.contains(node.name)) return quantize_value(node.outputs[0], node.inputs[0], true);
     const auto found = plan_.nodes.find(node.name);
-    if (found != plan_.nodes.end() && found->second.form != Form::pairs) return rewrite_on_its_own(node, found->second);
+    if (found != plan_.nodes.end() && found->second.form != NodeForm::pairs) return rewrite_on_its_own(node, found->second);
     const bool quantized = found != plan_.nodes.end();
     if (plan_.relus.contains(node.name)) {
       node.op_type = "Relu";

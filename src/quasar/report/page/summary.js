@@ -43,8 +43,9 @@ function costCards(contents) {
     const gain = time[0] / time[1];
     out.push(card('latency', milliseconds(time[1]), [`float ${milliseconds(time[0])}`, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'], gain < 0.95 ? 'warn' : ''));
   }
-  const operators = at(best, 'operators');
-  if (operators) out.push(card('operators left in float', String(operators.float), `${operators.quantized} run in integer kernels`, operators.float ? 'warn' : 'good'));
+  const operators = at(best, 'operators'), broken = at(best, 'broken_rules');
+  if (operators) out.push(card('operators left in float', String(operators.float), broken === undefined ? `${operators.quantized} run in integer kernels`
+    : `${operators.quantized} planned for the NPU, ${broken} of its rules broken`, operators.float || broken ? 'warn' : 'good'));
   return out;
 }
 

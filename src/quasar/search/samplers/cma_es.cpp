@@ -47,7 +47,7 @@ class CmaEs final : public Sampler {
       if (parent == nullptr || !always_active(space, *parent)) return false;
       if (!parent->pinned && cardinality(*parent->distribution) != 1) return false;
       const Json value = parent->pinned ? *parent->pinned : value_at(*parent->distribution, 0);
-      return condition.value ? value == *condition.value : !value.is_null();
+      return condition.allows(value);
     });
   }
 

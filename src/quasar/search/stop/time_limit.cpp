@@ -1,6 +1,4 @@
 // Stops after a number of seconds, and cancels what is still running then.
-#include <cmath>
-
 #include "quasar/search/stop.hpp"
 
 namespace quasar::search::stop {
@@ -12,8 +10,7 @@ class TimeLimit final : public StopCondition {
 
   std::optional<std::string> met(const Progress& progress) const override {
     if (progress.seconds < seconds_) return std::nullopt;
-    constexpr double hundredths = 100;  // of a share of what the user said, say
-    return "time_limit of " + Json(std::round(seconds_ * hundredths) / hundredths).dump() + " s reached";
+    return "time_limit of " + Json(seconds_).dump() + " s reached";
   }
   std::optional<double> deadline() const override { return seconds_; }
 

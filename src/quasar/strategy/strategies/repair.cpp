@@ -251,8 +251,8 @@ class Repairing {
 class Repair final : public Strategy {
  public:
   Json default_space(const Job& job) const override { return repairs_for(job); }
+  bool has_goal() const override { return true; }
   void check(const Job& job, const Spaces& spaces) const override {
-    if (!job.aim.criterion) throw Error("strategy repair needs accuracy_criterion: the goal to reach");
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
     exit_policy(job);
   }
