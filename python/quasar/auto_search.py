@@ -187,6 +187,8 @@ def _check_settings(config: Any) -> None:
         given |= set() if isinstance(config, type) else set(getattr(config, "__dict__", {}))
     known = set(_names) | set(AutoSearchConfig.__annotations__)
     for name in sorted(given - known):
+        if any(name.startswith(own + "_") for own in known):  # Quark's examples keep spaces beside: search_space_XINT8
+            continue
         close = difflib.get_close_matches(name, sorted(known), 1, 0.8)
         if close:
             raise _core.QuasarError(f"{name} is no setting of Auto Search; did you mean '{close[0]}'?")

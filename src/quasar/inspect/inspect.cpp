@@ -189,7 +189,7 @@ Json check(const graph::Model& model, const std::string& target) {
 
 std::string usual_scheme(const std::string& target) {
   const std::string name = quant::targets::table().resolve(target);
-  return quant::targets::table().make(name)->shifts() ? "xint8" : name == "ort_cpu" ? "u8s8_channel" : "a8w8";
+  return quant::targets::table().make(name)->shifts() ? "xint8" : name == quant::usual_target(Json()) ? "u8s8_channel" : "a8w8";
 }
 
 Json inspect(const InspectOptions& given) {

@@ -186,7 +186,7 @@ std::vector<std::string> settle_target(QuantizeOptions& options) {
   const std::string named = own.is_null() ? std::string() : quant::targets::table().resolve(own.get<std::string>());
   if (options.target.empty()) {
     options.target = named.empty() ? quant::usual_target(options.words) : named;
-    if (named.empty() && options.target != "ort_cpu") return {quant::told_target(options.target)};
+    if (named.empty() && options.target != quant::usual_target(Json())) return {quant::told_target(options.target)};
   } else if (!named.empty() && quant::targets::table().resolve(options.target) != named) {
     return {"target is " + options.target + ", but the configuration was found for " + named +
             ": the model is another one than the search's"};

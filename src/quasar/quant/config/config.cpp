@@ -128,6 +128,15 @@ void expand_scheme(Json& words) {
   words = std::move(all);
 }
 
+// Whether a type has power-of-two scales only. Words that are wrong are told where they are read.
+bool is_of_shifts(const Json& type) {
+  try {
+    return is_xint8(type);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // The choices of a key, however it is spelled; none where it is not there.
 std::vector<Json> choices_of(const Json& words, const std::string& key) {
   for (const auto& [name, value] : words.items()) {
@@ -140,13 +149,15 @@ std::vector<Json> choices_of(const Json& words, const std::string& key) {
 }  // namespace
 
 std::string usual_target(const Json& words) {
-  const std::vector<Json> schemes = choices_of(words, scheme_key);
-  const bool by_scheme = !schemes.empty() && std::ranges::all_of(schemes, [](const Json& name) {
-    return name.is_string() && normalized(name.get<std::string>()) == "xint8";
-  });
   for (const char* side : {"activation", "weight"}) {
-    const std::vector<Json> types = choices_of(words, side);
-    if (types.empty() ? !by_scheme : !std::ranges::all_of(types, is_xint8)) return "ort_cpu";
+    std::vector<Json> types = choices_of(words, side);
+    if (types.empty()) {
+      for (const Json& scheme : choices_of(words, scheme_key)) {
+        const auto* known = scheme.is_string() ? schemes::table().try_find(scheme.get<std::string>()) : nullptr;
+        types.push_back(known == nullptr ? Json() : schemes::table().make(known->first)->words().value(side, Json()));
+      }
+    }
+    if (types.empty() || !std::ranges::all_of(types, is_of_shifts)) return "ort_cpu";
   }
   return "xint8";
 }
