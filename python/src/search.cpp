@@ -1,12 +1,15 @@
 // The search, in a thread of its own: the interpreter's lock is free, and Ctrl-C is heeded.
 #include <unistd.h>
 
+#include <sstream>
+
 #include "calling_thread.hpp"
 #include "extensions.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/v1.hpp"
 #include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/report/trial_words.hpp"
 #include "quasar/strategy/parse_job.hpp"
 
 namespace quasar::python {
@@ -32,6 +35,9 @@ class Callbacks {
   Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller)
       : log_(log), event_(event), caller_(std::move(caller)) {}
 
+  // What the values of trials are called from now on.
+  void show(const std::string& objective) { objective_ = objective; }
+
   Log log() {
     return [this](Level level, const std::string& text) {
       const py::gil_scoped_acquire lock;
@@ -41,6 +47,7 @@ class Callbacks {
 
   search::Listener listener() {
     return [this](const search::Event& event) {
+      log()(Level::info, report::line_of(event, objective_));
       caller_->call([&] {
         guarded([&] {
           if (event_.get().is_none()) return;
@@ -75,6 +82,7 @@ class Callbacks {
 
   Held log_, event_;
   std::shared_ptr<CallingThread> caller_;
+  std::string objective_;
   std::exception_ptr failure_;  // guarded by the interpreter's lock
 };
 
@@ -95,9 +103,15 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Callbacks(log, event, caller)});
   report::refuse_to_overwrite(own->job, file);
   ready(own->job.output.dir.string());
-  CallingThread::attend(caller, [own, stop = caller->stop()] {
-    own->searched = report::search(own->job, {.log = own->callbacks.log(), .listener = own->callbacks.listener(), .stop = stop});
-    own->table = report::result_table(own->searched->job, own->searched->summary);
+  const auto show = [own](const tune::Job& job) { own->callbacks.show(job.aim.goals.objectives.front().metric); };
+  show(own->job);
+  CallingThread::attend(caller, [own, show, stop = caller->stop()] {
+    own->searched = report::search(
+        own->job, {.log = own->callbacks.log(), .listener = own->callbacks.listener(), .stop = stop, .goes_on = show});
+    const tune::Summary& summary = own->searched->summary;
+    own->table = report::result_table(own->searched->job, summary);
+    std::istringstream lines(own->table + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
+    for (std::string line; std::getline(lines, line);) own->callbacks.log()(Level::info, line);
   });
   own->callbacks.raise_what_was_raised();
   py::list trials;

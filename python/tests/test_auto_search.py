@@ -88,6 +88,9 @@ class Pro(Case):
         best = instance.run()
         self.assertIn(best["activation_params_symmetric"], [True, False])
         self.assertEqual(instance.result.status, "ok")
+        log = Path("output/auto_search.log").read_text()
+        for line in ("trial 0 started: activation=Int8Spec", "trial 1 ", "float   default      best", "status=ok reason="):
+            self.assertIn(line, log)
 
     def test_a_function_scores(self):
         images, labels = self.evaluation

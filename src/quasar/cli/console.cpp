@@ -14,7 +14,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/cli/progress.hpp"
-#include "quasar/job/precision.hpp"
+#include "quasar/report/trial_words.hpp"
 #include "quasar/report/wrap.hpp"
 
 namespace quasar::cli {
@@ -32,45 +32,6 @@ spdlog::level::level_enum level_of(Level level) {
       return spdlog::level::err;
   }
   return spdlog::level::info;
-}
-
-std::string in_words(const search::Trial& trial, const std::string& objective) {
-  switch (trial.state) {
-    case search::State::complete: {
-      const std::string value = trial.values.empty() ? "" : fmt::format("{} {:.6g}", objective, trial.values.front());
-      if (trial.is_duplicate())
-        return value + fmt::format(", the same model as trial {}", trial.user_attributes["duplicate_of"].dump());
-      return value + (trial.is_candidate() ? ", a candidate" : "");
-    }
-    case search::State::failed: {
-      std::string why = trial.user_attributes.value("error", std::string("no reason known"));
-      std::ranges::replace(why, '\n', ' ');
-      return "failed: " + why;
-    }
-    case search::State::pruned:
-      return "pruned " + trial.user_attributes.value("pruned", std::string()) +
-             (trial.values.empty() ? "" : fmt::format(", {} {:.6g}", objective, trial.values.front()));
-    case search::State::running:
-      return "started";
-    case search::State::waiting:
-      return "interrupted: --resume tries it again";
-  }
-  return "";
-}
-
-// Operators that are quantized like the others are counted: a large model has thousands.
-std::string params_in_words(const search::Trial& trial) {
-  std::string text;
-  size_t usual = 0;
-  for (const auto& [name, value] : trial.point.values()) {
-    if (name.starts_with(tune::precision_of("")) && value == tune::quantized) {
-      usual++;
-      continue;
-    }
-    text += (text.empty() ? "" : " ") + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  if (usual > 0) text += fmt::format("{}({} nodes quantized)", text.empty() ? "" : " ", usual);
-  return text;
 }
 
 }  // namespace
@@ -115,12 +76,11 @@ struct Console::Impl {
   void event(const search::Event& event) {
     const std::lock_guard lock(guard);
     if (event.kind == search::Event::Kind::started) {
-      file->info("trial {} started: {}", event.trial.number, printable_message(params_in_words(event.trial)));
+      file->info("{}", report::line_of(event, objective));
       return;
     }
-    const std::string outcome = printable_message(in_words(event.trial, objective));
-    file->info("trial {} {} ({:.3f} s); {}", event.trial.number, outcome, event.trial.seconds().value_or(0),
-               printable_message(params_in_words(event.trial)));
+    const std::string outcome = report::in_words(event.trial, objective);
+    file->info("{}", report::line_of(event, objective));
     progress.hear(event);
     if (quiet) return;
     if (!terminal) {
