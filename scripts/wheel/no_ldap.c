@@ -1,5 +1,6 @@
-// Stands for OpenLDAP's library in wheels. libpq looks up services in LDAP directories by it, which nobody who searches needs; the
-// real one would bring twelve libraries of 3 MB. ldap_init() gives nothing, upon which libpq says so; the rest is never called.
+// Stands for OpenLDAP's library in wheels. libpq looks up services in LDAP directories by it, which nobody who searches needs;
+// the real one would bring twelve libraries of 3 MB. ldap_init() gives nothing, upon which libpq says so; the rest is never
+// called.
 #include <stddef.h>
 
 #define NEVER_CALLED(name) \
