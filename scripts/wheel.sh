@@ -86,11 +86,12 @@ build() {
   venv=$work/tools-$version
   raw=$work/raw-$version
   tools "$python" "$venv"
-  rm -rf "$raw"
+  rm -rf "$raw" "$raw-whole"
   "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" -C "build-dir=$work/build-$version" -C "cmake.define.quasar_DIR=$release" \
     -C cmake.define.QUASAR_PORTABLE=ON -C "cmake.define.QUASAR_LICENCES=$work/licences"
+  PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$raw-whole"
   rm -f "$wheels"/quasar-*-"cp${version/./}"-*.whl
-  PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$wheels"
+  mv "$raw-whole"/quasar-*.whl "$wheels"
 }
 
 rm -rf "$work/stand-ins" "$work/licences"
