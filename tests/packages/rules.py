@@ -18,7 +18,7 @@ SYSTEM = re.compile(r"(ld-linux-(x86-64|aarch64)|lib(c|m|dl|rt|pthread|resolv|st
 NEEDED = [  # what it is, a pattern of one file's name
     ("the bindings", r"quasar/_core\.[^/]*\.so"),
     ("ONNX Runtime under a name of its own", r"quasar\.libs/libonnxruntime-[0-9a-f]+\.so\.\d+"),
-    ("the command quasar", r"quasar-[\d.]+\.dist-info/entry_points\.txt"),
+    ("the command quasar", r"quasar-[\d.]+\.data/scripts/quasar"),
     ("bash's completion", r"quasar-[\d.]+\.data/data/share/bash-completion/completions/quasar"),
     ("zsh's completion", r"quasar-[\d.]+\.data/data/share/zsh/site-functions/_quasar"),
     ("fish's completion", r"quasar-[\d.]+\.data/data/share/fish/vendor_completions\.d/quasar\.fish"),
@@ -76,7 +76,7 @@ def made_wheel(folder, name, members, leave_out=""):
         "quasar/_core.cpython-311-x86_64-linux-gnu.so": shared(folder, "core", library),
         f"quasar.libs/{library}": shared(folder, "runtime"),
         "quasar-1.0.dist-info/METADATA": b"Name: quasar\nRequires-Dist: numpy\n",
-        "quasar-1.0.dist-info/entry_points.txt": b"[console_scripts]\nquasar=quasar._program:main\n",
+        "quasar-1.0.data/scripts/quasar": b"#!python\n",
         "quasar/licences/onnxruntime": b"", "quasar/licences/echarts": b"", "quasar/licences/libssl3": b"",
     }
     for file in ("bash-completion/completions/quasar", "zsh/site-functions/_quasar", "fish/vendor_completions.d/quasar.fish", "man/man1/quasar.1"):
@@ -117,7 +117,7 @@ def self_test():
             (dict(name=good.replace("cp311-cp311", "py3-none"), members={}), "its name"),
             (dict(name=good, members={"quasar/large": b"\0" * (MOST_BYTES + 1)}), "at most 30"),
             (dict(name=good, members={}, leave_out="quasar-1.0.data/data/share/man/man1/quasar.1"), "the manual page"),
-            (dict(name=good, members={}, leave_out="quasar-1.0.dist-info/entry_points.txt"), "the command quasar"),
+            (dict(name=good, members={}, leave_out="quasar-1.0.data/scripts/quasar"), "the command quasar"),
             (dict(name=good, members={"quasar/x.py": f"# {source}/x".encode()}), "names the folder"),
             (dict(name=good, members={"quasar-1.0.dist-info/METADATA": b"Requires-Dist: numpy\nRequires-Dist: onnx\n"}), "numpy, onnx"),
             (dict(name=good, members={core: shared(folder, "other", "libpq.so.5")}), "libpq.so.5"),
