@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel format lint asan tsan valgrind fuzz clean
+.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel deb format lint asan tsan valgrind fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -58,6 +58,12 @@ install: build   ## make install PREFIX=/usr/local: program, library, headers, C
 PYTHONS ?=
 wheel: packages-setup build   ## wheels that carry everything, in build/wheels; make wheel PYTHONS="python3.11 python3.12"
 	@scripts/wheel.sh $(PYTHONS)
+
+deb: packages-setup build   ## the packages quasar, libquasar0.1 and libquasar-dev for Debian 12, in build/deb
+	@rm -rf build/deb
+	cd build/release && cpack -G DEB
+	@rm -rf build/deb/_CPack_Packages
+	lintian --fail-on error build/deb/*.deb
 
 format: developer-setup                    ## clang-format on every source file
 	clang-format -i $(sources)

@@ -85,7 +85,7 @@ class Command(Case):
                   "search_space": SPACE, "search_algo": "Random", "search_evaluator": {"python": "slow.py:slow", "interpreter": sys.executable}, "n_jobs": 1, "output_dir": "out"}
         Path("slow.py").write_text(SLOW)
         Path("search.json").write_text(json.dumps(config))
-        with subprocess.Popen([COMMAND, "search", "search.json"], stderr=subprocess.PIPE, text=True) as search:
+        with subprocess.Popen([COMMAND, "search", "search.json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as search:
             for line in search.stderr:
                 if line.startswith("trial "):
                     search.send_signal(signal.SIGINT)
