@@ -82,7 +82,7 @@ tools() {
 
 build() {
   local python=$1 version venv raw
-  version=$(version_with_headers "$python") || fail "'$python' is no Python 3 with venv and headers"
+  version=$(version_with_headers "$python") && [[ $version =~ ^3\.[0-9]+$ ]] || fail "'$python' is no Python 3 with venv and headers"
   venv=$work/tools-$version
   raw=$work/raw-$version
   tools "$python" "$venv"
