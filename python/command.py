@@ -16,6 +16,10 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 for number in (signal.SIGPIPE, signal.SIGXFSZ):
     signal.signal(number, signal.SIG_DFL)
 
+# Evaluators in Python run in `python3`: in this environment, even where it was not activated.
+if sys.prefix != sys.base_prefix:
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
+
 package = importlib.util.find_spec("quasar")
 if package is None:
     sys.exit("quasar: this Python has no package quasar (any more): " + sys.executable)

@@ -82,10 +82,11 @@ class Command(Case):
     def test_ctrl_c_ends_a_search_and_keeps_what_was_found(self):
         config = {"model_input": MODEL, "calib_data_reader": {"reader": "npz", "path": str(DIGITS / "calibration.npz"), "labels": "label"},
                   "eval_data_reader": {"reader": "npz", "path": str(DIGITS / "evaluation.npz"), "labels": "label"}, "search_metric": "L2",
-                  "search_space": SPACE, "search_algo": "Random", "search_evaluator": {"python": "slow.py:slow", "interpreter": sys.executable}, "n_jobs": 1, "output_dir": "out"}
+                  "search_space": SPACE, "search_algo": "Random", "search_evaluator": {"python": "slow.py:slow"}, "n_jobs": 1, "output_dir": "out"}
         Path("slow.py").write_text(SLOW)
         Path("search.json").write_text(json.dumps(config))
-        with subprocess.Popen([COMMAND, "search", "search.json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as search:
+        # Its environment need not be activated: evaluators find the package all the same.
+        with subprocess.Popen([COMMAND, "search", "search.json"], env={**os.environ, "PATH": os.defpath}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as search:
             for line in search.stderr:
                 if line.startswith("trial "):
                     search.send_signal(signal.SIGINT)
