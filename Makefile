@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup developer-setup build test demo site install format lint asan tsan valgrind fuzz clean
+.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel deb format lint asan tsan valgrind fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -15,6 +15,9 @@ test-setup:      ## setup, and the PostgreSQL server, mpirun and QEMU that tests
 
 developer-setup: ## setup, and clang-format, clang-tidy, chromium and mkdocs
 	@scripts/setup.sh --developer
+
+packages-setup:  ## setup, and what makes wheels and tries them
+	@scripts/setup.sh --packages
 
 # CMake is run once per preset; from then on Ninja runs it when a CMake file changes.
 build/%/build.ninja: | setup
@@ -51,6 +54,16 @@ site: build      ## the documentation as pages, in build/site (needs developer-s
 
 install: build   ## make install PREFIX=/usr/local: program, library, headers, CMake package
 	cmake --install build/release --prefix $(PREFIX)
+
+PYTHONS ?=
+wheel: packages-setup build   ## wheels that carry everything, in build/wheels; make wheel PYTHONS="python3.11 python3.12"
+	@scripts/wheel.sh $(PYTHONS)
+
+deb: packages-setup build   ## the packages quasar, libquasar0.1 and libquasar-dev for Debian 12, in build/deb
+	@rm -rf build/deb
+	cd build/release && cpack -G DEB
+	@rm -rf build/deb/_CPack_Packages
+	lintian --fail-on error build/deb/*.deb
 
 format: developer-setup                    ## clang-format on every source file
 	clang-format -i $(sources)

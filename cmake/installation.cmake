@@ -1,4 +1,5 @@
-# cmake --install: program, library, headers, and a CMake package that gives quasar::quasar.
+# cmake --install: program, library, headers, and a CMake package that gives quasar::quasar. The components program, library and development
+# are Debian packages as well (packages.cmake).
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/quasar)
 
@@ -38,26 +39,27 @@ if(count GREATER 45)
   message(FATAL_ERROR "${count} headers are public; at most 45 may be")
 endif()
 
-install(TARGETS quasar EXPORT quasar-targets)
+install(TARGETS quasar EXPORT quasar-targets LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 foreach(header ${QUASAR_PUBLIC_HEADERS})
   get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${PROJECT_SOURCE_DIR}/src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+  install(FILES ${PROJECT_SOURCE_DIR}/src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/src/quasar/eval/evaluator_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quasar/eval)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/src/quasar/eval/evaluator_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quasar/eval COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT program)
 # The licences of what is installed with Quasar or compiled into it (NOTICE.md).
-install(FILES ${echarts_copy}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME echarts)
-install(FILES ${echarts_copy}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME echarts-notice)
+install(FILES ${echarts_copy}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME echarts COMPONENT library)
+install(FILES ${echarts_copy}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME echarts-notice COMPONENT library)
 
 # The copy of ONNX Runtime from the cache goes where only Quasar finds it.
 if(QUASAR_BUNDLED_ONNXRUNTIME)
-  install(FILES ${QUASAR_BUNDLED_ONNXRUNTIME} DESTINATION ${CMAKE_INSTALL_LIBDIR}/quasar)
+  install(FILES ${QUASAR_BUNDLED_ONNXRUNTIME} DESTINATION ${CMAKE_INSTALL_LIBDIR}/quasar COMPONENT library)
   cmake_path(SET onnxruntime_licence NORMALIZE ${QUASAR_BUNDLED_ONNXRUNTIME}/../../LICENSE)
-  install(FILES ${onnxruntime_licence} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME onnxruntime OPTIONAL)
+  install(FILES ${onnxruntime_licence} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME onnxruntime COMPONENT library OPTIONAL)
   set_target_properties(quasar PROPERTIES INSTALL_RPATH "$ORIGIN/quasar")
 endif()
 if(TARGET quasar_program)
-  install(TARGETS quasar_program)
+  install(TARGETS quasar_program COMPONENT program)
   file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(quasar_program PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
   # Completion for shells and the manual page, which the program writes itself.
@@ -67,8 +69,8 @@ if(TARGET quasar_program)
     string(REGEX REPLACE "^[^|]*\\|" "" file ${form})
     get_filename_component(folder ${file} DIRECTORY)
     get_filename_component(leaf ${file} NAME)
-    install(CODE "execute_process(COMMAND $<TARGET_FILE:quasar_program> completion ${name} -o ${PROJECT_BINARY_DIR}/${name}.completion COMMAND_ERROR_IS_FATAL ANY)")
-    install(FILES ${PROJECT_BINARY_DIR}/${name}.completion DESTINATION ${folder} RENAME ${leaf})
+    install(CODE "execute_process(COMMAND $<TARGET_FILE:quasar_program> completion ${name} -o ${PROJECT_BINARY_DIR}/${name}.completion COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.completion DESTINATION ${folder} RENAME ${leaf} COMPONENT program)
   endforeach()
 endif()
 
@@ -81,15 +83,16 @@ foreach(library ${soci_soci_core} ${soci_soci_sqlite3} ${soci_soci_postgresql} $
 endforeach()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/quasar-internals.cmake CONTENT "add_library(quasar::internals STATIC IMPORTED)
 set_target_properties(quasar::internals PROPERTIES IMPORTED_LOCATION $<TARGET_FILE:quasar_internals> INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src
-  INTERFACE_LINK_LIBRARIES \"nlohmann_json::nlohmann_json;Threads::Threads;$<TARGET_FILE:onnxruntime::onnxruntime>;${linked}$<TARGET_FILE:yaml-cpp>;${CMAKE_DL_LIBS}\")
+  INTERFACE_LINK_LIBRARIES \"nlohmann_json::nlohmann_json;Threads::Threads;$<TARGET_FILE:onnxruntime::onnxruntime>;${linked}$<TARGET_FILE:yaml-cpp>;$<TARGET_FILE:spdlog::spdlog>;$<TARGET_FILE:fmt::fmt>;${CMAKE_DL_LIBS}\")
 set(QUASAR_ONNXRUNTIME $<TARGET_FILE:onnxruntime::onnxruntime>)
 ")
 export(EXPORT quasar-targets NAMESPACE quasar:: FILE ${PROJECT_BINARY_DIR}/quasar-targets.cmake)
-install(EXPORT quasar-targets NAMESPACE quasar:: DESTINATION ${package_folder})
+install(EXPORT quasar-targets NAMESPACE quasar:: DESTINATION ${package_folder} COMPONENT development)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/quasar-config.cmake.in ${PROJECT_BINARY_DIR}/quasar-config.cmake
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/quasar-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/quasar-config.cmake ${PROJECT_BINARY_DIR}/quasar-config-version.cmake DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/quasar-config.cmake ${PROJECT_BINARY_DIR}/quasar-config-version.cmake DESTINATION ${package_folder}
+        COMPONENT development)
 
 # For the site's reference (scripts/site.py).
 string(REPLACE ";" "\n" public_headers "${QUASAR_PUBLIC_HEADERS}")

@@ -43,37 +43,15 @@ esac
 mkdir -p "$(dirname "$copy")"
 work=$(mktemp -d "$(dirname "$copy")/.fetch.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/{copy/{include,lib},npm,deb,apt/{lists,own,archives}/partial}
+mkdir -p "$work"/{copy/{include,lib},npm,deb}
 
-# apt with folders of its own: the machine's settings and lists stay as they are, and root is not needed.
-apt() { apt-get -qq -o APT::Sandbox::User=root -o Dir::Cache="$work/apt" -o Dir::Cache::archives="$work/apt/archives" "$@"; }
-
-# The archives that give this machine its own release, as apt itself reads its sources, whatever their format.
-archives() {
-  local release
-  release=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
-  apt "$@" indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-    awk -v release="$release" '($2 == release || $2 ~ /^(old)*stable$/) && $3 == "main" && !seen[$1]++ { print $1 }'
-}
+. "$here/other_release.sh"
 
 headers() {
-  local uri uris keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-  uris=$(archives)
-  if [[ -z $uris ]]; then       # a machine that never ran `apt-get update`
-    apt -o Dir::State::lists="$work/apt/own" update
-    uris=$(archives -o Dir::State::lists="$work/apt/own")
-  fi
-  for uri in $uris; do          # Debian's keyring decides which of them is Debian's archive
-    echo "deb [signed-by=$keyring] $uri $header_suite main" > "$work/apt/sources.list"
-    local debian=(-o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$work/apt/lists")
-    if apt "${debian[@]}" update && (cd "$work/deb" && apt "${debian[@]}" download libonnxruntime-dev); then
-      dpkg -x "$work"/deb/libonnxruntime-dev_*.deb "$work/deb"
-      cp "$work"/deb/usr/include/onnxruntime/onnxruntime_*.h "$work/copy/include/"
-      cp "$work"/deb/usr/share/doc/libonnxruntime-dev/copyright "$work/copy/LICENSE"
-      return
-    fi
-  done
-  fail "none of apt's archives (${uris:-none found}) offers libonnxruntime-dev of Debian $header_suite"
+  (cd "$work/deb" && from_release "$header_suite" download libonnxruntime-dev) || fail "libonnxruntime-dev of Debian $header_suite cannot be had here"
+  dpkg -x "$work"/deb/libonnxruntime-dev_*.deb "$work/deb"
+  cp "$work"/deb/usr/include/onnxruntime/onnxruntime_*.h "$work/copy/include/"
+  cp "$work"/deb/usr/share/doc/libonnxruntime-dev/copyright "$work/copy/LICENSE"
 }
 
 library() {

@@ -20,7 +20,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
 # Documents by what a reader wants of them; those that are named nowhere stand among the guides.
 CHAPTERS = {
-    "Start": ["README.md", "docs/tutorial.md"],
+    "Start": ["README.md", "docs/install.md", "docs/tutorial.md"],
     "Concepts": ["docs/quantization.md", "docs/calibration.md", "docs/rounding.md", "docs/search.md", "docs/samplers.md", "docs/pruning.md", "docs/metrics.md"],
     "Guides": ["docs/data.md", "docs/evaluators.md", "docs/tuning.md", "docs/npu.md", "docs/python.md", "docs/cpp.md", "docs/reports.md"],
     "Reference": ["docs/options.md"],

