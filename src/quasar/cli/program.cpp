@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "quasar/base/machine.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
@@ -23,11 +24,12 @@ namespace {
 // CLI11's messages, with the nearest command when one was misspelt.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  std::cerr << "quasar: " << printable_message(error.what());
+  std::string what = error.what();
   if (argc > 1 && argv[1][0] != '-' && commands::table().try_find(argv[1]) == nullptr) {
-    std::cerr << printable_message(did_you_mean(argv[1], commands::table().names()));
+    const std::vector<std::string> known = commands::table().names();
+    what = "unknown command '" + std::string(argv[1]) + "'; known: " + joined(known) + did_you_mean(argv[1], known);
   }
-  std::cerr << "\nRun with --help for usage.\n";
+  std::cerr << "quasar: " << printable_message(what) << "\nRun with --help for usage.\n";
   return exit_input;
 }
 

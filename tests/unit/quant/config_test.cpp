@@ -57,6 +57,13 @@ TEST(Config, ItsWordsGiveItBack) {
   }
 }
 
+TEST(Config, TypesHaveShortNames) {
+  const auto both = [](const char* name) { return parse_config({{"activation", name}, {"weight", name}}); };
+  EXPECT_EQ(both("BF16"), both("BFloat16Spec"));
+  EXPECT_EQ(both("fp16"), both("Float16Spec"));
+  EXPECT_EQ(both("QInt16"), both("Int16Spec"));
+}
+
 TEST(Config, FormsGiveThemselvesBack) {
   for (const char* form : {"all", "products", "dynamic_products", "dynamic"}) {
     const Config config = parse_config({{"activation", "UInt8Spec"},
@@ -119,7 +126,8 @@ TEST(Config, ContradictionsHaveReasons) {
       {R"({"form": 1})", "must be one of all, products, dynamic_products, dynamic"},
       {R"({"form": "products", "activation": null, "weight": "Int4Spec"})", "known before the run"},
       {R"({"form": "dynamic", "algorithms": "adaround"})", "not DynamicSpec"},
-      {R"({"activation": "Int17Spec"})", "did you mean 'Int16Spec'?"}};
+      {R"({"activation": "Int17Spec"})", "did you mean 'Int16Spec'?"},
+      {R"({"activation": "QInt9"})", "did you mean 'Int8Spec'?"}};
   for (const auto& [text, reason] : cases)
     EXPECT_NE(contradiction(words(text)).find(reason), std::string::npos) << contradiction(words(text));
   EXPECT_EQ(contradiction(words(R"({"activation": "Int8Spec", "activation_params": {"scale_type": "PowerOf2"}})")), "");

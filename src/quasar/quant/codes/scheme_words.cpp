@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -62,7 +63,10 @@ std::string spec_word(const std::string& name) {
   std::string word = normalized(last_word(name));
   if (word.starts_with("q")) word.erase(0, 1);
   if (!word.ends_with("spec")) word += "spec";
-  return word;
+  static const std::map<std::string, std::string> short_names{
+      {"bf16spec", "bfloat16spec"}, {"fp16spec", "float16spec"}, {"fp32spec", "float32spec"}};
+  const auto found = short_names.find(word);
+  return found == short_names.end() ? word : found->second;
 }
 
 namespace {
@@ -78,7 +82,7 @@ const Spec& find_spec(const std::string& key, const Json& value) {
   for (const auto& [prefix, why] : refusals()) {
     if (spec_word(name).starts_with(prefix)) throw Error(key + ": '" + name + "' is not supported: " + why);
   }
-  throw Error(key + " is '" + name + "', but must be one of " + allowed + did_you_mean(name, spec_names()));
+  throw Error(key + " is '" + name + "', but must be one of " + allowed + did_you_mean(spec_word(name), spec_names()));
 }
 
 const std::vector<std::string> param_keys{"symmetric",         "scale_type", "calibration_method",
