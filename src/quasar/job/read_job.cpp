@@ -133,6 +133,7 @@ std::string target_of(Job& job, const Options& keys, const Json& words) {
   std::set<std::string> usual;
   for (const Json& space : spaces) usual.insert(space.is_object() ? quant::usual_target(space) : "");
   if (usual != std::set<std::string>{"xint8"}) return "ort_cpu";
+  job.words["target"] = "xint8";  // repair, which may follow, has another space
   job.warnings.push_back(quant::told_target("xint8"));
   return "xint8";
 }

@@ -6,6 +6,7 @@
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/quant/config/config.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -165,6 +166,9 @@ std::vector<std::string> cures_for(const Judged& judged, const Quality& quality)
   std::string goal = setting("accuracy_criterion", quality.goal);
   const auto& head = judged.evaluator.head();
   if (head && !head->decoder.is_null() && !judged.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
+  // The space that said which target is meant is left out.
+  if (const Json target = judged.words.value("target", Json()); target.is_string() && target != quant::usual_target(Json()))
+    goal += " --set target=" + target.get<std::string>();
   if (!judged.repaired) {
     out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +
                   "`, without a preset or a search space");

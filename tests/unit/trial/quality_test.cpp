@@ -125,6 +125,10 @@ TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
   EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
   job_.aim.criterion->parts.front().metric = "parts";
   EXPECT_FALSE(has(of(scaled(1, 0)), "the goal"));
+  repaired_ = false;
+  EXPECT_FALSE(has(of(scaled(1, 0)), "--set target="));
+  job_.words["target"] = "xint8";
+  EXPECT_TRUE(has(of(scaled(1, 0)), " --set target=xint8`")) << "which the space said";
 }
 
 TEST_F(Qualities, SoDoesAModelThatIsHardlyQuantized) {
