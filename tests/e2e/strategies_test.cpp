@@ -389,9 +389,15 @@ TEST_F(Strategies, ALossThatFailsEndsTheSearchWithItsBest) {
   EXPECT_TRUE(fs::exists(out("hawq_v2") / "best.onnx"));
 }
 
+TEST_F(Strategies, WithoutAGoalNeuralCompressorsDefaultHolds) {
+  const Ran ran = search("basic", "tuning_criterion: {max_trials: 3}\n");
+  EXPECT_LT(ran.code, 3) << ran.err;
+  EXPECT_NE(ran.err.find("accuracy_criterion is left out: at most 1 % of the float model's "), std::string::npos) << ran.err;
+  EXPECT_TRUE(fs::exists(out("basic") / "best.onnx"));
+}
+
 TEST_F(Strategies, MistakesAreToldBeforeAnythingRuns) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"tuning_criterion: {}\n", "accuracy_criterion"},
       {goal("0.1") + "search_space: {activation: [UInt8Spec]}\n", "search_space"},
       {goal("0.1") + "tuning_criterion: {max_trials: 0}\n", "max_trials"},
       {goal("0.1") + "quant_level: 0\n", "keep one"},
