@@ -23,7 +23,8 @@ def mobilenet(shared, folder):
 def search(quasar, folder, model, space, name, **more):
     """Runs `quasar search` -> (seconds, result.json)."""
     config = {"model_input": model, "calib_data_reader": {**READER, "path": "calib.npz"}, "eval_data_reader": {**READER, "path": "eval.npz"},
-              "search_space": space, "search_algo": "Grid", "search_metric": ["L2", "top1"], "output_dir": name, **more}
+              "search_space": space, "target": "ort_cpu", "search_algo": "Grid", "search_metric": ["L2", "top1"],
+              "output_dir": name, **more}
     file = folder / f"{name}.json"
     file.write_text(json.dumps(config))
     start = time.time()

@@ -20,7 +20,7 @@ def run(quasar, folder, model, preset, complete, **more):
     """-> (seconds, result.json)"""
     name = f"{preset}_{'complete' if complete else 'stage1'}_{len(list(folder.iterdir()))}"
     config = {"model_input": model, "calib_data_reader": {**READER, "path": "calib.npz"}, "eval_data_reader": {**READER, "path": "eval.npz"},
-              "preset": preset, "search_metric": ["L2", "top1"], "n_jobs": 2, "output_dir": name, **more}
+              "preset": preset, "target": "ort_cpu", "search_metric": ["L2", "top1"], "n_jobs": 2, "output_dir": name, **more}
     if not complete:  # `algorithms: [null]` switches the second stage off; the first is a grid
         config.update(search_space={"algorithms": [None]}, search_algo="Grid", n_trials=0)
     file = folder / f"{name}.json"

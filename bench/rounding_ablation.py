@@ -20,7 +20,7 @@ ROWS = {
 }
 SCHEMES = {
     "A8W8": ["--scheme", "A8W8", "--set", "activation_params.symmetric=false", "--set", "activation_params.calibration_method=MinMax"],
-    "XINT8": ["--scheme", "XINT8"],
+    "XINT8": ["--scheme", "XINT8", "--target", "ort_cpu"],
     "XINT8 for NPUs": ["--scheme", "XINT8", "--target", "xint8"],
     "W4A8_CHANNEL": ["--scheme", "W4A8_CHANNEL"],
 }

@@ -91,7 +91,7 @@ def table(options, folder):
         for scheme in SCHEMES:
             cells = []
             for method in METHODS:
-                words = ["--scheme", scheme] + (["--set", f"algorithms={method}"] if method != "nearest" else [])
+                words = ["--scheme", scheme, "--target", "ort_cpu"] + (["--set", f"algorithms={method}"] if method != "nearest" else [])
                 if scheme == "A8W8":
                     words += ["--set", "activation_params.symmetric=false", "--set", "activation_params.calibration_method=MinMax"]
                 seconds = quantize(options.quasar, model, folder / "q.onnx", folder / "c.npz", words)

@@ -73,7 +73,7 @@ def nodes(quasar, repository, folder):
     calibration, evaluation = folder / "calibration.npz", folder / "evaluation.npz"
     label = f"{count} nodes, {model.stat().st_size / MIB:.1f} MiB"
     for scheme in ("A8W8", "XINT8"):
-        measure(f"{label}: quantize {scheme}", [quasar, "quantize", model, "-o", folder / "q.onnx", "--scheme", scheme, "--calib", calibration], model)
+        measure(f"{label}: quantize {scheme}", [quasar, "quantize", model, "-o", folder / "q.onnx", "--scheme", scheme, "--target", "ort_cpu", "--calib", calibration], model)
     measure(f"{label}: quantize A8W8 with adaround",
             [quasar, "quantize", model, "-o", folder / "q.onnx", "--scheme", "A8W8", "--calib", calibration, "--set", "algorithms=adaround"], model)
     data = {"calib_data_reader": str(calibration), "eval_data_reader": str(evaluation)}

@@ -113,7 +113,7 @@ def measure(quasar, quark, name, model, calibration, evaluation, labels):
         row(name, "float", "0", "1", "100", *figures(model, wanted, float_ms, evaluation, labels)[3:], "")
         for specification, (scheme, settings) in SPECIFICATIONS.items():
             path, start = folder / "ours.onnx", time.perf_counter()
-            words = ["--scheme", scheme, "--calib", str(folder / "calib.npz"), *(f"--set={setting}" for setting in settings)]
+            words = ["--scheme", scheme, "--target", "ort_cpu", "--calib", str(folder / "calib.npz"), *(f"--set={setting}" for setting in settings)]
             done = subprocess.run([quasar, "quantize", model, "-o", str(path), *words], capture_output=True, text=True)
             seconds = time.perf_counter() - start
             if done.returncode != 0:
