@@ -28,8 +28,10 @@ def search(quasar, folder, model, space, name, **more):
     file = folder / f"{name}.json"
     file.write_text(json.dumps(config))
     start = time.time()
-    subprocess.run([quasar, "search", str(file), "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([quasar, "search", str(file), "--quiet"], stdout=subprocess.DEVNULL)
     seconds = time.time() - start
+    if done.returncode not in (0, 2):  # 2: the best model is of little use, which is a result too
+        raise SystemExit(f"quasar search {name} ended with {done.returncode}")
     return seconds, json.loads((folder / name / "result.json").read_text())
 
 
