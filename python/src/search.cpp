@@ -32,11 +32,10 @@ const char* name_of(Level level) {
 // Calls of Python from the search's threads. The first exception stops the search and is raised when it has ended.
 class Callbacks {
  public:
-  Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller)
-      : log_(log), event_(event), caller_(std::move(caller)) {}
+  Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller, const tune::Job& job)
+      : log_(log), event_(event), caller_(std::move(caller)), words_(job) {}
 
-  // What the values of trials are called from now on.
-  void show(const std::string& objective) { objective_ = objective; }
+  report::TrialWords& words() { return words_; }
 
   Log log() {
     return [this](Level level, const std::string& text) {
@@ -47,7 +46,7 @@ class Callbacks {
 
   search::Listener listener() {
     return [this](const search::Event& event) {
-      log()(Level::info, report::line_of(event, objective_));
+      log()(Level::info, words_.line_of(event));
       caller_->call([&] {
         guarded([&] {
           if (event_.get().is_none()) return;
@@ -82,7 +81,7 @@ class Callbacks {
 
   Held log_, event_;
   std::shared_ptr<CallingThread> caller_;
-  std::string objective_;
+  report::TrialWords words_;
   std::exception_ptr failure_;  // guarded by the interpreter's lock
 };
 
@@ -100,14 +99,18 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   const auto caller = std::make_shared<CallingThread>();
   const CallingThread::Scope scope(caller);
   const CallingThread::Present present(caller);
-  const auto own = std::make_shared<Search>(Search{tune::parse_job(to_json(words), base), Callbacks(log, event, caller)});
+  tune::Job job = tune::parse_job(to_json(words), base);
+  Callbacks callbacks(log, event, caller, job);
+  const auto own = std::make_shared<Search>(Search{std::move(job), std::move(callbacks)});
   report::refuse_to_overwrite(own->job, file);
   ready(own->job.output.dir.string());
-  const auto show = [own](const tune::Job& job) { own->callbacks.show(job.aim.goals.objectives.front().metric); };
-  show(own->job);
-  CallingThread::attend(caller, [own, show, stop = caller->stop()] {
-    own->searched = report::search(
-        own->job, {.log = own->callbacks.log(), .listener = own->callbacks.listener(), .stop = stop, .goes_on = show});
+  CallingThread::attend(caller, [own, stop = caller->stop()] {
+    report::TrialWords& words = own->callbacks.words();
+    own->searched = report::search(own->job, {.log = own->callbacks.log(),
+                                              .listener = own->callbacks.listener(),
+                                              .stop = stop,
+                                              .baseline = [&](const tune::Measured& baseline) { words.compare_with(baseline); },
+                                              .goes_on = [&](const tune::Job& next) { words.follow(next); }});
     const tune::Summary& summary = own->searched->summary;
     own->table = report::result_table(own->searched->job, summary);
     std::istringstream lines(own->table + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);

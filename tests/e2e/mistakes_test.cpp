@@ -28,7 +28,6 @@ TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
   const std::vector<Mistake> mistakes{
       {"enqueue: [{activation: X}]\n", "activation"},
       {"search_stop_condition: {patience: abc}\n", "patience"},
-      {"calibration_sampling_size: 100000\n", "100000"},
   };
   for (const auto& [change, message] : mistakes) {
     const Ran ran = search(words(small_space, change), "--dry-run");
@@ -36,6 +35,16 @@ TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
     EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
   }
   EXPECT_EQ(search(words("  exclude: [no_such_node]\n"), "--dry-run").code, 1);
+}
+
+// As many samples as there are: Neural Compressor's default is 100, whatever the user has.
+TEST_F(Search, MoreCalibrationSamplesThanThereAreIsAWarning) {
+  const Ran ran = search(words(small_space, "calibration_sampling_size: [20, 100000]\n"), "--dry-run");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("calibration_sampling_size (CalibDataSize) asks for 100000 samples, and there are 200"),
+            std::string::npos)
+      << ran.out;
+  EXPECT_EQ(search(words(small_space, "calibration_sampling_size: 100000\nn_trials: 1\n")).code, 0);
 }
 
 // Neither of two names of one key is left unheard; the same name again replaces the first.

@@ -37,14 +37,14 @@ spdlog::level::level_enum level_of(Level level) {
 }  // namespace
 
 struct Console::Impl {
-  Impl(bool silent, std::string metric) : quiet(silent), objective(std::move(metric)) {}
+  Impl(bool silent, const tune::Job& job) : quiet(silent), words(job) {}
 
   bool quiet;
   bool terminal = isatty(STDERR_FILENO) != 0;
   bool progress_open = false;
   bool colour = wants_colour(STDERR_FILENO);
-  std::string objective;
-  ProgressLine progress{objective};
+  report::TrialWords words;
+  ProgressLine progress{words.objective()};
   std::mutex guard;
   std::shared_ptr<spdlog::logger> file =
       std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::null_sink_mt>());
@@ -76,11 +76,11 @@ struct Console::Impl {
   void event(const search::Event& event) {
     const std::lock_guard lock(guard);
     if (event.kind == search::Event::Kind::started) {
-      file->info("{}", report::line_of(event, objective));
+      file->info("{}", words.line_of(event));
       return;
     }
-    const std::string outcome = report::in_words(event.trial, objective);
-    file->info("{}", report::line_of(event, objective));
+    const std::string outcome = words.of(event.trial);
+    file->info("{}", words.line_of(event));
     progress.hear(event);
     if (quiet) return;
     if (!terminal) {
@@ -91,7 +91,7 @@ struct Console::Impl {
   }
 };
 
-Console::Console(bool quiet, std::string objective) : impl_(std::make_unique<Impl>(quiet, std::move(objective))) {}
+Console::Console(bool quiet, const tune::Job& job) : impl_(std::make_unique<Impl>(quiet, job)) {}
 
 Console::~Console() {
   impl_->close_progress();
@@ -123,10 +123,15 @@ search::Listener Console::listener() {
   return [this](const search::Event& event) { impl_->event(event); };
 }
 
-void Console::show(const std::string& objective) {
+void Console::follow(const tune::Job& job) {
   const std::lock_guard lock(impl_->guard);
-  impl_->objective = objective;
-  impl_->progress = ProgressLine(objective);
+  impl_->words.follow(job);
+  impl_->progress = ProgressLine(impl_->words.objective());
+}
+
+void Console::compare_with(const tune::Measured& baseline) {
+  const std::lock_guard lock(impl_->guard);
+  impl_->words.compare_with(baseline);
 }
 
 void Console::close_progress() {

@@ -6,22 +6,25 @@
 #include <string>
 
 #include "quasar/base/log.hpp"
+#include "quasar/job/job.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::cli {
 
 class Console {
  public:
-  // `objective` names the metric that is shown. The log file is appended to.
-  Console(bool quiet, std::string objective);
+  // The log file is appended to.
+  Console(bool quiet, const tune::Job& job);
   ~Console();
 
   void log_to(const std::filesystem::path& file);
   Log log();                           // for the library
   void note(const std::string& text);  // for the log file only
   search::Listener listener();
-  void show(const std::string& objective);  // from now on
-  void close_progress();                    // ends the progress line
+  void follow(const tune::Job& job);                  // from now on
+  void compare_with(const tune::Measured& baseline);  // of the float model: values stand beside the goal from now on
+  void close_progress();                              // ends the progress line
 
  private:
   struct Impl;

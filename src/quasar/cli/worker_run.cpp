@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 int run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
-  Console console(options.quiet, job.aim.goals.objectives.front().metric);
+  Console console(options.quiet, job);
   std::optional<TemporaryFolder> scratch;
   if (options.keeps_files) {
     fs::create_directories(job.output.dir);

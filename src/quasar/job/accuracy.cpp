@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "quasar/base/as_written.hpp"
+#include "quasar/base/digits.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/plugin.hpp"
 #include "quasar/eval/share.hpp"
 
@@ -68,6 +70,18 @@ bool is_a_share(const std::string& metric) {
   return dynamic_cast<const eval::Share*>(made.get()) != nullptr;
 }
 
+// From the float model's answers, so that its own is 0 whatever the samples are.
+bool is_a_distance(const std::string& metric) {
+  if (!is_quasars(metric)) return false;
+  const auto made = eval::make_metric(metric);
+  return made->direction() == Direction::minimize && made->needs() == eval::Truth::none && made->best_possible() == 0.0;
+}
+
+std::string no_share_of_zero(const std::string& metric) {
+  return "accuracy_criterion: the float model's " + metric +
+         " is 0, and no share of 0 can be lost; use {criterion: absolute, tolerable_loss: …} in the metric's unit";
+}
+
 // One part's loss, and what rounding may have added to it.
 struct Loss {
   double value, slack;
@@ -109,6 +123,9 @@ AccuracyCriterion parse_criterion(const Json& words, const std::string& metric, 
   if (criterion.parts.empty()) criterion.parts = {{metric, direction_of(metric, own)}};
   criterion.relative = normalized(keys.text("criterion")) == "relative";
   criterion.tolerable_loss = keys.real("tolerable_loss");
+  for (const auto& part : criterion.parts) {
+    if (criterion.relative && is_a_distance(part.metric)) throw Error(no_share_of_zero(part.metric));
+  }
   if (!keys.has("higher_is_better")) return criterion;
   const Json& higher = keys.json("higher_is_better");
   if (!higher.is_boolean())
@@ -142,8 +159,7 @@ void check_reachable(const AccuracyCriterion& criterion, const Measures& baselin
                   "another search_metric");
     }
     if (criterion.relative && value == 0 && direction == Direction::minimize) {
-      throw Error("accuracy_criterion: the float model's " + metric +
-                  " is 0, and no share of 0 can be lost; use {criterion: absolute, tolerable_loss: …} in the metric's unit");
+      throw Error(no_share_of_zero(metric));
     }
   }
 }
@@ -163,6 +179,18 @@ bool allows_everything(const AccuracyCriterion& criterion, const Measures& basel
 }
 
 }  // namespace
+
+std::string goal_in_words(const AccuracyCriterion& criterion, const Measures& baseline) {
+  if (criterion.parts.size() == 1) {
+    const auto& [metric, direction, weight] = criterion.parts.front();
+    const double value = baseline.at(metric), loss = criterion.tolerable_in_units(value);
+    return direction == Direction::maximize ? metric + " at least " + in_digits(value - loss, 4)
+                                            : metric + " at most " + in_digits(value + loss, 4);
+  }
+  std::vector<std::string> names;
+  for (const auto& part : criterion.parts) names.push_back(part.metric);
+  return "a loss of at most " + as_written(criterion.tolerable_loss) + " of " + joined(names, " and ");
+}
 
 std::string empty_goal(const AccuracyCriterion& criterion, const Measures& baseline) {
   for (const auto& part : criterion.parts) {

@@ -52,6 +52,9 @@ void check_reachable(const AccuracyCriterion& criterion, const Measures& baselin
 // meets the goal. "" where it has not; of the user's own metrics nobody knows which value is the worst.
 std::string empty_goal(const AccuracyCriterion& criterion, const Measures& baseline);
 
+// What a model must reach, in words: "top1 at least 0.48", "L2 at most 0.01", "a loss of at most 0.01 of top1 and F1".
+std::string goal_in_words(const AccuracyCriterion& criterion, const Measures& baseline);
+
 // {metrics: {name: weight}, criterion: relative | absolute, tolerable_loss}: for reports.
 Json to_json(const AccuracyCriterion& criterion);
 

@@ -34,19 +34,15 @@ Calibration::Calibration(const graph::Model& model, data::DatasetPtr samples, Ca
       log_(std::move(log)),
       shared_(std::move(shared)),
       progress_(std::move(progress)) {
-  for (const size_t size : needs_.sizes) check_size(size);
-}
-
-void Calibration::check_size(size_t size) const {
-  if (size <= samples_->size()) return;
-  throw Error("CalibDataSize is " + std::to_string(size) + ", but " + samples_->source() + " has " +
-              std::to_string(samples_->size()) + " samples");
+  std::set<size_t> sizes;
+  for (const size_t size : needs_.sizes) sizes.insert(std::min(size, samples_->size()));
+  needs_.sizes = std::move(sizes);
 }
 
 const stats::Statistics& Calibration::seen(const quant::Config& config) {
   const std::lock_guard lock(guard_);
   observe_once();
-  const size_t size = config.calib_data_size.value_or(samples_->size());
+  const size_t size = std::min(config.calib_data_size.value_or(samples_->size()), samples_->size());
   const stats::Requests needs = quant::needs_of(config);
   const bool requested =
       (!needs.histogram || needs_.requests.histogram) && std::ranges::includes(needs_.requests.averages, needs.averages);
@@ -56,7 +52,6 @@ const stats::Statistics& Calibration::seen(const quant::Config& config) {
 }
 
 const stats::Statistics& Calibration::observed_for(size_t size, const stats::Requests& needs) {
-  check_size(size);
   const auto [place, is_new] = later_.try_emplace({size, needs.histogram, needs.averages});
   if (!is_new) return place->second;
   try {

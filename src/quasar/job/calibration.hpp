@@ -37,7 +37,7 @@ class Calibration {
   void reuse(std::shared_ptr<Calibration> other, std::set<std::string> changed);
 
   // Observes what has been requested, if nobody has yet; and what this configuration needs beyond that, where ranges of a space
-  // are drawn from. Thread-safe. Throws Error for more samples than there are.
+  // are drawn from. Thread-safe. More samples than there are: all.
   const stats::Statistics& seen(const quant::Config& config);
   void observe();
   // Those of these values' channels (name -> axis) that were observed along with the rest, on so many samples.
@@ -48,7 +48,6 @@ class Calibration {
   void observe_once();
   Observed observed(const std::vector<std::string>& values, const stats::Requests& needs, const std::set<size_t>& sizes,
                     const std::map<std::string, int>& axes) const;
-  void check_size(size_t size) const;
   const stats::Statistics& observed_for(size_t size, const stats::Requests& needs);
 
   const graph::Model& model_;

@@ -253,12 +253,35 @@ void refuse_later_keys(Json& words) {
   }
 }
 
+namespace {
+
+// Keys of other tools for what has another form here.
+const std::map<std::string, std::string>& foreign_keys() {
+  static const std::string in_float =
+      "what stays in float is said by op_name_dict: {NAME: {activation: {dtype: [fp32]}}} for a tuning strategy, "
+      "and by search_space: {NodesToExclude: [NAME]} for a search space";
+  static const std::map<std::string, std::string> all{
+      {"excludedopnames", in_float},
+      {"excludedoptypes", "what stays in float is said by op_type_dict: {TYPE: {activation: {dtype: [fp32]}}}"},
+      {"ignoredscope", in_float},
+      {"excludedprecisions", "types to fall back to are said by op_type_dict: {TYPE: {activation: {dtype: [int8, fp32]}}}"},
+      {"backend", "where the model runs is said by target"},
+      {"device", "where the model runs is said by target, and where it is scored by search_devices"},
+      {"evalfunc", "a score of your own is search_evaluator"},
+      {"evalmetric", "the score is search_metric"}};
+  return all;
+}
+
+}  // namespace
+
 void check_places(const Json& words) {
   std::vector<std::string> names;
   for (const auto& spec : job_keys()) names.push_back(spec.name);
   for (const auto& [name, place] : nested_keys()) names.push_back(name);
   for (const auto& [name, value] : words.items()) {
     if (find_key(name) != nullptr || is_later_key(name)) continue;
+    if (const auto foreign = foreign_keys().find(normalized(name)); foreign != foreign_keys().end())
+      throw Error("configuration: unknown option '" + name + "'; " + foreign->second);
     const std::string near = nearest(name, names);
     const auto found = std::ranges::find_if(nested_keys(), [&](const auto& entry) { return entry.first == near; });
     if (found == nested_keys().end()) continue;  // a message of its own follows

@@ -83,8 +83,13 @@ class Search {
     const Tensor* const scale = constant_input(dequantize, 1, model_);
     const Tensor* const zero_point = constant_input(dequantize, 2, model_);
     if (scale == nullptr || scale->type() != DataType::float32 || scale->count() != 1) return whole_byte;
-    if (zero_point == nullptr || zero_point->type() != DataType::uint8) return whole_byte;
-    return most_code(index_, dequantize.inputs[0], scale->as<float>()[0], zero_point->as<uint8_t>()[0]);
+    if (zero_point == nullptr) return whole_byte;
+    // Between pairs, ONNX Runtime stores values of int8 as uint8 on the same grid.
+    constexpr int to_unsigned = 128;
+    const bool is_signed = zero_point->type() == DataType::int8;
+    if (!is_signed && zero_point->type() != DataType::uint8) return whole_byte;
+    const int stored = is_signed ? zero_point->as<int8_t>()[0] + to_unsigned : zero_point->as<uint8_t>()[0];
+    return most_code(index_, dequantize.inputs[0], scale->as<float>()[0], stored);
   }
 
   void look_at(const graph::Node& node, const Tensor* weights, int most_input) {

@@ -156,7 +156,7 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   const tune::Job whole = tune::continued(asked);
   Searched first = search_once(tune::is_rescued(whole) ? tune::with_two_thirds(whole) : whole, monitor);
   const fs::path folder = whole.output.dir / "repair";
-  const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder) : std::nullopt;
+  const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder, monitor.log) : std::nullopt;
   if (!rescue) return first;
   for (const auto& reason : first.summary.best->quality.reasons)
     tell(monitor.log, Level::warning, "the best model is poor: " + reason);

@@ -11,29 +11,6 @@
 namespace quasar::report {
 namespace {
 
-std::string outcome_of(const search::Trial& trial, const std::string& objective) {
-  switch (trial.state) {
-    case search::State::complete: {
-      const std::string value = trial.values.empty() ? "" : objective + " " + in_digits(trial.values.front(), 6);
-      if (trial.is_duplicate()) return value + ", the same model as trial " + trial.user_attributes["duplicate_of"].dump();
-      return value + (trial.is_candidate() ? ", a candidate" : "");
-    }
-    case search::State::failed: {
-      std::string why = trial.user_attributes.value("error", std::string("no reason known"));
-      std::ranges::replace(why, '\n', ' ');
-      return "failed: " + why;
-    }
-    case search::State::pruned:
-      return "pruned " + trial.user_attributes.value("pruned", std::string()) +
-             (trial.values.empty() ? "" : ", " + objective + " " + in_digits(trial.values.front(), 6));
-    case search::State::running:
-      return "started";
-    case search::State::waiting:
-      return "interrupted: --resume tries it again";
-  }
-  return "";
-}
-
 // Operators that are quantized like the others are counted: a large model has thousands.
 std::string params_in_words(const search::Trial& trial) {
   std::string text;
@@ -49,20 +26,69 @@ std::string params_in_words(const search::Trial& trial) {
   return text;
 }
 
-}  // namespace
-
-std::string in_words(const search::Trial& trial, const std::string& objective) {
-  return printable_message(outcome_of(trial, objective));
+// "3 operators in float; fallback by blocks": how a strategy came to try it; "": nothing is known.
+std::string purpose_of(const search::Trial& trial) {
+  const std::string step = trial.user_attributes.value(search::attribute::step, std::string());
+  if (step.empty()) return "";
+  const size_t in_float = tune::float_nodes(trial.point).size();
+  const std::string operators = std::to_string(in_float) + (in_float == 1 ? " operator in float" : " operators in float");
+  return (in_float == 0 ? "; " : ", " + operators + "; ") + step;
 }
 
-std::string line_of(const search::Event& event, const std::string& objective) {
+}  // namespace
+
+void TrialWords::follow(const tune::Job& job) {
+  objective_ = job.aim.goals.objectives.front().metric;
+  criterion_ = job.aim.criterion;
+  goal_.clear();
+}
+
+void TrialWords::compare_with(const tune::Measured& baseline) {
+  goal_.clear();
+  if (!criterion_ || criterion_->parts.size() != 1 || criterion_->parts.front().metric != objective_) return;
+  const std::string goal = tune::goal_in_words(*criterion_, tune::measures_of(baseline.metrics));
+  goal_ = " (goal:" + goal.substr(objective_.size()) + ")";
+}
+
+std::string TrialWords::value_of(const search::Trial& trial) const {
+  return trial.values.empty() ? "" : objective_ + " " + in_digits(trial.values.front(), 6);
+}
+
+std::string TrialWords::outcome_of(const search::Trial& trial) const {
+  switch (trial.state) {
+    case search::State::complete: {
+      if (trial.is_duplicate())
+        return value_of(trial) + ", the same model as trial " + trial.user_attributes["duplicate_of"].dump() + purpose_of(trial);
+      return value_of(trial) + (trial.is_candidate() ? ", a candidate" : trial.values.empty() ? "" : goal_) + purpose_of(trial);
+    }
+    case search::State::failed: {
+      std::string why = trial.user_attributes.value("error", std::string("no reason known"));
+      std::ranges::replace(why, '\n', ' ');
+      return "failed: " + why;
+    }
+    case search::State::pruned:
+      return "pruned " + trial.user_attributes.value("pruned", std::string()) +
+             (trial.values.empty() ? "" : ", " + value_of(trial)) + purpose_of(trial);
+    case search::State::running:
+      return "started";
+    case search::State::waiting:
+      return "interrupted: --resume tries it again";
+  }
+  return "";
+}
+
+std::string TrialWords::of(const search::Trial& trial) const {
+  return printable_message(outcome_of(trial));
+}
+
+std::string TrialWords::line_of(const search::Event& event) const {
   const search::Trial& trial = event.trial;
   std::ostringstream out;
   out << "trial " << trial.number << " ";
   if (event.kind == search::Event::Kind::started) {
     out << "started: ";
   } else {
-    out << in_words(trial, objective) << " (" << std::fixed << std::setprecision(3) << trial.seconds().value_or(0) << " s); ";
+    out << of(trial) << " (" << std::fixed << std::setprecision(3) << trial.seconds().value_or(0) << " s); ";
   }
   out << printable_message(params_in_words(trial));
   return out.str();

@@ -3,14 +3,35 @@
 
 #include <string>
 
+#include "quasar/job/job.hpp"
 #include "quasar/search/run.hpp"
+#include "quasar/tune/summary.hpp"
 
 namespace quasar::report {
 
-// What became of it. `objective` names the metric of its value.
-std::string in_words(const search::Trial& trial, const std::string& objective);
+class TrialWords {
+ public:
+  // Whose trials they are, now and after a search has gone on with another job.
+  explicit TrialWords(const tune::Job& job) { follow(job); }
+  void follow(const tune::Job& job);
+  // From now on values stand beside the goal, where that is a bound of the objective. `baseline`: of the float model.
+  void compare_with(const tune::Measured& baseline);
 
-// "trial 3 started: activation=…" or "trial 3 L2 0.0123 (0.02 s); activation=…".
-std::string line_of(const search::Event& event, const std::string& objective);
+  // The metric of a trial's value.
+  const std::string& objective() const { return objective_; }
+
+  // What became of it: "top1 0.4575 (goal: at least 0.48), 3 operators in float; fallback by blocks".
+  std::string of(const search::Trial& trial) const;
+
+  // "trial 3 started: activation=…" or "trial 3 L2 0.0123 (0.02 s); activation=…".
+  std::string line_of(const search::Event& event) const;
+
+ private:
+  std::string value_of(const search::Trial& trial) const;
+  std::string outcome_of(const search::Trial& trial) const;
+
+  std::string objective_, goal_;
+  std::optional<tune::AccuracyCriterion> criterion_;
+};
 
 }  // namespace quasar::report

@@ -176,6 +176,7 @@ std::optional<int64_t> Loop::start() {
   }
   Json attributes = Json::object();
   if (!options_.stage.empty()) attributes[attribute::stage] = options_.stage;
+  if (std::string step = options_.step ? options_.step(*point) : ""; !step.empty()) attributes[attribute::step] = std::move(step);
   return study_.start(space_, *point, attributes).number;
 }
 

@@ -27,6 +27,9 @@ struct Event {
 };
 using Listener = std::function<void(const Event&)>;
 
+// What a point is tried for, in words; "": there is nothing to say.
+using Purpose = std::function<std::string(const Point&)>;
+
 // What is known of a point's result beforehand: points with the same text give the same. Takes all points of the study. An empty
 // function: nothing is known.
 using Likeness = std::function<std::string(const Point&)>;
@@ -40,6 +43,7 @@ struct RunOptions {
   Cost cost = {};
   Likeness likeness = {};  // a sampler that proposes what is known is asked again, a few times
   Listener listener = {};
+  Purpose step = {};  // kept with the trial
   std::stop_token stop = {};
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
 };

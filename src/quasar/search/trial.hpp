@@ -24,6 +24,7 @@ namespace attribute {
 inline constexpr const char* plan_hash = "plan_hash";        // what was claimed: equal hash, equal result
 inline constexpr const char* duplicate_of = "duplicate_of";  // number of the trial whose result was copied
 inline constexpr const char* stage = "stage";                // the run() that it belongs to
+inline constexpr const char* step = "step";                  // what it was tried for, in words
 inline constexpr const char* candidate = "candidate";        // true: good enough for the user
 inline constexpr const char* error = "error";                // why it failed
 inline constexpr const char* pruned = "pruned";              // how far it was scored before it was given up

@@ -77,6 +77,22 @@ class Walk {
     for (const auto& nodes : wiring.readers) left_.push_back(nodes.size());
   }
 
+  // What all of these first nodes of the stream read is the stream before them: a layer of attention on the model's input is a
+  // branch as later ones are.
+  void enter(const Numbers& part, const Numbers& first) {
+    if (first.size() < 2) return;
+    for (const size_t value : wiring_.nodes[first.front()].reads) {
+      const auto reads_it = [&](size_t n) {
+        return std::ranges::find(wiring_.nodes[n].reads, value) != wiring_.nodes[n].reads.end();
+      };
+      if (!std::ranges::all_of(first, reads_it)) continue;
+      left_[value] = 0;
+      for (const size_t n : part)
+        left_[value] += stream_[n] ? static_cast<size_t>(std::ranges::count(wiring_.nodes[n].reads, value)) : 0;
+      live(value, true);
+    }
+  }
+
   // By node: the number of cuts before it.
   Numbers run(const Numbers& part) {
     for (const size_t n : part) {
@@ -211,6 +227,7 @@ Division divided(const Wiring& wiring, const Numbers& part, const Numbers& first
   const Numbers loose = std::move(out.loose);
 
   Walk walk(wiring, stream);
+  walk.enter(part, first);
   Numbers where = walk.run(part), owners(wiring.nodes.size(), shared);
   for (const size_t n : part) owners[n] = stream[n] ? where[n] : shared;
   place(wiring, loose, where, owners);
@@ -247,6 +264,24 @@ Division best_division(const Wiring& wiring, const Numbers& part, size_t deeper)
 }
 
 }  // namespace
+
+bool has_attention(const graph::Model& model) {
+  const graph::Index index(model);
+  constexpr size_t most_between = 4;  // masks, casts and changes of shape
+  const auto mixes = [&](const std::string& value) {
+    const graph::Node* node = index.producer(value);
+    for (size_t i = 0; node != nullptr && i < most_between; i++) {
+      if (node->is("Softmax")) return true;
+      node = node->inputs.empty() ? nullptr : index.producer(node->inputs.front());
+    }
+    return false;
+  };
+  return std::ranges::any_of(model.nodes, [&](const graph::Node& node) {
+    if (node.op_type == "Attention" || node.op_type == "MultiHeadAttention") return true;
+    return node.is("MatMul") && std::ranges::all_of(node.inputs, [&](const auto& input) { return !model.initializer(input); }) &&
+           std::ranges::any_of(node.inputs, mixes);
+  });
+}
 
 std::vector<std::vector<std::string>> blocks_of(const graph::Model& model, const std::set<std::string>& nodes) {
   const Wiring wiring(model, nodes);

@@ -20,6 +20,9 @@
 
 namespace quasar::tune {
 
+// Whether values are mixed by weights that a Softmax makes of them, as transformers do.
+bool has_attention(const graph::Model& model);
+
 // Names of the `nodes` by block, both in topological order (blocks by their first node); every one of them in exactly one block.
 std::vector<std::vector<std::string>> blocks_of(const graph::Model& model, const std::set<std::string>& nodes);
 

@@ -73,7 +73,7 @@ class ComingDown {
   bool returns(const Step& step, std::vector<std::string>& left, size_t begin, size_t end) {
     Changes changes;
     for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
-    const search::Trial trial = sequence_.evaluate(changed(space_, notes_.ground().point, changes));
+    const search::Trial trial = sequence_.evaluate(changed(space_, notes_.ground().point, changes), "take back");
     notes_.note(trial, "take back", changes);
     const bool gains = notes_.ground().number == trial.number;  // not where both ways cost the same
     if (gains) {

@@ -38,6 +38,7 @@ std::vector<TuneConfig> by_op_type(const TuningSpace& space, size_t most) {
     TuneConfig config;
     for (const auto& node : space.nodes) {
       for (size_t t = 0; t < types.size(); t++) {
+        if (node.options.empty()) continue;  // the dictionaries keep it in float
         if (types[t].first == node.op_type && digits[t] > 0) config.nodes[node.name] = types[t].second[digits[t]];
       }
     }
@@ -188,6 +189,67 @@ void leave_another(Tuner& tuner, const TuneConfig& config, const std::vector<std
     tuner.evaluate(others);
     tried++;
   }
+}
+
+namespace {
+
+// As `other` has it.
+void copy_choice(TuneConfig& config, const std::string& node, const TuneConfig& other) {
+  const auto choice = other.nodes.find(node);
+  if (choice == other.nodes.end()) {
+    config.nodes.erase(node);
+  } else {
+    config.nodes[node] = choice->second;
+  }
+}
+
+void take_back(Tuner& tuner, const TuneConfig& start, const std::vector<std::string>& least_first) {
+  const search::Point met = tuner.success()->point, from = tuner.point_of(start);
+  for (const auto& [name, value] : met.values()) {  // another way led there, such as an earlier strategy's
+    if (!name.starts_with(precision_of("")) && value != *from.find(name)) return;
+  }
+  TuneConfig config = start;
+  std::vector<std::string> fallen;
+  for (const auto& node : least_first) {
+    const Json now = precision_at(met, node);
+    if (now == precision_at(from, node)) continue;
+    config.nodes[node] = now;
+    fallen.push_back(node);
+  }
+  if (fallen.size() < 2) return;  // without the only one it is the start, which was tried
+  tuner.tell("take back");
+  for (const auto& node : fallen) {
+    TuneConfig back = config;
+    copy_choice(back, node, start);
+    if (tuner.explore(back).is_candidate()) config = std::move(back);
+  }
+}
+
+}  // namespace
+
+void fall_back_with_return(Tuner& tuner, const TuneConfig& start, const std::function<void()>& fall_back,
+                           const std::function<std::vector<std::string>()>& least_first) {
+  try {
+    fall_back();
+  } catch (const Tuner::Over&) {  // the goal is met
+    take_back(tuner, start, least_first());
+    throw;
+  }
+  if (tuner.success()) take_back(tuner, start, least_first());
+}
+
+void fall_back_in_order(Tuner& tuner, const TuneConfig& start, const std::vector<std::string>& most_first,
+                        const std::string& step) {
+  std::vector<std::vector<std::string>> groups;
+  for (const auto& node : most_first) groups.push_back({node});
+  const auto fall_back = [&] {
+    for (const auto& type : fallback_types(tuner.space())) {
+      tuner.tell(step + (type == in_float ? std::string() : " to " + type));
+      accumulate(tuner, start, groups, type);
+      leave_another(tuner, start, groups, type);
+    }
+  };
+  fall_back_with_return(tuner, start, fall_back, [&] { return std::vector(most_first.rbegin(), most_first.rend()); });
 }
 
 std::vector<std::string> ranked(std::vector<std::pair<std::string, double>> costs) {

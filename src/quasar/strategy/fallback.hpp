@@ -1,6 +1,8 @@
 // The ways in which tuning strategies give precision up: operators return to float one after another.
 #pragma once
 
+#include <functional>
+
 #include "quasar/job/precision.hpp"
 #include "quasar/strategy/tuner.hpp"
 
@@ -52,6 +54,15 @@ void accumulate(Tuner& tuner, TuneConfig config, const std::vector<std::vector<s
 // The last of these groups stays quantized all along: where nothing met the goal, a few of those before it stay so in its stead.
 void leave_another(Tuner& tuner, const TuneConfig& config, const std::vector<std::vector<std::string>>& groups,
                    const std::string& type = in_float);
+
+// Runs `fall_back`; where that meets the goal, operators that were given up in vain return: each is asked once, in the order of
+// `least_first`, to be what it was in `start`, as long as the goal holds. Ends as `fall_back` does.
+void fall_back_with_return(Tuner& tuner, const TuneConfig& start, const std::function<void()>& fall_back,
+                           const std::function<std::vector<std::string>()>& least_first);
+
+// One of these nodes after another, to the cheapest types first, with return. `step` names it in the report.
+void fall_back_in_order(Tuner& tuner, const TuneConfig& start, const std::vector<std::string>& most_first,
+                        const std::string& step);
 
 // The nodes from a ranking that says how much each one's quantization costs, the most expensive first.
 std::vector<std::string> ranked(std::vector<std::pair<std::string, double>> costs);

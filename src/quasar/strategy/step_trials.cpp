@@ -49,7 +49,8 @@ size_t StepTrials::at_once(size_t left, size_t nodes) {
   return std::clamp<size_t>(std::min(left, most_choices / std::max<size_t>(1, nodes)), 1, most);
 }
 
-std::span<const search::Point> StepTrials::to_first_success(std::span<const search::Point> points) {
+std::span<const search::Point> StepTrials::to_first_success(std::span<const search::Point> points,
+                                                            std::span<const std::string> steps) {
   const auto up_to_success = [&] {
     const auto success = success_among(points);
     return success ? points.first(*success + 1) : points;
@@ -58,7 +59,7 @@ std::span<const search::Point> StepTrials::to_first_success(std::span<const sear
   if (points.size() <= 1) return points;
   *successes_ = search::Tracker(context_.study.trials(), stage_, context_.study.directions().front()).progress(0).candidates;
   try {
-    sequence_.evaluate(points);
+    sequence_.evaluate(points, steps);
   } catch (const search::SequenceOver& over) {
     successes_->reset();
     if (over.result.reason != goal_met || over.result.end != search::RunResult::End::condition) throw;

@@ -27,11 +27,14 @@ class StepTrials {
   static size_t at_once(size_t left, size_t nodes);
 
   // Each point's finished trial, in their order. One that the study has costs nothing.
-  std::vector<search::Trial> evaluate(std::span<const search::Point> points) { return sequence_.evaluate(points); }
+  // `steps`: what each is tried for, in words.
+  std::vector<search::Trial> evaluate(std::span<const search::Point> points, std::span<const std::string> steps) {
+    return sequence_.evaluate(points, steps);
+  }
 
   // Runs several in any order, no more of them once one succeeds. -> those up to the first success in their order, which alone
   // count (all: there is none).
-  std::span<const search::Point> to_first_success(std::span<const search::Point> points);
+  std::span<const search::Point> to_first_success(std::span<const search::Point> points, std::span<const std::string> steps);
 
   // The finished trial at this point; nullptr: there is none.
   const search::Trial* find(const search::Point& point) const { return sequence_.find(point); }

@@ -95,6 +95,11 @@ std::optional<int64_t> Strategy::most_trials(const Job& job) const {
   return trials_wanted(job);
 }
 
+std::vector<std::string> Strategy::idle(const Job& /*job*/, const graph::Model& /*model*/,
+                                        const quant::Target& /*target*/) const {
+  return {};
+}
+
 std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
   return {};
 }

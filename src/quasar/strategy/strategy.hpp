@@ -57,6 +57,8 @@ class Strategy : public StrategyFacts {
   virtual void check(const Job& job, const Spaces& spaces) const = 0;
   // Configurations whose statistics the points of space_of() need besides those of the job's own space.
   virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
+  // What of the job has no effect on this model, in words: known before anything runs.
+  virtual std::vector<std::string> idle(const Job& job, const graph::Model& model, const quant::Target& target) const;
   virtual Finding run(const StrategyContext& context) const = 0;
 };
 

@@ -54,7 +54,9 @@ std::vector<search::Trial> Tuner::explore(std::span<const TuneConfig> configs) {
 std::vector<search::Trial> Tuner::tried(std::span<const TuneConfig> configs, bool to_success) {
   std::vector<search::Trial> out;
   std::vector<search::Point> points;
-  for (const auto& config : configs) {
+  std::vector<std::string> steps;  // of the points
+  for (size_t i = 0; i < configs.size(); i++) {
+    const TuneConfig& config = configs[i];
     search::Point point = point_of(config);
     const bool is_default = config.nodes.empty() && config.settings.empty();
     if (std::string why = is_default ? "" : tune::why_impossible(*context().trial_context, point); !why.empty()) {
@@ -62,11 +64,12 @@ std::vector<search::Trial> Tuner::tried(std::span<const TuneConfig> configs, boo
     } else {
       out.emplace_back();
       points.push_back(std::move(point));
+      steps.push_back(step_ahead(i));
     }
   }
   std::span<const search::Point> counting = points;
-  if (to_success) counting = in_trials(points, [&] { return trials_.to_first_success(points); });
-  const std::vector<search::Trial> finished = in_trials(counting, [&] { return trials_.evaluate(counting); });
+  if (to_success) counting = in_trials(points, [&] { return trials_.to_first_success(points, steps); });
+  const std::vector<search::Trial> finished = in_trials(counting, [&] { return trials_.evaluate(counting, steps); });
   auto next = finished.begin();
   for (auto trial = out.begin(); trial != out.end(); ++trial) {
     begin_step();

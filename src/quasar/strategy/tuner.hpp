@@ -82,6 +82,7 @@ class TuningStrategy : public Strategy {
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
   bool learns_from_earlier() const override { return false; }
   std::optional<int64_t> most_trials(const Job& job) const override;
+  std::vector<std::string> idle(const Job& job, const graph::Model& model, const quant::Target& target) const override;
   Finding run(const StrategyContext& context) const override;
 
   virtual void traverse(Tuner& tuner) const = 0;  // Tuner's exceptions pass

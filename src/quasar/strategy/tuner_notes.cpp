@@ -32,20 +32,25 @@ TunerNotes::TunerNotes(const StrategyContext& context, const TuningSpace& space,
       baseline_(measures_of(context.trial_context->evaluator.reference())),
       left_in_float_(context.trial_context->model, names_of(space)) {}
 
-bool TunerNotes::met_in_float() const {
-  if (!met_) return false;
+bool TunerNotes::is_nearly_float(const search::Trial& trial) const {
+  if (const auto known = nearly_float_.find(trial.number); known != nearly_float_.end()) return known->second;
   const TrialContext& trial_context = *context_.trial_context;
-  const quant::Config config = tune::config_of(trial_context, *met_);
+  const quant::Config config = tune::config_of(trial_context, trial);
   const quant::Plan plan = tune::plan_of(trial_context, config);
-  return !hardly_quantized(plan, trial_context.variants.graph_of(config)->model, trial_context.variants.seen(config),
-                           ChosenFloat::counted)
-              .empty();
+  return nearly_float_[trial.number] = !hardly_quantized(plan, trial_context.variants.graph_of(config)->model,
+                                                         trial_context.variants.seen(config), ChosenFloat::counted)
+                                            .empty();
 }
 
 void TunerNotes::begin_step() {
   if (steps_to_come_.empty()) return;
   step_ = steps_to_come_.front();
   steps_to_come_.erase(steps_to_come_.begin());
+}
+
+std::string TunerNotes::step_ahead(size_t configurations) const {
+  if (steps_to_come_.empty()) return step_;
+  return steps_to_come_[std::min(configurations, steps_to_come_.size() - 1)];
 }
 
 void TunerNotes::note(const search::Trial& trial, const std::optional<Json>& sampling) {
@@ -68,11 +73,12 @@ void TunerNotes::note(const search::Trial& trial, const std::optional<Json>& sam
                     .loss = Story::Step::Loss{lost, left_in_float_.nodes(context_.space, trial.point).size()}});
 }
 
-// Of two that meet the goal: the better one by an objective that is a cost; otherwise the one that gives up less, then the one
-// that loses less.
+// Of two that meet the goal: the better one by an objective that is a cost; otherwise one that is quantized at all, the one that
+// gives up less, the one that loses less.
 bool TunerNotes::preferred(const search::Trial& a, const search::Trial& b) const {
   if (by_objective_ && !a.values.empty() && !b.values.empty())
     return search::better(a.values.front(), b.values.front(), context_.study.directions().front());
+  if (is_nearly_float(a) != is_nearly_float(b)) return is_nearly_float(b);
   const double gives = left_in_float_.given_up(context_.space, a.point), gave = left_in_float_.given_up(context_.space, b.point);
   return gives < gave || (gives == gave && better(a, b));
 }
@@ -131,7 +137,6 @@ std::string TunerNotes::shortfall() const {
 
 void TunerNotes::conclude(Finding& finding) const {
   if (met_ || accurate_) finding.winner = result()->number;
-  finding.warnings.insert(finding.warnings.end(), space_.ignored.begin(), space_.ignored.end());
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   finding.story = Story{.strategy = strategy_,
                         .goal = *context_.job.aim.criterion,

@@ -28,8 +28,10 @@ class TunerNotes {
   // The best so far, and whether the goal is met by some trial.
   const std::optional<search::Trial>& best() const { return best_; }
   bool met() const { return met_.has_value(); }
-  // Whether the goal is met by a model of which hardly anything is quantized.
-  bool met_in_float() const;
+  // Of those that meet the goal the one that gives up least.
+  const std::optional<search::Trial>& success() const { return met_; }
+  // Whether the goal is met by models of which hardly anything is quantized only.
+  bool met_in_float() const { return met_ && is_nearly_float(*met_); }
   // Trials that may still be started after those on the way so far.
   size_t left() const;
 
@@ -52,7 +54,8 @@ class TunerNotes {
   void warn(const std::string& warning);
 
  protected:
-  void begin_step();  // of those that tell() has named
+  void begin_step();                                    // of those that tell() has named
+  std::string step_ahead(size_t configurations) const;  // of the configuration after so many more
   void forget_steps() { steps_to_come_.clear(); }
   // `round`: of several sampling sizes the one that the trial was made with.
   void note(const search::Trial& trial, const std::optional<Json>& round = std::nullopt);
@@ -64,7 +67,8 @@ class TunerNotes {
 
  private:
   bool preferred(const search::Trial& a, const search::Trial& b) const;
-  const search::Trial* result() const;  // nullptr: nothing was scored
+  bool is_nearly_float(const search::Trial& trial) const;  // by work and bytes
+  const search::Trial* result() const;                     // nullptr: nothing was scored
   std::vector<Story::InFloat> left_over() const;
   Story::InFloat left(const std::string& node, const search::Trial& trial, const std::string& step) const;
 
@@ -85,6 +89,7 @@ class TunerNotes {
   std::optional<std::vector<Story::Sensitivity>> sensitivity_;
   std::vector<std::string> warnings_;
   size_t part_ = 0;
+  mutable std::map<int64_t, bool> nearly_float_;              // by trial, as far as it is known
   std::map<int64_t, size_t> part_of_;                         // by trial
   std::map<size_t, std::map<std::string, Refused>> refused_;  // by part and node
   std::vector<Passed> way_;                                   // trials with a loss, each once

@@ -9,6 +9,7 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/config/recipes.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/trial/nothing_quantized.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -174,11 +175,12 @@ class Building {
       throw Error("op_type_dict and op_name_dict leave no operator an integer type, so nothing could be quantized" +
                   (space_.ignored.empty() ? std::string() : " (" + joined(space_.ignored, "; ") + ")"));
     }
+    const std::string why = why_nothing(model_, quant::NodeForm::pairs);
     throw Error(
         keys_.approach == Approach::dynamic
             ? "approach: dynamic quantizes MatMul, Gemm, LSTM and Gather with constants, and this model has none that the "
               "target runs so"
-            : "the tuning space is empty: nothing in this model may be quantized");
+            : "the tuning space is empty: nothing in this model may be quantized" + (why.empty() ? why : ": " + why));
   }
 
   const TuningKeys& keys_;

@@ -39,6 +39,10 @@ std::optional<int64_t> TuningStrategy::most_trials(const Job& job) const {
   return most_trials_of(job).count;
 }
 
+std::vector<std::string> TuningStrategy::idle(const Job& job, const graph::Model& model, const quant::Target& target) const {
+  return tuning_space(job.tuning, model, target).ignored;
+}
+
 Finding TuningStrategy::run(const StrategyContext& context) const {
   const TuningSpace space = tuning_space(context.job.tuning, context.trial_context->model, context.trial_context->target);
   Tuner tuner(context, space, name());

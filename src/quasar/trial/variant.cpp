@@ -71,7 +71,7 @@ class Transforming {
   stats::ChannelStatistics observed(const quant::Transform& transform, const Json& options) const {
     auto axes = transform.needs(out->model);
     if (axes.empty()) return {};
-    size_t samples = config_.calib_data_size.value_or(means_.samples.size());
+    size_t samples = std::min(config_.calib_data_size.value_or(means_.samples.size()), means_.samples.size());
     if (const Json own = options.value("data_size", Json()); own.is_number()) samples = std::min(samples, own.get<size_t>());
     stats::ChannelStatistics known;
     if (transform.product_block() == 0) known = from_.calibration->channels(without(axes, changed), samples);

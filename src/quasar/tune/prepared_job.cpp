@@ -52,6 +52,8 @@ PreparedJob prepare(const Job& job) {
   prepared.model = runtime::prepare(prepared.original);
   prepared.spaces.extend(
       [&](size_t i) { return prepared.strategy->space_of(job, job.spaces[i], prepared.model, *prepared.target); });
+  for (auto& note : prepared.strategy->idle(job, prepared.model, *prepared.target))
+    prepared.spaces.notes.push_back(std::move(note));
   const quant::NodeNames names(prepared.original, prepared.model);
   std::optional<quant::NodeNames> raw;  // of the graph without clean-up
   for (const auto& [said, config] : prepared.spaces.names) {
@@ -61,6 +63,10 @@ PreparedJob prepare(const Job& job) {
   for (const auto& words : prepared.strategy->also_needs(job, prepared.model, *prepared.target))
     prepared.spaces.needs.add(quant::parse_config(words));
   prepared.samples = open_watched(job, prepared.model, *prepared.guard);
+  const size_t samples = prepared.samples.calibration->size();
+  if (const auto& sizes = prepared.spaces.needs.sizes; !sizes.empty() && *sizes.rbegin() > samples)
+    prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(*sizes.rbegin()) +
+                                    " samples, and there are " + std::to_string(samples) + ": all of them are used");
   return prepared;
 }
 

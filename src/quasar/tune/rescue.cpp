@@ -7,6 +7,7 @@
 #include "quasar/search/storage.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/parse_job.hpp"
+#include "quasar/strategy/repair_space.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {
@@ -15,9 +16,14 @@ namespace {
 constexpr double share_of_repair = 1.0 / 3;
 
 // Keys of the first search that say how it searches, and not what for.
-constexpr const char* ways_to_search[] = {
-    "preset",  "search_space", "search_spaces",    "two_stage_search", "search_algo",      "strategy", "quant_level",
-    "enqueue", "warm_start",   "warm_start_study", "n_trials",         "tuning_criterion", "pruner",   "search_metric_tolerance"};
+constexpr const char* ways_to_search[] = {"preset",        "search_space",
+                                          "search_spaces", "two_stage_search",
+                                          "search_algo",   "strategy",
+                                          "quant_level",   "enqueue",
+                                          "warm_start",    "warm_start_study",
+                                          "n_trials",      "tuning_criterion",
+                                          "pruner",        "search_metric_tolerance",
+                                          "op_type_dict",  "op_name_dict"};
 
 int64_t first_share(int64_t most) {
   return std::max<int64_t>(1, most - static_cast<int64_t>(std::ceil(static_cast<double>(most) * share_of_repair)));
@@ -50,6 +56,23 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
     stop["n_trials"] = left;
   }
   return stop;
+}
+
+// What the user's dictionaries keep in float32, as elements of `exclude`; nullopt: they say more than that.
+std::optional<Json> kept_in_float(const TuningKeys& keys) {
+  const Json only{"fp32"};
+  Json out = Json::array();
+  const auto add = [&](const Json& entries, const char* kind) {
+    for (const auto& [pattern, wish] : entries.items()) {
+      for (const auto& [part, items] : wish.items()) {
+        if (items.size() != 1 || items.value("dtype", Json()) != only) return false;
+      }
+      out.push_back({{kind, pattern}});
+    }
+    return true;
+  };
+  if (!add(keys.op_types, "op_type") || !add(keys.op_names, "regex")) return std::nullopt;
+  return out;
 }
 
 double worst_part(const Quality& quality) {
@@ -88,14 +111,25 @@ Job with_two_thirds(Job job) {
   return job;
 }
 
-std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder) {
+std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log) {
   if (!poor.best || !poor.best->quality.poor() || poor.status == Status::interrupted || !poor.lost.empty()) return std::nullopt;
   if (search::is_shared_storage(whole.study.storage)) return std::nullopt;  // its workers have gone by now
   const auto limits = limits_left(whole, poor);
   if (!limits) return std::nullopt;
+  const auto excluded = kept_in_float(whole.tuning);
+  if (!excluded) {
+    tell(log, Level::warning,
+         "strategy repair is not tried: op_type_dict and op_name_dict say more than which operators stay in fp32, and it has no "
+         "words for that");
+    return std::nullopt;
+  }
   Json words = whole.words;
   for (const char* key : ways_to_search) words.erase(key);
   words["strategy"] = "repair";
+  if (!excluded->empty()) {
+    words["search_space"] = repairs_for(whole);
+    words["search_space"]["exclude"] = *excluded;
+  }
   words["accuracy_criterion"] = goal_for(whole, poor.best->quality);
   words["search_stop_condition"] = *limits;
   if (!words.contains("decoder") && poor.head.is_object() && poor.head.contains("decoder"))

@@ -14,8 +14,9 @@ bool is_rescued(const Job& job);
 Job with_two_thirds(Job job);
 
 // Strategy repair towards answers that are of use, from the same study's storage, in `folder`; nullopt: the best model is not
-// poor, or nothing is left to try it with. `whole`: the job with all its limits.
-std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder);
+// poor, nothing is left to try it with, or the user narrows operators in a way that repair cannot (which `log` hears). `whole`:
+// the job with all its limits.
+std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log);
 
 // Whether what repair found takes the place of the poor model: it is not poor, or less so (more of the float model's answers;
 // where none are compared, a smaller error of the worst part).

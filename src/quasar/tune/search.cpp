@@ -167,7 +167,16 @@ void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared
                       .bytes = graph::bytes_on_disk(job.model),
                       .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, first_look, job.devices.front())};
   if (monitor.baseline) monitor.baseline(summary.baseline);
-  if (job.aim.criterion) warn(summary, monitor.log, empty_goal(*job.aim.criterion, measures_of(summary.baseline.metrics)));
+  const Measures measures = measures_of(summary.baseline.metrics);
+  if (job.aim.criterion) {
+    tell(monitor.log, Level::info,
+         "goal: " + goal_in_words(*job.aim.criterion, measures) + "; float: " + reached(*job.aim.criterion, measures, measures));
+    warn(summary, monitor.log, empty_goal(*job.aim.criterion, measures));
+  }
+  if (const auto missed = missed_accuracy(job.aim, measures, evaluator.reference()); !missed.empty())
+    warn(summary, monitor.log,
+         "the float model itself misses " + joined(missed, " and ") +
+             "; a quantized model that keeps it is hardly to be expected");
 }
 
 search::Study begun(Summary& summary, const Job& job, search::Storage& storage, const Source& source, const Monitor& monitor) {

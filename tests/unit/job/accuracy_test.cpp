@@ -142,14 +142,29 @@ TEST(Accuracy, OnlyMetricsAreListedWhereACostIsNone) {
 
 // Losses and gains are shares of each metric's own baseline, and outweigh each other by weight, whatever their directions.
 TEST(Accuracy, SeveralMetricsCountTogether) {
-  const auto criterion = parsed({{"metrics", {{"top1", 3}, {"mse", 1}}}, {"tolerable_loss", 0.02}}, "L2");
-  const Measures baseline{{"top1", 0.5}, {"mse", 4}};
-  EXPECT_NEAR(loss_of(criterion, {{"top1", 0.49}, {"mse", 4.4}}, baseline), (3 * 0.02 + 0.1) / 4, 1e-12);
-  EXPECT_LE(excess_of(criterion, {{"top1", 0.49}, {"mse", 4.08}}, baseline), 0);
-  EXPECT_GT(excess_of(criterion, {{"top1", 0.49}, {"mse", 4.1}}, baseline), 0);
-  EXPECT_LE(excess_of(criterion, {{"top1", 0.48}, {"mse", 3.84}}, baseline), 0) << "a gain makes up for a loss";
+  const auto criterion = parsed({{"metrics", {{"top1", 3}, {"cos", 1}}}, {"tolerable_loss", 0.02}}, "L2");
+  const Measures baseline{{"top1", 0.5}, {"cos", 4}};
+  EXPECT_NEAR(loss_of(criterion, {{"top1", 0.49}, {"cos", 3.6}}, baseline), (3 * 0.02 + 0.1) / 4, 1e-12);
+  EXPECT_LE(excess_of(criterion, {{"top1", 0.49}, {"cos", 3.92}}, baseline), 0);
+  EXPECT_GT(excess_of(criterion, {{"top1", 0.49}, {"cos", 3.9}}, baseline), 0);
+  EXPECT_LE(excess_of(criterion, {{"top1", 0.48}, {"cos", 4.16}}, baseline), 0) << "a gain makes up for a loss";
   EXPECT_GT(excess_of(criterion, {{"top1", 0.5}}, baseline), 0) << "a value that is missing is no success";
   EXPECT_EQ(metrics_of_criterion({{"metrics", {"top1", "cos"}}}), (std::vector<std::string>{"top1", "cos"}));
+}
+
+// Whatever the samples are, so that --dry-run says it.
+TEST(Accuracy, NoShareOfADistanceCanBeLost) {
+  EXPECT_THROW(parsed({{"tolerable_loss", 0.01}}, "L2"), Error);
+  EXPECT_THROW(parsed({{"metrics", {{"top1", 3}, {"mse", 1}}}}, "top1"), Error);
+  EXPECT_EQ(parsed({{"criterion", "absolute"}, {"tolerable_loss", 0.01}}, "L2").relative, false);
+}
+
+TEST(Accuracy, AGoalIsToldAsABoundOfItsMetric) {
+  EXPECT_EQ(goal_in_words(parsed({{"tolerable_loss", 0.01}}, "top1"), {{"top1", 0.5}}), "top1 at least 0.495");
+  EXPECT_EQ(goal_in_words(parsed({{"criterion", "absolute"}, {"tolerable_loss", 0.01}}, "L2"), {{"L2", 0}}), "L2 at most 0.01");
+  EXPECT_EQ(
+      goal_in_words(parsed({{"metrics", {{"top1", 3}, {"F1", 1}}}, {"tolerable_loss", 0.02}}, "top1"), {{"top1", 1}, {"F1", 1}}),
+      "a loss of at most 0.02 of top1 and F1");
 }
 
 TEST(Accuracy, MistakesInSeveralMetricsAreTold) {

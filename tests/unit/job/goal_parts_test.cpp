@@ -29,9 +29,9 @@ TEST(GoalParts, WhatWasGivenUpForAStricterGoalMayMeetThisOne) {
 
 TEST(GoalParts, WhatWasReachedNamesTheCriterionsMetrics) {
   EXPECT_EQ(reached(*with_goal(Json::object()).criterion, {{"top1", 0.49}, {"L2", 3}}, {{"top1", 0.5}, {"L2", 0}}), "top1 0.49");
-  const auto two = *with_goal({{"metrics", {{"top1", 3}, {"mse", 1}}}}).criterion;
-  EXPECT_EQ(reached(two, {{"top1", 0.49}, {"mse", 4.4}, {"L2", 3}}, {{"top1", 0.5}, {"mse", 4}}),
-            "loss 0.04: top1 0.49, mse 4.4");
+  const auto two = *with_goal({{"metrics", {{"top1", 3}, {"cos", 1}}}}).criterion;
+  EXPECT_EQ(reached(two, {{"top1", 0.49}, {"cos", 3.6}, {"L2", 3}}, {{"top1", 0.5}, {"cos", 4}}),
+            "loss 0.04: top1 0.49, cos 3.6");
 }
 
 }  // namespace

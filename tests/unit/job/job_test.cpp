@@ -266,7 +266,7 @@ TEST(Job, TwoStagesAndAnotherStrategyContradictEachOther) {
 
 // A strategy of a tuning criterion beside `strategy` was overruled without a word.
 TEST(Job, AStrategyIsNamedOnce) {
-  const Json goal{{"tolerable_loss", 0.1}};
+  const Json goal{{"criterion", "absolute"}, {"tolerable_loss", 0.1}};
   const auto words = [&](const char* strategy, const char* other) {
     return Json{{"accuracy_criterion", goal}, {"strategy", strategy}, {"tuning_criterion", {{"strategy", other}}}};
   };
@@ -278,7 +278,7 @@ TEST(Job, AStrategyIsNamedOnce) {
 // Of two limits the smaller one holds, wherever it stands.
 TEST(Job, LimitsOfTuningAndOfStopConditionsBothHold) {
   const auto job = [](int most, int trials, int timeout, int seconds) {
-    return job_of({{"accuracy_criterion", {{"tolerable_loss", 0.1}}},
+    return job_of({{"accuracy_criterion", {{"criterion", "absolute"}, {"tolerable_loss", 0.1}}},
                    {"strategy", "basic"},
                    {"tuning_criterion", {{"max_trials", most}, {"timeout", timeout}}},
                    {"search_stop_condition", {{"n_trials", trials}, {"time_limit", seconds}}}},

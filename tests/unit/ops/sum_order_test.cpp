@@ -111,13 +111,14 @@ TEST(SumOrder, OnlyPairsOfOneSignOverflow) {
 }
 
 // y = x · w between pairs of Q and DQ; x is written by Sigmoid where asked for.
-graph::Model product(std::vector<int8_t> codes, bool bounded, float scale) {
+graph::Model product(std::vector<int8_t> codes, bool bounded, float scale,
+                     const Tensor& zero_point = Tensor::scalar(uint8_t{0})) {
   graph::Model model;
   model.opsets = {{"", 13}};
   model.inputs = {{"x", DataType::float32, Shape{1, 2}, {}}};
   model.outputs = {{"y", DataType::float32, Shape{1, 1}, {}}};
   model.initializers["s"] = Tensor::scalar(scale);
-  model.initializers["z"] = Tensor::scalar(uint8_t{0});
+  model.initializers["z"] = zero_point;
   model.initializers["w"] = Tensor::of({2, 1}, codes);
   model.initializers["zw"] = Tensor::scalar(int8_t{0});
   const auto add = [&](const std::string& type, std::vector<std::string> inputs, const std::string& output) {
@@ -145,6 +146,14 @@ TEST(Overflow, IsFoundInModelsOfOthers) {
 TEST(Overflow, KnownBoundsLeaveRoom) {
   EXPECT_TRUE(overflows(product({100, 100}, true, 0.01F)).empty());
   EXPECT_EQ(overflows(product({100, 100}, true, 0.001F)).size(), 1U);
+}
+
+// Stored as uint8, code 0 is 128: a Sigmoid's output on steps of 0.01 is at most 228, and 32767 / 228 = 143.
+TEST(Overflow, ValuesOfInt8AreBoundedAsTheKernelSeesThem) {
+  const Tensor zero = Tensor::scalar(int8_t{0});
+  EXPECT_TRUE(overflows(product({100, 43}, true, 0.01F, zero)).empty());
+  EXPECT_EQ(overflows(product({100, 44}, true, 0.01F, zero)).size(), 1U);
+  EXPECT_EQ(overflows(product({100, 43}, false, 0.01F, zero)).size(), 1U);
 }
 
 TEST(Overflow, TwoLowestCodesAreNamed) {

@@ -143,6 +143,25 @@ struct Layers : Net {
 
 const std::vector<std::string> each{"1", "2", "3"};
 
+// Nothing stands before the first layer.
+TEST(Blocks, AttentionOnTheModelsInputIsOneBlock) {
+  Layers net;
+  net.three([](const std::string&, const std::string& scores) { return scores; });
+  EXPECT_EQ(net.layers(), each);
+}
+
+TEST(Blocks, AttentionIsRecognized) {
+  Layers with;
+  with.three([&](const std::string& name, const std::string& scores) {
+    with.add(name + "weights", "Softmax", {scores});
+    return name + "weights";
+  });
+  EXPECT_TRUE(has_attention(with.model));
+  Layers without;
+  without.three([](const std::string&, const std::string& scores) { return scores; });
+  EXPECT_FALSE(has_attention(without.model));
+}
+
 // As MiniLM's: how large the mask must be is asked of the embeddings, which makes no data of them.
 TEST(Blocks, AMaskOfTheSizeOfTheEmbeddings) {
   Layers net;

@@ -104,7 +104,7 @@ class Search final : public Command {
   }
 
   int search(const tune::Job& job) {
-    Console console(quiet_, job.aim.goals.objectives.front().metric);
+    Console console(quiet_, job);
     std::error_code code;
     fs::create_directories(job.output.dir, code);
     if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
@@ -115,7 +115,8 @@ class Search final : public Command {
         report::search(job, {.log = console.log(),
                              .listener = console.listener(),
                              .stop = stop_requested(),
-                             .goes_on = [&](const tune::Job& next) { console.show(next.aim.goals.objectives.front().metric); },
+                             .baseline = [&](const tune::Measured& baseline) { console.compare_with(baseline); },
+                             .goes_on = [&](const tune::Job& next) { console.follow(next); },
                              .launch = launch()});
     console.close_progress();
     console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) +

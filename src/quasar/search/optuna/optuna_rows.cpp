@@ -18,7 +18,8 @@ namespace {
 bool is_foreign(const std::string& key, const Json& value) {
   if (key == attribute::candidate) return !value.is_boolean();
   if (key == attribute::duplicate_of) return !value.is_number_integer();
-  if (key == attribute::plan_hash || key == attribute::stage || key == "predecessor") return !value.is_string();
+  if (key == attribute::plan_hash || key == attribute::stage || key == attribute::step || key == "predecessor")
+    return !value.is_string();
   const auto is_number = [](const Json& one) { return one.is_number(); };
   return key == "metrics" && !(value.is_object() && std::ranges::all_of(value, is_number));
 }

@@ -1,11 +1,11 @@
 // The stages of Intel Neural Compressor's default: with approach weight_only its named configurations first; default
-// configuration, all recipes, options by operator type, recipes one by one; then fallback by blocks, by single operators, and
-// accumulated in the order of what each single one brought.
+// configuration, all recipes, options by operator type, recipes one by one; then fallback by blocks (where there is attention),
+// by single operators, and accumulated in the order of what each single one brought; of equal ones the more sensitive first.
 //
 // Unlike there, the stages share the budget: options take at most a third of the trials, and where there are more operators than
 // half of the trials left, the single fallback takes the most sensitive ones, so that the accumulated stage is always reached;
-// what was not tried alone comes last there, so that neither ends before budget or operators do. Fallback starts from the best
-// configuration without fallback.
+// what was not tried alone comes last there, in groups where trials are few. Fallback starts from the best of options and
+// recipes, and what it gave up in vain returns.
 #include <algorithm>
 #include <cmath>
 
@@ -54,10 +54,8 @@ class Basic final : public TuningStrategy {
       tuner_.tell("default configuration");
       attempt(std::vector{best_});
       if (!open_recipes_.empty()) {
-        TuneConfig all = best_;
-        for (const auto& recipe : open_recipes_) all.settings[recipe] = false;
         tuner_.tell("all recipes");
-        if (can_be_tried(all)) tuner_.evaluate(all);
+        if (const TuneConfig all = with_all_recipes(best_); can_be_tried(all)) tuner_.evaluate(all);
       }
       if (keys_.approach == Approach::weight_only) return;  // an operator has no other options
       const Json alpha = best_.settings.contains("SmoothAlpha") ? best_.settings["SmoothAlpha"] : Json();
@@ -73,41 +71,56 @@ class Basic final : public TuningStrategy {
     }
 
     void fall_back() {
-      for (const auto& type : fallback_types(tuner_.space())) fall_back_to(type);
+      fall_back_with_return(
+          tuner_, best_,
+          [&] {
+            for (const auto& type : fallback_types(tuner_.space())) fall_back_to(type);
+          },
+          [&] { return least_first(); });
     }
 
    private:
+    TuneConfig with_all_recipes(TuneConfig config) const {
+      for (const auto& recipe : open_recipes_) config.settings[recipe] = false;
+      return config;
+    }
+
+    // On top of the best options, and all of them together, which is known already where the default options are the best.
     void recipes_one_by_one() {
       std::vector<std::string> steps;
-      std::vector<TuneConfig> without;
+      std::vector<TuneConfig> others;
+      const auto add = [&](const std::string& step, TuneConfig config) {
+        if (!can_be_tried(config)) return;
+        steps.push_back(step);
+        others.push_back(std::move(config));
+      };
       for (const auto& recipe : open_recipes_) {
         TuneConfig one = best_;
         one.settings[recipe] = false;
-        if (!can_be_tried(one)) continue;
-        steps.push_back("recipe " + recipe);
-        without.push_back(std::move(one));
+        add("recipe " + recipe, std::move(one));
       }
+      if (open_recipes_.size() > 1) add("all recipes", with_all_recipes(best_));
       tuner_.tell(steps);
-      tuner_.evaluate(without);
+      attempt(std::move(others));
     }
 
     void fall_back_to(const std::string& type) {
       const auto words = [&](const char* what) { return what + (type == in_float ? std::string() : " to " + type); };
       const auto& model = tuner_.graph_for(best_);
       const std::vector<std::string> nodes = fallible_nodes(best_, tuner_.space(), type);
-      auto blocks = at_most(blocks_of(model, {nodes.begin(), nodes.end()}), tuner_.left() / 3);
-      std::reverse(blocks.begin(), blocks.end());  // from the outputs
-      if (blocks.size() > 1 && blocks.size() < nodes.size()) {
-        tuner_.tell(words("fallback by blocks"));
-        accumulate(tuner_, best_, blocks, type);
+      if (has_attention(model)) {
+        auto blocks = at_most(blocks_of(model, {nodes.begin(), nodes.end()}), tuner_.left() / 3);
+        std::reverse(blocks.begin(), blocks.end());  // from the outputs
+        if (blocks.size() > 1 && blocks.size() < nodes.size()) {
+          tuner_.tell(words("fallback by blocks"));
+          accumulate(tuner_, best_, blocks, type);
+        }
       }
       tuner_.tell(words("fallback of single operators"));
-      std::vector<std::string> chosen(nodes.rbegin(), nodes.rend()), rest;  // bottom up
-      const size_t most = tuner_.left() / 2;
-      if (chosen.size() > most) {
-        rest = by_sensitivity(nodes);
-        chosen.assign(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
-        rest.erase(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(most));
+      std::vector<std::string> chosen = by_sensitivity(nodes), rest;
+      if (const size_t most = tuner_.left() / 2; chosen.size() > most) {
+        rest.assign(chosen.begin() + static_cast<ptrdiff_t>(most), chosen.end());
+        chosen.resize(most);
       }
       std::vector<TuneConfig> singles;
       std::vector<std::string> possible;  // of the chosen ones: without them something is quantized still, and another result
@@ -127,6 +140,7 @@ class Basic final : public TuningStrategy {
       std::vector<std::pair<std::string, double>> gains;
       for (size_t i = 0; i < trials.size(); i++) lost[possible[i]] = tuner_.loss(trials[i]);
       for (const auto& node : chosen) gains.emplace_back(node, lost.contains(node) ? -lost.at(node) : -HUGE_VAL);
+      gains_.insert(gains.begin(), gains.end());
       tuner_.tell(words("accumulated fallback"));
       std::vector<std::vector<std::string>> groups;
       for (const auto& node : ranked(gains)) groups.push_back({node});
@@ -135,8 +149,35 @@ class Basic final : public TuningStrategy {
         groups.erase(groups.begin());
       }
       for (const auto& node : rest) groups.push_back({node});
-      accumulate(tuner_, best_, groups, type);
+      accumulate(tuner_, best_, within(groups, tuner_.left()), type);
+      // What lies between them, where some were the same model and cost nothing.
+      if (!tuner_.met() && tuner_.left() > 0) accumulate(tuner_, best_, groups, type);
       leave_another(tuner_, best_, groups, type);
+    }
+
+    // The first ones alone, the rest in groups as even as can be, so that they make `most` trials: without the last one, after
+    // which nothing is quantized, it stands behind them.
+    static std::vector<std::vector<std::string>> within(std::vector<std::vector<std::string>> groups, size_t most) {
+      if (groups.size() <= most + 1 || most == 0) return groups;
+      auto last = std::move(groups.back());
+      groups.pop_back();
+      const size_t alone = most / 2, together = most - alone, rest = groups.size() - alone;
+      std::vector<std::vector<std::string>> out(std::make_move_iterator(groups.begin()),
+                                                std::make_move_iterator(groups.begin() + static_cast<ptrdiff_t>(alone)));
+      for (size_t k = 0; k < together; k++) {
+        auto& group = out.emplace_back();
+        for (size_t i = rest * k / together; i < rest * (k + 1) / together; i++)
+          std::ranges::move(groups[alone + i], std::back_inserter(group));
+      }
+      out.push_back(std::move(last));
+      return out;
+    }
+
+    // Whose own fallback brought least, or is not known, first.
+    std::vector<std::string> least_first() const {
+      std::vector<std::string> nodes = fallible_nodes({}, tuner_.space());
+      std::ranges::stable_sort(nodes, {}, [&](const auto& node) { return gains_.contains(node) ? gains_.at(node) : -HUGE_VAL; });
+      return nodes;
     }
 
     // Something is quantized still.
@@ -153,8 +194,16 @@ class Basic final : public TuningStrategy {
       }
     }
 
-    // The most sensitive first; what no error is known of comes last.
+    // The most sensitive first; what no error is known of comes last, and everything bottom up where none can be known.
     std::vector<std::string> by_sensitivity(const std::vector<std::string>& nodes) const {
+      try {
+        return by_known_sensitivity(nodes);
+      } catch (const ToggledModelFailed&) {
+        return {nodes.rbegin(), nodes.rend()};
+      }
+    }
+
+    std::vector<std::string> by_known_sensitivity(const std::vector<std::string>& nodes) const {
       std::map<std::string, double> errors;
       auto found = alone(tuner_.toggled(best_), *tuner_.samples(8));
       std::ranges::stable_sort(found, std::ranges::greater(), &UnitError::output_error);
@@ -169,8 +218,9 @@ class Basic final : public TuningStrategy {
     Tuner& tuner_;
     const TuningKeys& keys_;
     std::vector<std::string> open_recipes_;
-    TuneConfig best_;  // without fallback
+    TuneConfig best_;  // of options and recipes
     std::optional<search::Trial> trial_;
+    std::map<std::string, double> gains_;  // by node: what it brought alone
   };
 };
 

@@ -25,13 +25,7 @@ class HawqV2 final : public TuningStrategy {
     tuner.tell("dynamic for what can");
     const TuneConfig start = best_of(tuner, first, with_dynamic(first.config, tuner.space())).config;
     const auto costs = scores(tuner, first.config);
-    std::vector<std::vector<std::string>> groups;
-    for (const auto& node : ranked(costs)) groups.push_back({node});
-    for (const auto& type : fallback_types(tuner.space())) {
-      tuner.tell("fallback by Hessian trace" + (type == in_float ? std::string() : " to " + type));
-      accumulate(tuner, start, groups, type);
-      leave_another(tuner, start, groups, type);
-    }
+    fall_back_in_order(tuner, start, ranked(costs), "fallback by Hessian trace");
   }
 
  protected:

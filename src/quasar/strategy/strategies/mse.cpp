@@ -20,13 +20,7 @@ class Mse final : public TuningStrategy {
     tuner.tell_sensitivity(sensitivities(errors));
     std::vector<std::pair<std::string, double>> costs;
     for (const auto& error : errors) costs.emplace_back(error.unit.node, error.noise_to_signal);
-    std::vector<std::vector<std::string>> groups;
-    for (const auto& node : ranked(costs)) groups.push_back({node});
-    for (const auto& type : fallback_types(tuner.space())) {
-      tuner.tell("fallback by mean squared error" + (type == in_float ? std::string() : " to " + type));
-      accumulate(tuner, best, groups, type);
-      leave_another(tuner, best, groups, type);
-    }
+    fall_back_in_order(tuner, best, ranked(costs), "fallback by mean squared error");
   }
 
  protected:

@@ -26,7 +26,8 @@ class Way {
     for (size_t u = 0; u < on_.size(); u++) free_[u] = std::ranges::find(nodes, model_.units()[u].node) != nodes.end();
   }
 
-  // To the cheapest types first; -> whether the goal is met
+  // To the cheapest types first; -> whether the goal is met. Where nothing meets it, others stay quantized in the last one's
+  // stead, and the first success ends the strategy as everywhere.
   bool fall_back() {
     bool met = start_.trial.is_candidate();
     for (const auto& type : fallback_types(tuner_.space())) {
@@ -41,6 +42,7 @@ class Way {
         const TuneConfig config = current();
         met = tuner_.why_impossible(config).empty() && tuner_.explore(config).is_candidate();
       }
+      if (!met) leave_another(tuner_, start_.config, groups(), type_);
     }
     return met;
   }
@@ -85,6 +87,16 @@ class Way {
     if (!chosen || std::ranges::count(on_, true) <= 1) return std::nullopt;
     order_.push_back(*chosen);
     return chosen;
+  }
+
+  // In the order in which they fall back, with the last one, which stays quantized.
+  std::vector<std::vector<std::string>> groups() const {
+    std::vector<std::vector<std::string>> out;
+    for (const size_t unit : order_) out.push_back({model_.units()[unit].node});
+    for (size_t u = 0; u < on_.size(); u++) {
+      if (free_[u] && std::ranges::find(order_, u) == order_.end()) out.push_back({model_.units()[u].node});
+    }
+    return out;
   }
 
   // Where outputs cannot be compared, the noise at each unit's own output stands for them.

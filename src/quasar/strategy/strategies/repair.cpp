@@ -54,7 +54,7 @@ class Repairing {
  private:
   std::string traverse() {
     for (const Point& point : first_points(context_.job, context_.space))
-      notes_.note(sequence_.evaluate(point), "default configuration", {});
+      notes_.note(sequence_.evaluate(point, "default configuration"), "default configuration", {});
     if (!notes_.met() && is_far()) give_up_few();
     if (!notes_.met()) repair();
     if (!notes_.met()) rank(ranking_samples);
@@ -91,7 +91,7 @@ class Repairing {
       const auto at_once = static_cast<size_t>(context_.job.n_jobs);
       for (size_t i = 0; i < points.size() && !notes_.met(); i += at_once) {
         const auto some = std::span(points).subspan(i, std::min(at_once, points.size() - i));
-        const std::vector<Trial> trials = sequence_.evaluate(some);
+        const std::vector<Trial> trials = sequence_.evaluate(some, std::vector<std::string>(some.size(), "repair"));
         for (size_t k = 0; k < trials.size(); k++) notes_.note(trials[k], "repair", changes[i + k]);
       }
     }
@@ -158,7 +158,7 @@ class Repairing {
     const bool most = is_last(rung) && k == nodes.size();
     // What comes out in the end is scored in full, met or not.
     if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(most);
-    const Trial trial = sequence_.evaluate(point_on(rung, nodes, k));
+    const Trial trial = sequence_.evaluate(point_on(rung, nodes, k), "fall back to " + rung.name);
     notes_.note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
     if (most) notes_.note_most(trial, k);
     return notes_.verdict_on(trial);
