@@ -44,9 +44,8 @@ class Batches:
         if isinstance(value, Mapping):
             return {str(name): _array(array) for name, array in value.items()}
         names = self._input_names()
-        arrays = [value] if _is_array(value) or len(names) == 1 else list(value) if isinstance(value, (list, tuple)) else [value]
-        if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) and len(arrays[0]) == 1:
-            arrays = [arrays[0][0]]  # a list of the one input
+        is_list = isinstance(value, (list, tuple)) and all(map(_is_array, value))
+        arrays = list(value) if is_list else [value]
         if len(arrays) != len(names):
             raise _core.QuasarError(f"{self._key} yields {len(arrays)} inputs, but the model has {len(names)}: {', '.join(names)}")
         return dict(zip(names, map(_array, arrays)))

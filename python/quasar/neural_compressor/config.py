@@ -124,13 +124,14 @@ class PostTrainingQuantConfig(Settings):
             refuse_other_words(name, getattr(self, name), words)
         for name, kind in (("accuracy_criterion", AccuracyCriterion), ("tuning_criterion", TuningCriterion)):
             if not isinstance(getattr(self, name), kind):
-                raise _core.QuasarError(f"{name} is {getattr(self, name)!r}, but must be a {kind.__name__}")
+                raise _core.QuasarError(f"{name} is {getattr(self, name)!r}, but must be of class {kind.__name__}")
         if self.backend in _refused_backends:
             raise _core.QuasarError(f"backend '{self.backend}' is not there: {_refused_backends[self.backend]}; there are 'default' and 'onnxrt_cuda_ep'")
         if self.device in ("npu", "xpu"):
             raise _core.QuasarError(f"device '{self.device}' is not there; for NPUs with scales of powers of two there is quasar.search(target='xint8')")
         if self.device == "gpu" and self.backend == "default":
             raise _core.QuasarError("device 'gpu' needs backend='onnxrt_cuda_ep'")
+        self._sampling_sizes()
         self._check_recipes()
         self._check_precisions()
 
@@ -162,9 +163,6 @@ class PostTrainingQuantConfig(Settings):
         if self.reduce_range is not None:
             yield (f"reduce_range={self.reduce_range!r} has no effect: on processors whose sums can overflow Quasar chooses scales with which "
                    "none does (docs/processors.md)")
-        if self.quant_format == "QOperator":
-            yield ("quant_format='QOperator' has no effect: the model gets Q/DQ pairs, which ONNX Runtime's CPU runs by the same kernels; "
-                   "quasar.quantize() with quant_format: QOperator beside what best_config.yaml says writes the other form")
         if self.diagnosis:
             yield "diagnosis=True has no effect: report.html in the output folder tells of every trial and layer, and quasar.inspect() of what each layer loses"
         if self.ni_workload_name != "quantization":

@@ -38,12 +38,9 @@ def opened(path: str) -> Any:
 class ONNXModel:
     """The quantized model that a search chose."""
 
-    def __init__(self, found: SearchResult, input_model: Model) -> None:
-        path = found.best_model
-        if path is None:
-            raise _core.QuasarError("the search has no quantized model")
+    def __init__(self, found: SearchResult, input_model: Model, model_path: str) -> None:
         self.input_model = input_model  #: the float model, as it was given
-        self.model_path = str(path)  #: of the quantized one, in the output folder
+        self.model_path = model_path  #: of the quantized one, in the output folder
         self.result = found  #: everything else: metrics, trials, the folder of the report
 
     @property

@@ -8,8 +8,9 @@ import warnings
 from typing import Any, Callable, Dict, List, Optional
 
 from .. import _core
-from .._api import SearchResult, _gathered, _run
+from .._api import SearchResult, _gathered, _run, quantize
 from .._evaluators import scoring
+from .._samples import Samples
 from .._words import Model
 from ..auto_search import _free_folder
 from ._loaders import Arrays, Batches, calibration_samples, size_of
@@ -77,12 +78,45 @@ def _untuned(words: Dict[str, Any]) -> Dict[str, Any]:
     return {**{key: value for key, value in words.items() if key != "objectives"}, **_one_trial, "tuning_criterion": criterion}
 
 
-def _nearest(found: SearchResult, where: Any) -> str:
+def _nearest(found: SearchResult) -> str:
     """What a search without success came to."""
     if found.best_model is None:
-        return f"no trial worked: {found.result.get('reason', '')}; see {where}"
-    reached, baseline = found.metrics.get("accuracy"), found.baseline.get("accuracy")
-    return f"{found.result.get('reason', '')}; the nearest model, with accuracy {reached:g} (float: {baseline:g}), is {found.best_model}"
+        return f"no trial worked: {found.result['reason']}; see {found.output_dir}"
+    scores = [f"{name} {value:g} (float: {found.baseline[name]:g})" for name, value in found.metrics.items() if name in found.baseline]
+    return f"{found.result['reason']}; the nearest model, with {', '.join(scores)}, is {found.best_model}"
+
+
+def _on_codes(found: SearchResult, model: Model, samples: Samples, score: Optional[Callable[[str], Any]]) -> str:
+    """The best model written a second time, as operators on codes (quant_format QOperator). -> its path; the best model's own where that is
+    not possible, with a warning."""
+    path = str(found.output_dir / "best_qoperator.onnx")
+    try:
+        quantize(model, path, {**_core.read_words(str(found.output_dir / "best_config.yaml")), "quant_format": "QOperator"}, samples)
+    except _core.QuasarError as error:
+        logger.warning("quant_format 'QOperator' is not possible for this model, which keeps its Q/DQ pairs: %s", error)
+        return str(found.best_model)
+    accuracy = None if score is None else float(score(path))
+    if accuracy is not None and accuracy != found.metrics["accuracy"]:
+        logger.warning("with quant_format 'QOperator' the accuracy is %g, with Q/DQ pairs (%s) it was %g", accuracy, found.best_model, found.metrics["accuracy"])
+    return path
+
+
+def _score(model: Model, eval_func: Any, eval_dataloader: Any, eval_metric: Any, higher_is_better: bool) -> Optional[Callable[[str], Any]]:
+    """What scores a model's file; None where nothing is given that could."""
+    if eval_func is not None:
+        return _evaluator(lambda path: eval_func(opened(path)), eval_func, higher_is_better)
+    if eval_metric is None:
+        return None
+    measured = scored_by(metric_of(eval_metric), Batches("eval_dataloader", eval_dataloader, model))
+    return _evaluator(measured, measured, higher_is_better)
+
+
+def _searched(words: Dict[str, Any], model: Model, arguments: Dict[str, Any]) -> SearchResult:
+    criterion = words["tuning_criterion"]
+    words["tuning_criterion"] = {**criterion, "strategy": guest_of(criterion["strategy"], arguments)}
+    if not words.get("load_study_if_exists"):
+        words["output_dir"] = _free_folder(words["output_dir"], "set_resume_from()", 4)
+    return _run(_gathered(words), model, os.getcwd())
 
 
 def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None, calib_func: Any = None,
@@ -104,26 +138,20 @@ def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None,
     refuse_unknown("fit()", unknown, _arguments)
     _refuse(conf, calib_func, eval_func, eval_dataloader, eval_metric)
     words = {**conf._words(), **options._words(), **_calibration(conf, model, calib_dataloader)}
-    higher = conf.accuracy_criterion.higher_is_better
-    if eval_func is not None:
-        words["search_evaluator"] = _evaluator(lambda path: eval_func(opened(path)), eval_func, higher)
-    elif eval_metric is not None:
-        score = scored_by(metric_of(eval_metric), Batches("eval_dataloader", eval_dataloader, model))
-        words["search_evaluator"] = _evaluator(score, score, higher)
-    else:
-        words = _untuned(words)
+    score = _score(model, eval_func, eval_dataloader, eval_metric, conf.accuracy_criterion.higher_is_better)
+    if score is None:
         logger.warning("neither eval_func nor eval_dataloader with eval_metric is given: the model is quantized by the default configuration, without tuning")
-    arguments = {"model": model, "conf": conf, "q_dataloader": calib_dataloader, "eval_func": eval_func,
-                 "eval_dataloader": eval_dataloader, "eval_metric": eval_metric}
-    criterion = words["tuning_criterion"]
-    words["tuning_criterion"] = {**criterion, "strategy": guest_of(criterion["strategy"], arguments)}
-    if not words.get("load_study_if_exists"):
-        words["output_dir"] = _free_folder(words["output_dir"], "set_resume_from()", 3)
-    found = _run(_gathered(words), model, os.getcwd())
+        words = _untuned(words)
+    else:
+        words["search_evaluator"] = score
+    found = _searched(words, model, {"model": model, "conf": conf, "q_dataloader": calib_dataloader, "eval_func": eval_func,
+                                     "eval_dataloader": eval_dataloader, "eval_metric": eval_metric})
     if found.status != "ok":
-        logger.error("None is returned: %s", _nearest(found, found.output_dir))
+        logger.error("None is returned: %s", _nearest(found))
         return None
-    return ONNXModel(found, model)
+    if conf.quant_format == "QOperator" and conf.approach in ("static", "auto"):  # the other approaches have one form only
+        return ONNXModel(found, model, _on_codes(found, model, words["calib_data_reader"], score))
+    return ONNXModel(found, model, str(found.best_model))
 
 
 __all__ = ["fit"]
