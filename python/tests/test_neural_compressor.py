@@ -310,6 +310,8 @@ class Settings(Fitting):
         self.fit()
         with self.assertWarnsRegex(UserWarning, r"out holds an earlier search: results go to .*out_2; set_resume_from\(\) continues"):
             self.fit()
+        self.refused("history.snapshot", lambda: set_resume_from("out/history.snapshot"))
+        self.assertIsNone(options.resume_from)
         set_random_seed(5)
         set_resume_from("out")
         self.assertEqual(Path(self.fit().model_path).parent.name, "out")

@@ -46,8 +46,12 @@ class Settings:
 
     def __setattr__(self, name: str, value: Any) -> None:
         refuse_unknown(type(self).__name__, [name], self.__dict__)
-        self.__dict__[name] = value
-        self._check()
+        before, self.__dict__[name] = self.__dict__[name], value
+        try:
+            self._check()
+        except _core.QuasarError:
+            self.__dict__[name] = before
+            raise
 
     def _given(self) -> Dict[str, Any]:
         return dict(self.__dict__)

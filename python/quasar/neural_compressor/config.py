@@ -1,6 +1,7 @@
 """Neural Compressor's configuration classes. Every setting acts, or is refused, or a warning says that it has no effect and why."""
 from __future__ import annotations
 
+import os
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -197,6 +198,10 @@ class Options(Settings):
 
     def __init__(self, random_seed: int = 1978, workspace: Optional[str] = None, resume_from: Optional[str] = None, **unknown: Any) -> None:
         self._take({"random_seed": random_seed, "workspace": workspace, "resume_from": resume_from}, unknown)
+
+    def _check(self) -> None:
+        if self.resume_from is not None and not os.path.isfile(os.path.join(self.resume_from, "result.json")):
+            raise _core.QuasarError(f"resume_from is {self.resume_from!r}, but must be the output folder of an earlier fit(); a history.snapshot of Neural Compressor's cannot be read")
 
     def _words(self) -> Dict[str, Any]:
         """The keys of a search's configuration."""

@@ -48,7 +48,8 @@ class TuneStrategy:
     @property
     def trials(self) -> List[Trial]:
         """What this strategy has tried so far."""
-        return self.__dict__.setdefault("_trials", [])
+        tried: List[Trial] = self.__dict__.setdefault("_trials", [])  # whether or not __init__ of this class has run
+        return tried
 
     def next_tune_cfg(self) -> Iterable[Mapping[Any, Any]]:
         """Yields one configuration after another; self.trials tells what came of the earlier ones."""
@@ -82,7 +83,7 @@ class _Guest(TuningStrategy):
 
     def traverse(self, tuner: Tuner) -> None:
         """Makes an object of the class, with those arguments that its __init__ names, and lets it go its way."""
-        one = self.theirs.__new__(self.theirs)
+        one: Any = object.__new__(self.theirs)
         one.tuner = tuner
         parameters = _inspect.signature(self.theirs.__init__).parameters
         takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
