@@ -3,10 +3,10 @@ the document lies beside the repository, its own blocks."""
 import re
 
 from digits import MODEL, ROOT
+from fitting import Fitting
 from quasar.neural_compressor import quantization
 from quasar.neural_compressor.config import AccuracyCriterion, PostTrainingQuantConfig, TuningCriterion
 from quasar.neural_compressor.strategy.strategy import STRATEGIES, TuneStrategy, strategy_registry
-from test_neural_compressor import Fitting
 
 DOCUMENT = ROOT.parent / "shared" / "seeds" / "inc_tuning_strategies.txt"
 
