@@ -141,7 +141,10 @@ class Strategies(Fitting):
                 for tune_cfg in self.next_tune_cfg():
                     self.losses = [self.tuner.loss(self.evaluate(tune_cfg))]
 
-        self.assertEqual(len(self.tune("whole").result.trials), 1)
+        for name in ("whole", "WHOLE", "w-hole"):
+            self.assertEqual(len(self.tune(name).result.trials), 1)
+        found = self.search(strategy="whole", space=None, config={"search_metric": "top1", "accuracy_criterion": {}}, output_dir="by_search")
+        self.assertEqual(found.result["tuning"]["strategy"], "whole")
 
     def test_mistakes(self):
         self.refused("whose name ends with TuneStrategy", lambda: strategy_registry(type("Abc", (TuneStrategy,), {})))

@@ -86,7 +86,7 @@ class Models(Fitting):
         self.assertIn(b"QLinearConv", model.SerializeToString())
         images = self.evaluation[0]
         pairs = quasar.Session(str(model.result.best_model))(images)[0]
-        self.assertTrue((quasar.Session(model.SerializeToString())(images)[0] == pairs).all())
+        self.assertLess(abs(quasar.Session(model.SerializeToString())(images)[0] - pairs).max(), 0.01)
         self.assertNotIn(b"QLinearConv", self.fit(PostTrainingQuantConfig(quant_level=1, quant_format="QDQ")).SerializeToString())
         with self.assertLogs("quasar", logging.WARNING) as logged:
             dynamic = PostTrainingQuantConfig(approach="auto", quant_format="QOperator", quant_level=1,

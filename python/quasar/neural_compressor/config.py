@@ -68,7 +68,7 @@ _no_recipes: Dict[str, Tuple[List[Any], bool, str]] = {
     "layer_wise_quant": ([False], False, "it saves memory, and calibration keeps no more than memory_limit anyway"),
     "layer_wise_quant_args": ([{}], False, "it belongs to layer_wise_quant"),
     "fast_bias_correction": ([False], False, "strategy repair and quasar.search() have it as BiasCorrection"),
-    "weight_correction": ([False], False, "Neural Compressor has it for PyTorch only"),
+    "weight_correction": ([False], False, "quasar.search() and strategy repair have optimized rounding for weights (docs/rounding.md)"),
     "gemm_to_matmul": ([], False, "Gemm is quantized as it is"),
     "graph_optimization_level": ([], False, "ONNX Runtime's clean-up runs first in any case, and its other levels when the model is loaded"),
     "add_qdq_pair_to_weight": ([False], True, "it is for TensorRT, which is no target of Quasar's strategies"),

@@ -9,6 +9,7 @@ from ..._study import Trial
 from ..._tuning import Tuner, TuningStrategy, register_strategy
 
 _ending = "TuneStrategy"
+_arguments = ["model", "conf", "q_dataloader", "q_func", "eval_func", "eval_dataloader", "eval_metric", "resume", "q_hooks", "dicts"]
 _floats = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 
 #: The classes that strategy_registry knows, by the names that TuningCriterion(strategy=...) takes.
@@ -79,7 +80,7 @@ class _Guest(TuningStrategy):
     theirs: Type[Any]
 
     def __init__(self, arguments: Optional[Mapping[str, Any]] = None) -> None:
-        self._arguments = dict(arguments or {})
+        self._arguments = {**dict.fromkeys(_arguments), **(arguments or {})}
 
     def traverse(self, tuner: Tuner) -> None:
         """Makes an object of the class, with those arguments that its __init__ names, and lets it go its way."""
@@ -97,7 +98,7 @@ _guests: Dict[str, Type[_Guest]] = {}
 def strategy_registry(cls: Type[Any]) -> Type[Any]:
     """Makes the class AbcTuneStrategy known as "abc", to TuningCriterion(strategy="abc"). Raises QuasarError for another ending, or a
     name of Quasar's own."""
-    prefix = cls.__name__[:-len(_ending)].lower()
+    prefix = cls.__name__[:-len(_ending)].lower().replace("_", "")
     if not cls.__name__.endswith(_ending) or not prefix or not issubclass(cls, TuneStrategy):
         raise _core.QuasarError(f"strategy_registry takes a class derived from TuneStrategy whose name ends with {_ending}, such as AbcTuneStrategy, not {cls.__name__}")
     guest = type(cls.__name__, (_Guest,), {"theirs": cls})
@@ -108,8 +109,8 @@ def strategy_registry(cls: Type[Any]) -> Type[Any]:
 
 def guest_of(name: str, arguments: Mapping[str, Any]) -> Any:
     """The strategy for one search: an object of the class that was registered under this name, otherwise the name."""
-    guest = _guests.get(name.lower())
-    return name if guest is None else guest({**dict.fromkeys(("q_func", "resume", "q_hooks", "dicts")), **arguments})
+    guest = _guests.get("".join(filter(str.isalnum, name.lower())))  # as all names of strategies are compared
+    return name if guest is None else guest(arguments)
 
 
 __all__ = ["STRATEGIES", "TuneStrategy", "strategy_registry"]
