@@ -112,7 +112,7 @@ class Strategies(Fitting):
 
     def test_one_configuration_after_another(self):
         @strategy_registry
-        class LastFirstTuneStrategy(TuneStrategy):
+        class LastOnlyTuneStrategy(TuneStrategy):
             def __init__(self, model, conf, q_dataloader, q_func=None, eval_dataloader=None, eval_func=None, dicts=None):
                 super().__init__(model, conf, q_dataloader=q_dataloader, eval_func=eval_func)
                 given.append((model, conf.quant_level, q_dataloader, eval_dataloader, eval_func, len(self.tuner.operators)))
@@ -124,9 +124,9 @@ class Strategies(Fitting):
                 given.append([trial.number for trial in self.trials])
 
         given = []
-        self.assertIs(STRATEGIES["lastfirst"], LastFirstTuneStrategy)
+        self.assertIs(STRATEGIES["lastonly"], LastOnlyTuneStrategy)
         eval_func = lambda model: -float(b"DequantizeLinear" in model.SerializeToString())  # noqa: E731  nothing meets the goal
-        conf = PostTrainingQuantConfig(quant_level=1, tuning_criterion=TuningCriterion(strategy="lastfirst"), **self.strict)
+        conf = PostTrainingQuantConfig(quant_level=1, tuning_criterion=TuningCriterion(strategy="lastonly"), **self.strict)
         self.assertIsNone(self.fit(conf, eval_func=eval_func))
         self.assertEqual(given[0][:5], (MODEL, 1, self.loader, None, eval_func))
         self.assertEqual(given[1], [0, 1])
