@@ -60,6 +60,7 @@ class Settings(Fitting):
                    "add_qdq_pair_to_weight": False, "dedicated_qdq_pair": False, "optypes_to_exclude_output_quant": [], "rtn_args": {}, "gptq_args": None}
         conf = PostTrainingQuantConfig(recipes=recipes)
         self.assertEqual((list(conf._without_effect()), conf._words()["recipes"]), ([], {"smooth_quant": False, "smooth_quant_args": {}}))
+        self.refused("smooth_quant_args.* has no 'alphas'.*did you mean 'alpha'", lambda: PostTrainingQuantConfig(recipes={"smooth_quant_args": {"alphas": 0.5}}))
         for name, value in (("dedicated_qdq_pair", True), ("optypes_to_exclude_output_quant", ["Conv"]), ("gptq_args", {"a": 1})):
             self.refused(name + ".*no such recipe: ", lambda: PostTrainingQuantConfig(recipes={name: value}))
 

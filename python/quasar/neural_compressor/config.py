@@ -140,6 +140,8 @@ class PostTrainingQuantConfig(Settings):
         if not isinstance(self.recipes, Mapping):
             raise _core.QuasarError(f"recipes is {self.recipes!r}, but must be a dictionary")
         refuse_unknown("recipes", self.recipes, [*_recipes, *_no_recipes])
+        arguments = self.recipes.get("smooth_quant_args") or {}
+        refuse_unknown("recipes['smooth_quant_args']", arguments, ["alpha"])
         for name, (idle, refused, why) in _no_recipes.items():
             if refused and self.recipes.get(name) is not None and self.recipes[name] not in idle:
                 raise _core.QuasarError(f"recipes['{name}'] is {self.recipes[name]!r}, but Quasar's strategies have no such recipe: {why}")
