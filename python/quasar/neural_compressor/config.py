@@ -141,6 +141,8 @@ class PostTrainingQuantConfig(Settings):
             raise _core.QuasarError(f"recipes is {self.recipes!r}, but must be a dictionary")
         refuse_unknown("recipes", self.recipes, [*_recipes, *_no_recipes])
         arguments = self.recipes.get("smooth_quant_args") or {}
+        if not isinstance(arguments, Mapping):
+            raise _core.QuasarError(f"recipes['smooth_quant_args'] is {arguments!r}, but must be a dictionary such as {{'alpha': 0.5}}")
         refuse_unknown("recipes['smooth_quant_args']", arguments, ["alpha"])
         for name, (idle, refused, why) in _no_recipes.items():
             if refused and self.recipes.get(name) is not None and self.recipes[name] not in idle:
