@@ -41,7 +41,7 @@ def get_auto_search_config(name: str) -> Dict[str, Any]:
     return {**dict.fromkeys(_pro_keys), **_core.preset(name)}
 
 
-def _free_folder(folder: str) -> str:
+def _free_folder(folder: str, how_to_continue: str = "load_study_if_exists", stacklevel: int = 4) -> str:
     """The folder, or the next numbered one where it holds an earlier search: `out_2`; in the working directory `search_2`."""
     whole = Path(folder).absolute()
     if not (whole / "result.json").exists() and not (whole / "auto_search.db").exists():
@@ -51,7 +51,7 @@ def _free_folder(folder: str) -> str:
     while stem.with_name(f"{stem.name}_{number}").exists():
         number += 1
     free = str(stem.with_name(f"{stem.name}_{number}"))
-    warnings.warn(f"{folder} holds an earlier search: results go to {free}; load_study_if_exists continues the earlier one", stacklevel=4)
+    warnings.warn(f"{folder} holds an earlier search: results go to {free}; {how_to_continue} continues the earlier one", stacklevel=stacklevel)
     return free
 
 

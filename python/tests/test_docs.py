@@ -1,4 +1,4 @@
-"""Every Python block of docs/python.md runs, one after the other; and the package's promises about types."""
+"""Every Python block of docs/python.md and docs/coming_from_inc.md runs, one after the other; and the package's promises about types."""
 import os
 import re
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy
 import quasar
 from digits import DIGITS, ROOT, Case
+from quasar.neural_compressor import options
 
 
 class Documents(Case):
@@ -23,6 +24,11 @@ class Documents(Case):
     def test_python_md(self):
         self.assertGreater(self.run_blocks("docs/python.md", {"__name__": "docs"}), 5)
         self.assertTrue(Path("out/best.onnx").exists())
+
+    def test_coming_from_inc_md(self):
+        self.addCleanup(options.__dict__.update, dict(options.__dict__))
+        self.assertEqual(self.run_blocks("docs/coming_from_inc.md", {"__name__": "docs"}), 3)
+        self.assertTrue(Path("saved/best_model.onnx").exists() and Path("results/best.onnx").exists())
 
     def test_readme(self):
         evaluation = numpy.load(DIGITS / "evaluation.npz")

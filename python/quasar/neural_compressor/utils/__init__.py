@@ -1,0 +1,1 @@
+"""Where Neural Compressor's package keeps words for dictionaries."""
