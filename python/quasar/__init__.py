@@ -14,6 +14,7 @@ from . import _core
 from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
 from ._evaluators import kind_of, scoring
 from ._guests import Bench, Sampler, StopCondition, Strategy
+from ._auto import auto
 from ._samples import Samples
 from ._session import Session
 from ._study import Space, Study, Trial
@@ -36,6 +37,6 @@ __all__ = [
     "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationDataReader", "CalibrationMethod",
     "Config", "Configs", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
-    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "dry_run", "evaluate", "generate_all_configs",
+    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
     "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search",
 ]

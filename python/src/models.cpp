@@ -8,6 +8,7 @@
 #include "quasar/base/special_files.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/inspect/examine.hpp"
+#include "quasar/inspect/first_search.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/inspect/inspect.hpp"
 #include "quasar/inspect/quantize.hpp"
@@ -126,6 +127,23 @@ py::dict inspect(const std::string& model, const std::string& target, const py::
   return to_python(facts);
 }
 
+// What a search would be for this model and these samples -> {words, lines, file}
+py::dict first_search(const std::string& model, const py::object& data, const std::string& base, const py::dict& said) {
+  const Json given = to_json(said);
+  const auto text = [&](const char* key) { return given.at(key).get<std::string>(); };
+  const tune::FirstSearchOptions options{.model = model,
+                                         .data = to_json(data),
+                                         .base = base,
+                                         .labels = text("labels"),
+                                         .metric = text("metric"),
+                                         .target = text("target"),
+                                         .loss = given.at("loss").get<double>(),
+                                         .seconds = tune::seconds_of(text("time")),
+                                         .output_dir = text("output_dir")};
+  const tune::FirstSearch first = unlocked([&] { return tune::first_search(options); });
+  return to_python(Json{{"words", first.words}, {"lines", first.lines}, {"file", tune::file_of(first)}});
+}
+
 template <class T>
 py::dict described_table(const Table<T>& table) {
   py::dict out;
@@ -158,6 +176,7 @@ void bind_models(py::module_& module) {
   module.def("quantize", &quantize);
   module.def("evaluate", &evaluate);
   module.def("inspect", &inspect);
+  module.def("first_search", &first_search);
   module.def("listed", &listed);
   module.def("preset", [](const std::string& name) { return to_python(tune::presets::table().make(name)->words()); });
   module.def("scheme", [](const std::string& name) { return to_python(quant::schemes::table().make(name)->words()); });

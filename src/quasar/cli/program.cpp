@@ -1,6 +1,7 @@
 #include "quasar/cli/program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -25,8 +26,9 @@ namespace {
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string what = error.what();
-  if (argc > 1 && argv[1][0] != '-' && commands::table().try_find(argv[1]) == nullptr) {
-    const std::vector<std::string> known = commands::table().names();
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::find(known, argv[1]) == known.end()) {
     what = "unknown command '" + std::string(argv[1]) + "'; known: " + joined(known) + did_you_mean(argv[1], known);
   }
   std::cerr << "quasar: " << printable_message(what) << "\nRun with --help for usage.\n";
@@ -77,7 +79,9 @@ Ended run(int argc, char** argv) {
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const auto& [name, entry] : commands::table().items()) {
-    commands.emplace_back(app.add_subcommand(name, entry.help), entry.make(Options()));
+    // An alias stands for a name that no C++ function can have.
+    const std::string& shown = entry.aliases.empty() ? name : entry.aliases.front();
+    commands.emplace_back(app.add_subcommand(shown, entry.help), entry.make(Options()));
     commands.back().second->define(*commands.back().first);
   }
   try {

@@ -108,6 +108,9 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     if (!has_a_loss()) throw Error("strategy " + strategy_ + " ended with an exception: " + what);
     tell_exception(finding, strategy_, what, trials_.finished(""));
   }
+  const bool cut = finding.result.end == search::RunResult::End::condition && finding.result.reason != goal_met;
+  if (met() && cut && !finding.failed && context().job.tuning.timeout == 0)  // while operators were asked to return
+    finding.result.reason = std::string(goal_met) + "; " + finding.result.reason;
   conclude(finding);
   finding.story->instrumented_models = instrumented();
   return finding;

@@ -138,12 +138,23 @@ std::string TunerNotes::shortfall() const {
 void TunerNotes::conclude(Finding& finding) const {
   if (met_ || accurate_) finding.winner = result()->number;
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
+  std::vector<Story::InFloat> left = left_over();
+  if (const std::string advice = advice_to_repair(left.size()); !advice.empty()) finding.warnings.push_back(advice);
   finding.story = Story{.strategy = strategy_,
                         .goal = *context_.job.aim.criterion,
                         .steps = steps_,
-                        .in_float = left_over(),
+                        .in_float = std::move(left),
                         .ignored = space_.ignored,
                         .sensitivity = sensitivity_};
+}
+
+// Where much is given up, or the goal is missed.
+std::string TunerNotes::advice_to_repair(size_t left_over) const {
+  constexpr size_t much = 4;  // one in so many
+  if (result() == nullptr || (met_ && left_over * much <= space_.nodes.size())) return "";
+  return std::to_string(left_over) + " of " + std::to_string(space_.nodes.size()) + " operators stay in float" +
+         (met_ ? "" : ", and the goal is missed") +
+         "; strategy repair looks for the fewest, and rounds first";
 }
 
 // By the trial that the search ends with, whether it meets the goal or not: the nodes that it leaves in a float type, each with

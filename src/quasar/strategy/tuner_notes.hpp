@@ -70,6 +70,7 @@ class TunerNotes {
   bool is_nearly_float(const search::Trial& trial) const;  // by work and bytes
   const search::Trial* result() const;                     // nullptr: nothing was scored
   std::vector<Story::InFloat> left_over() const;
+  std::string advice_to_repair(size_t left_over) const;
   Story::InFloat left(const std::string& node, const search::Trial& trial, const std::string& step) const;
 
   const StrategyContext& context_;

@@ -51,10 +51,16 @@ std::string suggestions(const PixelEvidence& evidence, const std::vector<PixelVa
   return joined(out, ", or ");
 }
 
-void require_known_values(const Json& description, const graph::Model& model, const std::filesystem::path& base) {
-  const auto pictures = data::raw_pictures(description, base);
+// Pictures whose values nobody has said, for a model that does not take bytes.
+std::optional<data::RawPictures> pictures_of_unknown_values(const Json& description, const graph::Model& model,
+                                                            const std::filesystem::path& base) {
   const auto takes_bytes = [](const graph::Value& input) { return input.type == DataType::uint8; };
-  if (!pictures || std::ranges::any_of(model.inputs, takes_bytes)) return;
+  return std::ranges::any_of(model.inputs, takes_bytes) ? std::nullopt : data::raw_pictures(description, base);
+}
+
+void require_known_values(const Json& description, const graph::Model& model, const std::filesystem::path& base) {
+  const auto pictures = pictures_of_unknown_values(description, model, base);
+  if (!pictures) return;
   const auto values = usual_values(pictures->words.value("color", "RGB"));
   const PixelEvidence evidence = pixel_evidence(model, *pictures, values);
   if (evidence.raw_fits()) return;
@@ -71,6 +77,30 @@ data::DatasetPtr open_data(const Json& description, const graph::Model& model, c
   data::DatasetPtr samples = data::open(description, model.inputs, base);
   require_known_values(description, model, base);
   return samples;
+}
+
+Json with_values(const Json& description, const graph::Model& model, const std::filesystem::path& base, std::string& told) {
+  const auto pictures = pictures_of_unknown_values(description, model, base);
+  if (!pictures) return description;
+  const auto values = usual_values(pictures->words.value("color", "RGB"));
+  const PixelEvidence evidence = pixel_evidence(model, *pictures, values);
+  constexpr size_t zero_to_one = 1;
+  std::optional<size_t> chosen = evidence.best(values);
+  if (!chosen && !evidence.raw_fits() && evidence.wants_smaller()) chosen = zero_to_one;
+  if (!chosen && !evidence.raw_fits()) return description;  // open_data() says what to do
+  Json words = pictures->words;
+  words["path"] = (pictures->base / words.value("path", "")).lexically_normal().string();
+  if (evidence.raw_fits()) {
+    words["as_is"] = true;
+    told = "pictures: values of 0 to 255 as they are, which the model takes (--set data_reader.as_is)";
+  } else {
+    words.update(values[*chosen].words);
+    told = "pictures: " + values[*chosen].name + " (" + option_text(values[*chosen].words) + "), " +
+           (evidence.is_classifier() ? "with which the model's answers tell them apart best"
+                                     : "a guess: its first layer is meant for small values") +
+           " (--set data_reader.mean, data_reader.std)";
+  }
+  return words;
 }
 
 }  // namespace quasar::tune

@@ -13,4 +13,9 @@ namespace quasar::tune {
 // that says what the model seems to want, and what to write.
 data::DatasetPtr open_data(const Json& description, const graph::Model& model, const std::filesystem::path& base = {});
 
+// The same source with values for pictures of which nobody has said any: those that fit the model best, where it is a classifier;
+// 0 to 1, where its first layer is meant for small values. `told` gets what was chosen, in words; "": nothing had to be. Throws
+// the error of open_data() where nothing tells.
+Json with_values(const Json& description, const graph::Model& model, const std::filesystem::path& base, std::string& told);
+
 }  // namespace quasar::tune

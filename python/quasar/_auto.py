@@ -1,0 +1,48 @@
+"""auto(): a search for somebody who has a model and samples only."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from ._api import SearchResult, _gathered, _run, logger
+from ._samples import Samples
+from ._words import Model, model_file
+
+
+def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", loss: float = 0.01, target: str = "", time: str = "5m",
+         output_dir: Any = "quasar_out", **keys: Any) -> SearchResult:
+    """Looks at model and samples, says in the log what it takes, and searches: no configuration is needed.
+
+    data:   samples with or without labels (quasar.Samples), which are parted into those to calibrate on, to score on and, where there
+            are 300 or more, those that nobody sees before the end.
+    labels: the array of a .npz file, or the CSV or COCO file of a folder of pictures; "": found by itself.
+    metric: what little may be lost of; "": top1 where there are labels and classes, else cos.
+    loss:   how much: a share of the float model's, of cos in its unit.
+    target: what the model must run on; "": this machine's CPU.
+    time:   how long it may take: "90s", "5m", "1h".
+    keys:   any key of a configuration, which wins over what is taken.
+
+    -> as search(); output_dir holds search.yaml too, which says the same thing, unless data are objects of this program. Raises
+    QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
+    """
+    base = os.getcwd()
+    gathered = _gathered({"data_reader": data})
+    said = {"labels": labels, "metric": metric, "loss": float(loss), "target": target, "time": str(time),
+            "output_dir": str(Path(output_dir).absolute())}
+    with model_file(model) as path:
+        first = _core.first_search(path, gathered.words["data_reader"], base, said)
+    for line in first["lines"]:
+        logger.info(line)
+    more = _gathered(keys)
+    gathered.words.update({**first["words"], **more.words})
+    gathered.gathering.registrations += more.gathering.registrations
+    gathered.keeping += more.keeping
+    found = _run(gathered, model, base)
+    if isinstance(data, (str, os.PathLike)) and not keys:
+        (found.output_dir / "search.yaml").write_text(first["file"], encoding="utf-8")
+    return found
+
+
+__all__ = ["auto"]

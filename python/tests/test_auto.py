@@ -1,0 +1,42 @@
+"""quasar.auto(): a search for somebody who has a model and samples only."""
+import shutil
+import unittest
+
+import numpy
+import quasar
+from digits import DIGITS, Case
+
+
+class Auto(Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(DIGITS / "digits.onnx", "model.onnx")
+        shutil.copy(DIGITS / "evaluation.npz", "evaluation.npz")
+
+    def test_a_file_leaves_the_configuration_that_says_the_same(self):
+        with self.assertLogs("quasar", "INFO") as log:
+            found = quasar.auto("model.onnx", "evaluation.npz", output_dir="out")
+        self.assertEqual(found.status, "ok")
+        self.assertIn("task: classes", "\n".join(log.output))
+        again = quasar.dry_run("model.onnx", **{key: value for key, value in quasar._core.read_words("out/search.yaml").items()
+                                                if key not in ("model_input", "output_dir")})
+        self.assertEqual(again["samples"]["holdout"], 175)
+
+    def test_arrays_and_keys_of_ones_own(self):
+        samples = numpy.load("evaluation.npz")
+        found = quasar.auto("model.onnx", (samples["image"][:60], samples["label"][:60]), metric="agreement", loss=0.05, output_dir="out",
+                            split={"calibration": 20, "evaluation": 40}, search_stop_condition={"n_trials": 2})
+        self.assertIn(found.status, ("ok", "goal_missed"))
+        self.assertFalse((found.output_dir / "search.yaml").exists())
+        self.assertLessEqual(len(found.trials), 2 + 2)
+
+    def test_mistakes(self):
+        for words, text in (({"time": "3x"}, "5m"), ({"metric": "topp1"}, "top1"), ({"target": "ort_cpuu"}, "ort_cpu")):
+            with self.assertRaisesRegex(quasar.QuasarError, text):
+                quasar.auto("model.onnx", "evaluation.npz", **words)
+        with self.assertRaisesRegex(quasar.QuasarError, "at least 8"):
+            quasar.auto("model.onnx", numpy.zeros((5, 1, 8, 8), numpy.float32))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,115 @@
+#include "quasar/cli/search_run.hpp"
+
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+
+#include "quasar/base/file_lock.hpp"
+#include "quasar/base/version.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/console.hpp"
+#include "quasar/cli/signals.hpp"
+#include "quasar/cli/worker_run.hpp"
+#include "quasar/report/recorded_search.hpp"
+#include "quasar/report/result.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/studies/continuation.hpp"
+
+namespace quasar::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* log_name = "auto_search.log";
+
+// A folder that was made for a search which could not begin, unless another one has it by now.
+void remove_if_bare(const fs::path& folder) {
+  try {
+    const FileLock alone(folder / ".quasar-lock", "output_dir", "leave it");
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      const std::string name = entry.path().filename().string();
+      if (name != log_name && name != ".quasar-lock") return;
+    }
+    fs::remove_all(folder, ignored);
+  } catch (const Error&) {  // it is another's, or gone
+  }
+}
+
+void show(const tune::Job& job, const tune::Summary& summary) {
+  const search::Counts& counts = summary.counts;
+  std::cout << report::result_table(job, summary);
+  std::cout << "\n"
+            << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
+            << counts.failed << " failed, in " << std::setprecision(3) << summary.seconds << " s\n";
+  if (!summary.reason.empty()) std::cout << "ended: " << summary.reason << "\n";
+  for (const auto& trial : summary.trials) {
+    if (trial.state != search::State::failed) continue;
+    std::cout << "first failure: trial " << trial.number << ": "
+              << trial.user_attributes.value("error", std::string("another program says so")) << "\n";
+    break;
+  }
+  if (summary.best) {
+    const auto& rules = summary.best->broken_rules;
+    std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
+              << (rules ? " nodes in integers as planned for the NPU, " : " nodes in integer kernels, ")
+              << summary.best->float_nodes << " in float";
+    if (rules) std::cout << ", " << *rules << " of its rules broken";
+    std::cout << "\n";
+  }
+  std::cout << "results: " << job.output.dir.string() << " (status " << report::name_of(summary.status)
+            << ")\nreport: " << (job.output.dir / "report.html").string() << "\n";
+}
+
+int exit_code(tune::Status status) {
+  switch (status) {
+    case tune::Status::ok:
+      return exit_done;
+    case tune::Status::interrupted:
+      return exit_interrupted;
+    case tune::Status::goal_missed:
+    case tune::Status::no_candidate:
+    case tune::Status::strategy_failed:
+      return exit_goal_missed;
+  }
+  return exit_done;
+}
+
+int search(const tune::Job& job, bool quiet) {
+  Console console(quiet, job);
+  std::error_code code;
+  fs::create_directories(job.output.dir, code);
+  if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
+  console.log_to(job.output.dir / log_name);
+  console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
+               "; model " + job.model.string() + ", objective " + job.aim.goals.objectives.front().metric);
+  const auto [found, summary, result] =
+      report::search(job, {.log = console.log(),
+                           .listener = console.listener(),
+                           .stop = stop_requested(),
+                           .baseline = [&](const tune::Measured& baseline) { console.compare_with(baseline); },
+                           .goes_on = [&](const tune::Job& next) { console.follow(next); },
+                           .launch = launch()});
+  console.close_progress();
+  console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
+  show(found, summary);
+  if (!summary.lost.empty()) return exit_input;
+  const bool poor = summary.best && summary.best->quality.poor();
+  return poor && summary.status == tune::Status::ok ? exit_goal_missed : exit_code(summary.status);
+}
+
+}  // namespace
+
+int run_search(tune::Job job, const SearchRun& how) {
+  report::refuse_to_overwrite(job, how.configuration);
+  if (how.resume) tune::expect_study(job);
+  if (fs::exists(job.output.dir)) return search(job, how.quiet);
+  try {
+    return search(job, how.quiet);
+  } catch (const Error&) {
+    remove_if_bare(job.output.dir);
+    throw;
+  }
+}
+
+}  // namespace quasar::cli

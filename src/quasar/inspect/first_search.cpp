@@ -1,0 +1,205 @@
+#include "quasar/inspect/first_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "quasar/base/digits.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/base/yaml.hpp"
+#include "quasar/data/archive.hpp"
+#include "quasar/data/dataset.hpp"
+#include "quasar/data/raw_pictures.hpp"
+#include "quasar/eval/head.hpp"
+#include "quasar/eval/metric.hpp"
+#include "quasar/graph/load.hpp"
+#include "quasar/job/preset.hpp"
+#include "quasar/quant/target.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
+#include "quasar/tune/open_data.hpp"
+
+namespace quasar::tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t least_taken = 8, most_taken = 2000, most_calibration = 128;
+constexpr size_t enough_for_holdout = 300;  // samples
+
+// Names that arrays of labels usually have.
+bool is_label_name(const std::string& name) {
+  constexpr std::array usual{"label", "labels", "y", "target", "targets", "class", "classes"};
+  return std::ranges::find(usual, normalized(name)) != usual.end();
+}
+
+std::vector<std::string> arrays_in(const fs::path& npz) {
+  std::vector<std::string> names;
+  const data::Archive archive(npz);
+  for (std::string name : archive.names()) {
+    if (name.ends_with(".npy")) name.resize(name.size() - std::string(".npy").size());
+    names.push_back(name);
+  }
+  return names;
+}
+
+// What the arrays of an npz file are: labels by their names; where the model has one input and another array is left, that is it.
+Json described_npz(const std::string& path, const fs::path& base, const graph::Model& model, const std::string& labels) {
+  Json out{{"reader", "npz"}, {"path", path}};
+  std::vector<std::string> others;
+  for (const auto& name : arrays_in(base / path)) {
+    if (std::ranges::find(model.inputs, name, &graph::Value::name) != model.inputs.end()) continue;
+    if (labels.empty() && is_label_name(name) && !out.contains("labels")) {
+      out["labels"] = name;
+    } else if (name != labels) {
+      others.push_back(name);
+    }
+  }
+  if (!labels.empty()) out["labels"] = labels;
+  if (model.inputs.size() == 1 && others.size() == 1) out["inputs"] = {{model.inputs.front().name, others.front()}};
+  return out;
+}
+
+Json described(const FirstSearchOptions& options, const graph::Model& model) {
+  const bool plain = options.data.is_string();
+  if (plain && fs::path(options.data.get<std::string>()).extension() == ".npz")
+    return described_npz(options.data.get<std::string>(), options.base, model, options.labels);
+  if (options.labels.empty()) return options.data;
+  if (const auto pictures = data::raw_pictures(options.data, options.base)) {
+    Json out = pictures->words;
+    out["path"] = (pictures->base / out.value("path", "")).lexically_normal().string();
+    out["labels"] = (options.base / options.labels).lexically_normal().string();
+    return out;
+  }
+  if (plain)
+    throw Error("labels is '" + options.labels + "', but '" + options.data.get<std::string>() +
+                "' is no .npz file: write a .yaml file with reader, path and labels, and give that");
+  Json out = options.data;
+  out["labels"] = options.labels;
+  return out;
+}
+
+// {calibration, evaluation, holdout}: of so many samples.
+Json parts_of(size_t samples) {
+  Json out{{"calibration", std::min(most_calibration, samples / 3)}, {"evaluation", "rest"}, {"seed", 0}};
+  if (samples >= enough_for_holdout) out["holdout"] = samples / 4;
+  return out;
+}
+
+class Looking {
+ public:
+  explicit Looking(const FirstSearchOptions& options)
+      : options_(options), model_(runtime::prepare(graph::load(options.model))), description_(described(options, model_)) {}
+
+  FirstSearch run() {
+    tell_model();
+    open();
+    choose_metric();
+    const Json split = parts_of(samples_->size());
+    out_.words.update({{"model_input", options_.model.string()}, {"data_reader", description_}, {"split", split}});
+    tell("split: " + split["calibration"].dump() + " samples to calibrate on" +
+         (split.contains("holdout") ? ", " + split["holdout"].dump() + " that nobody sees before the end" : "") +
+         ", the rest to score on");
+    choose_target();
+    out_.words["search_stop_condition"] = {{"time_limit", options_.seconds}};
+    out_.words["output_dir"] = options_.output_dir.string();
+    tell("time: at most " + in_digits(options_.seconds, 6) + " s (--time)");
+    return std::move(out_);
+  }
+
+ private:
+  void tell(const std::string& line) { out_.lines.push_back(line); }
+
+  void tell_model() {
+    std::vector<std::string> inputs;
+    for (const auto& input : model_.inputs) inputs.push_back("'" + input.name + "'");
+    tell("model: " + options_.model.filename().string() + ", " + std::to_string(model_.nodes.size()) + " nodes, " +
+         (inputs.size() == 1 ? "input " : "inputs ") + joined(inputs));
+  }
+
+  void open() {
+    std::string values;
+    description_ = with_values(description_, model_, options_.base, values);
+    samples_ = open_data(description_, model_, options_.base);
+    if (samples_->size() > most_taken) {
+      if (description_.is_string()) description_ = Json{{"path", description_}};
+      if (description_.contains("reader")) {
+        description_["limit"] = most_taken;
+        description_["seed"] = 0;
+        samples_ = open_data(description_, model_, options_.base);
+      }
+    }
+    if (samples_->size() < least_taken)
+      throw Error("'" + samples_->source() + "' has " + std::to_string(samples_->size()) + " samples, but at least " +
+                  std::to_string(least_taken) + " are needed: a third to calibrate on, the others to score on");
+    has_labels_ = samples_->label(0).has_value();
+    tell("data: " + std::to_string(samples_->size()) + " samples, " +
+         (has_labels_ ? "with labels" : "without labels (--labels names their array)"));
+    if (!values.empty()) tell(values);
+  }
+
+  // What is lost is counted in the task's own accuracy where there are labels, in a cosine to the float model's answers
+  // elsewhere.
+  void choose_metric() {
+    const eval::Head head = eval::head_on(model_, *samples_);
+    tell("task: " + (head.is_known() ? head.name : std::string("unknown head")) + " (" + head.why + ")");
+    std::string metric = options_.metric;
+    std::string why = "as you say";
+    if (metric.empty()) {
+      metric = has_labels_ && head.name == "classes" ? "top1" : "cos";
+      why = metric == "top1" ? "classes and labels" : has_labels_ ? "no classes that labels could be of" : "no labels";
+    }
+    metric = eval::metric_text(metric);
+    const bool is_cosine = metric == "cos";
+    const bool relative = !is_cosine && eval::make_metric(metric)->direction() == Direction::maximize;
+    // Accuracy moves in steps of one sample; of models that keep it the nearest to the float model is the best.
+    out_.words["search_metric"] = "parts";
+    out_.words["accuracy_criterion"] = {
+        {"criterion", relative ? "relative" : "absolute"}, {"tolerable_loss", options_.loss}, {"metrics", {{metric, 1}}}};
+    tell("goal: lose at most " + in_digits(options_.loss, 4) + (relative ? " of the float model's " : " of ") + metric + " (" +
+         why + "; --metric, --loss); of models that do, the nearest to the float model");
+  }
+
+  void choose_target() {
+    const std::string target = options_.target.empty() ? "ort_cpu" : quant::targets::table().resolve(options_.target);
+    const bool is_npu = quant::targets::table().make(target)->shifts();
+    out_.words["target"] = target;
+    out_.words["preset"] = is_npu ? "npu_int8_search" : "cpu_int8_search";
+    tell("target: " + target + (is_npu ? "" : ", this machine (" + runtime::cpu_name() + ")") + " (--target)");
+    tell("way: preset " + out_.words["preset"].get<std::string>() +
+         (is_npu ? "" : ", then repair where the best model is of little use"));
+  }
+
+  const FirstSearchOptions& options_;
+  const graph::Model model_;
+  Json description_;
+  data::DatasetPtr samples_;
+  bool has_labels_ = false;
+  FirstSearch out_;
+};
+
+}  // namespace
+
+FirstSearch first_search(const FirstSearchOptions& options) {
+  return Looking(options).run();
+}
+
+std::string file_of(const FirstSearch& first) {
+  std::string file;
+  for (const auto& line : first.lines) file += "# " + line + "\n";
+  return file + to_yaml(first.words);
+}
+
+double seconds_of(const std::string& words) {
+  double number = 0;
+  const char* const end = words.data() + words.size();
+  const auto [rest, problem] = std::from_chars(words.data(), end, number);
+  const std::string unit(rest, static_cast<size_t>(end - rest));
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (problem != std::errc() || factor == 0 || number * factor < 1)
+    throw Error("time is '" + words + "', but must be seconds, minutes or hours of at least one second: 90, 90s, 5m, 1.5h");
+  return number * factor;
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,61 @@
+// `quasar auto`: a search for somebody who has a model and samples only.
+#include <gtest/gtest.h>
+
+#include "e2e/program.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/inspect/first_search.hpp"
+
+namespace quasar::e2e {
+namespace {
+namespace fs = std::filesystem;
+
+struct Automatic : testing::Test {
+  TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+
+  Ran automatic(const std::string& more, const std::string& data = "evaluation.npz") {
+    return run("auto " + digits("digits.onnx") + " " + digits(data) + " --output-dir " + out.string() + " " + more);
+  }
+};
+
+TEST_F(Automatic, SearchesAndLeavesTheConfigurationThatSaysTheSame) {
+  const Ran ran = automatic("--time 10m --set split.calibration=40 --set split.holdout=400");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("task: classes"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("goal: lose at most 0.01 of the float model's top1"), std::string::npos) << ran.err;
+  const Json result = read_json(out / "result.json");
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_TRUE(result["best"].contains("metrics"));
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  const Ran again = run("search " + (out / "search.yaml").string() + " --dry-run --output-dir " + (folder.path() / "2").string());
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(parse_json(again.out, "stdout")["samples"]["calibration"], 40);
+  EXPECT_EQ(automatic("").code, 1) << "the folder holds a search";
+}
+
+TEST_F(Automatic, SaysWhatItTakesAndIsCorrectedByOneOption) {
+  const Ran ran = automatic("--dry-run --metric agreement --loss 0.05 --target xint8 --time 90s");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* text : {"# goal: lose at most 0.05 of the float model's agreement (as you say",
+                           "\"preset\": \"npu_int8_search\"", "\"time_limit\": 90", "\"labels\": \"label\""})
+    EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
+  EXPECT_FALSE(fs::exists(out));
+}
+
+TEST_F(Automatic, MistakesAreTold) {
+  EXPECT_NE(automatic("--time 3x").err.find("5m"), std::string::npos);
+  EXPECT_NE(automatic("--labels lable").err.find("lable"), std::string::npos);
+  EXPECT_NE(automatic("--metric topp1").err.find("top1"), std::string::npos);
+  EXPECT_EQ(automatic("", "nothing.npz").code, 1);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+TEST(Seconds, AreWrittenWithUnits) {
+  EXPECT_EQ(tune::seconds_of("90"), 90);
+  EXPECT_EQ(tune::seconds_of("1.5h"), 5400);
+  EXPECT_EQ(tune::seconds_of("5m"), 300);
+  for (const char* wrong : {"", "m", "0s", "-5", "5 minutes"}) EXPECT_THROW(tune::seconds_of(wrong), Error) << wrong;
+}
+
+}  // namespace
+}  // namespace quasar::e2e
