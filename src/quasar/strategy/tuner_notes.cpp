@@ -153,8 +153,7 @@ std::string TunerNotes::advice_to_repair(size_t left_over) const {
   constexpr size_t much = 4;  // one in so many
   if (result() == nullptr || (met_ && left_over * much <= space_.nodes.size())) return "";
   return std::to_string(left_over) + " of " + std::to_string(space_.nodes.size()) + " operators stay in float" +
-         (met_ ? "" : ", and the goal is missed") +
-         "; strategy repair looks for the fewest, and rounds first";
+         (met_ ? "" : ", and the goal is missed") + "; strategy repair looks for the fewest, and rounds first";
 }
 
 // By the trial that the search ends with, whether it meets the goal or not: the nodes that it leaves in a float type, each with
