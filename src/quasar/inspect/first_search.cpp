@@ -168,7 +168,7 @@ class Looking {
     out_.words["preset"] = is_npu ? "npu_int8_search" : "cpu_int8_search";
     tell("target: " + target + (is_npu ? "" : ", this machine (" + runtime::cpu_name() + ")") + " (--target)");
     tell("way: preset " + out_.words["preset"].get<std::string>() +
-         (is_npu ? "" : ", then repair where the best model is of little use"));
+         (is_npu ? "" : ", then repair where the goal is missed or the best model is of little use"));
   }
 
   const FirstSearchOptions& options_;

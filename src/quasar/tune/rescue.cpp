@@ -31,8 +31,9 @@ int64_t first_share(int64_t most) {
 
 // What makes the model poor; but where the user has a goal, answers alone stand above it.
 Json goal_for(const Job& job, const Quality& quality) {
-  const bool answers = quality.answers && quality.goal["metrics"].contains(quality.answers->metric);
   const Json own = job.words.value("accuracy_criterion", Json());
+  if (!quality.poor()) return own;
+  const bool answers = quality.answers && quality.goal["metrics"].contains(quality.answers->metric);
   return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
 }
 
@@ -111,8 +112,13 @@ Job with_two_thirds(Job job) {
   return job;
 }
 
+bool needs_rescue(const Job& job, const Summary& summary) {
+  if (!summary.best || summary.status == Status::interrupted || !summary.lost.empty()) return false;
+  return summary.best->quality.poor() || (summary.status == Status::goal_missed && job.words.contains("accuracy_criterion"));
+}
+
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log) {
-  if (!poor.best || !poor.best->quality.poor() || poor.status == Status::interrupted || !poor.lost.empty()) return std::nullopt;
+  if (!needs_rescue(whole, poor)) return std::nullopt;
   if (search::is_shared_storage(whole.study.storage)) return std::nullopt;  // its workers have gone by now
   const auto limits = limits_left(whole, poor);
   if (!limits) return std::nullopt;
@@ -145,6 +151,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
 
 bool takes_the_place_of(const Summary& poor, const Summary& repaired) {
   if (!repaired.best || repaired.status == Status::interrupted || repaired.best->quality.word == "unknown") return false;
+  if (!poor.best->quality.poor()) return repaired.status == Status::ok && !repaired.best->quality.poor();  // the goal was missed
   return !repaired.best->quality.poor() || is_better(repaired.best->quality, poor.best->quality);
 }
 
