@@ -10,6 +10,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/data/npy.hpp"
 #include "quasar/data/raw_pictures.hpp"
 #include "quasar/eval/head.hpp"
 #include "quasar/eval/metric.hpp"
@@ -44,6 +45,29 @@ std::vector<std::string> arrays_in(const fs::path& npz) {
   return names;
 }
 
+// Whether pictures in the array have their channels last, and the model wants them first.
+bool has_channels_last(const data::Archive& archive, const std::string& array, const graph::Value& input) {
+  const std::string member = array + ".npy";
+  if (!input.shape || input.shape->size() != 4 || std::ranges::find(archive.names(), member) == archive.names().end())
+    return false;
+  const Shape stored = data::NpyArray(archive.open(member), array).shape();
+  const int64_t channels = (*input.shape)[1];
+  return channels > 0 && stored.size() == 4 && stored[1] != channels && stored[3] == channels;
+}
+
+// Whether a float input is fed from bytes, of whose scale nobody has said anything.
+bool feeds_bytes(const Json& description, const graph::Model& model, const fs::path& base) {
+  if (!description.is_object() || description.value("reader", "") != "npz" || model.inputs.size() != 1) return false;
+  for (const char* key : {"mean", "scale", "std"}) {
+    if (description.contains(key)) return false;
+  }
+  const graph::Value& input = model.inputs.front();
+  const data::Archive archive(base / description["path"].get<std::string>());
+  const std::string member = description.value("inputs", Json::object()).value(input.name, input.name) + ".npy";
+  if (input.type != DataType::float32 || std::ranges::find(archive.names(), member) == archive.names().end()) return false;
+  return data::NpyArray(archive.open(member), member).type() == DataType::uint8;
+}
+
 // What the arrays of an npz file are: labels by their names; where the model has one input and another array is left, that is it.
 Json described_npz(const std::string& path, const fs::path& base, const graph::Model& model, const std::string& labels) {
   Json out{{"reader", "npz"}, {"path", path}};
@@ -57,7 +81,11 @@ Json described_npz(const std::string& path, const fs::path& base, const graph::M
     }
   }
   if (!labels.empty()) out["labels"] = labels;
-  if (model.inputs.size() == 1 && others.size() == 1) out["inputs"] = {{model.inputs.front().name, others.front()}};
+  if (model.inputs.size() != 1) return out;
+  const graph::Value& input = model.inputs.front();
+  if (others.size() == 1) out["inputs"] = {{input.name, others.front()}};
+  if (has_channels_last(data::Archive(base / path), others.size() == 1 ? others.front() : input.name, input))
+    out["layout"] = "NHWC";
   return out;
 }
 
@@ -136,6 +164,11 @@ class Looking {
     has_labels_ = samples_->label(0).has_value();
     tell("data: " + std::to_string(samples_->size()) + " samples, " +
          (has_labels_ ? "with labels" : "without labels (--labels names their array)"));
+    if (description_.is_object() && description_.contains("layout")) tell("layout: channels come last in the array");
+    if (feeds_bytes(description_, model_, options_.base))
+      tell(
+          "values: bytes of 0 to 255 as they are; does the model take others? (--set data_reader.mean=127.5 --set "
+          "data_reader.scale=0.00784)");
     if (!values.empty()) tell(values);
   }
 
