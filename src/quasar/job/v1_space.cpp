@@ -5,6 +5,7 @@
 #include "quasar/job/v1.hpp"
 #include "quasar/job/v1_names.hpp"
 #include "quasar/job/v1_words.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -114,12 +115,39 @@ class Translator {
       Json specs = Json::array();
       for (const Json& type : given(side + "_type", Json::array({"QInt8"}))) specs.push_back(spec_of(side + "_type", type));
       out_.space[side] = specs;
-      out_.space[side + "_params"] = {{"symmetric", given(symmetric, Json::array({side == "weight"}))}, {"only_if", side}};
+      if (Json condition = where_parameters_are(side, specs); !condition.is_null())
+        out_.space[side + "_params"] = {{"symmetric", given(symmetric, Json::array({side == "weight"}))},
+                                        {"only_if", std::move(condition)}};
+      else if (!keys_.take(symmetric).is_null())
+        out_.notes.push_back(symmetric + " has no effect: " + side + "_type has no scales");
     }
-    if (const Json channel = keys_.take("per_channel"); !channel.is_null()) {
+    weight_parameters();
+  }
+
+  // The condition of a side's parameters: some types have none (floating point, DynamicSpec). null: none has any.
+  static Json where_parameters_are(const std::string& side, const Json& specs) {
+    Json with = Json::array();
+    for (const Json& spec : specs) {
+      if (quant::may_have_parameters(spec)) with.push_back(spec);
+    }
+    if (with.empty()) return nullptr;
+    return with.size() == specs.size() ? Json(side) : Json{{side, with}};
+  }
+
+  // Of a base configuration by name: groups, which v1 has no word for.
+  void weight_parameters() {
+    const Json channel = keys_.take("per_channel"), own = keys_.take("weight_params");
+    if (!out_.space.contains("weight_params")) return;
+    Json& group = out_.space["weight_params"];
+    if (own.is_array() && own.size() == 1 && own[0].is_object()) {
+      for (const auto& [key, value] : own[0].items()) {
+        if (!group.contains(key)) group[key] = Json::array({value});
+      }
+    }
+    if (!channel.is_null() && !group.contains("quant_granularity")) {
       Json granularity = Json::array();
       for (const Json& flag : channel) granularity.push_back(flag == true ? "Channel" : "Tensor");
-      out_.space["weight_params"]["quant_granularity"] = granularity;
+      group["quant_granularity"] = granularity;
     }
   }
 
@@ -180,7 +208,8 @@ class Translator {
   void transforms() {
     for (const char* key : {"include_cle", "include_auto_mp", "include_sq", "enable_npu_cnn"}) {
       const Json choices = keys_.take(key);
-      if (choices.is_null() || is_only(choices, false)) continue;
+      const bool off = is_only(choices, false) && key != std::string("enable_npu_cnn");  // which the types may have switched on
+      if (choices.is_null() || off) continue;
       out_.space[key] = choices;
     }
     for (const char* key : {"CLESteps", "CLETotalLayerDiffThreshold", "CLEScaleAppendBias"})
