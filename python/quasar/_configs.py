@@ -78,11 +78,16 @@ def _in_first_form(config: Mapping[str, Any], space: Mapping[str, Any]) -> Dict[
     return out
 
 
+def _as_choices(config: Mapping[str, Any]) -> Dict[str, Any]:
+    """Of the first form: every value as a list of one."""
+    return {name: _as_choices(value) if name in ("extra_options", "FastFinetune") and isinstance(value, Mapping) else [value]
+            for name, value in config.items()}
+
+
 def single_space(config: Mapping[str, Any]) -> Dict[str, Any]:
     """A space with one configuration, in either form."""
     if _is_first_form(config):
-        return {name: single_space(value) if name in ("extra_options", "FastFinetune") and isinstance(value, Mapping) else [value]
-                for name, value in config.items()}
+        return _as_choices(config)
     out: Dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, Mapping) and name.endswith("_params"):

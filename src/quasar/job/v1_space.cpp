@@ -82,7 +82,10 @@ class Keys {
 class Translator {
  public:
   Translator(const Json& space, const Json& base)
-      : keys_(space, base), in_space_(value_of(space, "include_fast_ft")), in_base_(value_of(base, "include_fast_ft")) {}
+      : keys_(space, base),
+        space_(space),
+        in_space_(value_of(space, "include_fast_ft")),
+        in_base_(value_of(base, "include_fast_ft")) {}
 
   Translation run() {
     types();
@@ -187,7 +190,10 @@ class Translator {
   void under(const std::string& group, const std::string& key, const Json& choices, const Json& value,
              const std::string& parent) {
     if (value.is_null()) {
-      out_.notes.push_back(key + " has no effect: no calibrate_method of the space uses it");
+      // An option of the base's method goes with it where the space has other methods.
+      const bool replaced = !value_of(space_, "calibrate_method").is_null() && value_of(space_, key).is_null() &&
+                            value_of(value_of(space_, "extra_options"), key).is_null();
+      if (!replaced) out_.notes.push_back(key + " has no effect: no calibrate_method of the space uses it");
       return;
     }
     out_.space[group] = {{key, choices}, {"only_if", {{parent, value}}}};
@@ -292,6 +298,7 @@ class Translator {
   }
 
   Keys keys_;
+  const Json& space_;
   Json in_space_, in_base_;  // include_fast_ft as given
   Translation out_{Json::object(), {}};
 };
