@@ -261,7 +261,7 @@ class V1(Case):
         self.assertEqual(instance.result.result["objectives"][0]["name"], "v1_L2")
         self.assertEqual([trial.state for trial in instance.result.trials], ["complete"] * 4)
         self.assertEqual([trial.params.get("adaround_params_num_iterations") for trial in instance.result.trials], [None, None, 8, 16])
-        self.assertEqual(candidates[0]["config"]["CalibMovingAverage"], True)
+        self.assertEqual(candidates[0]["config"]["minmax_options_CalibMovingAverage"], True)
 
     def test_every_configuration_of_a_space_is_in_its_words(self):
         """Each, searched alone, is the trial that it was taken from."""
