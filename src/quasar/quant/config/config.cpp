@@ -7,7 +7,6 @@
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/config_keys.hpp"
-#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/config/option_keys.hpp"
 #include "quasar/quant/config/recipes.hpp"
 

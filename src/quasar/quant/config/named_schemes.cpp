@@ -6,7 +6,6 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
-#include "quasar/quant/config/config.hpp"
 #include "quasar/quant/config/predefined.hpp"
 
 namespace quasar::quant {

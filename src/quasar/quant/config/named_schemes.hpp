@@ -7,8 +7,19 @@
 
 #include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
+#include "quasar/base/plugin.hpp"
 
 namespace quasar::quant {
+
+// A named configuration (quantize --scheme NAME): its words, as parse_config takes them.
+class SchemePreset {
+ public:
+  explicit SchemePreset(Json words) : words_(std::move(words)) {}
+  const Json& words() const { return words_; }
+
+ private:
+  Json words_;
+};
 
 // The words of a configuration, as parse_config takes them. Case, '-' and '_' do not count. Throws Error for a name that there is
 // not, with the nearest one, and for one of Quark's whose types ONNX lacks, with the reason and the nearest that runs.
@@ -33,3 +44,7 @@ std::vector<std::string> scheme_names();
 std::string note_on_scheme(const std::string& name);
 
 }  // namespace quasar::quant
+
+namespace quasar::quant::schemes {
+const Table<SchemePreset>& table();
+}
