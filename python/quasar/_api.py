@@ -88,7 +88,12 @@ class _Log:
         self._file: Optional[TextIO] = None
 
     def open(self, folder: str) -> None:
-        os.makedirs(folder, exist_ok=True)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except FileExistsError:
+            raise _core.QuasarError(f"output_dir '{folder}' is a file, but must be a folder") from None
+        except OSError as error:
+            raise _core.QuasarError(f"output_dir '{folder}' cannot be made: {error.strerror}") from None
         self._file = open(Path(folder, "auto_search.log"), "a", encoding="utf-8")
 
     def __call__(self, level: str, text: str) -> None:

@@ -10,10 +10,11 @@ import inspect as _inspect
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _core
 from ._api import SearchResult, _gathered, _run, _Words
+from ._configs import Configs, single_space, snake_case
 from ._samples import Samples
 from ._study import Space
 from ._words import Model, plain
@@ -194,39 +195,6 @@ def _check_settings(config: Any) -> None:
             raise _core.QuasarError(f"{name} is no setting of Auto Search; did you mean '{close[0]}'?")
 
 
-class Configs(Sequence[Dict[str, Any]]):
-    """The configurations of one space or of several in order (a + b), made when they are looked at."""
-
-    def __init__(self, spaces: Sequence[Mapping[str, Any]], base: Any = None) -> None:
-        self.spaces: List[Dict[str, Any]] = [plain(space, "search space") for space in spaces]
-        self._base = base
-        self._opened = [Space(space, base) for space in self.spaces]
-
-    def __len__(self) -> int:
-        return sum(len(space) for space in self._opened)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        place = index + len(self) if index < 0 else index
-        for space in self._opened:
-            if 0 <= place < len(space):
-                return space[place]
-            place -= len(space)
-        raise IndexError(f"there are {len(self)} configurations")
-
-    def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return (config for space in self._opened for config in space)
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, Configs):
-            return Configs(self.spaces + other.spaces, self._base)
-        return list(self) + list(other)
-
-    def __radd__(self, other: Any) -> Any:
-        return list(other) + list(self)
-
-
 class SearchSpace:
     """SearchSpace(conf).get_all_configs(): the configurations of a space in either form."""
 
@@ -246,20 +214,6 @@ def _is_model(value: Any) -> bool:
     if isinstance(value, (bytes, os.PathLike)) or hasattr(value, "SerializeToString"):
         return True
     return isinstance(value, str) and (value.endswith(".onnx") or Path(value).is_file())
-
-
-def _single(config: Mapping[str, Any]) -> Dict[str, Any]:
-    """A space with one configuration."""
-    out: Dict[str, Any] = {}
-    for name, value in config.items():
-        if isinstance(value, Mapping) and name.endswith("_params"):
-            parent = name[: -len("_params")]
-            group: Dict[str, Any] = {key: [item] for key, item in value.items()}
-            group["only_if"] = parent if parent in config else {"algorithms": parent}
-            out[name] = group
-        else:
-            out[name] = [value]
-    return out
 
 
 class AutoSearch:
@@ -313,7 +267,13 @@ class AutoSearch:
         elif isinstance(self.all_configs, Configs):
             words["search_spaces"] = copy.deepcopy(self.all_configs.spaces)
         else:
-            words["search_spaces"] = [_single(plain(config, "all_configs")) for config in self.all_configs]
+            words["search_spaces"] = [single_space(plain(config, "all_configs")) for config in self.all_configs]
+
+    def _best_of_ranges(self) -> Dict[str, Any]:
+        assert self.result is not None
+        options = _setting(self.auto_search_config, "search_space")["extra_options"]["FastFinetune"]
+        return {name: value for name in options for key, value in self.result.best_params.items()
+                if key.endswith("_params_" + snake_case(name))}
 
     def _words(self) -> _Words:
         _check_settings(self.auto_search_config)
@@ -337,10 +297,13 @@ class AutoSearch:
                                           for name, value in stop.items()} if isinstance(stop, Mapping) else stop
         return _gathered(words)
 
-    def search_model(self) -> List[Dict[str, Any]]:
+    def search_model(self) -> Union[List[Dict[str, Any]], Dict[str, Any]]:
         """Searches. -> the candidates (trials not worse than float by more than search_metric_tolerance) in the order in which they
-        were found: {config_index, difference, model_path, config}. `result` holds everything else; the best is result.best_model"""
+        were found: {config_index, difference, model_path, config}; of an advanced_fastft_search the best parameters by FastFinetune's
+        names: {NumIterations, LearningRate}. `result` holds everything else; the best is result.best_model"""
         self.result = _searched(self._words(), self.model_input)
+        if _setting(self.auto_search_config, "advanced_fastft_search"):
+            return self._best_of_ranges()
         objective = self.result.result["objectives"][0]
         sign = 1 if objective["direction"] == "maximize" else -1
         reference = self.result.baseline.get(objective["name"], 0.0)

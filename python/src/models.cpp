@@ -14,6 +14,7 @@
 #include "quasar/inspect/quantize.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
@@ -80,7 +81,7 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
   const tune::QuantizeOptions options{.model = model,
                                       .calibration = to_json(calibration),
                                       .words = py::isinstance<py::str>(configuration)
-                                                   ? quant::schemes::table().make(configuration.cast<std::string>())->words()
+                                                   ? Json{{"scheme", configuration.cast<std::string>()}}
                                                    : to_json(configuration),
                                       .target = target,
                                       .ranges = to_json(ranges)};
@@ -154,7 +155,11 @@ py::dict described_table(const Table<T>& table) {
 py::dict listed(const std::string& kind) {
   const std::string wanted = normalized(kind);
   if (wanted == "presets") return described_table(tune::presets::table());
-  if (wanted == "schemes") return described_table(quant::schemes::table());
+  if (wanted == "schemes") {
+    py::dict out;
+    for (const auto& scheme : quant::named_schemes()) out[py::str(scheme.name)] = scheme.help;
+    return out;
+  }
   if (wanted == "samplers") return described_table(search::samplers::table());
   if (wanted == "pruners") return described_table(search::pruners::table());
   if (wanted == "strategies") return described_table(tune::strategies::table());
@@ -179,7 +184,7 @@ void bind_models(py::module_& module) {
   module.def("first_search", &first_search);
   module.def("listed", &listed);
   module.def("preset", [](const std::string& name) { return to_python(tune::presets::table().make(name)->words()); });
-  module.def("scheme", [](const std::string& name) { return to_python(quant::schemes::table().make(name)->words()); });
+  module.def("scheme", [](const std::string& name) { return to_python(quant::words_of_scheme(name)); });
 }
 
 }  // namespace quasar::python

@@ -171,7 +171,8 @@ class V1(Case):
         # The order of the documentation.
         instance = AutoSearch(get_default_config("S8S8_AAWS"), config, MODEL, Reader(self.calibration[0]))
         candidates = instance.search_model()
-        self.assertEqual(len(candidates), 4)
+        self.assertEqual(len(instance.result.trials), 4)
+        self.assertEqual(len(candidates), 2, "the 99.9999th percentile of so few samples is their greatest value")
         self.assertEqual(instance.result.result["objectives"][0]["name"], "v1_L2")
         for candidate in candidates:
             self.assertTrue(Path(candidate["model_path"]).exists())
@@ -225,7 +226,7 @@ class V1(Case):
         shifts, small = instance.build_all_configs(SHIFTS), instance.build_all_configs(SMALL)
         self.assertEqual((len(shifts), len(small)), (1, 4))
         instance.all_configs = shifts + small
-        self.assertEqual([c["activation"] for c in instance.all_configs], ["Int8Spec"] * 3 + ["Int16Spec"] * 2)
+        self.assertEqual([c["activation_type"] for c in instance.all_configs], [QuantType.QInt8] * 3 + [QuantType.QInt16] * 2)
         self.assertEqual(len(instance.all_configs[1:3]), 2)
         instance.search_model()
         self.assertEqual(len(instance.result.trials), 5)
@@ -235,9 +236,94 @@ class V1(Case):
         config = AutoSearchConfig()
         config.search_output_dir = "out"
         instance = AutoSearch(MODEL, get_default_config("S8S8_AAWS"), config, calibration_data_reader=Reader(self.calibration[0]))
-        instance.all_configs = [c for c in instance.build_all_configs(SMALL) if c["activation"] == "Int8Spec"]
+        instance.all_configs = [c for c in instance.build_all_configs(SMALL) if c["activation_type"] == QuantType.QInt8]
         instance.search_model()
         self.assertEqual(len(instance.result.trials), 2)
+
+    def test_filtered_lists_have_all_options_and_the_same_metric(self):
+        space = {**SMALL, "include_cle": [False, True], "include_fast_ft": [False, True],
+                 "extra_options": {"ActivationSymmetric": [False], "CalibMovingAverage": [False, True], "CalibMovingAverageConstant": [0.01], "Percentile": [99.9, 99.99],
+                                   "FastFinetune": {"OptimAlgorithm": ["adaround"], "NumIterations": [8, 16], "LearningRate": [0.1]}}}
+        config = AutoSearchConfig()
+        config.search_output_dir, config.search_metric_tolerance = "out", 1.0
+        instance = AutoSearch(MODEL, Config("S8S8_AAWS"), config, calibration_data_reader=Reader(self.calibration[0][:8]))
+        whole = instance.build_all_configs(space)
+        first, last = whole[0], whole[-1]
+        self.assertEqual(first["extra_options"], {"ActivationSymmetric": False, "CalibMovingAverage": False})
+        self.assertEqual((first["calibrate_method"], first["include_cle"], first["include_fast_ft"]), (CalibrationMethod.MinMax, False, False))
+        self.assertEqual(last["extra_options"], {"ActivationSymmetric": False, "Percentile": 99.99,
+                                                 "FastFinetune": {"OptimAlgorithm": "adaround", "NumIterations": 16, "LearningRate": 0.1}})
+        averages = [c for c in whole if c["extra_options"].get("CalibMovingAverage") and not c["include_fast_ft"]]
+        percentiles = [c for c in whole if c["calibrate_method"] == CalibrationMethod.Percentile and c["include_fast_ft"]]
+        self.assertEqual({c["extra_options"]["CalibMovingAverageConstant"] for c in averages}, {0.01})
+        instance.all_configs = averages[:2] + percentiles[:2]
+        candidates = instance.search_model()
+        self.assertEqual(instance.result.result["objectives"][0]["name"], "v1_L2")
+        self.assertEqual([trial.state for trial in instance.result.trials], ["complete"] * 4)
+        self.assertEqual([trial.params.get("adaround_params_num_iterations") for trial in instance.result.trials], [None, None, 8, 16])
+        self.assertEqual(candidates[0]["config"]["minmax_options_CalibMovingAverage"], True)
+
+    def test_every_configuration_of_a_space_is_in_its_words(self):
+        """Each, searched alone, is the trial that it was taken from."""
+        space = {**SMALL, "include_sq": [True, False], "per_channel": [True, False], "nodes_to_exclude": [[], ["conv1"]],
+                 "extra_options": {"SmoothAlpha": [0.5, 0.6], "WeightSymmetric": [True, False]}}
+        whole = SearchSpace(space).get_all_configs()
+        for number in range(0, len(whole), 7):
+            alone = quasar.Space(quasar._configs.single_space(whole[number]))
+            self.assertEqual(len(alone), 1)
+            given = quasar.Space(quasar._words.plain(space))[number]
+            self.assertEqual({key: alone[0].get(key) for key in alone[0]}, {key: given.get(key) for key in alone[0]})
+
+    def test_advanced_fastft_search_gives_the_best_parameters(self):
+        class Mine(AutoSearchConfig):
+            advanced_fastft_search = True
+            search_space = {"extra_options": {"FastFinetune": {"NumIterations": [100, 200], "LearningRate": [1e-3, 1e-7]}}}
+            search_output_dir = "out"
+
+        base = get_default_config("S8S8_AAWS_ADAROUND")
+        instance = AutoSearch(MODEL, Config(base), Mine, calibration_data_reader=Reader(self.calibration[0][:8]))
+        self.assertEqual(instance.search_model(), {"NumIterations": 100, "LearningRate": 1e-7})
+        self.assertEqual(len(instance.result.trials), 1, "one model, one trial")
+
+    def test_quarks_configurations_are_base_configurations(self):
+        for name in ("XINT8_ADAQUANT", "U8U8_AAWA", "INT8_TRANSFORMER_ACCURATE", "BF16_ADAQUANT", "MATMUL_NBITS"):
+            self.assertEqual(len(quasar.Space({}, get_default_config(name).words())), 1, name)
+        self.assertEqual(get_default_config("A16W8_ADAROUND").extra_options["FastFinetune"], {"OptimAlgorithm": "adaround"})
+        with self.assertRaisesRegex(quasar.QuasarError, "scheme 'MX6' is not supported: ONNX has no microscaling types.*nearest that runs is"):
+            get_default_config("MX6")
+        with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'U8S8_AAWS_ADAROUND'"):
+            get_default_config("U8S8_AAWS_ADAROUN")
+
+    def test_mistakes_are_named(self):
+        Path("file").write_text("mine")
+        reader = Reader(self.calibration[0][:8])
+        while reader.get_next() is not None:
+            pass
+        fresh = lambda: Reader(self.calibration[0][:8])  # noqa: E731
+        for config, message in [
+            ({"output_dir": "file"}, "output_dir '.*file' is a file, but must be a folder"),
+            ({"search_evaluator": "my_eval"}, "search_evaluator: unknown metric 'my_eval'.*in Python a function"),
+            ({"calib_data_reader": reader}, "there are none; a reader or iterator that was read before gives nothing again"),
+            ({"calib_data_reader": [numpy.zeros((1, 8, 8, 1), numpy.float32)] * 3}, "transpose samples in memory to NCHW"),
+            ({"search_metric": "top1"}, "samples in memory have them in pairs"),
+            ({"search_space": {"weight": {"type": "categorical", "choices": ["Int8Spec"]}}}, "the first level takes lists of choices"),
+            ({"search_space": {"weight": ["QInt9"]}}, "did you mean 'Int8Spec'"),
+            ({"search_devices": "cuda:0"}, "this ONNX Runtime has cpu: use it"),
+        ]:
+            words = {"model_input": MODEL, "calib_data_reader": fresh(), "search_space": {"weight": ["Int8Spec"]}, "output_dir": "out", **config}
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                AutoSearchPro(words).run()
+
+    def test_models_to_be_scored_stand_in_temp_dir(self):
+        seen = []
+
+        def evaluate(path):
+            seen.append(Path(path).resolve())
+            return 1.0
+
+        AutoSearchPro({"model_input": MODEL, "calib_data_reader": Reader(self.calibration[0][:8]), "search_space": {"weight": ["Int8Spec"]}, "output_dir": "out",
+                       "temp_dir": "scratch", "search_evaluator": evaluate, "direction": "maximize"}).run()
+        self.assertTrue(any(Path("scratch").resolve() in path.parents for path in seen), seen)
 
     def test_enumerations_of_onnxruntime_will_do(self):
         class QuantType(enum.Enum):  # noqa: F811
@@ -254,7 +340,8 @@ class V1(Case):
         self.assertIs(config, AutoSearchConfig)
         space = {"calibrate_method": [quasar.LayerWiseMethod.LayerWisePercentile], "activation_type": [quasar.ExtendedQuantType.QInt16, quasar.ExtendedQuantType.QBFloat16],
                  "weight_type": [quasar.ExtendedQuantType.QInt8]}
-        self.assertEqual([one["activation"] for one in SearchSpace(space).get_all_configs()], ["Int16Spec", "BFloat16Spec"])
+        self.assertEqual([one["activation_type"] for one in SearchSpace(space).get_all_configs()],
+                         [quasar.ExtendedQuantType.QInt16, quasar.ExtendedQuantType.QBFloat16])
         with self.assertRaisesRegex(NotImplementedError, "get_next"):
             quasar.CalibrationDataReader().get_next()
 

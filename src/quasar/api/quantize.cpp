@@ -7,14 +7,12 @@
 namespace quasar::api {
 
 Quantized quantize(const QuantizeOptions& options) {
-  tune::Quantized made =
-      tune::quantize({.model = options.model,
-                      .calibration = options.calibration,
-                      .words = options.configuration.is_string()
-                                   ? quant::schemes::table().make(options.configuration.get<std::string>())->words()
-                                   : options.configuration,
-                      .target = options.target,
-                      .ranges = options.ranges});
+  tune::Quantized made = tune::quantize(
+      {.model = options.model,
+       .calibration = options.calibration,
+       .words = options.configuration.is_string() ? Json{{"scheme", options.configuration}} : options.configuration,
+       .target = options.target,
+       .ranges = options.ranges});
   Json nodes = Json::array(), skipped = Json::object();
   for (const auto& [name, planned] : made.plan.nodes) nodes.push_back(name);
   for (const auto& [name, why] : made.plan.skipped) skipped[name] = why;

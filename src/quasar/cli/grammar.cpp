@@ -7,7 +7,7 @@
 #include "quasar/cli/lists.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/job/preset.hpp"
-#include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
 
@@ -23,7 +23,7 @@ std::vector<std::string> kinds() {
 const std::vector<std::string>& known_values(const std::string& name) {
   static const std::vector<std::string> none;
   static const std::map<std::string, std::vector<std::string>> all{
-      {"--preset", tune::presets::table().names()},   {"--scheme", quant::schemes::table().names()},
+      {"--preset", tune::presets::table().names()},   {"--scheme", quant::scheme_names()},
       {"--target", quant::targets::table().names()},  {"--metric", eval::metrics::table().names()},
       {"--format", report::writers::table().names()}, {"kind", kinds()},
       {"shell", {"bash", "zsh", "fish", "man"}}};

@@ -9,7 +9,7 @@
 #include "quasar/job/preset.hpp"
 #include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/codes/rounding.hpp"
-#include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
 #include "quasar/search/pruner.hpp"
@@ -44,6 +44,15 @@ Json extensions() {
   return list;
 }
 
+Json schemes() {
+  Json list = Json::array();
+  for (const auto& scheme : quant::named_schemes()) {
+    list.push_back(described(scheme.name, scheme.help, scheme.aliases));
+    list.back()["rounded"] = scheme.rounded;
+  }
+  return list;
+}
+
 Json keys() {
   Json list = Json::array();
   for (const auto& key : tune::job_keys()) list.push_back(described(key.name, key.help, key.aliases));
@@ -63,7 +72,7 @@ const std::vector<List>& lists() {
       {"lists", "what can be listed", list_kinds},
       {"keys", "keys of a configuration file", keys},
       {"presets", "named searches", extensions<tune::presets::table>},
-      {"schemes", "named configurations", extensions<quant::schemes::table>},
+      {"schemes", "named configurations, Quasar's own and then AMD Quark's", schemes},
       {"samplers", "who chooses what is tried next (search_algo)", extensions<search::samplers::table>},
       {"pruners", "who gives trials up early (pruner)", extensions<search::pruners::table>},
       {"strategies", "who decides the order of a whole search (strategy)", extensions<tune::strategies::table>},

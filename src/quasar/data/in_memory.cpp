@@ -75,7 +75,10 @@ class InMemory final : public Reader {
 
   DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
     check_inputs(inputs);
-    if (items_->empty()) throw Error(owner_ + ": there are none");
+    if (items_->empty())
+      throw Error(owner_ +
+                  ": there are none; a reader or iterator that was read before gives nothing again: make a new one, or give "
+                  "it rewind()");
     ItemForm form(items_->front(), inputs, options_, owner_);
     std::vector<Place> places;
     std::vector<int64_t> labels;

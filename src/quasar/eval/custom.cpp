@@ -79,7 +79,8 @@ const Outputs& Subject::outputs() const {
 
 const fs::path& Subject::file() const {
   if (file_.empty()) {
-    own_ = std::make_unique<TemporaryFolder>();
+    const fs::path& folder = surroundings_.candidates;
+    own_ = folder.empty() ? std::make_unique<TemporaryFolder>() : std::make_unique<TemporaryFolder>(folder);
     graph::save(model_, own_->path() / "model.onnx");
     file_ = own_->path() / "model.onnx";
   }

@@ -44,6 +44,7 @@ struct Surroundings {
   std::filesystem::path reference_file = {};  // the float model, as the user gave it
   std::function<const Outputs&()> reference;  // its outputs on the samples, computed when they are asked for
   std::vector<int64_t> labels = {};           // of the samples; empty where they have none
+  std::filesystem::path candidates = {};  // folder of models that are written to be scored; "": the system's for temporary files
 };
 
 // A model that is to be scored, as evaluators see it; used by one thread.

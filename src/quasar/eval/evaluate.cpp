@@ -82,7 +82,7 @@ struct Evaluator::Impl {
         exact_sums(options.exact_sums),
         decoder_words(options.decoder),
         custom(options.custom),
-        surroundings{options.base, options.model, {}, {}} {
+        surroundings{options.base, options.model, {}, {}, options.candidates} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
     if (!options.decoder.is_null()) decoder = make_decoder(options.decoder, options.base);
     if (decoder && !options.output_weights.is_null())
@@ -112,7 +112,11 @@ struct Evaluator::Impl {
                   hint);
     };
     for (size_t i = 0; needed == Truth::label && i < count; ++i) {
-      if (!samples->label(i)) fail("labels", "name them with the reader's option labels", i);
+      if (!samples->label(i))
+        fail("labels",
+             "name them with the reader's option labels; samples in memory have them in pairs (inputs, label) or as 'labels' "
+             "beside the inputs",
+             i);
     }
     if (needed == Truth::boxes && !data::boxes_of(*samples, 0))
       fail("labelled boxes", "name a file in COCO's form with labels of reader images, or measure against float: truth=float", 0);

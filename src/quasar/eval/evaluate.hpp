@@ -32,9 +32,10 @@ struct EvaluatorOptions {
   std::shared_ptr<const CustomEvaluator> custom = {};  // gives those of `metrics` that bear its names; nullptr: there is none
   std::filesystem::path model = {};                    // the float model's file, for the custom evaluator; empty: written for it
   std::filesystem::path base = {};                     // where the custom evaluator's relative paths start
-  Json decoder = nullptr;         // what turns outputs into detections: a name, or {name: …, option: value}
-  Json output_weights = nullptr;  // {output: factor}
-  bool judge_head = false;        // also recognizes the model's head, and scores its metric unless one of its name is there
+  std::filesystem::path candidates = {};  // folder of the models that it scores; empty: the system's temporary folder
+  Json decoder = nullptr;                 // what turns outputs into detections: a name, or {name: …, option: value}
+  Json output_weights = nullptr;          // {output: factor}
+  bool judge_head = false;  // also recognizes the model's head, and scores its metric unless one of its name is there
 };
 
 // Told after every block of samples: the first metric's values of all samples scored so far, in the race's order. false: enough.

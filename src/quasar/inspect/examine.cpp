@@ -9,6 +9,7 @@
 #include "quasar/inspect/examine_advice.hpp"
 #include "quasar/inspect/inspect.hpp"
 #include "quasar/quant/codes/weights.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/equalization.hpp"
 #include "quasar/quant/weight_noise.hpp"
 #include "quasar/runtime/kernels.hpp"
@@ -37,19 +38,16 @@ struct Compared {
   quant::Config config;
 };
 
-Json words_of_scheme(const std::string& scheme) {
-  return quant::schemes::table().make(scheme)->words();
-}
-
 std::vector<Compared> usual_schemes(size_t pairs) {
-  Json tensor = words_of_scheme("u8s8_channel");
+  Json tensor = quant::words_of_scheme("u8s8_channel");
   tensor["weight_params"]["quant_granularity"] = "Tensor";
   std::vector<Compared> out{
-      {"channel", "uint8 activations, weights per channel", quant::parse_config(words_of_scheme("u8s8_channel"))},
+      {"channel", "uint8 activations, weights per channel", quant::parse_config(quant::words_of_scheme("u8s8_channel"))},
       {"tensor", "uint8 activations, weights per tensor", quant::parse_config(tensor)},
-      {"symmetric", "int8 symmetric activations, weights per channel", quant::parse_config(words_of_scheme("a8w8_channel"))},
-      {"wide", "16-bit activations, weights per tensor", quant::parse_config(words_of_scheme("a16w8"))},
-      {"shifts", "power-of-two scales, weights per tensor (XINT8)", quant::parse_config(words_of_scheme("xint8"))}};
+      {"symmetric", "int8 symmetric activations, weights per channel",
+       quant::parse_config(quant::words_of_scheme("a8w8_channel"))},
+      {"wide", "16-bit activations, weights per tensor", quant::parse_config(quant::words_of_scheme("a16w8"))},
+      {"shifts", "power-of-two scales, weights per tensor (XINT8)", quant::parse_config(quant::words_of_scheme("xint8"))}};
   if (pairs == 0) return out;
   tensor["include_cle"] = true;
   out.push_back({"equalized", "uint8 activations, weights per tensor, layers equalized", quant::parse_config(tensor)});
@@ -58,7 +56,8 @@ std::vector<Compared> usual_schemes(size_t pairs) {
 
 // The configuration that layers are measured under first, then the usual ones.
 std::vector<Compared> all_schemes(const std::string& target, const Json& words, size_t pairs) {
-  Compared first{"given", "as configured", quant::parse_config(words.is_null() ? words_of_scheme(usual_scheme(target)) : words)};
+  Compared first{"given", "as configured",
+                 quant::parse_config(words.is_null() ? quant::words_of_scheme(usual_scheme(target)) : words)};
   std::vector<Compared> out = usual_schemes(pairs);
   const auto same = std::ranges::find_if(out, [&](const Compared& one) { return one.config == first.config; });
   if (same != out.end()) {

@@ -10,6 +10,7 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/npu/check.hpp"
 #include "quasar/quant/npu/shift_demands.hpp"
@@ -57,7 +58,7 @@ class Fate {
        const Json& words)
       : target_(quant::targets::table().make(target)),
         scheme_(words.is_null() ? usual_scheme(target) : "configuration"),
-        config_(names.resolved(quant::parse_config(words.is_null() ? quant::schemes::table().make(scheme_)->words() : words))),
+        config_(names.resolved(quant::parse_config(words.is_null() ? quant::words_of_scheme(scheme_) : words))),
         placement_(quant::place(index, config_, *target_, ranks)),
         index_(index) {
     if (target_->shifts()) quant::check_forms_for_shifts(config_);

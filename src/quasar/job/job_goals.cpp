@@ -33,6 +33,15 @@ std::shared_ptr<const eval::CustomEvaluator> evaluator_of(const Options& keys) {
 }
 
 // search_evaluator decides; the metrics that the user names as well are reported.
+std::string metric_in_place_of_evaluator(const Json& word) {
+  try {
+    return metric_named(word, "search_evaluator", {}, Listed::metrics);
+  } catch (const Error& error) {
+    throw Error(std::string(error.what()) +
+                "; a score of your own is {command: …}, {python: file.py:function} or {library: …}, in Python a function");
+  }
+}
+
 std::vector<std::string> metric_names(const Options& keys, const std::vector<eval::OwnMetric>& own) {
   const bool criterion = !keys.given("search_metric") && keys.has("accuracy_criterion");
   const auto judged = criterion ? metrics_of_criterion(keys.json("accuracy_criterion"), own) : std::vector<std::string>();
@@ -42,7 +51,7 @@ std::vector<std::string> metric_names(const Options& keys, const std::vector<eva
     if (!keys.given("search_metric")) list = Json::array();
     Json first = Json::array();
     for (const auto& [name, direction] : own) first.push_back(name);
-    if (own.empty()) first.push_back(keys.json("search_evaluator"));
+    if (own.empty()) first.push_back(metric_in_place_of_evaluator(keys.json("search_evaluator")));
     for (const Json& name : list) {
       if (std::ranges::find(first, name) == first.end()) first.push_back(name);
     }

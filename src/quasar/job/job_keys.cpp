@@ -127,7 +127,8 @@ std::vector<OptionSpec> own_keys() {
        .local = true},
       {.name = "temp_dir",
        .fallback = "",
-       .help = "for float outputs beyond the memory limit (default output_dir/tmp)",
+       .help = "for float outputs beyond the memory limit (default output_dir/tmp), and for models that search_evaluator scores "
+               "(default: the system's folder)",
        .aliases = {"search_cache_dir"},
        .local = true},
       {.name = "memory_limit", .fallback = 0, .help = "bytes (default: half of the machine's)", .low = 0, .local = true},

@@ -6,6 +6,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/job/job_parts.hpp"
 #include "quasar/job/preset.hpp"
+#include "quasar/job/settled_options.hpp"
 #include "quasar/job/spaces.hpp"
 #include "quasar/quant/config/config_keys.hpp"
 #include "quasar/quant/config/recipes.hpp"
@@ -116,6 +117,15 @@ std::vector<std::string> notes_on_inert(const Json& space, const Json& preset) {
   return notes;
 }
 
+// Trials go to models that differ.
+void settle(Job& job, Json& space) {
+  const Json before = space;
+  const std::vector<std::string> names = settle_options(space);
+  for (Json& configuration : job.enqueue) settle_configuration(configuration, before, space);
+  if (names.empty() || job.words.value("preset", Json()).is_string()) return;  // a preset's are told in one line
+  job.warnings.push_back("values that make the same model are tried once: " + joined(names));
+}
+
 }  // namespace
 
 void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strategy) {
@@ -132,6 +142,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
   const bool written = keys.has("search_space") || !several.is_null() || !job.spaces[0].empty();
   if (job.spaces[0].is_null())
     throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
+  for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
   for (Json& space : job.spaces) {
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
     check_names(space);
@@ -142,6 +153,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
     for (auto& note : notes) {
       if (std::ranges::find(job.warnings, note) == job.warnings.end()) job.warnings.push_back(std::move(note));
     }
+    settle(job, space);
   }
   if (!keys.has("recipes") || job.spaces[0].empty()) return;  // the strategy makes its own space, recipes and all
   for (Json& space : job.spaces) fix_recipes(space, keys.json("recipes"));

@@ -89,7 +89,6 @@ void read_search_keys(Job& job, const Options& keys) {
   if (job.limits.trial_memory > 0 && job.limits.trial_memory < least_memory_of_a_trial)
     throw Error("trial_memory_limit is " + std::to_string(job.limits.trial_memory) + " bytes, but must be at least " +
                 std::to_string(least_memory_of_a_trial) + ", or 0 for none");
-  for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
   job.warm_start.study = keys.text("warm_start_study");
   if (!keys.has("warm_start")) {
     if (!job.warm_start.study.empty())

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quasar/job/precision.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/idle_keys.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/quant/npu/shift_demands.hpp"
@@ -245,11 +246,12 @@ void resolve_calibrate_method(Json& words) {
   bool weights_named = false;  // by the option that is another name of weight_params.calibration_method
   for (const auto& [key, value] : words.items())
     weights_named = weights_named || (normalized(key) == "weightcalibratemethod" && !value.is_null());
-  for (const char* side : {"activation_params", "weight_params"}) {
-    Json& group = words[side];
+  for (const std::string side : {"activation", "weight"}) {
+    if (!quant::may_have_parameters(words.value(side, Json("Int8Spec")))) continue;
+    Json& group = words[side + "_params"];
     if (group.is_null()) group = Json::object();
     if (!group.contains("scale_type")) group["scale_type"] = shifts ? "PowerOf2" : "Float32";
-    const bool weights = side == std::string("weight_params");
+    const bool weights = side == "weight";
     if (!group.contains("calibration_method") && !(weights && weights_named))
       group["calibration_method"] = shifts || !weights ? name : "MinMax";
   }

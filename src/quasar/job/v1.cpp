@@ -5,7 +5,8 @@
 #include "quasar/base/error.hpp"
 #include "quasar/job/v1_names.hpp"
 #include "quasar/job/v1_words.hpp"
-#include "quasar/quant/config/config.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -116,24 +117,41 @@ void read_advanced(Json& words, std::vector<std::string>& notes) {
   }
 }
 
+// What a scheme says besides types and their parameters, where v1 has it: rounding in FastFinetune, the rest in extra_options.
+void take_others(const Json& words, Json& base, Json& options) {
+  for (const auto& [key, value] : words.items()) {
+    if (key == "algorithms") {
+      base["include_fast_ft"] = true;
+      options["FastFinetune"]["OptimAlgorithm"] = value;
+    } else if (key.starts_with("include_")) {
+      base[key] = value;
+    } else if (!key.starts_with("activation") && !key.starts_with("weight")) {
+      options[key] = value;
+    }
+  }
+}
+
 }  // namespace
 
 Json base_of(const Json& quant_config) {
   if (quant_config.is_object()) return quant_config;
   if (!quant_config.is_string())
     throw Error("quant_config is " + quant_config.dump() + ", but must be the name of a scheme or a mapping");
-  const Json words = quant::schemes::table().make(quant_config.get<std::string>())->words();
-  const auto last = [](const Json& group, const char* key, const Json& fallback) {
-    return group.is_object() ? group.value(key, fallback) : fallback;
-  };
-  const Json activation = words.value("activation_params", Json::object()), weight = words.value("weight_params", Json::object());
-  const bool shifts = last(activation, "scale_type", "Float32") == "PowerOf2" || words.value("activation", "") == "XInt8Spec";
-  Json base{{"activation_type", words.value("activation", "Int8Spec")}, {"weight_type", words.value("weight", "Int8Spec")}};
-  base["calibrate_method"] = (shifts ? "PowerOfTwoMethod." : "CalibrationMethod.") +
-                             last(activation, "calibration_method", shifts ? "MinMSE" : "Percentile").get<std::string>();
-  base["per_channel"] = last(weight, "quant_granularity", "Tensor") == "Channel";
-  base["extra_options"] = {{"ActivationSymmetric", last(activation, "symmetric", shifts)},
-                           {"WeightSymmetric", last(weight, "symmetric", true)}};
+  const Json words = quant::words_of_scheme(quant_config.get<std::string>());
+  const Json activation = words.value("activation", Json("Int8Spec")), weight = words.value("weight", Json("Int8Spec"));
+  Json base{{"activation_type", activation}, {"weight_type", weight}}, options = Json::object();
+  const Json values = words.value("activation_params", Json::object()), weights = words.value("weight_params", Json::object());
+  const bool shifts = values.value("scale_type", "Float32") == "PowerOf2" || activation == "XInt8Spec";
+  const std::string usual = shifts ? "MinMSE" : "Percentile";
+  base["calibrate_method"] = (shifts ? "PowerOfTwoMethod." : "CalibrationMethod.") + values.value("calibration_method", usual);
+  if (!quant::has_no_parameters(activation)) options["ActivationSymmetric"] = values.value("symmetric", shifts);
+  if (!quant::has_no_parameters(weight)) {
+    base["per_channel"] = weights.value("quant_granularity", "Tensor") == "Channel";
+    options["WeightSymmetric"] = weights.value("symmetric", true);
+    if (weights.value("quant_granularity", "Tensor") == "Group") base["weight_params"] = weights;
+  }
+  take_others(words, base, options);
+  base["extra_options"] = options;
   return base;
 }
 
@@ -212,6 +230,10 @@ JobTranslation job_from_v1(const Json& given) {
   }
   out.translated = true;
   const Json base = quant_config.is_null() ? Json::object() : base_of(quant_config);
+  if (quant_config.is_string()) {
+    if (std::string note = quant::note_on_scheme(quant_config.get<std::string>()); !note.empty())
+      out.notes.push_back(std::move(note));
+  }
   words.erase("quant_config");
   if (advanced) {
     if (spaces.size() != 1 || !several.is_null())

@@ -5,6 +5,7 @@
 #include "quasar/job/v1.hpp"
 #include "quasar/job/v1_names.hpp"
 #include "quasar/job/v1_words.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -81,7 +82,10 @@ class Keys {
 class Translator {
  public:
   Translator(const Json& space, const Json& base)
-      : keys_(space, base), in_space_(value_of(space, "include_fast_ft")), in_base_(value_of(base, "include_fast_ft")) {}
+      : keys_(space, base),
+        space_(space),
+        in_space_(value_of(space, "include_fast_ft")),
+        in_base_(value_of(base, "include_fast_ft")) {}
 
   Translation run() {
     types();
@@ -114,12 +118,39 @@ class Translator {
       Json specs = Json::array();
       for (const Json& type : given(side + "_type", Json::array({"QInt8"}))) specs.push_back(spec_of(side + "_type", type));
       out_.space[side] = specs;
-      out_.space[side + "_params"] = {{"symmetric", given(symmetric, Json::array({side == "weight"}))}, {"only_if", side}};
+      if (Json condition = where_parameters_are(side, specs); !condition.is_null())
+        out_.space[side + "_params"] = {{"symmetric", given(symmetric, Json::array({side == "weight"}))},
+                                        {"only_if", std::move(condition)}};
+      else if (!keys_.take(symmetric).is_null())
+        out_.notes.push_back(symmetric + " has no effect: " + side + "_type has no scales");
     }
-    if (const Json channel = keys_.take("per_channel"); !channel.is_null()) {
+    weight_parameters();
+  }
+
+  // The condition of a side's parameters: some types have none (floating point, DynamicSpec). null: none has any.
+  static Json where_parameters_are(const std::string& side, const Json& specs) {
+    Json with = Json::array();
+    for (const Json& spec : specs) {
+      if (quant::may_have_parameters(spec)) with.push_back(spec);
+    }
+    if (with.empty()) return nullptr;
+    return with.size() == specs.size() ? Json(side) : Json{{side, with}};
+  }
+
+  // Of a base configuration by name: groups, which v1 has no word for.
+  void weight_parameters() {
+    const Json channel = keys_.take("per_channel"), own = keys_.take("weight_params");
+    if (!out_.space.contains("weight_params")) return;
+    Json& group = out_.space["weight_params"];
+    if (own.is_array() && own.size() == 1 && own[0].is_object()) {
+      for (const auto& [key, value] : own[0].items()) {
+        if (!group.contains(key)) group[key] = Json::array({value});
+      }
+    }
+    if (!channel.is_null() && !group.contains("quant_granularity")) {
       Json granularity = Json::array();
       for (const Json& flag : channel) granularity.push_back(flag == true ? "Channel" : "Tensor");
-      out_.space["weight_params"]["quant_granularity"] = granularity;
+      group["quant_granularity"] = granularity;
     }
   }
 
@@ -159,7 +190,10 @@ class Translator {
   void under(const std::string& group, const std::string& key, const Json& choices, const Json& value,
              const std::string& parent) {
     if (value.is_null()) {
-      out_.notes.push_back(key + " has no effect: no calibrate_method of the space uses it");
+      // An option of the base's method goes with it where the space has other methods.
+      const bool replaced = !value_of(space_, "calibrate_method").is_null() && value_of(space_, key).is_null() &&
+                            value_of(value_of(space_, "extra_options"), key).is_null();
+      if (!replaced) out_.notes.push_back(key + " has no effect: no calibrate_method of the space uses it");
       return;
     }
     out_.space[group] = {{key, choices}, {"only_if", {{parent, value}}}};
@@ -180,7 +214,8 @@ class Translator {
   void transforms() {
     for (const char* key : {"include_cle", "include_auto_mp", "include_sq", "enable_npu_cnn"}) {
       const Json choices = keys_.take(key);
-      if (choices.is_null() || is_only(choices, false)) continue;
+      const bool off = is_only(choices, false) && key != std::string("enable_npu_cnn");  // which the types may have switched on
+      if (choices.is_null() || off) continue;
       out_.space[key] = choices;
     }
     for (const char* key : {"CLESteps", "CLETotalLayerDiffThreshold", "CLEScaleAppendBias"})
@@ -263,6 +298,7 @@ class Translator {
   }
 
   Keys keys_;
+  const Json& space_;
   Json in_space_, in_base_;  // include_fast_ft as given
   Translation out_{Json::object(), {}};
 };

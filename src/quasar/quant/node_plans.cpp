@@ -5,6 +5,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/ops/overflow.hpp"
+#include "quasar/quant/blocks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/config/exclude.hpp"
@@ -12,7 +13,6 @@
 namespace quasar::quant {
 namespace {
 
-constexpr int64_t first_opset_of_blocks = 21;
 constexpr size_t least_stored = 1024;  // values of a constant that is worth a Cast
 
 }  // namespace
@@ -170,11 +170,7 @@ void NodePlans::store_the_rest(Plan& plan) const {
 }
 
 void NodePlans::check_blocks(const QuantParams& params) const {
-  if (params.block == 0 || at_.index.model().opset() >= first_opset_of_blocks) return;
-  throw Error(
-      "weight_params.quant_granularity is 'Group' together with quantized activations: DequantizeLinear has blocks from "
-      "opset 21 on, and this model has opset " +
-      std::to_string(at_.index.model().opset()) + "; use Channel, or activation: null (weights only, any opset)");
+  if (params.block != 0 && !has_blocks(at_.index.model())) throw Error(why_no_blocks(at_.index.model()));
 }
 
 // Constants are known exactly: min/max over all of them, in the activations' symmetry. Rounded to a power of two that would

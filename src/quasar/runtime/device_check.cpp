@@ -21,6 +21,7 @@ std::string obstacle(const Device& device) {
     append_provider(options, device);
   } catch (const Ort::Exception& e) {
     const std::string text = shortened(e.what()), marker = " FAIL : ";
+    if (text.find("load library") != std::string::npos) return "this ONNX Runtime comes without the libraries of " + provider;
     const size_t at = text.rfind(marker);
     return at == std::string::npos ? text : text.substr(at + marker.size());
   }
@@ -41,7 +42,7 @@ void check_device(const Device& device) {
   const std::string why = obstacle(device);
   if (why.empty()) return;
   throw Error("search_devices: " + device.name() + " cannot be used (" + why + "); this ONNX Runtime has " +
-              joined(device_kinds()));
+              joined(device_kinds()) + ": use it, or bring in a build for the device as docs/search.md#devices says");
 }
 
 }  // namespace quasar::runtime

@@ -139,6 +139,9 @@ class Reader {
   void read_group(const std::string& group, const Json& members) {
     if (looks_like_range(members))
       throw Error(at(group) + "a range is possible only inside a group; write a list of choices here");
+    if (members.contains("type") && !members.contains("only_if"))
+      throw Error(at(group) + members.dump() + " describes one parameter, but the first level takes lists of choices: write " +
+                  group + ": [choice, …]; ranges stand in groups such as " + group + "_params, which say only_if");
     if (!members.contains("only_if")) {
       throw Error(at(group) + "a group needs only_if: the name of the parameter that switches it on, or {name: value}");
     }

@@ -5,6 +5,7 @@
 
 #include "quasar/job/precision.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/config/recipes.hpp"
 
 namespace quasar::tune {
@@ -15,7 +16,7 @@ std::set<std::string> recipes_off_at(const search::Space& space, const search::P
   Json words = space.decode(point);
   const Json scheme = words.value("scheme", Json());
   if (!scheme.is_string()) return quant::recipes_off(words);
-  const Json named = quant::schemes::table().make(scheme.get<std::string>())->words();
+  const Json named = quant::words_of_scheme(scheme.get<std::string>());
   for (const auto& key : quant::recipe_keys()) {
     if (!words.contains(key) && named.contains(key)) words[key] = named[key];
   }

@@ -14,7 +14,11 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path& made(const fs::path& path) {
-  fs::create_directories(path);
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (fs::exists(path) && !fs::is_directory(path))
+    throw Error("output_dir '" + path.string() + "' is a file, but must be a folder");
+  if (code) throw Error("output_dir '" + path.string() + "' cannot be made: " + code.message(), Blame::world);
   return path;
 }
 

@@ -1,11 +1,14 @@
 #include "quasar/tune/prepared_job.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <tuple>
 
+#include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/blocks.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
@@ -38,6 +41,27 @@ data::Splits open_watched(const Job& job, const graph::Model& model, data::Overl
   return splits;
 }
 
+// Scales per group that this model cannot have are left out before the first trial, or are an error where nothing else remains.
+void leave_out_blocks(const Job& job, PreparedJob& prepared) {
+  Spaces& spaces = prepared.spaces;
+  const auto model = std::make_shared<const graph::Model>(prepared.model);
+  for (size_t i = 0; i < job.spaces.size() && !quant::has_blocks(prepared.model); ++i) {
+    if (normalized(job.spaces[i].dump()).find("group") == std::string::npos) continue;
+    std::string why;
+    for (search::Space* space : {&spaces.calibration[i], &spaces.each[i]}) {
+      const auto before = space->valid();
+      space->forbid([plain = *space, model](const search::Point& point) {
+        const std::string refused = plain.refused(point);
+        return refused.empty() ? quant::why_no_blocks(quant::parse_config(words_of(plain, point)), *model) : refused;
+      });
+      if (before == space->valid()) continue;
+      why = quant::why_no_blocks(prepared.model);
+      if (space->valid() == 0U) throw Error(why);
+    }
+    if (!why.empty()) spaces.notes.push_back("combinations are left out: " + why);
+  }
+}
+
 }  // namespace
 
 PreparedJob prepare(const Job& job) {
@@ -54,6 +78,7 @@ PreparedJob prepare(const Job& job) {
       [&](size_t i) { return prepared.strategy->space_of(job, job.spaces[i], prepared.model, *prepared.target); });
   for (auto& note : prepared.strategy->idle(job, prepared.model, *prepared.target))
     prepared.spaces.notes.push_back(std::move(note));
+  leave_out_blocks(job, prepared);
   const quant::NodeNames names(prepared.original, prepared.model);
   std::optional<quant::NodeNames> raw;  // of the graph without clean-up
   for (const auto& [said, config] : prepared.spaces.names) {
@@ -123,6 +148,7 @@ eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout) {
                                  .custom = own ? job.aim.evaluator : nullptr,
                                  .model = job.model,
                                  .base = job.base,
+                                 .candidates = job.words.value("temp_dir", std::string()).empty() ? "" : job.output.temp_dir,
                                  .decoder = job.aim.decoder.is_null() ? job.aim.head_decoder : job.aim.decoder,
                                  .output_weights = job.aim.output_weights};
   for (const auto& metric : job.aim.metrics) {

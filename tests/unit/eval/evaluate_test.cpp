@@ -221,7 +221,8 @@ TEST(Evaluator, ErrorsSayWhatIsWrong) {
     return error_of([&] { Evaluator(model, std::move(data), {.metrics = std::move(names), .threads = 1}); });
   };
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 0, false), {"top1"}),
-            "metric 'top1' needs labels, but 'rows' has none (sample 0); name them with the reader's option labels");
+            "metric 'top1' needs labels, but 'rows' has none (sample 0); name them with the reader's option labels; samples in "
+            "memory have them in pairs (inputs, label) or as 'labels' beside the inputs");
   EXPECT_NE(build(scaled({1, 1, 1}), rows, {"mAP"}).find("metric 'mAP' needs a decoder"), std::string::npos);
   EXPECT_NE(build(scaled({1, 1, 1}), rows, {"mean_iou"}).find("needs a label per place or pixel, but 'rows' has none"),
             std::string::npos);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "made_up_statistics.hpp"
+#include "quasar/quant/blocks.hpp"
 #include "quasar/quant/codes/block_scales.hpp"
 #include "quasar/runtime/session.hpp"
 #include "sample_models.hpp"
@@ -146,6 +147,19 @@ TEST(FourBits, WithQuantizedActivationsTheyRunBetweenPairs) {
   Config config = config_of(DataType::uint8, false, Granularity::group);
   config.weight.group_size = 16;
   EXPECT_THROW(plan_of(products(), config), Error);  // blocks need opset 21
+}
+
+// What a search leaves out before its first trial.
+TEST(FourBits, BlocksThatAModelCannotHaveAreKnownBefore) {
+  const auto why = [](const Json& words) { return why_no_blocks(parse_config(words), products()); };
+  const Json group{{"quant_granularity", "Group"}};
+  EXPECT_NE(why({{"weight", "Int4Spec"}, {"weight_params", group}}).find("opset 21"), std::string::npos);
+  EXPECT_EQ(why({{"weight", "Int4Spec"}}), "");
+  EXPECT_EQ(why({{"activation", nullptr}, {"weight", "Int4Spec"}, {"weight_params", group}}), "");
+  EXPECT_EQ(why({{"activation", "DynamicSpec"}, {"weight", "Int4Spec"}, {"weight_params", group}}), "");
+  graph::Model late = products();
+  late.opsets[""] = 21;
+  EXPECT_EQ(why_no_blocks(parse_config({{"weight", "Int4Spec"}, {"weight_params", group}}), late), "");
 }
 
 // ONNX Runtime makes one operator of 8-bit values, 8-bit weights and MatMul, which has no blocks.

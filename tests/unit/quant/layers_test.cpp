@@ -40,6 +40,16 @@ TEST(LayerRules, RoundTrip) {
   }
 }
 
+TEST(LayerRules, QuarksFormStandsForRules) {
+  const Config config = parsed(R"({"specific_layer_config": {"Int16Spec": ["a", "b"], "None": "c"},
+                                   "layer_type_config": [{"QInt16": ["MatMul"]}]})");
+  EXPECT_EQ(config,
+            parsed(R"({"specific_layer_config": [{"spec": "Int16Spec", "nodes": ["a", "b"]}, {"spec": null, "nodes": "c"}],
+                               "layer_type_config": [{"spec": "QInt16", "op_types": ["MatMul"]}]})"));
+  EXPECT_NE(error_of(R"({"specific_layer_config": {"Int17Spec": ["a"]}})").find("unknown key 'specific_layer_config.Int17Spec'"),
+            std::string::npos);
+}
+
 TEST(LayerRules, MistakesAreNamed) {
   const auto contains = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
   EXPECT_TRUE(contains(error_of(R"({"layer_type_config": [{"op_types": ["Conv"]}]})"), "nothing of types"));

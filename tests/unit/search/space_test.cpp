@@ -238,7 +238,7 @@ TEST(Space, WrongSpacesAreExplained) {
       {R"({"a": ["x", "y", "x"]})", "the choice \"x\" is given twice"},
       {R"({"a": [1, 1.0]})", "given twice"},
       {R"({"a": {"type": "int", "low": 1, "high": 3}})", "a range is possible only inside a group"},
-      {R"({"a": {"type": "categorical", "choices": [1]}})", "a group needs only_if"},
+      {R"({"a": {"type": "categorical", "choices": [1]}})", "the first level takes lists of choices: write a: [choice, …]"},
       {R"({"a": [1], "p": {"n": [1]}})", "search_space.p: a group needs only_if"},
       {R"({"activation": [1], "p": {"n": [1], "only_if": "activatoin"}})", "did you mean 'activation'?"},
       {R"({"a": ["x"], "p": {"n": [1], "only_if": {"a": "y"}}})", "only_if wants a = \"y\", but its choices are x"},

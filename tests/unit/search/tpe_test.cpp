@@ -117,6 +117,14 @@ TEST(Tpe, DensityOfOneNumberIntegratesToOne) {
   EXPECT_NEAR(sum, 1, 1e-4);
 }
 
+// Trials of an earlier stage, of which this space knows parameters that its own points cannot have.
+TEST(Tpe, ItsRandomStartCountsItsOwnTrials) {
+  const Space whole =
+      Space::parse({{"method", {"a", "b"}}, {"g", {{"x", {1, 2, 3}}, {"only_if", {{"method", "b"}}}}}, {"y", {0, 1, 2, 3}}});
+  const Space space = whole.pinned({{"method", "a"}});
+  for (const double x : coordinates(space, {{"method", "b"}, {"g_x", 2}})) EXPECT_TRUE(std::isnan(x));
+}
+
 TEST(Tpe, UsesEveryPointOnceWhateverBecameOfIt) {
   const Space space = Space::parse({{"a", {1, 2, 3, 4}}, {"b", {"x", "y", nullptr}}});
   const auto made = samplers::table().make("tpe", {{"n_startup_trials", 2}});

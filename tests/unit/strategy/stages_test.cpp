@@ -227,6 +227,26 @@ TEST_F(Stages, StopConditionsHoldInBothStages) {
   EXPECT_EQ(run().counts.finished(), 0u);
 }
 
+TEST_F(Stages, ALimitOfBothStagesIsToldAsItWasGiven) {
+  job.limits.stop = {{"iteration_limit", 20}};
+  EXPECT_EQ(run().reason, "iteration_limit of 20 executed trials reached in both stages");
+}
+
+TEST_F(Stages, EveryAlgorithmIsTriedOnce) {
+  job.spaces[0]["algorithms"] = {"adaround", "adaquant", "gptq"};
+  for (const uint64_t seed : {1, 2, 3}) {
+    job.seed = seed;
+    job.limits.n_trials = 3;
+    storage = search::open_storage("memory");
+    run();
+    std::set<std::string> tried;
+    for (const auto& trial : trials) {
+      if (const Json* algorithm = trial.point.find("algorithms")) tried.insert(algorithm->get<std::string>());
+    }
+    EXPECT_EQ(tried, (std::set<std::string>{"adaquant", "adaround", "gptq"}));
+  }
+}
+
 TEST_F(Stages, PatienceEndsAStageOnly) {
   job.limits.stop = {{"patience", 2}};
   run();

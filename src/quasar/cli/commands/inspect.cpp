@@ -15,6 +15,7 @@
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/report/inspection.hpp"
 #include "quasar/report/writer.hpp"
 
@@ -103,7 +104,7 @@ class Inspect final : public Command {
   Json configuration() const {
     Json words = config_.empty() ? Json() : tune::read_words(config_);
     if (!config_.empty() && words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
-    if (!scheme_.empty()) words = quant::schemes::table().make(scheme_)->words();
+    if (!scheme_.empty()) words = quant::words_of_scheme(scheme_);
     if (words.is_null() && !settings_.empty()) throw Error("--set changes a configuration; give --scheme or --config with it");
     if (!words.is_null()) apply_settings(words, settings_);
     return words;

@@ -10,6 +10,8 @@ namespace {
 void print(const Json& list) {
   for (const auto& item : list) {
     std::cout << item["name"].get<std::string>() << "\n    " << item["help"].get<std::string>() << "\n";
+    if (item.contains("rounded") && !item["rounded"].empty())
+      std::cout << "    with weights rounded so: " << joined(item["rounded"].get<std::vector<std::string>>()) << "\n";
     for (const auto& option : item["options"]) {
       std::cout << "    " << option["name"].get<std::string>() << " (" << option["default"].dump()
                 << "): " << option["help"].get<std::string>() << "\n";

@@ -125,9 +125,7 @@ class Quantize final : public Command {
                                                : "no layer's rounding was optimized";
   }
 
-  Json configuration() const {
-    return scheme_.empty() ? tune::read_words(config_) : quant::schemes::table().make(scheme_)->words();
-  }
+  Json configuration() const { return scheme_.empty() ? tune::read_words(config_) : Json{{"scheme", scheme_}}; }
 
   std::optional<tune::PastTrial> past_trial() const {
     if (study_.empty()) return std::nullopt;

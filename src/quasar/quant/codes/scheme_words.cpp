@@ -69,6 +69,13 @@ std::string spec_word(const std::string& name) {
   return found == short_names.end() ? word : found->second;
 }
 
+std::string why_no_type(const std::string& name) {
+  for (const auto& [prefix, why] : refusals()) {
+    if (spec_word(name).starts_with(prefix)) return why;
+  }
+  return "";
+}
+
 namespace {
 
 const Spec& find_spec(const std::string& key, const Json& value) {
@@ -79,9 +86,7 @@ const Spec& find_spec(const std::string& key, const Json& value) {
   for (const auto& spec : specs()) {
     if (spec_word(name) == normalized(spec.name)) return spec;
   }
-  for (const auto& [prefix, why] : refusals()) {
-    if (spec_word(name).starts_with(prefix)) throw Error(key + ": '" + name + "' is not supported: " + why);
-  }
+  if (const std::string why = why_no_type(name); !why.empty()) throw Error(key + ": '" + name + "' is not supported: " + why);
   throw Error(key + " is '" + name + "', but must be one of " + allowed + did_you_mean(spec_word(name), spec_names()));
 }
 
@@ -257,6 +262,14 @@ bool is_dynamic(const Json& spec) {
 bool has_no_parameters(const Json& spec) {
   const Spec& found = find_spec("spec", spec);
   return found.dynamic || !is_integer(found.type);
+}
+
+bool may_have_parameters(const Json& spec) {
+  try {
+    return !has_no_parameters(spec);
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 bool is_xint8(const Json& spec) {

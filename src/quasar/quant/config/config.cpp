@@ -113,7 +113,7 @@ void expand_scheme(Json& words) {
   if (name.is_null()) return;
   if (!name.is_string())
     throw Error("scheme is " + name.dump() + ", but must be the name of one: " + joined(schemes::table().names()));
-  Json all = schemes::table().make(name.get<std::string>())->words();
+  Json all = words_of_scheme(name.get<std::string>());
   for (const auto& alias : option_aliases()) {
     const bool given = words.contains(alias.key) && !words[alias.key].is_null();
     if (given && all.contains(alias.group)) all[alias.group].erase(alias.parameter);
@@ -153,8 +153,8 @@ std::string usual_target(const Json& words) {
     std::vector<Json> types = choices_of(words, side);
     if (types.empty()) {
       for (const Json& scheme : choices_of(words, scheme_key)) {
-        const auto* known = scheme.is_string() ? schemes::table().try_find(scheme.get<std::string>()) : nullptr;
-        types.push_back(known == nullptr ? Json() : schemes::table().make(known->first)->words().value(side, Json()));
+        const bool known = scheme.is_string() && is_scheme(scheme.get<std::string>());
+        types.push_back(known ? words_of_scheme(scheme.get<std::string>()).value(side, Json()) : Json());
       }
     }
     if (types.empty() || !std::ranges::all_of(types, is_of_shifts)) return "ort_cpu";

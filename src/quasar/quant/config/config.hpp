@@ -14,6 +14,7 @@
 #include "quasar/quant/config/layer_rules.hpp"
 #include "quasar/quant/config/mixed_precision.hpp"
 #include "quasar/quant/config/model_form.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/quant/config/selection.hpp"
 #include "quasar/quant/config/tensor_overrides.hpp"
@@ -69,18 +70,4 @@ std::string usual_target(const Json& words);
 // What is said where that is not ort_cpu.
 std::string told_target(const std::string& usual);
 
-// A named configuration (quantize --scheme NAME): its words, as parse_config takes them.
-class SchemePreset {
- public:
-  explicit SchemePreset(Json words) : words_(std::move(words)) {}
-  const Json& words() const { return words_; }
-
- private:
-  Json words_;
-};
-
 }  // namespace quasar::quant
-
-namespace quasar::quant::schemes {
-const Table<SchemePreset>& table();
-}

@@ -6,6 +6,7 @@
 #include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/quant/config/option_keys.hpp"
 
 namespace quasar::quant {
@@ -66,6 +67,9 @@ std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& con
   std::vector<std::string> notes;
   for (const auto& [key, value] : words.items()) {
     if (value.is_null()) continue;
+    if (normalized(key) == "scheme" && value.is_string()) {
+      if (std::string note = note_on_scheme(value.get<std::string>()); !note.empty()) notes.push_back(std::move(note));
+    }
     for (const auto& idle : idle_keys()) {
       if (normalized(key) == normalized(idle.key) && !acting.contains(idle.sign.empty() ? idle.key : idle.sign))
         notes.push_back(key + " has no effect: " + idle.why);

@@ -90,19 +90,48 @@ LayerRule parse_rule(const Json& words, const RuleForm& form, const Usual& usual
   return rule;
 }
 
+// Float, as Python's None and YAML's null come out as keys.
+bool is_float_word(const std::string& name) {
+  return name.empty() || normalized(name) == "none" || normalized(name) == "null";
+}
+
+bool is_spec(const std::string& name) {
+  try {
+    has_no_parameters(name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Quark's form {Int16Spec: [conv1], null: [conv2]} as the rules that it stands for; any other item as it is.
+std::vector<Json> rules_in(const Json& item, const RuleForm& form) {
+  const auto& names = item.items();
+  const bool short_form = item.is_object() && !item.empty() && std::ranges::all_of(names, [](const auto& entry) {
+                            return is_float_word(entry.key()) || is_spec(entry.key());
+                          });
+  if (!short_form) return {item};
+  std::vector<Json> out;
+  for (const auto& [spec, layers] : item.items())
+    out.push_back({{"spec", is_float_word(spec) ? Json() : Json(spec)}, {form.selector, layers}});
+  return out;
+}
+
 void parse_form(const Json& words, const RuleForm& form, const Usual& usual, std::vector<LayerRule>& out) {
   const Json given = words.value(form.key, Json());
   if (given.is_null()) return;
   std::set<std::string> named;
   for (const auto& item : given.is_array() ? given : Json::array({given})) {
     if (item.is_null()) continue;
-    LayerRule rule = parse_rule(item, form, usual);
-    for (const auto* list : {&rule.nodes, &rule.op_types}) {
-      for (const auto& name : *list) {
-        if (!named.insert(name).second) throw Error(form.key + ": '" + name + "' is named twice");
+    for (const Json& words_of_rule : rules_in(item, form)) {
+      LayerRule rule = parse_rule(words_of_rule, form, usual);
+      for (const auto* list : {&rule.nodes, &rule.op_types}) {
+        for (const auto& name : *list) {
+          if (!named.insert(name).second) throw Error(form.key + ": '" + name + "' is named twice");
+        }
       }
+      out.push_back(std::move(rule));
     }
-    out.push_back(std::move(rule));
   }
 }
 

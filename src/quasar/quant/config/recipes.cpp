@@ -9,7 +9,7 @@ namespace quasar::quant {
 namespace {
 
 const std::string first_layer = "first_conv_or_matmul_quantization", last_layer = "last_conv_or_matmul_quantization",
-                  ends = "pre_post_process_quantization";
+                  both_ends = "pre_post_process_quantization";
 
 // Nodes with a weighted layer before them (in the direction of the walk), or that are one.
 class Reach {
@@ -46,12 +46,12 @@ class Reach {
 }  // namespace
 
 std::vector<std::string> recipe_keys() {
-  return {first_layer, last_layer, ends, "recipes"};
+  return {first_layer, last_layer, both_ends, "recipes"};
 }
 
 std::set<std::string> recipes_off(const Json& words) {
   Json given = Json::object();
-  for (const auto& key : {first_layer, last_layer, ends}) {
+  for (const auto& key : {first_layer, last_layer, both_ends}) {
     if (words.contains(key)) given[key] = words.at(key);
   }
   if (const Json recipes = words.value("recipes", Json()); !recipes.is_null()) {
@@ -60,7 +60,7 @@ std::set<std::string> recipes_off(const Json& words) {
   }
   std::set<std::string> off;
   for (const auto& [key, value] : given.items()) {
-    const std::vector<std::string> known{first_layer, last_layer, ends};
+    const std::vector<std::string> known{first_layer, last_layer, both_ends};
     if (std::ranges::find(known, key) == known.end())
       throw Error("unknown recipe '" + key + "'; known: " + joined(known) + did_you_mean(key, known));
     if (!value.is_null() && !value.is_boolean()) throw Error(key + " is " + value.dump() + ", but must be true or false");
@@ -81,7 +81,7 @@ std::set<std::string> left_by_recipes(const std::set<std::string>& off, const gr
   if (layers.empty() || off.empty()) return out;
   if (off.contains(first_layer)) out.insert(layers.front());
   if (off.contains(last_layer)) out.insert(layers.back());
-  if (!off.contains(ends)) return out;
+  if (!off.contains(both_ends)) return out;
   Reach behind({layers.begin(), layers.end()}), before({layers.begin(), layers.end()});
   behind.forward(index);
   before.backward(index);

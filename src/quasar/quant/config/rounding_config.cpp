@@ -242,6 +242,19 @@ Rounding parse_rounding(const Json& words) {
   return out;
 }
 
+bool makes_no_difference(const std::string& group, const std::string& option) {
+  const auto* method = method_of_group(group);
+  if (method == nullptr || normalized(option) == "onlyif") return false;
+  if (inert_option(option) != nullptr) return true;
+  if (counts_iterations(option)) return !acts(method->second, "num_iterations");
+  return !acts(method->second, option) && option_elsewhere(option) != nullptr;
+}
+
+bool counts_passes(const std::string& group, const std::string& option) {
+  const auto* method = method_of_group(group);
+  return method != nullptr && counts_iterations(option) && acts(method->second, "num_iterations");
+}
+
 Json to_json(const Rounding& rounding) {
   if (rounding.method == nearest_name) return Json::object();
   Json params = rounding.options;

@@ -35,6 +35,13 @@ std::vector<std::string> notes_on_inert_options(const Json& words);
 // Groups (adaround_params …) of a search space that exist, or vary, where another method is chosen: one sentence each.
 std::vector<std::string> notes_on_misplaced_groups(const Json& space);
 
+// An option of a method's group that cannot make another model: inert_options(), options of other methods, and iterations where
+// the method counts none.
+bool makes_no_difference(const std::string& group, const std::string& option);
+
+// Whether it counts passes over a layer's weights, of which all beyond most_sweeps do the same: num_iterations, NumIterLR.
+bool counts_passes(const std::string& group, const std::string& option);
+
 // Takes out of the groups of a search space what their NumIterLR stands for (num_iterations, learning_rate), unless that may be
 // null; one note for each group.
 void join_pairs(Json& search_space, std::vector<std::string>& notes);

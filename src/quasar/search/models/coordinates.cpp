@@ -64,11 +64,24 @@ Json from_uniform(const Distribution& distribution, double u) {
   return value_at(distribution, std::min(static_cast<uint64_t>(u * static_cast<double>(n)), n - 1));
 }
 
+namespace {
+
+// Whether no point of the space has the parameter: a parent is held at a value that rules it out, or has no values itself.
+bool is_ruled_out(const Space& space, const Parameter& parameter) {
+  return std::ranges::any_of(parameter.conditions, [&](const Condition& condition) {
+    const Parameter* parent = space.find(condition.parent);
+    if (parent == nullptr) return false;
+    return (parent->pinned && !condition.allows(*parent->pinned)) || is_ruled_out(space, *parent);
+  });
+}
+
+}  // namespace
+
 Coordinates coordinates(const Space& space, const Point& point) {
   Coordinates out;
   for (const Parameter& p : space.parameters()) {
     const Json* value = p.pinned ? nullptr : point.find(p.name);
-    out.push_back(value == nullptr ? missing : to_unit(*p.distribution, *value));
+    out.push_back(value == nullptr || is_ruled_out(space, p) ? missing : to_unit(*p.distribution, *value));
   }
   return out;
 }

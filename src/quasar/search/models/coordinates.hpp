@@ -12,7 +12,8 @@ namespace quasar::search {
 // One coordinate per parameter of the space: numbers within [0, 1], choices by position, NaN where it is not active.
 using Coordinates = std::vector<double>;
 
-// NaN also for pinned parameters and for values that the space does not have.
+// NaN also for pinned parameters, for those that pinned ones keep from being active (trials of an earlier stage have them), and
+// for values that the space does not have.
 Coordinates coordinates(const Space& space, const Point& point);
 
 // A value as its coordinate: logarithmic axes by the logarithm, whole and stepped numbers at the middle of their cell, choices by

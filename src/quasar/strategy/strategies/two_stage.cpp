@@ -59,8 +59,18 @@ class TwoStage final : public Strategy {
     if (!winner) return {first.end, "no configuration of the first stage worked", first.counts};
     search::RunResult second = fine_tune(context, *winner);
     second.counts = search::sum(first.counts, second.counts);
-    if (second.end == End::condition) second.reason = "second stage: " + second.reason;
+    if (second.end == End::condition) second.reason = in_both_stages(context, second.reason);
     return second;
+  }
+
+  // A limit that holds for both stages together is told as the user gave it, not as what the first stage has left of it.
+  static std::string in_both_stages(const StrategyContext& context, const std::string& reason) {
+    const Json whole = condition_words(context.job), left = what_is_left(context);
+    for (const std::string key : {"iteration_limit", "find_n_candidates"}) {
+      const std::string own = key + " of " + left.value(key, Json()).dump();
+      if (reason.starts_with(own)) return key + " of " + whole[key].dump() + reason.substr(own.size()) + " in both stages";
+    }
+    return "second stage: " + reason;
   }
 
   // The trial with the best value wins, with two exceptions: a form that is slower than the first one must be better by a tenth,
@@ -244,6 +254,21 @@ class TwoStage final : public Strategy {
     return space.recorded_as(context.spaces.all).pinned(winner.point);
   }
 
+  // The default point, and the same with every other algorithm: none is judged by a draw that did not come.
+  static std::vector<search::Point> each_algorithm(const search::Space& space) {
+    std::vector<search::Point> out{default_point(space)};
+    const search::Parameter* algorithms = space.find("algorithms");
+    const auto* choices = algorithms == nullptr ? nullptr : std::get_if<search::Categorical>(algorithms->distribution.get());
+    if (choices == nullptr) return out;
+    for (const Json& algorithm : choices->choices) {
+      Json words = space.decode(out[0]);
+      words["algorithms"] = algorithm;
+      search::Point point = space.nearest_to(words);
+      if (!algorithm.is_null() && space.has(point) && std::ranges::find(out, point) == out.end()) out.push_back(std::move(point));
+    }
+    return out;
+  }
+
   static search::RunResult fine_tune(const StrategyContext& context, const Winner& winner) {
     const auto left = std::ranges::count(context.spaces.fine_tuning, true);
     search::RunResult result{End::exhausted, "", {}};
@@ -260,7 +285,7 @@ class TwoStage final : public Strategy {
         share = so_far + (std::max<int64_t>(0, *wanted.most - so_far) + spaces - 1) / spaces;
         limit(stage, wanted, share);
       }
-      stage.first.push_back(default_point(space));
+      stage.first = each_algorithm(space);
       try_enqueued(context, i);
       result = run_stage(context, space, std::move(stage));
       ++done;

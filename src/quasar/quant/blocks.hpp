@@ -1,0 +1,21 @@
+// Weights with scales per group of inputs (quant_granularity: Group) in quantize/dequantize pairs, which ONNX has from opset 21
+// on.
+#pragma once
+
+#include <string>
+
+#include "quasar/graph/model.hpp"
+#include "quasar/quant/config/config.hpp"
+
+namespace quasar::quant {
+
+bool has_blocks(const graph::Model& model);
+
+// Why a model of an older opset cannot have them.
+std::string why_no_blocks(const graph::Model& model);
+
+// The same for a configuration under which some layer of the model would need them; "" where none does, and where the
+// configuration says more about single layers than is looked at here.
+std::string why_no_blocks(const Config& config, const graph::Model& model);
+
+}  // namespace quasar::quant
