@@ -44,7 +44,7 @@ TEST(Commands, MisspeltCommandGetsTheNearest) {
   EXPECT_NE(ran.err.find("did you mean 'search'?"), std::string::npos) << ran.err;
   const Ran unlike = run("nonsense");
   EXPECT_EQ(unlike.code, 1);
-  EXPECT_NE(unlike.err.find("unknown command 'nonsense'; known: completion, "), std::string::npos) << unlike.err;
+  EXPECT_NE(unlike.err.find("unknown command 'nonsense'; known: auto, completion, "), std::string::npos) << unlike.err;
 }
 
 TEST(Commands, ListsEverythingAsJson) {

@@ -139,7 +139,9 @@ void TunerNotes::conclude(Finding& finding) const {
   if (met_ || accurate_) finding.winner = result()->number;
   finding.warnings.insert(finding.warnings.end(), warnings_.begin(), warnings_.end());
   std::vector<Story::InFloat> left = left_over();
-  if (const std::string advice = advice_to_repair(left.size()); !advice.empty()) finding.warnings.push_back(advice);
+  const bool came_to_its_end = finding.result.end != search::RunResult::End::interrupted && !finding.failed;
+  if (const std::string advice = advice_to_repair(left.size()); came_to_its_end && !advice.empty())
+    finding.warnings.push_back(advice);
   finding.story = Story{.strategy = strategy_,
                         .goal = *context_.job.aim.criterion,
                         .steps = steps_,
