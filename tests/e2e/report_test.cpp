@@ -200,10 +200,10 @@ TEST(Completion, KnowsCommandsOptionsAndNames) {
              run("completion bash").out +
                  "COMP_WORDS=(quasar list ra); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n"
                  "COMP_WORDS=(quasar search --dry); COMP_CWORD=2; _quasar; echo \"${COMPREPLY[@]}\"\n"
-                 "COMP_WORDS=(quasar quantize --scheme A8W8_); COMP_CWORD=3; _quasar; echo \"${COMPREPLY[@]}\"\n");
+                 "COMP_WORDS=(quasar quantize --scheme A8W8_C); COMP_CWORD=3; _quasar; echo \"${COMPREPLY[@]}\"\n");
   const std::string out = (folder.path() / "out").string();
   ASSERT_EQ(std::system(("bash " + (folder.path() / "try.bash").string() + " > " + out).c_str()), 0);
-  EXPECT_EQ(read_file(out), "ranges\n--dry-run\na8w8_channel\n");
+  EXPECT_EQ(read_file(out), "ranges\n--dry-run\na8w8_channel a8w8_channel_adaround a8w8_channel_adaquant\n");
 }
 
 // By the shells themselves, where they are.
