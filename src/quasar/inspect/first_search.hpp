@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "quasar/base/api.hpp"
 #include "quasar/base/json.hpp"
 
 namespace quasar::tune {
@@ -29,12 +28,12 @@ struct FirstSearch {
 
 // Looks at model and samples. Throws Error for what cannot be read, for fewer samples than can be parted, and for pictures of
 // which nothing tells what values the model takes.
-QUASAR_API FirstSearch first_search(const FirstSearchOptions& options);
+FirstSearch first_search(const FirstSearchOptions& options);
 
 // search.yaml: the configuration, with the lines as comments.
-QUASAR_API std::string file_of(const FirstSearch& first);
+std::string file_of(const FirstSearch& first);
 
 // "90", "90s", "5m", "1.5h" -> seconds. Throws Error for other words, and for less than a second.
-QUASAR_API double seconds_of(const std::string& words);
+double seconds_of(const std::string& words);
 
 }  // namespace quasar::tune
