@@ -24,7 +24,7 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     time:   how long it may take: "90s", "5m", "1h".
     keys:   any key of a configuration, which wins over what is taken.
 
-    -> as search(); output_dir holds search.yaml too, which says the same thing, unless data are objects of this program. Raises
+    -> as search(); output_dir holds search.yaml too, which says the same thing, where data is a path and no keys are given. Raises
     QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
     """
     base = os.getcwd()

@@ -32,7 +32,7 @@ std::shared_ptr<const eval::CustomEvaluator> evaluator_of(const Options& keys) {
   return eval::custom_evaluator(keys.json("search_evaluator"), direction_from(keys));
 }
 
-// search_evaluator decides; the metrics that the user names as well are reported.
+// search_evaluator may name a built-in metric; a name of none is told with the forms that one of the user's own has.
 std::string metric_in_place_of_evaluator(const Json& word) {
   try {
     return metric_named(word, "search_evaluator", {}, Listed::metrics);
@@ -42,6 +42,7 @@ std::string metric_in_place_of_evaluator(const Json& word) {
   }
 }
 
+// search_evaluator decides; the metrics that the user names as well are reported.
 std::vector<std::string> metric_names(const Options& keys, const std::vector<eval::OwnMetric>& own) {
   const bool criterion = !keys.given("search_metric") && keys.has("accuracy_criterion");
   const auto judged = criterion ? metrics_of_criterion(keys.json("accuracy_criterion"), own) : std::vector<std::string>();

@@ -23,8 +23,7 @@ bool needs_rescue(const Job& job, const Summary& summary);
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log);
 
 // Whether what repair found takes the place of that model: it meets the goal that was missed; of a poor one, it is not poor, or
-// less so (more of the float model's answers;
-// where none are compared, a smaller error of the worst part).
+// less so (more of the float model's answers; where none are compared, a smaller error of the worst part).
 bool takes_the_place_of(const Summary& poor, const Summary& repaired);
 
 }  // namespace quasar::tune
