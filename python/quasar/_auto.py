@@ -11,7 +11,7 @@ from ._samples import Samples
 from ._words import Model, model_file
 
 
-def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", loss: float = 0.01, target: str = "", time: str = "5m",
+def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", loss: float | None = None, target: str = "", time: str = "5m",
          output_dir: Any = "quasar_out", **keys: Any) -> SearchResult:
     """Looks at model and samples, says in the log what it takes, and searches: no configuration is needed.
 
@@ -19,7 +19,7 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
             are 300 or more, those that nobody sees before the end.
     labels: the array of a .npz file, or the CSV or COCO file of a folder of pictures; "": found by itself.
     metric: what little may be lost of; "": top1 where there are labels and classes, else cos.
-    loss:   how much: a share of the float model's, of cos in its unit.
+    loss:   how much: a share of the float model's, of cos in its unit; None: 0.01, or what three answers are where samples are few.
     target: what the model must run on; "": this machine's CPU.
     time:   how long it may take: "90s", "5m", "1h".
     keys:   any key of a configuration, which wins over what is taken.
@@ -29,7 +29,7 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     """
     base = os.getcwd()
     gathered = _gathered({"data_reader": data})
-    said = {"labels": labels, "metric": metric, "loss": float(loss), "target": target, "time": str(time),
+    said = {"labels": labels, "metric": metric, "loss": None if loss is None else float(loss), "target": target, "time": str(time),
             "output_dir": str(Path(output_dir).absolute())}
     with model_file(model) as path:
         first = _core.first_search(path, gathered.words["data_reader"], base, said)

@@ -132,15 +132,16 @@ py::dict inspect(const std::string& model, const std::string& target, const py::
 py::dict first_search(const std::string& model, const py::object& data, const std::string& base, const py::dict& said) {
   const Json given = to_json(said);
   const auto text = [&](const char* key) { return given.at(key).get<std::string>(); };
-  const tune::FirstSearchOptions options{.model = model,
-                                         .data = to_json(data),
-                                         .base = base,
-                                         .labels = text("labels"),
-                                         .metric = text("metric"),
-                                         .target = text("target"),
-                                         .loss = given.at("loss").get<double>(),
-                                         .seconds = tune::seconds_of(text("time")),
-                                         .output_dir = text("output_dir")};
+  const tune::FirstSearchOptions options{
+      .model = model,
+      .data = to_json(data),
+      .base = base,
+      .labels = text("labels"),
+      .metric = text("metric"),
+      .target = text("target"),
+      .loss = given.at("loss").is_null() ? std::nullopt : std::optional(given.at("loss").get<double>()),
+      .seconds = tune::seconds_of(text("time")),
+      .output_dir = text("output_dir")};
   const tune::FirstSearch first = unlocked([&] { return tune::first_search(options); });
   return to_python(Json{{"words", first.words}, {"lines", first.lines}, {"file", tune::file_of(first)}});
 }

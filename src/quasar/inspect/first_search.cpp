@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
@@ -28,6 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t least_taken = 8, most_taken = 2000, most_calibration = 128;
 constexpr size_t enough_for_holdout = 300;  // samples
+constexpr double usual_loss = 0.01;
+constexpr double answers_to_lose = 3;  // one or two are lost by chance, and won by it
 
 // Names that arrays of labels usually have.
 bool is_label_name(const std::string& name) {
@@ -115,6 +118,10 @@ Json parts_of(size_t samples) {
   return out;
 }
 
+size_t scored(const Json& split, size_t samples) {
+  return samples - split["calibration"].get<size_t>() - split.value("holdout", size_t{0});
+}
+
 class Looking {
  public:
   explicit Looking(const FirstSearchOptions& options)
@@ -123,8 +130,8 @@ class Looking {
   FirstSearch run() {
     tell_model();
     open();
-    choose_metric();
     const Json split = parts_of(samples_->size());
+    choose_metric(scored(split, samples_->size()));
     out_.words.update({{"model_input", options_.model.string()}, {"data_reader", description_}, {"split", split}});
     tell("split: " + split["calibration"].dump() + " samples to calibrate on" +
          (split.contains("holdout") ? ", " + split["holdout"].dump() + " that nobody sees before the end" : "") +
@@ -174,7 +181,7 @@ class Looking {
 
   // What is lost is counted in the task's own accuracy where there are labels, in a cosine to the float model's answers
   // elsewhere.
-  void choose_metric() {
+  void choose_metric(size_t scored_samples) {
     const eval::Head head = eval::head_on(model_, *samples_);
     tell("task: " + (head.is_known() ? head.name : std::string("unknown head")) + " (" + head.why + ")");
     std::string metric = options_.metric;
@@ -185,13 +192,20 @@ class Looking {
     }
     metric = eval::metric_text(metric);
     const bool is_cosine = metric == "cos";
-    const bool relative = !is_cosine && eval::make_metric(metric)->direction() == Direction::maximize;
+    const auto made = eval::make_metric(metric);
+    const bool relative = !is_cosine && made->direction() == Direction::maximize;
+    double loss = options_.loss.value_or(usual_loss);
+    if (const double least = answers_to_lose / static_cast<double>(scored_samples);
+        !options_.loss && relative && made->is_proportion() && least > usual_loss) {
+      loss = std::ceil(least * 1000) / 1000;
+      why += "; three of " + std::to_string(scored_samples) + " answers, since fewer may be chance";
+    }
     // Accuracy moves in steps of one sample; of models that keep it the nearest to the float model is the best.
     out_.words["search_metric"] = "parts";
     out_.words["accuracy_criterion"] = {
-        {"criterion", relative ? "relative" : "absolute"}, {"tolerable_loss", options_.loss}, {"metrics", {{metric, 1}}}};
-    tell("goal: lose at most " + in_digits(options_.loss, 4) + (relative ? " of the float model's " : " of ") + metric + " (" +
-         why + "; --metric, --loss); of models that do, the nearest to the float model");
+        {"criterion", relative ? "relative" : "absolute"}, {"tolerable_loss", loss}, {"metrics", {{metric, 1}}}};
+    tell("goal: lose at most " + in_digits(loss, 4) + (relative ? " of the float model's " : " of ") + metric + " (" + why +
+         "; --metric, --loss); of models that do, the nearest to the float model");
   }
 
   void choose_target() {

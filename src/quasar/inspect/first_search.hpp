@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct FirstSearchOptions {
   std::string labels = {};           // an array of a .npz file, or the file of a folder of pictures; "": found by itself
   std::string metric = {};           // of the goal; "": chosen by what the model answers
   std::string target = {};           // "": what its types are for on this machine
-  double loss = 0.01;                // of the metric that may be lost: a share of the float model's, of a cosine in its unit
+  std::optional<double> loss = {};   // of the metric that may be lost: a share of the float model's, of a cosine in its unit.
+                                     // nullopt: 0.01, or what three answers are where samples are few
   double seconds = 300;              // the search's time limit
   std::filesystem::path output_dir;  // of the results
 };

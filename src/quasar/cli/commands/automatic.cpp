@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
@@ -26,7 +27,7 @@ class Automatic final : public Command {
     app.add_option("--labels", labels_,
                    "the array of labels in a .npz file, or the CSV or COCO file of a folder of pictures [found by itself]");
     app.add_option("--metric", metric_, "what of the float model may be lost little of [top1 with labels, else cos]");
-    app.add_option("--loss", loss_, "how much of it: a share of the float model's, of cos in its unit [0.01]");
+    app.add_option("--loss", loss_, "how much of it: a share of the float model's, of cos in its unit [0.01, or three answers]");
     app.add_option("--target", target_, "what the model must run on; see `quasar list targets` [ort_cpu]");
     app.add_option("--time", time_, "how long it may take: 90s, 5m, 1h [5m]");
     app.add_flag("--as-is", as_is_, as_is_help);
@@ -50,6 +51,7 @@ class Automatic final : public Command {
                                                   .seconds = tune::seconds_of(time_),
                                                   .output_dir = fs::absolute(output_dir_)});
     apply_settings(first.words, settings_);
+    for (const auto& setting : settings_) first.lines.push_back("set: " + setting + ", instead of what stands above (--set)");
     const std::string file = tune::file_of(first);
     for (const auto& line : first.lines) {
       if (!quiet_ && !dry_run_) std::cerr << line << "\n";
@@ -68,7 +70,7 @@ class Automatic final : public Command {
 
  private:
   std::string model_, data_, labels_, metric_, target_, time_ = "5m", output_dir_ = "quasar_out";
-  double loss_ = 0.01;
+  std::optional<double> loss_;
   std::vector<std::string> settings_;
   bool as_is_ = false, dry_run_ = false, quiet_ = false;
 };
