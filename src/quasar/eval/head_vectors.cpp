@@ -5,6 +5,11 @@
 #include "quasar/eval/sums.hpp"
 
 namespace quasar::eval {
+namespace {
+
+constexpr size_t fewest_samples = 8;  // from which something can be said of all
+
+}  // namespace
 
 std::optional<size_t> vector_axis(const HeadOutput& output) {
   std::optional<size_t> found;
@@ -17,9 +22,8 @@ std::optional<size_t> vector_axis(const HeadOutput& output) {
 }
 
 std::optional<double> constant_share(const HeadFacts& facts, const HeadOutput& output) {
-  constexpr size_t fewest = 8;
   const size_t count = facts.samples();
-  if (count < fewest) return std::nullopt;
+  if (count < fewest_samples) return std::nullopt;
   const size_t size = facts.values(0, output).size();
   std::vector<double> mean(size);
   double all = 0, squares = 0;
@@ -36,6 +40,18 @@ std::optional<double> constant_share(const HeadFacts& facts, const HeadOutput& o
   for (const double one : mean) constant += (one - all) * (one - all) / static_cast<double>(size);
   const double total = squares - all * all;
   return total > 0 ? constant / total : 1;
+}
+
+bool have_one_sign(const HeadFacts& facts, const HeadOutput& output) {
+  if (facts.samples() < fewest_samples) return false;
+  bool above = true, below = true;
+  for (size_t sample = 0; sample < facts.samples(); ++sample) {
+    for (const float value : facts.values(sample, output)) {
+      above = above && value > 0;
+      below = below && value < 0;
+    }
+  }
+  return above || below;
 }
 
 bool have_unit_norm(const HeadFacts& facts, const HeadOutput& output) {

@@ -14,6 +14,10 @@ std::optional<size_t> vector_axis(const HeadOutput& output);
 // nullopt: there are fewer than 8 samples.
 std::optional<double> constant_share(const HeadFacts& facts, const HeadOutput& output);
 
+// Whether the values of all samples, of which there are 8 at least, are above 0, or all below: scores that no softmax follows
+// seldom are, measurements often.
+bool have_one_sign(const HeadFacts& facts, const HeadOutput& output);
+
 // Whether the values of every sample, of which there are some, have a Euclidean norm of 1.
 bool have_unit_norm(const HeadFacts& facts, const HeadOutput& output);
 

@@ -30,7 +30,8 @@ namespace fs = std::filesystem;
 constexpr size_t least_taken = 8, most_taken = 2000, most_calibration = 128;
 constexpr size_t enough_for_holdout = 300;  // samples
 constexpr double usual_loss = 0.01;
-constexpr double answers_to_lose = 3;  // one or two are lost by chance, and won by it
+constexpr double usual_distance = 0.1;  // of what "relative" calls good
+constexpr double answers_to_lose = 3;   // one or two are lost by chance, and won by it
 
 // Names that arrays of labels usually have.
 bool is_label_name(const std::string& name) {
@@ -111,6 +112,15 @@ Json described(const FirstSearchOptions& options, const graph::Model& model) {
   return out;
 }
 
+// A cosine says nothing of one number.
+bool is_one_number(const graph::Value& output) {
+  if (!output.shape) return false;
+  for (size_t axis = 0; axis < output.shape->size(); ++axis) {
+    if ((*output.shape)[axis] != 1 && (axis > 0 || (*output.shape)[axis] > 0)) return false;
+  }
+  return true;
+}
+
 // {calibration, evaluation, holdout}: of so many samples.
 Json parts_of(size_t samples) {
   Json out{{"calibration", std::min(most_calibration, samples / 3)}, {"evaluation", "rest"}, {"seed", 0}};
@@ -187,14 +197,18 @@ class Looking {
     std::string metric = options_.metric;
     std::string why = "as you say";
     if (metric.empty()) {
-      metric = has_labels_ && head.name == "classes" ? "top1" : "cos";
-      why = metric == "top1" ? "classes and labels" : has_labels_ ? "no classes that labels could be of" : "no labels";
+      const bool are_numbers = std::ranges::all_of(model_.outputs, is_one_number);
+      metric = has_labels_ && head.name == "classes" ? "top1" : are_numbers ? "relative" : "cos";
+      why = metric == "top1"       ? "classes and labels"
+            : metric == "relative" ? "one number, of which a cosine says nothing"
+            : has_labels_          ? "no classes that labels could be of"
+                                   : "no labels";
     }
     metric = eval::metric_text(metric);
     const bool is_cosine = metric == "cos";
     const auto made = eval::make_metric(metric);
     const bool relative = !is_cosine && made->direction() == Direction::maximize;
-    double loss = options_.loss.value_or(usual_loss);
+    double loss = options_.loss.value_or(metric == "relative" ? usual_distance : usual_loss);
     if (const double least = answers_to_lose / static_cast<double>(scored_samples);
         !options_.loss && relative && made->is_proportion() && least > usual_loss) {
       loss = std::ceil(least * 1000) / 1000;

@@ -18,7 +18,7 @@ struct FirstSearchOptions {
   std::string metric = {};           // of the goal; "": chosen by what the model answers
   std::string target = {};           // "": what its types are for on this machine
   std::optional<double> loss = {};   // of the metric that may be lost: a share of the float model's, of a cosine in its unit.
-                                     // nullopt: 0.01, or what three answers are where samples are few
+                                     // nullopt: 0.01, what three answers are where samples are few, 0.1 of "relative"
   double seconds = 300;              // the search's time limit
   std::filesystem::path output_dir;  // of the results
 };

@@ -151,7 +151,11 @@ class Measuring {
     std::vector<graph::Model> models;
     for (const auto& name : prepared_.spaces.names_of_other_forms()) {
       auto found = planned(words_of_form(name), held);
-      if (!found) continue;
+      if (!found) {
+        gate.idle_forms.insert(name);
+        gate.told += "; form " + name + " is left out: with these operators in float it quantizes hardly anything";
+        continue;
+      }
       const auto [place, is_new] = places.emplace(found->hash, models.size() + 1);
       place_of[name] = place->second;
       if (is_new) models.push_back(variants_.build(found->config, found->plan).model);
@@ -306,6 +310,7 @@ Json to_json(const SpeedGate& gate) {
           {"gated", gate.gated},
           {"form_times", gate.form_times},
           {"slower_forms", gate.slower_forms},
+          {"idle_forms", gate.idle_forms},
           {"saturation", gate.saturation},
           {"told", gate.told}};
 }
@@ -318,6 +323,7 @@ std::optional<SpeedGate> decided_speed(const search::Study& study) {
                    .gated = facts.at("gated"),
                    .form_times = facts.value("form_times", std::map<std::string, double>{}),
                    .slower_forms = facts.value("slower_forms", std::set<std::string>{}),
+                   .idle_forms = facts.value("idle_forms", std::set<std::string>{}),
                    .saturation = facts.value("saturation", ""),
                    .told = facts.at("told")};
 }
@@ -342,6 +348,7 @@ std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepar
 
 void apply(const SpeedGate& gate, Spaces& spaces) {
   for (const auto& form : gate.slower_forms) spaces.leave_out(form, "is slower than float");
+  for (const auto& form : gate.idle_forms) spaces.leave_out(form, "quantizes hardly anything beside what stays in float");
   spaces.form_times = gate.form_times;
   if (!gate.saturation.empty()) spaces.hold("saturation", gate.saturation);
   for (const auto& [first, nodes] : gate.regions) spaces.hold(region_of(first), nodes);

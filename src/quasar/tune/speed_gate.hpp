@@ -13,6 +13,7 @@ struct SpeedGate {
   double gated = 1;    // the same with the regions in float
   std::map<std::string, double> form_times = {};  // of the spaces' forms with the regions in float, by name, as `gated`
   std::set<std::string> slower_forms = {};        // than float and the first of them
+  std::set<std::string> idle_forms = {};          // that quantize hardly anything with the regions in float
   std::string saturation = {};                    // that all points have (quant/codes/code_limits.hpp); "": their own
   std::string told;                               // what was decided and why, in words
 };

@@ -65,6 +65,21 @@ TEST(TaskHeads, CoordinatesAreNotClasses) {
   expect_no_task(head_on(s.ending_in({points}), Noise(8)), "coordinates");
 }
 
+// Three marks for the quality of a sound, say, are no scores of three classes.
+TEST(TaskHeads, FewNumbersOfOneSignAreNotClasses) {
+  const Shape sounds{1, 12};
+  for (const double bias : {0.0, 40.0}) {
+    Sketch s(float_value("x", sounds));
+    const auto head =
+        head_on(s.ending_in({s.op("Gemm", {"x", s.random({12, 3}, -3, 3), s.random({3}, bias, bias + 1)})}), Noise(8, sounds));
+    if (bias == 0) {
+      expect_task(head, "classes", "agreement");
+    } else {
+      expect_no_task(head, "marks");
+    }
+  }
+}
+
 TEST(TaskHeads, TwoVectorsAreNoClasses) {
   Sketch s = on_picture();
   const auto feature = pooled(s, 8);

@@ -5,7 +5,7 @@
 namespace quasar::eval::heads {
 namespace {
 
-constexpr int64_t fewest_without_softmax = 5;  // of a picture: fewer may as well be angles, corners of a box, a point
+constexpr int64_t fewest_without_softmax = 5;  // fewer may as well be angles, corners of a box, marks
 constexpr double nearly_constant = 0.9;        // coordinates of a face are nearly the same for every face; scores are not
 
 Claim classes(const HeadOutput& output, const std::string& what) {
@@ -24,10 +24,10 @@ std::optional<Claim> claim_of_classes(const HeadFacts& facts) {
   Claim claim =
       classes(*output, scores ? "a sigmoid for each class" : "scores as they leave the last layer, a product with a bias");
   const auto share = constant_share(facts, *output);
-  const bool few = output->shape[*axis] < fewest_without_softmax && facts.picture() && !scores;
+  const bool few = output->shape[*axis] < fewest_without_softmax && !scores && (facts.picture() || have_one_sign(facts, *output));
   if ((share && *share > nearly_constant) || few) {
-    claim.head.why +=
-        few ? "; so few may as well be numbers, such as angles" : "; nearly the same for every sample, as coordinates are";
+    claim.head.why += few ? "; so few may as well be numbers, such as angles or marks"
+                          : "; nearly the same for every sample, as coordinates are";
     claim.sure = false;
   }
   return claim;
