@@ -11,7 +11,7 @@ namespace {
 TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   Child early(worker(), file("early"));  // before there is a search
   Child leader(search(), file("leader"));
-  Child killed(worker(), file("killed")), other(worker("", {"--output-dir", file("worker").string()}), file("other"));
+  Child killed(worker(), file("killed")), other(worker("", {"--output-dir", file("worker").string(), "--json"}), file("other"));
   ASSERT_TRUE(wait_for_trials(20)) << leader.output() << early.output();
   killed.signal(SIGKILL);
   killed.wait();
@@ -20,6 +20,7 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   EXPECT_EQ(other.wait(), 0) << other.output();
   expect_whole(60);
   EXPECT_NE(early.output().find("trials executed here"), std::string::npos) << early.output();
+  EXPECT_NE(other.output().find("\"interrupted\": false"), std::string::npos) << other.output();
   EXPECT_TRUE(fs::exists(file("worker") / "worker.log"));
   expect_no_password({&leader, &early, &other});
   // The report finds the study again, with the password from where it belongs.

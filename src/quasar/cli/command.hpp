@@ -19,6 +19,8 @@ class Command {
   virtual bool results_are_files() const { return false; }
 };
 
+constexpr const char* json_help = "one JSON document on standard output, as `quasar schema` describes";
+
 // Exit codes (README).
 constexpr int exit_done = 0;
 constexpr int exit_input = 1;          // the user's input is wrong

@@ -75,8 +75,8 @@ int exit_code(tune::Status status) {
   return exit_done;
 }
 
-int search(const tune::Job& job, bool quiet) {
-  Console console(quiet, job);
+int search(const tune::Job& job, const SearchRun& how) {
+  Console console(how.quiet, job);
   std::error_code code;
   fs::create_directories(job.output.dir, code);
   if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
@@ -92,7 +92,11 @@ int search(const tune::Job& job, bool quiet) {
                            .launch = launch()});
   console.close_progress();
   console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
-  show(found, summary);
+  if (how.json) {
+    std::cout << result.dump(2) << "\n";
+  } else {
+    show(found, summary);
+  }
   if (!summary.lost.empty()) return exit_input;
   const bool poor = summary.best && summary.best->quality.poor();
   return poor && summary.status == tune::Status::ok ? exit_goal_missed : exit_code(summary.status);
@@ -103,9 +107,9 @@ int search(const tune::Job& job, bool quiet) {
 int run_search(tune::Job job, const SearchRun& how) {
   report::refuse_to_overwrite(job, how.configuration);
   if (how.resume) tune::expect_study(job);
-  if (fs::exists(job.output.dir)) return search(job, how.quiet);
+  if (fs::exists(job.output.dir)) return search(job, how);
   try {
-    return search(job, how.quiet);
+    return search(job, how);
   } catch (const Error&) {
     remove_if_bare(job.output.dir);
     throw;

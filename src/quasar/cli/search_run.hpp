@@ -9,6 +9,7 @@ namespace quasar::cli {
 
 struct SearchRun {
   bool quiet = false, resume = false;
+  bool json = false;               // result.json's document on standard output, in place of the table
   std::string configuration = {};  // the file of the job, which is not to be overwritten; "": none
 };
 

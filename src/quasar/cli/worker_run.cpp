@@ -40,6 +40,13 @@ int run_worker(tune::Job job, const WorkerRunOptions& options) {
       tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = options.launch},
                  options.patience);
   console.close_progress();
+  if (options.json) {
+    std::cout << Json{{"executed", done.executed}, {"failed", done.failed}, {"duplicates", done.duplicates},
+                      {"seconds", done.seconds},   {"reason", done.reason}, {"interrupted", done.interrupted}}
+                     .dump(2)
+              << "\n";
+    return done.interrupted ? exit_interrupted : exit_done;
+  }
   std::cout << done.executed << " trials executed here (" << done.failed << " failed), " << done.duplicates << " duplicates, "
             << done.seconds << " s; " << done.reason << "\n";
   return done.interrupted ? exit_interrupted : exit_done;

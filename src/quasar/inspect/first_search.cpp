@@ -218,7 +218,9 @@ class Looking {
     out_.words["search_metric"] = "parts";
     out_.words["accuracy_criterion"] = {
         {"criterion", relative ? "relative" : "absolute"}, {"tolerable_loss", loss}, {"metrics", {{metric, 1}}}};
-    tell("goal: lose at most " + in_digits(loss, 4) + (relative ? " of the float model's " : " of ") + metric + " (" + why +
+    const bool distance = made->direction() == Direction::minimize;
+    tell(std::string("goal: ") + (distance ? "" : "lose ") + "at most " + in_digits(loss, 4) +
+         (relative ? " of the float model's " : " of ") + metric + " (" + why +
          "; --metric, --loss); of models that do, the nearest to the float model");
   }
 

@@ -35,6 +35,7 @@ class Automatic final : public Command {
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of what is taken");
     app.add_flag("--dry-run", dry_run_, "say what is taken, print search.yaml, and stop");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
+    app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar auto model.onnx photos --time 2m");
   }
 
@@ -58,21 +59,21 @@ class Automatic final : public Command {
     }
     tune::Job job = tune::parse_job(tune::with_preset(first.words), fs::current_path());
     if (dry_run_) {
-      std::cout << file;
+      std::cout << (json_ ? Json{{"lines", first.lines}, {"configuration", first.words}}.dump(2) + "\n" : file);
       return exit_done;
     }
     catch_signals();
     report::refuse_to_overwrite(job, "");
     fs::create_directories(job.output.dir);
     write_file(job.output.dir / "search.yaml", file);
-    return run_search(job, {.quiet = quiet_});
+    return run_search(job, {.quiet = quiet_, .json = json_});
   }
 
  private:
   std::string model_, data_, labels_, metric_, target_, time_ = "5m", output_dir_ = "quasar_out";
   std::optional<double> loss_;
   std::vector<std::string> settings_;
-  bool as_is_ = false, dry_run_ = false, quiet_ = false;
+  bool as_is_ = false, dry_run_ = false, quiet_ = false, json_ = false;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ class Evaluate final : public Command {
     app.add_option("--metric", metrics_, "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times")
         ->capture_default_str();
     app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
-    app.add_flag("--json", json_, "as JSON");
+    app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar evaluate int8.onnx --reference model.onnx --data eval.npz --metric L2 --metric top1");
   }
 

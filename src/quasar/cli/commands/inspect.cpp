@@ -52,7 +52,7 @@ class Inspect final : public Command {
         ->needs(samples);
     app.add_flag("--as-is", as_is_, as_is_help);
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
-    app.add_flag("--json", json_, "as JSON");
+    app.add_flag("--json", json_, json_help);
     app.footer(
         "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some. For ONNX "
         "Runtime's "

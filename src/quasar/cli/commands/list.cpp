@@ -25,7 +25,7 @@ class Listing final : public Command {
     std::vector<std::string> names;
     for (const auto& list : lists()) names.push_back(list.kind);
     app.add_option("kind", kind_, "what to list: " + joined(names) + " (keys are those of a configuration)")->required();
-    app.add_flag("--json", json_, "as JSON");
+    app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar list presets");
   }
 

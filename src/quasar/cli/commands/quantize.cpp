@@ -11,6 +11,7 @@
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/steps.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -47,6 +48,7 @@ class Quantize final : public Command {
                    "QDQ (pairs around operators, the default) or QOperator (operators on 8-bit codes)");
     app.add_option("--target", target_, "what the model must run on [that of the study or of best_config.yaml, else ort_cpu]");
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
+    app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar quantize model.onnx -o int8.onnx --scheme U8S8_CHANNEL --calib calib.npz");
   }
 
@@ -65,6 +67,16 @@ class Quantize final : public Command {
     tune::write_model(result, output_);
     if (!exported_.empty()) write_output(exported_, ranges);
     if (!errors_.empty()) write_output(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
+    if (json_) {
+      std::cout << described(result).dump(2) << "\n";
+    } else {
+      tell(result);
+    }
+    return exit_done;
+  }
+
+ private:
+  void tell(const tune::Quantized& result) const {
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
     tell_skipped(result.plan.skipped);
@@ -74,10 +86,20 @@ class Quantize final : public Command {
     if (!errors_.empty() && result.rounding.layers.empty())
       std::cout << "  note: --export-errors " << errors_ << " holds nothing: " << why_no_errors(result) << "\n";
     for (const auto& note : result.plan.notes) std::cout << "  note: " << printable_message(note) << "\n";
-    return exit_done;
   }
 
- private:
+  Json described(const tune::Quantized& result) const {
+    std::vector<std::string> quantized;
+    for (const auto& [node, planned] : result.plan.nodes) quantized.push_back(node);
+    Json out{{"output", output_}, {"quantized", quantized}, {"in_float", result.plan.skipped}, {"notes", result.plan.notes}};
+    if (!is_special_file(output_)) out["bytes"] = graph::bytes_on_disk(output_);
+    if (!result.rounding.layers.empty())
+      out["rounding"] = {{"method", result.plan.rounding.method},
+                         {"summary", tune::summary_of(result.plan.rounding.method, result.rounding)},
+                         {"keeps_nearest", result.rounding.kept}};
+    return out;
+  }
+
   tune::Quantized made(const Json& words, const std::optional<tune::PastTrial>& trial) const {
     Steps steps;
     return tune::quantize({.model = model_,
@@ -134,7 +156,7 @@ class Quantize final : public Command {
     return tune::past_trial({study_, storage_}, study_name_, *trial_);
   }
 
-  bool as_is_ = false;
+  bool as_is_ = false, json_ = false;
   std::string model_, output_, scheme_, config_, study_, study_name_, storage_, calibration_, ranges_, exported_, errors_,
       format_, target_;
   std::optional<int64_t> trial_;

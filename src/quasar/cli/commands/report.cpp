@@ -22,14 +22,16 @@ class Report final : public Command {
     app.add_option("folder", folder_, "a search's output_dir")->required();
     app.add_option("other", other_, "another one, to be shown beside it");
     app.add_option("--storage", storage_, "the address of the study, where the search was on a server");
-    app.add_option("--format", format_, "html, markdown or csv")->capture_default_str();
-    app.add_option("-o,--output", output_, "the file to write; '-' is standard output, the default of markdown and csv");
+    app.add_option("--format", format_, "html, markdown, csv or json")->capture_default_str();
+    app.add_option("-o,--output", output_, "the file to write; '-' is standard output, the default of all but html");
+    app.add_flag("--json", json_, json_help);
     app.footer(
         "Without -o a page goes to FOLDER/report.html, of two searches to FOLDER/comparison.html.\n"
         "Example: quasar report quasar_out --format markdown");
   }
 
   int run() override {
+    if (json_) format_ = "json";
     const auto writer = report::writers::table().make(format_);
     const fs::path file = destination();
     if (!output_.empty() && file != "-") check_outputs({{"-o", file.string()}}, inputs());
@@ -70,6 +72,7 @@ class Report final : public Command {
   }
 
   std::string folder_, other_, storage_, format_ = "html", output_;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class Search final : public Command {
     app.add_flag("--resume", resume_, "continue the study in the output folder");
     app.add_flag("--dry-run", dry_run_, "check everything, say what would be done, and stop");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
+    app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar search --model model.onnx --calib calib.npz --eval eval.npz --preset cpu_int8_search");
   }
 
@@ -51,7 +52,7 @@ class Search final : public Command {
     catch_signals();
     const tune::LaunchLead lead(job, launch());
     try {
-      return run_search(job, {.quiet = quiet_, .resume = resume_, .configuration = arguments_.configuration()});
+      return run_search(job, {.quiet = quiet_, .resume = resume_, .json = json_, .configuration = arguments_.configuration()});
     } catch (const std::exception&) {
       lead.let_others_see(stop_requested());
       throw;
@@ -68,7 +69,7 @@ class Search final : public Command {
   }
 
   JobArguments arguments_;
-  bool resume_ = false, dry_run_ = false, quiet_ = false;
+  bool resume_ = false, dry_run_ = false, quiet_ = false, json_ = false;
 };
 
 }  // namespace

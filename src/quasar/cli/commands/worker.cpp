@@ -17,6 +17,7 @@ class Worker final : public Command {
     app.add_option("--study", study_, "name of the search's study (default AutoSearch)");
     app.add_option("--wait", patience_, "seconds to wait for the search to begin (default 600)");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
+    app.add_flag("--json", json_, json_help);
     app.get_option("--output-dir")
         ->description("where this worker's log and the models that it keeps go (default: it writes nothing)");
     app.footer("Example: quasar worker --storage postgresql://me@server/quasar --study NAME search.yaml");
@@ -32,14 +33,15 @@ class Worker final : public Command {
       if (!study_.empty()) words["study_name"] = study_;
     });
     if (arguments_.has_output_dir()) report::check_worker_results(job, arguments_.configuration());
-    return run_worker(std::move(job), {.patience = patience_, .quiet = quiet_, .keeps_files = arguments_.has_output_dir()});
+    return run_worker(std::move(job),
+                      {.patience = patience_, .quiet = quiet_, .json = json_, .keeps_files = arguments_.has_output_dir()});
   }
 
  private:
   JobArguments arguments_;
   std::string storage_, study_;
   double patience_ = 600;
-  bool quiet_ = false;
+  bool quiet_ = false, json_ = false;
 };
 
 }  // namespace
