@@ -232,6 +232,20 @@ std::string to_string(const Exit& exit) {
   return "exit code " + std::to_string(exit.code);
 }
 
+std::filesystem::path this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+void become(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = arguments;
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers.front(), pointers.data());
+  throw Error("cannot start '" + words.front() + "': " + std::strerror(errno));
+}
+
 std::string process_name() {
   std::array<char, 64> host{};
   ::gethostname(host.data(), host.size() - 1);

@@ -61,6 +61,13 @@ class Process {
 // "exit code 3", "signal 11 (Segmentation fault)"
 std::string to_string(const Exit& exit);
 
+// The file of the program that runs.
+std::filesystem::path this_program();
+
+// This process becomes another program: the same number, input and output. The program is looked up in PATH unless it holds a
+// slash. Throws Error that names it when it cannot be started.
+[[noreturn]] void become(const std::vector<std::string>& arguments);
+
 // This process, for people elsewhere: "process 4711 on host".
 std::string process_name();
 

@@ -1,0 +1,36 @@
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "quasar/base/process.hpp"
+#include "quasar/cli/command.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+
+class Mcp final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    app.add_option("folder", folder_, "clients may read and write below it, and nowhere else")->required();
+    app.footer("It needs the Python package quasar, and PyPI's package mcp.\nExample: quasar mcp models");
+  }
+
+  // The server is Python: the one that runs this command, or the first on PATH.
+  int run() override {
+    const std::filesystem::path program = this_program();
+    const bool in_python = program.filename().string().starts_with("python");
+    if (!in_python) ::setenv("QUASAR_PROGRAM", program.c_str(), 0);
+    become({in_python ? program.string() : "python3", "-m", "quasar.mcp", folder_});
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+Entry<Command> mcp() {
+  return {"Serves agents: inspect, quantize, search, evaluate and report as tools of the Model Context Protocol.",
+          make_as<Mcp, Command>};
+}
+
+}  // namespace quasar::cli::commands
