@@ -1,4 +1,4 @@
-"""Every Python block of docs/python.md and docs/coming_from_inc.md runs, one after the other; and the package's promises about types."""
+"""Every Python block of docs/python.md and of the docs/coming_from_….md runs, one after the other; and the package's promises about types."""
 import os
 import re
 import shutil
@@ -29,6 +29,10 @@ class Documents(Case):
         self.addCleanup(options.__dict__.update, dict(options.__dict__))
         self.assertEqual(self.run_blocks("docs/coming_from_inc.md", {"__name__": "docs"}), 3)
         self.assertTrue(Path("saved/best_model.onnx").exists() and Path("results/best.onnx").exists())
+
+    def test_coming_from_onnxruntime_md(self):
+        self.assertEqual(self.run_blocks("docs/coming_from_onnxruntime.md", {"__name__": "docs"}), 2)
+        self.assertTrue(all(Path(name).exists() for name in ("int8.onnx", "dynamic.onnx", "searched/best.onnx")))
 
     def test_readme(self):
         evaluation = numpy.load(DIGITS / "evaluation.npz")
