@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel deb format lint asan tsan valgrind fuzz clean
+.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel deb image format lint asan tsan valgrind fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -64,6 +64,9 @@ deb: packages-setup build   ## the packages quasar, libquasar0.1 and libquasar-d
 	cd build/release && cpack -G DEB
 	@rm -rf build/deb/_CPack_Packages
 	lintian --fail-on error build/deb/*.deb
+
+image: deb       ## a container image of the name quasar, where docker runs
+	docker build -t quasar -f Dockerfile build/deb
 
 format: developer-setup                    ## clang-format on every source file
 	clang-format -i $(sources)
