@@ -130,9 +130,13 @@ std::string blindness(const Judged& judged, const Quality& quality) {
   return text + ". Metric parts counts the worst of them (search_metric: parts)";
 }
 
+// Where answers name classes, values are looked at only if they are broken: right answers on the samples at hand may be luck
+// then.
 bool wants_checking(const Judged& judged, const Quality& quality) {
-  const auto is_off = [](const Quality::Part& part) { return part.word != "good" && part.size > 0; };
-  if (!judged.classes && std::ranges::any_of(quality.parts, is_off)) return true;
+  const auto is_off = [&](const Quality::Part& part) {
+    return part.size > 0 && (judged.classes ? part.word == "broken" : part.word != "good");
+  };
+  if (std::ranges::any_of(quality.parts, is_off)) return true;
   return quality.answers && plain_word("agreement", quality.answers->same) != "good";
 }
 

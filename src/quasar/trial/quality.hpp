@@ -55,7 +55,7 @@ struct Judged {
 // - that loses more than a tenth of a metric with labels,
 // - with a part of the outputs, where these are no classes, whose cosine is below 0.9, or which became constant,
 // - of which hardly anything is quantized.
-// To be checked is one with a part that is off by more than a tenth, or whose answers are just enough.
+// To be checked is one with a part that is off by more than a tenth (of classes: broken), or whose answers are just enough.
 Quality quality_of(const Judged& judged);
 
 // A plain word for a score: good, check or broken; "" for metrics of which a number alone says nothing.

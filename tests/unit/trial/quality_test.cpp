@@ -89,7 +89,8 @@ TEST_F(Qualities, APartThatIsOffIsToBeChecked) {
 }
 
 TEST_F(Qualities, ValuesOfClassesMayBeFarOff) {
-  EXPECT_FALSE(of(scaled(1, -1), true).poor());
+  EXPECT_EQ(of(scaled(1, -1), true).word, "check") << "broken, though the answers may be right";
+  EXPECT_EQ(of(scaled(1, 0.8F), true).word, "good");
   EXPECT_TRUE(of(scaled(1, 0), true).poor());  // one value for all of them is no answer
 }
 
