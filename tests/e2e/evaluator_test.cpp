@@ -117,6 +117,23 @@ TEST_F(OwnEvaluator, AFailureIsAFailedTrialThatKeepsItsStandardError) {
   EXPECT_EQ(result()["trials"]["failed"], 2);
 }
 
+// The first trial is cut short by the limit; a search without a model would be of no use.
+TEST_F(OwnEvaluator, ATimeLimitLeavesOneModelAtLeast) {
+  script("score.sh",
+         "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) > count\n"
+         "[ $n = 1 ] && sleep 3600\n"
+         "echo 0.$n");
+  const std::string evaluator =
+      "search_evaluator: {command: [./score.sh, '{model}']}\ndirection: minimize\nsearch_stop_condition: {time_limit: 10}\n";
+  const Ran ran = search(evaluator);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json found = result();
+  EXPECT_EQ(found["reason"], "time_limit of 10.0 s reached");
+  EXPECT_NE(found["warnings"].dump().find("one is made all the same"), std::string::npos) << found["warnings"];
+  EXPECT_EQ(found["trials"]["complete"], 1);
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+}
+
 // The folder of temporary files is not there for a while: that is no result of whatever was being scored.
 TEST_F(OwnEvaluator, AFolderOfTemporaryFilesThatFailsEndsTheSearchAndNoTrial) {
   const fs::path place = folder.path() / "tmp", away = folder.path() / "away";

@@ -33,6 +33,7 @@ struct Limits {
   double trial_time = 0;        // seconds; 0: none
   size_t trial_memory = 0;      // bytes; 0: none
   size_t memory = 0;            // bytes
+  bool one_model = true;        // a search whose time is up before any model is there makes one all the same
 };
 
 // Where the study is kept, and how processes share it.

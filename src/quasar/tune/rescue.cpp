@@ -143,6 +143,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   words["load_study_if_exists"] = true;
   words["output_dir"] = folder.string();
   Job job = parse_job(words, whole.base);
+  job.limits.one_model = false;  // there is one
   job.study.storage = storage_url(whole);
   job.study.name = whole.study.name + "-repair";
   job.aim.evaluator = whole.aim.evaluator;

@@ -253,9 +253,30 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(context.job, summary, finding);
 }
 
+// A search without a model is of no use to anybody: so much of its time limit may pass until the first one is there.
+constexpr double time_for_one_model = 2;
+
+std::optional<Deadline::Clock::time_point> end_of(const Job& job, Deadline::Clock::time_point begin, double times = 1) {
+  const auto seconds = time_limit_of(conditions_of(job));
+  return seconds ? std::optional(Deadline::after(times * *seconds, begin)) : std::nullopt;
+}
+
+bool has_no_model(const search::Study& study) {
+  return std::ranges::none_of(study.trials(), [](const search::Trial& trial) { return trial.state == search::State::complete; });
+}
+
+// The same search with one trial more, however long that takes.
+Job for_one_model(Job job, size_t finished) {
+  job.limits.stop = Json::object();
+  job.limits.n_trials = static_cast<int64_t>(finished) + 1;
+  job.tuning.max_trials = job.limits.n_trials;
+  job.tuning.timeout = 0;
+  return job;
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
-  const std::stop_token limit = current_cancellation();
+  const Deadline limit(current_cancellation(), end_of(asked, begin));
   OutputFolder folder(asked.output.dir);
   Stopwatch phase;
   PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
@@ -278,15 +299,26 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   gate_speed(summary, job, prepared, variants, study, monitor.log);
   study.announce("running");
-  const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
+  std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
   StudyGuard guard(*storage, folder, monitor);
-  const Ended ended = run(summary, room.context, prepared, study, guard, begin);
+  Ended ended = [&] {
+    const CancelScope in_time(limit.token());
+    return run(summary, room->context, prepared, study, guard, begin);
+  }();
+  const Job last = for_one_model(job, ended.finding.result.counts.finished());
+  if (asked.limits.one_model && limit.passed() && !guard.has_stopped() && has_no_model(study)) {
+    const std::string reason = summary.reason;
+    warn(summary, monitor.log, reason + " before the first model was made; one is made all the same");
+    room.emplace(last, prepared, variants, evaluator, study, TrialRoom::Role::leader);
+    ended = run(summary, room->context, prepared, study, guard, begin);
+    summary.reason = reason;
+  }
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
-  conclude(summary, room.context, prepared, study, ended, {prepared.samples, folder.unfinished(), limit, monitor.stop, warning},
-           monitor.log);
+  conclude(summary, room->context, prepared, study, ended,
+           {prepared.samples, folder.unfinished(), limit.token(), monitor.stop, warning}, monitor.log);
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {
     tell(monitor.log, Level::error, summary.lost);
@@ -306,7 +338,7 @@ Summary search(const Job& job, const Monitor& monitor) {
   Summary summary;
   for (const auto& warning : job.warnings) warn(summary, monitor.log, warning);
   const auto seconds = time_limit_of(conditions_of(job));
-  const Deadline limit(monitor.stop, seconds ? std::optional(Deadline::after(*seconds, begin)) : std::nullopt);
+  const Deadline limit(monitor.stop, end_of(job, begin, job.limits.one_model ? time_for_one_model : 1));
   try {
     const CancelScope scope(limit.token());
     carry_out(summary, job, monitor, begin);

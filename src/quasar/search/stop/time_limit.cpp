@@ -21,9 +21,11 @@ class TimeLimit final : public StopCondition {
 }  // namespace
 
 Entry<StopCondition> time_limit() {
-  return {.help = "Seconds of this run; running trials are cancelled.",
-          .make = make_as<TimeLimit, StopCondition>,
-          .options = {{.name = "value", .fallback = 2592000.0, .help = "seconds", .low = 0}}};
+  return {
+      .help =
+          "Seconds of this run; running trials are cancelled. Where none is complete by then, one is, within as much time again.",
+      .make = make_as<TimeLimit, StopCondition>,
+      .options = {{.name = "value", .fallback = 2592000.0, .help = "seconds", .low = 0}}};
 }
 
 }  // namespace quasar::search::stop
