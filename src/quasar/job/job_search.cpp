@@ -99,6 +99,16 @@ void read_sampling_size(Json& space, const Options& keys) {
   space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
 }
 
+// The same for what is done about sums of 16 bits.
+void read_saturation(Json& space, const Options& keys) {
+  if (!keys.has("saturation")) return;
+  for (const auto& [key, value] : space.items()) {
+    if (normalized(key) != "saturation" && normalized(key) != "reducerange") continue;
+    throw Error("search_space." + key + " is given, and saturation at the top level too; keep one of them");
+  }
+  space["saturation"] = Json::array({name_of(quant::parse_saturation(keys.json("saturation")))});
+}
+
 // What acts nowhere. Of a preset's own parameters one line is enough: the user has not written them.
 std::vector<std::string> notes_on_inert(const Json& space, const Json& preset) {
   if (!preset.is_string()) return quant::notes_on_inert_options(space);
@@ -113,7 +123,7 @@ std::vector<std::string> notes_on_inert(const Json& space, const Json& preset) {
   std::vector<std::string> notes = quant::notes_on_inert_options(own);
   if (notes.size() < quant::notes_on_inert_options(space).size())
     notes.push_back("preset " + preset.get<std::string>() +
-                    " has parameters that have no effect here, as Quark's has them: docs/rounding.md says which, and why");
+                    " names parameters that have no effect: docs/rounding.md says which, and why");
   return notes;
 }
 
@@ -147,6 +157,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
     check_names(space);
     if (written) read_sampling_size(space, keys);
+    if (written) read_saturation(space, keys);
     quant::join_pairs(space, job.warnings);
     auto notes = notes_on_inert(space, job.words.value("preset", Json()));
     std::ranges::move(quant::notes_on_misplaced_groups(space), std::back_inserter(notes));

@@ -199,6 +199,8 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.model = from(base, keys.text("model_input"));
   job.samples = samples_of(keys);
   job.target = target_of(job, keys, v1.words);
+  if (keys.has("saturation"))
+    quant::saturation_on(*quant::targets::table().make(job.target), quant::parse_saturation(keys.json("saturation")));
   job.tuning = parse_tuning_keys(keys);
   job.strategy = strategy_of(keys, job.tuning, strategies);
   const auto strategy = strategies.of(job.strategy);
