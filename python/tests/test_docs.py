@@ -1,4 +1,4 @@
-"""Every Python block of docs/python.md and docs/coming_from_inc.md runs, one after the other; and the package's promises about types."""
+"""Every Python block of docs/python.md, docs/coming_from_quark.md and docs/coming_from_inc.md runs, one after the other; and the package's promises about types."""
 import os
 import re
 import shutil
@@ -29,6 +29,12 @@ class Documents(Case):
         self.addCleanup(options.__dict__.update, dict(options.__dict__))
         self.assertEqual(self.run_blocks("docs/coming_from_inc.md", {"__name__": "docs"}), 3)
         self.assertTrue(Path("saved/best_model.onnx").exists() and Path("results/best.onnx").exists())
+
+    def test_coming_from_quark_md(self):
+        names = {"__name__": "docs"}
+        self.assertEqual(self.run_blocks("docs/coming_from_quark.md", names), 3)
+        self.assertTrue(all(Path(file).exists() for file in ("search/best.onnx", "pro/best.onnx", "npu.onnx")))
+        self.assertEqual(len(names["made"].skipped), 0)
 
     def test_readme(self):
         evaluation = numpy.load(DIGITS / "evaluation.npz")

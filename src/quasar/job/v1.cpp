@@ -134,7 +134,7 @@ void take_others(const Json& words, Json& base, Json& options) {
 
 // A mapping has no name that says so.
 bool is_for_npus(const Json& words) {
-  return quant::usual_target(words).name == "xint8" && !words.contains("EnableNPUCnn");
+  return quant::usual_target(words).name != quant::default_target && !words.contains("EnableNPUCnn");
 }
 
 }  // namespace
