@@ -93,6 +93,15 @@ void leave_out_blocks(const Job& job, PreparedJob& prepared) {
   }
 }
 
+// For calibration, by any configuration of the spaces that are written and of those that strategies make.
+size_t most_samples(const Job& job, const Spaces& spaces) {
+  size_t most = spaces.needs.sizes.empty() ? 0 : *spaces.needs.sizes.rbegin();
+  for (const Json& size : job.tuning.sampling_sizes) {
+    if (size.is_number()) most = std::max(most, size.get<size_t>());
+  }
+  return most;
+}
+
 }  // namespace
 
 PreparedJob prepare(const Job& job) {
@@ -120,8 +129,8 @@ PreparedJob prepare(const Job& job) {
     prepared.spaces.needs.add(quant::parse_config(words));
   prepared.samples = open_watched(job, prepared.model, *prepared.guard);
   const size_t samples = prepared.samples.calibration->size();
-  if (const auto& sizes = prepared.spaces.needs.sizes; !sizes.empty() && *sizes.rbegin() > samples)
-    prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(*sizes.rbegin()) +
+  if (const size_t asked = most_samples(job, prepared.spaces); asked > samples)
+    prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(asked) +
                                     " samples, and there are " + std::to_string(samples) + ": all of them are used");
   return prepared;
 }

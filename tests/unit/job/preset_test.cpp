@@ -90,6 +90,9 @@ TEST(Preset, ParametersWithoutEffectAreToldInOneLine) {
       told("A8W8_SEARCH", Json::object()),
       std::vector<std::string>{"preset A8W8_SEARCH names parameters that have no effect: docs/rounding.md says which, and why"});
   EXPECT_TRUE(told("cpu_int8_search", Json::object()).empty());
+  const Json copied{{"search_space", presets::table().make("XINT8_SEARCH")->words().at("search_space")}, {"preset", nullptr}};
+  EXPECT_EQ(told("", copied), std::vector<std::string>{"the preset that this space is from names parameters that have no effect: "
+                                                       "docs/rounding.md says which, and why"});
   const Json own{
       {"search_space", {{"adaround_params", {{"learning_rate", {0.1, 0.2}}, {"only_if", {{"algorithms", "adaround"}}}}}}}};
   EXPECT_EQ(told("A8W8_SEARCH", own).size(), 2u) << "what the user writes is told by its name";
