@@ -45,7 +45,7 @@ def get_auto_search_config(name: str) -> Dict[str, Any]:
 def _free_folder(folder: str, how_to_continue: str = "load_study_if_exists", stacklevel: int = 4) -> str:
     """The folder, or the next numbered one where it holds an earlier search: `out_2`; in the working directory `search_2`."""
     whole = Path(folder).absolute()
-    if not (whole / "result.json").exists() and not (whole / "auto_search.db").exists():
+    if not _core.earlier_search(str(whole)):
         return folder
     stem = whole / "search" if whole == Path.cwd() or whole.parent == whole else whole
     number = 2
@@ -178,21 +178,44 @@ _names = ["search_metric", "search_algo", "search_metric_tolerance", "search_cac
           "keep_models", "study_name", "study_storage_db", "load_study_if_exists", "warm_start", "warm_start_study"]
 
 
-def _check_settings(config: Any) -> None:
-    """Raises QuasarError for an attribute that is no setting: misspelt, it would be ignored without a word."""
+_stop_conditions = ["find_n_candidates", "find_best_candidate", "iteration_limit", "time_limit"]
+_own_attributes = [dict(vars(own)) for own in (AutoSearchConfig, AutoSearchConfig_Default)]
+
+
+def _given(config: Any) -> Dict[str, Any]:
+    """What the user has set: not what Quasar's own classes have by themselves."""
     if isinstance(config, Mapping):
-        given = set(config)
-    else:
-        classes = (config if isinstance(config, type) else type(config)).__mro__
-        given = {name for own in classes if own is not object for name in vars(own)}
-        given |= set() if isinstance(config, type) else set(getattr(config, "__dict__", {}))
-    known = set(_names) | set(AutoSearchConfig.__annotations__)
-    for name in sorted(given - known):
-        if any(name.startswith(own + "_") for own in known):  # Quark's examples keep spaces beside: search_space_XINT8
-            continue
-        close = difflib.get_close_matches(name, sorted(known), 1, 0.8)
-        if close:
-            raise _core.QuasarError(f"{name} is no setting of Auto Search; did you mean '{close[0]}'?")
+        return dict(config)
+    kind = config if isinstance(config, type) else type(config)
+    layers: List[Mapping[str, Any]] = [vars(own) for own in reversed(kind.__mro__) if own is not object]
+    if not isinstance(config, type):
+        layers.append(getattr(config, "__dict__", {}))
+    given = {name: value for layer in layers for name, value in layer.items()}
+    is_own = lambda name, value: any(name in own and own[name] is value for own in _own_attributes)  # noqa: E731
+    return {name: value for name, value in given.items() if not name.startswith("_") and not is_own(name, value)}
+
+
+def _is_helper(name: str, value: Any) -> bool:
+    """A function, a class, or a space that stands beside the settings, as Quark's examples keep them (search_space_XINT8)."""
+    return callable(value) or isinstance(value, (staticmethod, classmethod, property)) or name.startswith("search_space_")
+
+
+def _check_settings(config: Any) -> None:
+    """Raises QuasarError for an attribute that is probably meant as a setting, and warns of others: they have no effect."""
+    given = _given(config)
+    known = sorted(set(_names) | set(AutoSearchConfig.__annotations__))
+    idle = []
+    for name in sorted(set(given) - set(known)):
+        if name in _stop_conditions:
+            raise _core.QuasarError(f"{name} is no setting of Auto Search by itself; it belongs into search_stop_condition = {{'{name}': {given[name]!r}}}")
+        meant = [known_name for known_name in (f"search_{name}", f"search_metric_{name}") if known_name in known and known_name not in given]
+        meant += [] if name.startswith("search_space_") else difflib.get_close_matches(name, known, 1, 0.8)
+        if meant:
+            raise _core.QuasarError(f"{name} is no setting of Auto Search; did you mean '{meant[0]}'?")
+        if not _is_helper(name, given[name]):
+            idle.append(name)
+    if idle:
+        warnings.warn(f"{', '.join(idle)} {'is no setting' if len(idle) == 1 else 'are no settings'} of Auto Search, without effect", stacklevel=4)
 
 
 class SearchSpace:

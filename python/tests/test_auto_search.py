@@ -150,13 +150,26 @@ class Pro(Case):
 
 
 class V1(Case):
-    def test_misspelt_settings_are_named(self):
-        class Mine(AutoSearchConfig):
-            search_spaces = SMALL
-            note = "attributes of one's own are nobody's business"
+    def searched_with(self, **settings):
+        """What comes of a class with a small space and these attributes."""
+        mine = type("Mine", (AutoSearchConfig,), {"search_space": SHIFTS, "search_output_dir": "out", **settings})
+        return AutoSearch(MODEL, None, mine, None, Reader(self.calibration[0])).search_model()
 
-        with self.assertRaisesRegex(quasar.QuasarError, "search_spaces is no setting of Auto Search; did you mean 'search_space'"):
-            AutoSearch(MODEL, None, Mine, None, Reader(self.calibration[0])).search_model()
+    def test_misspelt_settings_are_named(self):
+        for name, value, meant in (("search_spaces", SMALL, "did you mean 'search_space'"), ("search_metric_tolerence", 1, "did you mean 'search_metric_tolerance'"),
+                                   ("metric", "L2", "did you mean 'search_metric'"), ("evaluator", len, "did you mean 'search_evaluator'"),
+                                   ("time_limit", 3, r"belongs into search_stop_condition = \{'time_limit': 3\}")):
+            with self.subTest(name), self.assertRaisesRegex(quasar.QuasarError, f"{name} is no setting of Auto Search.*{meant}"):
+                self.searched_with(**{name: value})
+
+    def test_attributes_without_effect_are_told(self):
+        helpers = {"search_space_XINT8": SHIFTS, "custom_evaluator": staticmethod(len), "_private": 1}
+        with self.assertWarnsRegex(UserWarning, "author, note are no settings of Auto Search, without effect") as told:
+            self.searched_with(note="mine", author="me", **helpers)
+        self.assertEqual(told.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.searched_with(search_output_dir="out2", **helpers)
 
     def test_a_class_as_a_namespace(self):
         class Mine(AutoSearchConfig):
@@ -289,6 +302,10 @@ class V1(Case):
         for name in ("XINT8_ADAQUANT", "U8U8_AAWA", "INT8_TRANSFORMER_ACCURATE", "BF16_ADAQUANT", "MATMUL_NBITS"):
             self.assertEqual(len(quasar.Space({}, get_default_config(name).words())), 1, name)
         self.assertEqual(get_default_config("A16W8_ADAROUND").extra_options["FastFinetune"], {"OptimAlgorithm": "adaround"})
+        instance = AutoSearch(MODEL, Config(get_default_config("XINT8")), type("Mine", (AutoSearchConfig,), {"search_space": SHIFTS, "search_output_dir": "npu"}), None,
+                              Reader(self.calibration[0]))
+        instance.search_model()
+        self.assertEqual(quasar.inspect(str(instance.result.best_model), target="xint8")["rules"]["violations"], [])
         with self.assertRaisesRegex(quasar.QuasarError, "scheme 'MX6' is not supported: ONNX has no microscaling types.*nearest that runs is"):
             get_default_config("MX6")
         with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'U8S8_AAWS_ADAROUND'"):

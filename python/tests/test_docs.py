@@ -34,6 +34,12 @@ class Documents(Case):
         self.assertEqual(self.run_blocks("docs/coming_from_onnxruntime.md", {"__name__": "docs"}), 2)
         self.assertTrue(all(Path(name).exists() for name in ("int8.onnx", "dynamic.onnx", "searched/best.onnx")))
 
+    def test_coming_from_quark_md(self):
+        names = {"__name__": "docs"}
+        self.assertEqual(self.run_blocks("docs/coming_from_quark.md", names), 3)
+        self.assertTrue(all(Path(file).exists() for file in ("search/best.onnx", "pro/best.onnx", "npu.onnx")))
+        self.assertEqual(len(names["made"].skipped), 0)
+
     def test_readme(self):
         evaluation = numpy.load(DIGITS / "evaluation.npz")
         names = {"quasar": quasar, "images": numpy.load(DIGITS / "calibration.npz")["image"], "more_images": evaluation["image"], "labels": evaluation["label"]}

@@ -21,12 +21,12 @@ class Settings(Fitting):
         "device": ("gpu", {"search_devices": "cuda:0"}), "backend": ("onnxrt_cuda_ep", {"target": "ort_cuda"}),
         "recipes": ({"first_conv_or_matmul_quantization": False}, {"recipes": {"first_conv_or_matmul_quantization": False}}),
         "approach": ("dynamic", {"approach": "dynamic"}), "op_type_dict": ({"Conv": {}}, {"op_type_dict": {"Conv": {}}}),
-        "op_name_dict": ({"a": {}}, {"op_name_dict": {"a": {}}}), "quant_level": (0, {"quant_level": 0}),
+        "op_name_dict": ({"a": {}}, {"op_name_dict": {"a": {}}}), "reduce_range": (True, {"saturation": "reduce_range"}), "quant_level": (0, {"quant_level": 0}),
         "accuracy_criterion": (AccuracyCriterion(False, "absolute", 0.5), {"accuracy_criterion": {"higher_is_better": False, "criterion": "absolute", "tolerable_loss": 0.5}}),
         "tuning_criterion": (TuningCriterion("mse", None, 60, 7), {"tuning_criterion": {"strategy": "mse", "timeout": 60, "max_trials": 7}, "objectives": [{"metric": "latency"}]}),
     }
     elsewhere = {"calibration_sampling_size", "quant_format"}  # act, as test_neural_compressor.py shows
-    warned = {"domain": "nlp", "inputs": ["image"], "outputs": ["out"], "reduce_range": True, "example_inputs": numpy.zeros(1), "diagnosis": True,
+    warned = {"domain": "nlp", "inputs": ["image"], "outputs": ["out"], "example_inputs": numpy.zeros(1), "diagnosis": True,
               "ni_workload_name": "mine", "recipes": {"layer_wise_quant": True, "gemm_to_matmul": False, "graph_optimization_level": "ENABLE_ALL"}}
     refused_values = {
         "device": ("npu", "xint8"), "backend": ("onnxrt_trt_ep", "ort_cuda"), "domain": ("vision", "must be one of 'auto', 'cv'"),

@@ -168,7 +168,7 @@ TEST_F(Search, MistakesGetOneClearMessage) {
       {"n_trials: many\n", "a whole number"},
       {"search_metric: L3\n", "did you mean"},
       {"search_metric: {name: topk, n: 3}\n", "unknown option 'n'"},
-      {"search_metric: mAP\n", "needs a decoder"},
+      {"search_metric: mAP\n", "`quasar inspect MODEL` says which one fits"},
       {"decoder: yolov99\n", "unknown decoder 'yolov99'"},
       {"direction: maximize\n", "L2 is better when lower"},
       {"search_algo: Gird\n", "did you mean 'grid'?"},

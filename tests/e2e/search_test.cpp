@@ -408,6 +408,9 @@ TEST_F(Search, MissedToleranceIsExitCodeTwoWithTheBestAllTheSame) {
   const Ran ran = search(words(small_space, "search_metric_tolerance: 0\n"));
   EXPECT_EQ(ran.code, 2) << ran.err;
   EXPECT_EQ(result()["status"], "no_candidate");
+  EXPECT_NE(
+      result()["warnings"].dump().find("no trial is within search_metric_tolerance, 0, of the float model: the best, trial "),
+      std::string::npos);
   EXPECT_TRUE(fs::exists(out / "best.onnx"));
 }
 

@@ -94,6 +94,14 @@ TEST_F(Strategies, QuantLevelChoosesTheStrategy) {
   EXPECT_EQ(result("level")["tuning"]["strategy"], "conservative");
 }
 
+TEST_F(Strategies, TooFewSamplesAreToldBefore) {
+  for (const char* name : {"basic", "repair"}) {
+    const std::string sizes = "calibration_sampling_size: [20, 100000]\n";
+    const Json dry = parse_json(search(name, goal("0.1") + sizes, "--dry-run").out, name);
+    EXPECT_NE(dry["warnings"].dump().find("asks for 100000 samples, and there are 60: all of them"), std::string::npos) << dry;
+  }
+}
+
 // A Conv network: what can be quantized at run time is the classifier.
 TEST_F(Strategies, DynamicQuantizesWhatCanBeAtRunTime) {
   for (const std::string name : {"repair", "basic", "exhaustive"}) {

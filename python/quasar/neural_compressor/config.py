@@ -130,6 +130,8 @@ class PostTrainingQuantConfig(Settings):
             raise _core.QuasarError(f"backend '{self.backend}' is not there: {_refused_backends[self.backend]}; there are 'default' and 'onnxrt_cuda_ep'")
         if self.device in ("npu", "xpu"):
             raise _core.QuasarError(f"device '{self.device}' is not there; for NPUs with scales of powers of two there is quasar.search(target='xint8')")
+        if self.reduce_range and self.backend == "onnxrt_cuda_ep":
+            raise _core.QuasarError("reduce_range=True is of no use with backend 'onnxrt_cuda_ep', whose kernels add products in 32 bits; leave it out")
         if self.device == "gpu" and self.backend == "default":
             raise _core.QuasarError("device 'gpu' needs backend='onnxrt_cuda_ep'")
         self._sampling_sizes()
@@ -165,9 +167,8 @@ class PostTrainingQuantConfig(Settings):
                 yield f"{name}={getattr(self, name)!r} has no effect: Neural Compressor needs it for TensorFlow only"
         if self.example_inputs is not None:
             yield "example_inputs has no effect: Neural Compressor needs it for PyTorch only"
-        if self.reduce_range is not None:
-            yield (f"reduce_range={self.reduce_range!r} has no effect: on processors whose sums can overflow Quasar chooses scales with which "
-                   "none does (docs/processors.md)")
+        if self.reduce_range and self.approach == "weight_only":
+            yield "reduce_range=True has no effect: approach 'weight_only' multiplies floats, whose sums do not overflow"
         if self.diagnosis:
             yield "diagnosis=True has no effect: report.html in the output folder tells of every trial and layer, and quasar.inspect() of what each layer loses"
         if self.ni_workload_name != "quantization":
@@ -190,6 +191,8 @@ class PostTrainingQuantConfig(Settings):
                                  "target": "ort_cuda" if self.backend == "onnxrt_cuda_ep" else "ort_cpu"}
         if self.device == "gpu":
             words["search_devices"] = "cuda:0"
+        if self.reduce_range and self.approach != "weight_only":
+            words["saturation"] = "reduce_range"
         recipes = {name: value for name, value in self.recipes.items() if name in _recipes and value is not None}
         for name, value in (("recipes", recipes), ("op_type_dict", self.op_type_dict), ("op_name_dict", self.op_name_dict)):
             if value:

@@ -21,7 +21,7 @@
 namespace quasar::cli {
 
 const char* const data_help =
-    "a .npz file, a folder of .npy files or of test_data_set_*, 'random', or a .yaml file with a reader";
+    "a .npz file, a folder of .npy files, of pictures or of test_data_set_*, 'random', or a .yaml file with a reader";
 
 const char* const as_is_help = "folders of pictures: the model takes values of 0 to 255 as they are";
 

@@ -10,6 +10,7 @@
 #include "quasar/inspect/inspect.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/config/named_schemes.hpp"
+#include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/equalization.hpp"
 #include "quasar/quant/weight_noise.hpp"
 #include "quasar/runtime/kernels.hpp"
@@ -98,7 +99,7 @@ class Examination {
         all_(open_data(options.data, model_)),
         samples_(data::first(all_, std::min(most_samples, all_->size()))),
         target_name_(
-            quant::targets::table().resolve(options.target.empty() ? quant::usual_target(options.words) : options.target)),
+            quant::targets::table().resolve(options.target.empty() ? quant::usual_target(options.words).name : options.target)),
         target_(quant::targets::table().make(target_name_)),
         simulated_(quant::targets::table().make("generic")),
         pairs_(pairs_in(model_)),

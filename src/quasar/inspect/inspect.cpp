@@ -11,6 +11,7 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
 #include "quasar/quant/config/named_schemes.hpp"
+#include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/npu/check.hpp"
 #include "quasar/quant/npu/shift_demands.hpp"
@@ -190,14 +191,14 @@ Json check(const graph::Model& model, const std::string& target) {
 
 std::string usual_scheme(const std::string& target) {
   const std::string name = quant::targets::table().resolve(target);
-  return quant::targets::table().make(name)->shifts() ? "xint8" : name == quant::usual_target(Json()) ? "u8s8_channel" : "a8w8";
+  return quant::targets::table().make(name)->shifts() ? "xint8" : name == quant::default_target ? "u8s8_channel" : "a8w8";
 }
 
 Json inspect(const InspectOptions& given) {
   InspectOptions options = given;
   options.words = plain_words(given.words).words;
   const std::string chosen =
-      options.target.empty() ? quant::usual_target(options.words) : quant::targets::table().resolve(options.target);
+      options.target.empty() ? quant::usual_target(options.words).name : quant::targets::table().resolve(options.target);
   const graph::Model original = graph::load(options.model);
   const bool finished = quant::is_quantized(original), shifts = quant::targets::table().make(chosen)->shifts();
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;

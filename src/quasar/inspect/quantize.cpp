@@ -9,6 +9,7 @@
 #include "quasar/quant/config/idle_keys.hpp"
 #include "quasar/quant/config/option_keys.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
+#include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/npu/check.hpp"
 #include "quasar/runtime/prepare.hpp"
@@ -185,8 +186,9 @@ std::vector<std::string> settle_target(QuantizeOptions& options) {
   if (!own.is_null() && !own.is_string()) throw Error("target is " + own.dump() + ", but must be a name");
   const std::string named = own.is_null() ? std::string() : quant::targets::table().resolve(own.get<std::string>());
   if (options.target.empty()) {
-    options.target = named.empty() ? quant::usual_target(options.words) : named;
-    if (named.empty() && options.target != quant::usual_target(Json())) return {quant::told_target(options.target)};
+    const quant::UsualTarget usual = named.empty() ? quant::usual_target(options.words) : quant::UsualTarget{.name = named};
+    options.target = usual.name;
+    if (!usual.told.empty()) return {usual.told};
   } else if (!named.empty() && quant::targets::table().resolve(options.target) != named) {
     return {"target is " + options.target + ", but the configuration was found for " + named +
             ": the model is another one than the search's"};

@@ -38,6 +38,8 @@ Json weight_params_of(const Json& weight, Json params) {
   return params;
 }
 
+const std::vector<std::string> sides{"activation", "weight"}, items_of_a_side{"algorithm", "dtype", "granularity", "scheme"};
+
 bool is_float(const Json& word) {
   return std::ranges::any_of(float_words(), [&](const FloatWord& known) { return word == known.theirs; });
 }
@@ -103,11 +105,11 @@ void Narrowing::narrow(Json& capability, const Json& whole, const Json& wish, co
                        const std::string& who) {
   if (!wish.is_object()) throw Error(who + " must be a mapping of weight and activation, not " + wish.dump());
   for (const auto& [side, items] : wish.items()) {
-    if (!capability.contains(side)) throw Error("unknown key '" + who + "." + side + "'; known: activation, weight");
+    if (!capability.contains(side)) throw Error("unknown key '" + who + "." + side + "'" + known_names(side, sides));
     if (!items.is_object()) throw Error(who + "." + side + " must be a mapping, not " + items.dump());
     for (const auto& [item, choices] : items.items()) {
       if (!capability[side].contains(item))
-        throw Error("unknown key '" + who + "." + side + "." + item + "'; known: algorithm, dtype, granularity, scheme");
+        throw Error("unknown key '" + who + "." + side + "." + item + "'" + known_names(item, items_of_a_side));
       keep(capability[side][item], whole[side][item], choices, item == "dtype" ? floats : std::vector<std::string>(),
            who + "." + side + "." + item);
     }
@@ -124,7 +126,9 @@ void Narrowing::keep(Json& left, const Json& known, const Json& wished, const st
       kept.push_back(choice);
       continue;
     }
-    const std::string text = where + ": the target has no " + choice.dump() + " (it has " + known.dump() + "); ignored";
+    const std::string text =
+        where + ": the target has no " + choice.dump() + " (it has " + known.dump() + "); ignored" +
+        (choice.is_string() ? did_you_mean(choice.get<std::string>(), known.get<std::vector<std::string>>()) : std::string());
     if (std::ranges::find(ignored_, text) == ignored_.end()) ignored_.push_back(text);
   }
   if (!kept.empty()) left = kept;

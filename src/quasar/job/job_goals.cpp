@@ -126,7 +126,8 @@ Aim aim_of(const Options& keys, const std::filesystem::path& base, const Strateg
   if (!aim.decoder.is_null()) eval::make_decoder(aim.decoder, base);  // checks it
   for (const auto& metric : aim.metrics) {
     if (aim.decoder.is_null() && !is_own(aim.goals, metric) && eval::make_metric(metric)->needs_decoder())
-      throw Error("metric '" + metric + "' needs a decoder: " + joined(eval::decoders::table().names()));
+      throw Error("metric '" + metric + "' needs a decoder: " + joined(eval::decoders::table().names()) +
+                  "; `quasar inspect MODEL` says which one fits a head that is recognized");
   }
   aim.output_weights = keys.json("output_weights");
   aim.least_agreement = keys.real("least_agreement");

@@ -116,6 +116,10 @@ std::vector<OptionSpec> own_keys() {
        .fallback = nullptr,
        .help = "number of calibration samples, or a list to search over",
        .aliases = {"CalibDataSize"}},
+      {.name = "saturation",
+       .fallback = nullptr,
+       .help = "what is done about sums of 16 bits (docs/processors.md), for every space and strategy: avoid, raise_scales, "
+               "reduce_range, unsigned or ignore; the target's own when left out"},
       {.name = "output_dir",
        .fallback = "./quasar_out",
        .help = "where results go",

@@ -99,10 +99,41 @@ void read_sampling_size(Json& space, const Options& keys) {
   space["CalibDataSize"] = sizes.is_array() ? sizes : Json::array({sizes});
 }
 
+// The same for what is done about sums of 16 bits.
+void read_saturation(Json& space, const Options& keys) {
+  if (!keys.has("saturation")) return;
+  for (const auto& [key, value] : space.items()) {
+    if (normalized(key) != "saturation" && normalized(key) != "reducerange") continue;
+    throw Error("search_space." + key + " is given, and saturation at the top level too; keep one of them");
+  }
+  space["saturation"] = Json::array({name_of(quant::parse_saturation(keys.json("saturation")))});
+}
+
+bool has_group_of(const Json& space, const Json& preset_space) {
+  return std::ranges::any_of(preset_space.items(), [&](const auto& item) {
+    return item.value().is_object() && space.value(item.key(), Json()) == item.value() &&
+           !quant::notes_on_inert_options({{item.key(), item.value()}}).empty();
+  });
+}
+
+Json space_of_preset(const std::string& name) {
+  return presets::table().make(name)->words().value("search_space", Json::object());
+}
+
+// The preset whose parameters a space has: the one that is named, or one that a script has copied into its own dictionary.
+Json preset_behind(const Json& space, const Json& named) {
+  if (named.is_string()) return named;
+  for (const auto& name : presets::table().names()) {
+    if (has_group_of(space, space_of_preset(name))) return name;
+  }
+  return nullptr;
+}
+
 // What acts nowhere. Of a preset's own parameters one line is enough: the user has not written them.
-std::vector<std::string> notes_on_inert(const Json& space, const Json& preset) {
+std::vector<std::string> notes_on_inert(const Json& space, const Json& named) {
+  const Json preset = preset_behind(space, named);
   if (!preset.is_string()) return quant::notes_on_inert_options(space);
-  const Json original = presets::table().make(preset.get<std::string>())->words().value("search_space", Json::object());
+  const Json original = space_of_preset(preset.get<std::string>());
   Json own = space;
   for (const auto& [group, parameters] : original.items()) {
     if (!parameters.is_object() || !own.contains(group) || !own[group].is_object()) continue;
@@ -112,8 +143,9 @@ std::vector<std::string> notes_on_inert(const Json& space, const Json& preset) {
   }
   std::vector<std::string> notes = quant::notes_on_inert_options(own);
   if (notes.size() < quant::notes_on_inert_options(space).size())
-    notes.push_back("preset " + preset.get<std::string>() +
-                    " has parameters that have no effect here, as Quark's has them: docs/rounding.md says which, and why");
+    notes.push_back(
+        (named.is_string() ? "preset " + named.get<std::string>() : std::string("the preset that this space is from")) +
+        " names parameters that have no effect: docs/rounding.md says which, and why");
   return notes;
 }
 
@@ -122,7 +154,7 @@ void settle(Job& job, Json& space) {
   const Json before = space;
   const std::vector<std::string> names = settle_options(space);
   for (Json& configuration : job.enqueue) settle_configuration(configuration, before, space);
-  if (names.empty() || job.words.value("preset", Json()).is_string()) return;  // a preset's are told in one line
+  if (names.empty() || preset_behind(before, job.words.value("preset", Json())).is_string()) return;  // told in one line
   job.warnings.push_back("values that make the same model are tried once: " + joined(names));
 }
 
@@ -147,6 +179,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
     check_names(space);
     if (written) read_sampling_size(space, keys);
+    if (written) read_saturation(space, keys);
     quant::join_pairs(space, job.warnings);
     auto notes = notes_on_inert(space, job.words.value("preset", Json()));
     std::ranges::move(quant::notes_on_misplaced_groups(space), std::back_inserter(notes));

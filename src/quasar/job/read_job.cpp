@@ -1,12 +1,12 @@
 #include "quasar/job/read_job.hpp"
 
-#include <set>
+#include <algorithm>
 
 #include "quasar/base/machine.hpp"
 #include "quasar/job/job_parts.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1.hpp"
-#include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/misspelt.hpp"
 #include "quasar/search/stop.hpp"
@@ -117,24 +117,22 @@ void read_places(Job& job, const Options& keys) {
   job.limits.memory = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
 }
 
-// Where it is not given, the usual one of every space.
+// Where it is not given, the usual one of every space. A v1 space that names types of 8 bits keeps the target of quant_config:
+// XINT8.
 std::string target_of(Job& job, const Options& keys, const Json& words) {
   if (keys.has("target")) return quant::targets::table().resolve(keys.text("target"));
-  std::vector<Json> spaces;
-  if (job.translated) {  // v1 says of each configuration whether it is for an NPU, but for quant_config: XINT8
-    const Json base = job.words.value("quant_config", Json());
-    spaces.push_back(base.is_string() ? Json{{"scheme", base}} : base);
-  } else {
-    const Json several = words.value("search_spaces", Json());
-    for (const Json& space : several.is_array() ? several : Json::array({words.value("search_space", Json())}))
-      spaces.push_back(space);
+  const auto is_default = [](const quant::UsualTarget& one) { return one.name == quant::default_target; };
+  std::vector<quant::UsualTarget> usual;
+  const Json several = words.value("search_spaces", Json()), base = job.words.value("quant_config", Json());
+  for (const Json& space : several.is_array() ? several : Json::array({words.value("search_space", Json())}))
+    usual.push_back(quant::usual_target(space));
+  if (job.translated && base.is_string()) {
+    if (auto own = quant::usual_target({{"scheme", base}}); !is_default(own)) usual = {own};
   }
-  std::set<std::string> usual;
-  for (const Json& space : spaces) usual.insert(space.is_object() ? quant::usual_target(space) : "");
-  if (usual != std::set<std::string>{"xint8"}) return "ort_cpu";
-  job.words["target"] = "xint8";  // repair, which may follow, has another space
-  job.warnings.push_back(quant::told_target("xint8"));
-  return "xint8";
+  if (usual.empty() || std::ranges::any_of(usual, is_default)) return quant::default_target;
+  job.words["target"] = usual.front().name;  // repair, which may follow, has another space
+  job.warnings.push_back(usual.front().told);
+  return usual.front().name;
 }
 
 // What accuracy_criterion is about where nothing says so: a metric that is a share, since a distance is 0 for the float model.
@@ -201,6 +199,8 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.model = from(base, keys.text("model_input"));
   job.samples = samples_of(keys);
   job.target = target_of(job, keys, v1.words);
+  if (keys.has("saturation"))
+    quant::saturation_on(*quant::targets::table().make(job.target), quant::parse_saturation(keys.json("saturation")));
   job.tuning = parse_tuning_keys(keys);
   job.strategy = strategy_of(keys, job.tuning, strategies);
   const auto strategy = strategies.of(job.strategy);

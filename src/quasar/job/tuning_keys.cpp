@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/quant/codes/code_limits.hpp"
 #include "quasar/sensitivity/loss.hpp"
 
 namespace quasar::tune {
@@ -169,7 +170,10 @@ TuningKeys parse_tuning_keys(const Options& keys) {
   }
   if (keys.has("recipes")) read_recipes(out, keys.json("recipes"));
   if (keys.has("calibration_sampling_size")) out.sampling_sizes = sampling_sizes_of(keys.json("calibration_sampling_size"));
+  if (keys.has("saturation")) out.saturation = name_of(quant::parse_saturation(keys.json("saturation")));
   out.approach = approach_of(keys.text("approach"));
+  if (out.approach == Approach::weight_only && !out.saturation.empty())
+    throw Error("approach: weight_only multiplies floats: saturation would have no effect");
   if (out.approach == Approach::weight_only &&
       (keys.has("op_type_dict") || keys.has("op_name_dict") || !out.smooth_alphas.empty()))
     throw Error(

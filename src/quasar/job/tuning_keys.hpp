@@ -28,6 +28,7 @@ struct TuningKeys {
   std::map<std::string, bool> recipes;  // those that the user fixed
   std::vector<Json> smooth_alphas;      // to try, in order; empty: no SmoothQuant
   std::vector<Json> sampling_sizes;     // calibration_sampling_size, in order; empty: all samples
+  std::string saturation;               // what is done about sums of 16 bits; "": the target's choice
   Approach approach = Approach::static_ranges;
   bool given = false;  // whether any of these keys is
 };

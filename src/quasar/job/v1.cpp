@@ -7,6 +7,7 @@
 #include "quasar/job/v1_words.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/named_schemes.hpp"
+#include "quasar/quant/config/usual_target.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -131,6 +132,11 @@ void take_others(const Json& words, Json& base, Json& options) {
   }
 }
 
+// A mapping has no name that says so.
+bool is_for_npus(const Json& words) {
+  return quant::usual_target(words).name != quant::default_target && !words.contains("EnableNPUCnn");
+}
+
 }  // namespace
 
 Json base_of(const Json& quant_config) {
@@ -151,6 +157,7 @@ Json base_of(const Json& quant_config) {
     if (weights.value("quant_granularity", "Tensor") == "Group") base["weight_params"] = weights;
   }
   take_others(words, base, options);
+  if (is_for_npus(words)) base["enable_npu_cnn"] = true;
   base["extra_options"] = options;
   return base;
 }
@@ -229,8 +236,9 @@ JobTranslation job_from_v1(const Json& given) {
     return out;
   }
   out.translated = true;
-  const Json base = quant_config.is_null() ? Json::object() : base_of(quant_config);
+  Json base = quant_config.is_null() ? Json::object() : base_of(quant_config);
   if (quant_config.is_string()) {
+    base.erase("enable_npu_cnn");  // the target follows from the name, where none is given
     if (std::string note = quant::note_on_scheme(quant_config.get<std::string>()); !note.empty())
       out.notes.push_back(std::move(note));
   }

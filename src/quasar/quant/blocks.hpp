@@ -6,6 +6,7 @@
 
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/target.hpp"
 
 namespace quasar::quant {
 
@@ -14,8 +15,8 @@ bool has_blocks(const graph::Model& model);
 // Why a model of an older opset cannot have them.
 std::string why_no_blocks(const graph::Model& model);
 
-// The same for a configuration under which some layer of the model would need them; "" where none does, and where the
-// configuration says more about single layers than is looked at here.
-std::string why_no_blocks(const Config& config, const graph::Model& model);
+// The same for a configuration under which some layer that the target quantizes would need them; "" where none does. Names in
+// the configuration are those of this graph.
+std::string why_no_blocks(const Config& config, const graph::Index& index, const Target& target);
 
 }  // namespace quasar::quant

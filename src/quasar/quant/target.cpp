@@ -15,6 +15,15 @@ Json Target::capability(const std::string& op_type) const {
   return {{"activation", activation}, {"weight", weight}};
 }
 
+// Of operators without weights the words of weights say nothing.
+Json Target::all_of(Json capability) const {
+  Json& weight = capability["weight"];
+  if (weight["granularity"].size() < 2) return capability;
+  weight["dtype"].push_back("uint8");
+  weight["scheme"].push_back("asym");
+  return capability;
+}
+
 std::optional<Saturation> saturation_on(const Target& target, const std::optional<Saturation>& wanted) {
   const auto usual = target.saturation();
   if (wanted && !usual)

@@ -39,6 +39,8 @@ class Target {
   // How operators of this type can be quantized: {activation: {dtype, scheme, granularity, algorithm}, weight: likewise}, lists
   // in Intel Neural Compressor's words, the usual choice first. Asked for types that the target runs quantized.
   virtual Json capability(const std::string& op_type) const;
+  // A capability with what the target runs besides, for those who ask for it: uint8 and asymmetric weights.
+  virtual Json all_of(Json capability) const;
   // Whether its models are for CPUs as this machine has one: times measured here tell how fast they are.
   virtual bool timed_here() const { return false; }
   // What is done about sums of 16 bits where the configuration does not say; nullopt: all of its sums are wider, and there is

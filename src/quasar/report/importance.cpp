@@ -88,6 +88,25 @@ bool is_dependent(const TrialTable& table, size_t child) {
   return false;
 }
 
+bool has_one_value(const TrialTable& table, size_t feature) {
+  std::set<double> values;
+  for (const auto& row : table.rows) {
+    if (row[feature] != table.features[feature].absent()) values.insert(row[feature]);
+  }
+  return values.size() < 2;
+}
+
+// What decides where they are has all of their effect.
+void drop_dependents_of_one_value(TrialTable& table) {
+  for (size_t i = table.features.size(); i-- > 0;) {
+    if (!table.features[i].dependent || !has_one_value(table, i)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    table.names.erase(table.names.begin() + at);
+    table.features.erase(table.features.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+}
+
 // Parameters as columns; a value that a trial does not have is one more choice, and −1 where values are numbers.
 TrialTable table_of(const std::vector<const search::Trial*>& trials, size_t objective) {
   std::map<std::string, search::DistributionPtr> parameters;
@@ -116,6 +135,7 @@ TrialTable table_of(const std::vector<const search::Trial*>& trials, size_t obje
     table.features[i].dependent = true;
     table.features[i].missing = 0;
   }
+  drop_dependents_of_one_value(table);
   for (const auto* trial : trials) table.values.push_back(*value_of(*trial, objective));
   return table;
 }

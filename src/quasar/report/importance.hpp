@@ -24,9 +24,10 @@ struct ImportanceOptions {
 };
 
 // Of complete trials, and of pruned ones by the value that they had when they were given up; sorted, the greatest first.
-// Parameters that were always the same are left out; empty when there are fewer than four trials, or their values are all equal.
-// What it brings that a parameter is there counts for the choices that decide it (only_if); where no parameter does, "not there"
-// is one more value, as often as it occurred. Deterministic: the forest's seed is fixed.
+// Parameters that were always the same are left out, and those that were the same wherever others say that they are there; empty
+// when there are fewer than four trials, or their values are all equal. What it brings that a parameter is there counts for the
+// choices that decide it (only_if); where no parameter does, "not there" is one more value, as often as it occurred.
+// Deterministic: the forest's seed is fixed.
 std::vector<Importance> importance_of(std::span<const search::Trial> trials, const ImportanceOptions& options = {});
 
 // [{name, share}] of the first objective.

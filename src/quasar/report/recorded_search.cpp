@@ -65,17 +65,22 @@ void refuse_to_forget(const tune::Job& job) {
 
 }  // namespace
 
+std::string earlier_search(const fs::path& folder) {
+  for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
+    if (std::error_code code; fs::exists(folder / name, code)) return name;
+  }
+  return "";
+}
+
 void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration) {
   std::error_code code;
   if (fs::status(job.output.dir / "result.json", code).type() == fs::file_type::none)
     throw Error("output_dir '" + job.output.dir.string() + "' cannot be used: " + code.message());
   check_results(job, configuration);
   if (job.study.load_if_exists) return refuse_to_forget(job);
-  for (const char* name : {"auto_search.db", "result.json", "best.onnx"}) {
-    if (!fs::exists(job.output.dir / name)) continue;
+  if (const std::string name = earlier_search(job.output.dir); !name.empty())
     throw Error("output_dir '" + job.output.dir.string() + "' holds an earlier search (" + name +
                 "): continue it with --resume (load_study_if_exists: true), or choose another folder");
-  }
 }
 
 namespace {

@@ -11,6 +11,9 @@ struct Searched {
   Json result;  // as in result.json
 };
 
+// The file by which a folder holds an earlier search; "" where it holds none.
+std::string earlier_search(const std::filesystem::path& folder);
+
 // Throws Error when output_dir holds an earlier search that the job does not continue, or when results would replace what the
 // search reads. `configuration`: the job's file, where it has one.
 void refuse_to_overwrite(const tune::Job& job, const std::filesystem::path& configuration = {});

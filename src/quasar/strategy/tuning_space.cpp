@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/job/capability_words.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/ops/op.hpp"
@@ -119,8 +120,8 @@ class Building {
  private:
   void add(const graph::Node& node, bool fixed, bool dynamic) {
     TunedNode tuned{.name = node.name, .op_type = node.op_type, .options = {}};
-    const Json whole = fixed ? target_.capability(node.op_type) : dynamic_capability(), other_whole = dynamic_capability();
-    Json capability = whole, other = other_whole;
+    Json capability = fixed ? target_.capability(node.op_type) : dynamic_capability(), other = dynamic_capability();
+    const Json whole = fixed ? target_.all_of(capability) : capability, other_whole = other;
     bool named = false;  // fp32 is a choice unless a dictionary gives types without it
     const auto apply_wish = [&](const Json& wish, const std::string& who) {
       narrowing_.narrow(capability, whole, wish, floats_, who);
@@ -164,10 +165,16 @@ class Building {
   }
 
   void check() {
+    std::vector<std::string> names, types;
+    for (const auto& node : space_.nodes) {
+      names.push_back(node.name);
+      types.push_back(node.op_type);
+    }
     for (const auto& pattern : by_name_.unmatched())
-      throw Error("op_name_dict: '" + pattern + "' matches no operator that could be quantized");
+      throw Error("op_name_dict: '" + pattern + "' matches no operator that could be quantized" + did_you_mean(pattern, names));
     for (const auto& type : by_type_.unmatched())
-      space_.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored");
+      space_.ignored.push_back("op_type_dict." + type + ": the model has no such operator to quantize; ignored" +
+                               did_you_mean(type, types));
     if (std::string why = idle_auto(keys_, model_, target_); !why.empty()) space_.ignored.push_back(std::move(why));
     const bool something = std::ranges::any_of(space_.nodes, [](const auto& node) { return !node.all_options().empty(); });
     if (something) return;
@@ -262,6 +269,7 @@ Json search_space_of(const TuningSpace& space, const TuningKeys& keys, bool fall
     words["SmoothAlpha"] = keys.smooth_alphas;
   }
   if (!keys.sampling_sizes.empty()) words[sampling_size] = keys.sampling_sizes;
+  if (!keys.saturation.empty()) words["saturation"] = Json::array({keys.saturation});
   for (const auto& node : space.nodes) {
     Json choices = Json::array();
     for (const auto& option : node.all_options()) choices.push_back(option == space.base ? Json(quantized) : option);

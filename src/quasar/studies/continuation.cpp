@@ -143,6 +143,7 @@ Json choices_of(const Job& job) {
   if (const auto varied = strategy->operator_parameters(); !varied.empty()) out["parameters of operators"] = varied;
   if (job.spaces.front().empty() && !job.tuning.sampling_sizes.empty())
     out["calibration_sampling_size"] = job.tuning.sampling_sizes;
+  if (job.spaces.front().empty() && !job.tuning.saturation.empty()) out["saturation"] = job.tuning.saturation;
   if (!job.tuning.smooth_alphas.empty()) out["alphas of smooth_quant"] = job.tuning.smooth_alphas;
   // Each trial has recorded by how much it exceeds it, and the sampler has gone by that.
   if (criterion_is_constraint(job.aim)) out[criterion_choice] = to_json(*job.aim.criterion);

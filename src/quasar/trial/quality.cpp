@@ -7,6 +7,7 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/config/usual_target.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -171,7 +172,7 @@ std::vector<std::string> cures_for(const Judged& judged, const Quality& quality)
   const auto& head = judged.evaluator.head();
   if (head && !head->decoder.is_null() && !judged.words.contains("decoder")) goal += " " + setting("decoder", head->decoder);
   // The space that said which target is meant is left out.
-  if (const Json target = judged.words.value("target", Json()); target.is_string() && target != quant::usual_target(Json()))
+  if (const Json target = judged.words.value("target", Json()); target.is_string() && target != quant::default_target)
     goal += " --set target=" + target.get<std::string>();
   if (!judged.repaired) {
     out.push_back("strategy repair finds the operators that must stay in float: `--set strategy=repair " + goal +

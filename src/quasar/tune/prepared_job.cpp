@@ -41,18 +41,49 @@ data::Splits open_watched(const Job& job, const graph::Model& model, data::Overl
   return splits;
 }
 
+// A graph that configurations quantize, and the names in them that are its nodes'.
+struct NamedGraph {
+  NamedGraph(const graph::Model& original, graph::Model of) : model(std::move(of)), index(model), names(original, model) {}
+  const graph::Model model;
+  const graph::Index index;
+  const quant::NodeNames names;
+};
+
+// Why a model of this opset cannot have the scales per group that a configuration asks for.
+class BlockCheck {
+ public:
+  explicit BlockCheck(const PreparedJob& prepared, bool with_raw)
+      : clean_(std::make_shared<const NamedGraph>(prepared.original, prepared.model)),
+        raw_(with_raw ? std::make_shared<const NamedGraph>(prepared.original, runtime::unoptimized(prepared.original)) : clean_),
+        target_(prepared.target.get()) {}
+
+  std::string operator()(const Json& words) const {
+    const quant::Config config = quant::parse_config(words);
+    const NamedGraph& graph = config.optimize_model ? *clean_ : *raw_;
+    return quant::why_no_blocks(graph.names.resolved(config), graph.index, *target_);
+  }
+
+ private:
+  std::shared_ptr<const NamedGraph> clean_, raw_;
+  const quant::Target* target_;
+};
+
+bool speaks_of(const Json& space, const char* word) {
+  return normalized(space.dump()).find(word) != std::string::npos;
+}
+
 // Scales per group that this model cannot have are left out before the first trial, or are an error where nothing else remains.
 void leave_out_blocks(const Job& job, PreparedJob& prepared) {
   Spaces& spaces = prepared.spaces;
-  const auto model = std::make_shared<const graph::Model>(prepared.model);
   for (size_t i = 0; i < job.spaces.size() && !quant::has_blocks(prepared.model); ++i) {
-    if (normalized(job.spaces[i].dump()).find("group") == std::string::npos) continue;
+    if (!speaks_of(job.spaces[i], "group")) continue;
+    const BlockCheck check(prepared, speaks_of(job.spaces[i], "optimizemodel"));
     std::string why;
     for (search::Space* space : {&spaces.calibration[i], &spaces.each[i]}) {
       const auto before = space->valid();
-      space->forbid([plain = *space, model](const search::Point& point) {
+      space->forbid([plain = *space, check](const search::Point& point) {
         const std::string refused = plain.refused(point);
-        return refused.empty() ? quant::why_no_blocks(quant::parse_config(words_of(plain, point)), *model) : refused;
+        return refused.empty() ? check(words_of(plain, point)) : refused;
       });
       if (before == space->valid()) continue;
       why = quant::why_no_blocks(prepared.model);
@@ -60,6 +91,15 @@ void leave_out_blocks(const Job& job, PreparedJob& prepared) {
     }
     if (!why.empty()) spaces.notes.push_back("combinations are left out: " + why);
   }
+}
+
+// For calibration, by any configuration of the spaces that are written and of those that strategies make.
+size_t most_samples(const Job& job, const Spaces& spaces) {
+  size_t most = spaces.needs.sizes.empty() ? 0 : *spaces.needs.sizes.rbegin();
+  for (const Json& size : job.tuning.sampling_sizes) {
+    if (size.is_number()) most = std::max(most, size.get<size_t>());
+  }
+  return most;
 }
 
 }  // namespace
@@ -89,8 +129,8 @@ PreparedJob prepare(const Job& job) {
     prepared.spaces.needs.add(quant::parse_config(words));
   prepared.samples = open_watched(job, prepared.model, *prepared.guard);
   const size_t samples = prepared.samples.calibration->size();
-  if (const auto& sizes = prepared.spaces.needs.sizes; !sizes.empty() && *sizes.rbegin() > samples)
-    prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(*sizes.rbegin()) +
+  if (const size_t asked = most_samples(job, prepared.spaces); asked > samples)
+    prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(asked) +
                                     " samples, and there are " + std::to_string(samples) + ": all of them are used");
   return prepared;
 }

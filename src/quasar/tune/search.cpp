@@ -49,6 +49,17 @@ void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
        noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.aim.goals.objectives.front().metric));
 }
 
+// How far the best trial is from being a candidate, where none is.
+void warn_of_tolerance(Summary& summary, const Job& job, const Log& log) {
+  if (summary.status != Status::no_candidate || !summary.best || job.aim.tolerance.is_null()) return;
+  const std::string& metric = job.aim.goals.objectives.front().metric;
+  const auto value_in = [&](const eval::Scores& scores) { return in_digits(scores.at(metric).value); };
+  warn(summary, log,
+       "no trial is within search_metric_tolerance, " + in_digits(job.aim.tolerance.get<double>()) +
+           ", of the float model: the best, trial " + std::to_string(summary.best->trial.number) + ", has " + metric + " " +
+           value_in(summary.best->metrics) + " (float: " + value_in(summary.baseline.metrics) + ")");
+}
+
 // The three that lose most time.
 std::vector<std::string> slower_operators(const Speed& speed) {
   constexpr size_t most = 3;
@@ -251,6 +262,7 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   summary.counts = search::sum(finding.result.counts, late.counts);
   summary.story = finding.story;
   summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(context.job, summary, finding);
+  warn_of_tolerance(summary, context.job, log);
 }
 
 // A search without a model is of no use to anybody: so much of its time limit may pass until the first one is there.

@@ -96,6 +96,14 @@ TEST(Job, TypesThatTheTargetCannotShiftAreRefusedBeforeTheSearch) {
   EXPECT_EQ(error_of({{"target", "xint8"}}, good), "");
 }
 
+TEST(Job, SaturationAtTheTopLevelIsThatOfEverySpace) {
+  EXPECT_EQ(job_of({{"saturation", "Unsigned"}}).spaces[0]["saturation"], Json({"unsigned"}));
+  EXPECT_TRUE(holds(error_of({{"saturation", "unsinged"}}), "did you mean 'unsigned'"));
+  EXPECT_TRUE(holds(error_of({{"saturation", "avoid"}, {"target", "ort_cuda"}}), "this target has no use for the key"));
+  const Json space{{"weight", {"Int8Spec"}}, {"reduce_range", {true}}};
+  EXPECT_TRUE(holds(error_of({{"saturation", "avoid"}}, space), "search_space.reduce_range is given, and saturation at the top"));
+}
+
 TEST(Job, SmoothQuantTriesNineAlphasByItself) {
   const auto with_alpha = [](const Json& alpha) {
     return Json{{"recipes", {{"smooth_quant", true}, {"smooth_quant_args", {{"alpha", alpha}}}}}};

@@ -74,6 +74,30 @@ TEST(Preset, N20_BothAlgorithmsAreTreatedAlike) {
   EXPECT_GE(compared, 4u);
 }
 
+// Its user has not written them: one line tells of them all, whoever's the preset is.
+TEST(Preset, ParametersWithoutEffectAreToldInOneLine) {
+  const Json samples{{"reader", "npz"}, {"path", "c.npz"}};
+  const auto told = [&](const char* preset, const Json& more) {
+    Json words{{"model_input", "m.onnx"}, {"calib_data_reader", samples}, {"preset", preset}};
+    words.update(more);
+    std::vector<std::string> lines;
+    for (const auto& line : parse_job(words, ".").warnings) {
+      if (line.find("no effect") != std::string::npos) lines.push_back(line);
+    }
+    return lines;
+  };
+  EXPECT_EQ(
+      told("A8W8_SEARCH", Json::object()),
+      std::vector<std::string>{"preset A8W8_SEARCH names parameters that have no effect: docs/rounding.md says which, and why"});
+  EXPECT_TRUE(told("cpu_int8_search", Json::object()).empty());
+  const Json copied{{"search_space", presets::table().make("XINT8_SEARCH")->words().at("search_space")}, {"preset", nullptr}};
+  EXPECT_EQ(told("", copied), std::vector<std::string>{"the preset that this space is from names parameters that have no effect: "
+                                                       "docs/rounding.md says which, and why"});
+  const Json own{
+      {"search_space", {{"adaround_params", {{"learning_rate", {0.1, 0.2}}, {"only_if", {{"algorithms", "adaround"}}}}}}}};
+  EXPECT_EQ(told("A8W8_SEARCH", own).size(), 2u) << "what the user writes is told by its name";
+}
+
 TEST(Preset, IsAValue) {
   const Json before = presets::table().make("cpu_int8_search")->words();
   Json words = with("cpu_int8_search");

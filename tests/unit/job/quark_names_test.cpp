@@ -175,6 +175,11 @@ TEST(NamedSchemes, ATypingMistakeGetsTheNearestName) {
   }
 }
 
+TEST(NamedSchemes, WhatQuarksConfigurationDoesElseIsTold) {
+  EXPECT_NE(quant::note_on_scheme("vint8").find("Quark's takes them from random data"), std::string::npos);
+  EXPECT_EQ(quant::note_on_scheme("XINT8"), "");
+}
+
 TEST(NamedSchemes, EveryNameIsListedOnceAndIsAConfiguration) {
   std::vector<std::string> names = quant::scheme_names();
   for (const auto& name : names) EXPECT_EQ(quant::contradiction(quant::words_of_scheme(name)), "") << name;

@@ -54,6 +54,30 @@ TEST(V1Job, TheLogsPathIsTakenAndTheLogsPlaceTold) {
   EXPECT_EQ(count(job_of({{"search_space", v1_space}}), "auto_search.log"), 0u);
 }
 
+// By the name of quant_config, by what Quark's configuration of that name says, or by every space.
+TEST(V1Job, ModelsForNpusHaveTheirTarget) {
+  const auto target_of = [](const Json& words) { return job_of(words).target; };
+  Json eights{{"calibrate_method", {"PowerOfTwoMethod.MinMSE"}}, {"activation_type", {"QInt8"}}, {"weight_type", {"QInt8"}}};
+  EXPECT_EQ(base_of("XINT8").value("enable_npu_cnn", Json()), true);
+  EXPECT_EQ(base_of("XINT8_ADAQUANT").value("enable_npu_cnn", Json()), true);
+  EXPECT_FALSE(base_of("VINT8").contains("enable_npu_cnn"));
+  EXPECT_FALSE(base_of("S8S8_AAWS").contains("enable_npu_cnn"));
+  EXPECT_EQ(target_of({{"search_space", eights}, {"quant_config", base_of("XINT8")}}), "xint8");
+  EXPECT_EQ(target_of({{"search_space", eights}, {"quant_config", "XINT8"}}), "xint8");
+  EXPECT_EQ(target_of({{"search_space", eights}, {"quant_config", "S8S8_AAWS"}}), "ort_cpu");
+  const Job plain = job_of({{"search_space", eights}, {"quant_config", "XINT8"}, {"target", "ort_cpu"}});
+  EXPECT_EQ(plain.target, "ort_cpu");
+  EXPECT_FALSE(plain.spaces.front().contains("EnableNPUCnn")) << "the user has said that it is for no NPU";
+  Json both = eights;
+  eights["enable_npu_cnn"] = {true};
+  both["enable_npu_cnn"] = {false, true};
+  const Job told = job_of({{"search_space", eights}});
+  EXPECT_EQ(told.target, "xint8");
+  EXPECT_EQ(count(told, "target is xint8: EnableNPUCnn"), 1u);
+  EXPECT_EQ(target_of({{"search_space", both}}), "ort_cpu");
+  EXPECT_EQ(target_of({{"search_spaces", {eights, both}}}), "ort_cpu");
+}
+
 // The peer's default accepts everything; a user of Pro says what a candidate is.
 TEST(V1Job, CandidatesWithoutAToleranceAreAllTrials) {
   for (const char* key : {"find_n_candidates", "find_best_candidate"}) {

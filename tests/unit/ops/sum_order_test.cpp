@@ -156,6 +156,11 @@ TEST(Overflow, ValuesOfInt8AreBoundedAsTheKernelSeesThem) {
   EXPECT_EQ(overflows(product({100, 43}, false, 0.01F, zero)).size(), 1U);
 }
 
+TEST(Overflow, ValuesOf16BitsHaveNoSuchKernels) {
+  EXPECT_TRUE(overflows(product({100, 100}, false, 0.1F, Tensor::scalar(int16_t{0}))).empty());
+  EXPECT_TRUE(overflows(product({100, 100}, false, 0.1F, Tensor::scalar(uint16_t{0}))).empty());
+}
+
 TEST(Overflow, TwoLowestCodesAreNamed) {
   const auto found = overflows(product({-128, -128}, true, 0.01F));
   ASSERT_EQ(found.size(), 1U);

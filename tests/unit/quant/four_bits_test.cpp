@@ -151,7 +151,11 @@ TEST(FourBits, WithQuantizedActivationsTheyRunBetweenPairs) {
 
 // What a search leaves out before its first trial.
 TEST(FourBits, BlocksThatAModelCannotHaveAreKnownBefore) {
-  const auto why = [](const Json& words) { return why_no_blocks(parse_config(words), products()); };
+  const auto target = targets::table().make("generic");
+  const auto why_in = [&](const graph::Model& model, const Json& words) {
+    return why_no_blocks(parse_config(words), graph::Index(model), *target);
+  };
+  const auto why = [&](const Json& words) { return why_in(products(), words); };
   const Json group{{"quant_granularity", "Group"}};
   EXPECT_NE(why({{"weight", "Int4Spec"}, {"weight_params", group}}).find("opset 21"), std::string::npos);
   EXPECT_EQ(why({{"weight", "Int4Spec"}}), "");
@@ -159,7 +163,39 @@ TEST(FourBits, BlocksThatAModelCannotHaveAreKnownBefore) {
   EXPECT_EQ(why({{"activation", "DynamicSpec"}, {"weight", "Int4Spec"}, {"weight_params", group}}), "");
   graph::Model late = products();
   late.opsets[""] = 21;
-  EXPECT_EQ(why_no_blocks(parse_config({{"weight", "Int4Spec"}, {"weight_params", group}}), late), "");
+  EXPECT_EQ(why_in(late, {{"weight", "Int4Spec"}, {"weight_params", group}}), "");
+}
+
+// What is said of single layers counts: a rule may need blocks, or spare the layers that would.
+TEST(FourBits, BlocksOfSingleLayersAreKnownBefore) {
+  const graph::Model model = products();
+  const graph::Index index(model);
+  const auto target = targets::table().make("generic");
+  const auto needed = [&](Json words, bool group) {
+    words["weight"] = "Int4Spec";
+    if (group) words["weight_params"] = {{"quant_granularity", "Group"}};
+    return !why_no_blocks(parse_config(words), index, *target).empty();
+  };
+  const auto rule = [](const char* type, const Json& words) {
+    Json one{{"op_types", {type}}};
+    one.update(words);
+    return Json{{"layer_type_config", {one}}};
+  };
+  const Json in_groups{{"weight", "Int4Spec"}, {"weight_params", {{"quant_granularity", "Group"}}}};
+  const Json per_channel{{"weight", "Int4Spec"}, {"weight_params", {{"quant_granularity", "Channel"}}}};
+  EXPECT_TRUE(needed({{"exclude", {"Gemm_0"}}}, true)) << "MatMul_0 is left";
+  EXPECT_FALSE(needed({{"exclude", {{{"op_type", "Gemm"}}, {{"op_type", "MatMul"}}}}}, true));
+  EXPECT_TRUE(needed(rule("Gemm", in_groups), false));
+  EXPECT_FALSE(needed(rule("Conv", in_groups), false));
+  EXPECT_TRUE(needed(rule("Gemm", per_channel), true)) << "MatMul has none of its own";
+  EXPECT_TRUE(needed(rule("Gemm", {{"spec", nullptr}}), true));
+  const Json eights{{"weight", "Int4Spec"}, {"weight_params", {{"group_size", 64}, {"quant_granularity", "Group"}}}};
+  const Config config = parse_config({{"weight", "Int4Spec"},
+                                      {"weight_params", {{"quant_granularity", "Group"}, {"group_size", 16}}},
+                                      {"layer_type_config", rule("Gemm", eights)["layer_type_config"]}});
+  EXPECT_EQ(config.layers.front().weight.group_size, 64u);
+  EXPECT_FALSE(needed(Json{{"OpTypesToQuantize", {"Relu"}}}, true));
+  EXPECT_TRUE(needed({{"last_conv_or_matmul_quantization", false}}, true));
 }
 
 // ONNX Runtime makes one operator of 8-bit values, 8-bit weights and MatMul, which has no blocks.

@@ -88,6 +88,20 @@ TEST(Importance, OfAConditionalParameterIsWhatItsValueBrings) {
   EXPECT_LT(share_of(found, "on"), 0.1);
 }
 
+// A group with one choice each: `on` has the effect, and `fixed` is no parameter that could be held.
+TEST(Importance, OfOneValueIsNone) {
+  std::vector<search::Trial> trials;
+  const search::Distribution on = search::Categorical{{"yes", "no"}}, fixed = search::Categorical{{1}};
+  for (int i = 0; i < 20; ++i) {
+    const bool has = i % 2 == 0;
+    trials.push_back(has ? complete_trial(i, {{"on", "yes"}, {"fixed", 1}}, {on, fixed}, 1)
+                         : complete_trial(i, {{"on", "no"}}, {on}, 2));
+  }
+  const auto found = importance_of(trials);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().name, "on");
+}
+
 TEST(Importance, CountsWhetherAParameterIsThereWhereNothingElseTells) {
   const auto found = importance_of(half_with_rate(0, false));
   EXPECT_EQ(found.front().name, "rate");

@@ -182,6 +182,54 @@ TEST(TuningSpace, WhatTheTargetLacksIsIgnoredAndTold) {
   EXPECT_EQ(node(space, "stem/conv").options.size(), 6u);
 }
 
+// The default is what it is without; uint8 and asymmetric weights are for those who ask.
+TEST(TuningSpace, DictionariesMayAskForMoreThanIsTriedByItself) {
+  const Json wish{{"weight", {{"dtype", {"uint8", "int8"}}, {"scheme", {"asym", "sym"}}, {"granularity", {"per_tensor"}}}},
+                  {"activation", {{"algorithm", {"minmax"}}}}};
+  const TuningSpace space = space_of({{"op_type_dict", {{"Conv", wish}}}});
+  EXPECT_TRUE(space.ignored.empty());
+  std::set<std::string> weights;
+  for (const auto& option : node(space, "stem/conv").options)
+    weights.insert(option["weight"].get<std::string>() + (option["weight_params"]["symmetric"] == true ? " sym" : " asym"));
+  EXPECT_EQ(weights, (std::set<std::string>{"UInt8Spec asym", "UInt8Spec sym", "Int8Spec asym", "Int8Spec sym"}));
+  EXPECT_EQ(node(space, "classifier").options.size(), 6u);
+  for (const auto& option : node(space, "classifier").options) EXPECT_EQ(option["weight"], "Int8Spec");
+  const auto npu = quant::targets::table().make("xint8");
+  const auto keys = parse_tuning_keys(Options(tuning_key_specs(), {{"op_type_dict", {{"Conv", wish}}}}, "configuration"));
+  EXPECT_EQ(tuning_space(keys, digits(), *npu).ignored.size(), 3u) << "uint8, int8 and asym";
+}
+
+TEST(TuningSpace, SaturationIsOneForTheWholeSpace) {
+  std::vector<OptionSpec> specs = tuning_key_specs();
+  specs.push_back({.name = "saturation", .fallback = nullptr, .help = ""});
+  const TuningKeys keys = parse_tuning_keys(Options(specs, {{"saturation", "Reduce_Range"}}, "configuration"));
+  EXPECT_EQ(search_space_of(space_of(Json::object()), keys, true).at("saturation"), Json({"reduce_range"}));
+  EXPECT_FALSE(search_space_of(space_of(Json::object()), {}, true).contains("saturation"));
+  EXPECT_THROW(parse_tuning_keys(Options(specs, {{"saturation", "avoidd"}}, "configuration")), Error);
+  EXPECT_THROW(parse_tuning_keys(Options(specs, {{"saturation", "avoid"}, {"approach", "weight_only"}}, "configuration")), Error);
+}
+
+TEST(TuningSpace, MisspeltWordsGetTheNearest) {
+  const auto told = [](const Json& words) {
+    try {
+      const auto ignored = space_of(words).ignored;
+      return ignored.empty() ? std::string() : ignored.front();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const auto conv = [](const char* side, const char* item, const char* word) {
+    return Json{{"op_type_dict", {{"Conv", {{side, {{item, {word}}}}}}}}};
+  };
+  EXPECT_NE(told(conv("weight", "dtype", "itn8")).find("ignored; did you mean 'int8'?"), std::string::npos);
+  EXPECT_NE(told(conv("weight", "granularity", "per_chanel")).find("did you mean 'per_channel'?"), std::string::npos);
+  EXPECT_NE(told(conv("activation", "algorithm", "minmx")).find("did you mean 'minmax'?"), std::string::npos);
+  EXPECT_NE(told(conv("activation", "schem", "asym")).find("did you mean 'scheme'?"), std::string::npos);
+  EXPECT_NE(told(conv("wieght", "scheme", "sym")).find("did you mean 'weight'?"), std::string::npos);
+  EXPECT_NE(told({{"op_type_dict", {{"Cnov", Json::object()}}}}).find("did you mean 'Conv'?"), std::string::npos);
+  EXPECT_NE(told({{"op_name_dict", {{"stem/con", Json::object()}}}}).find("did you mean 'stem/conv'?"), std::string::npos);
+}
+
 TEST(TuningSpace, MistakesAreErrors) {
   EXPECT_THROW(space_of({{"op_name_dict", {{"nothing.*", {{"weight", {{"dtype", {"int8"}}}}}}}}}), Error);
   EXPECT_THROW(space_of({{"op_name_dict", {{"(", {{"weight", {{"dtype", {"int8"}}}}}}}}}), Error);

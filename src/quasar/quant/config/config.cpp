@@ -128,45 +128,7 @@ void expand_scheme(Json& words) {
   words = std::move(all);
 }
 
-// Whether a type has power-of-two scales only. Words that are wrong are told where they are read.
-bool is_of_shifts(const Json& type) {
-  try {
-    return is_xint8(type);
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// The choices of a key, however it is spelled; none where it is not there.
-std::vector<Json> choices_of(const Json& words, const std::string& key) {
-  for (const auto& [name, value] : words.items()) {
-    if (normalized(name) != normalized(key)) continue;
-    return value.is_array() ? std::vector<Json>(value.begin(), value.end()) : std::vector<Json>{value};
-  }
-  return {};
-}
-
 }  // namespace
-
-std::string usual_target(const Json& words) {
-  for (const char* side : {"activation", "weight"}) {
-    std::vector<Json> types = choices_of(words, side);
-    if (types.empty()) {
-      for (const Json& scheme : choices_of(words, scheme_key)) {
-        const bool known = scheme.is_string() && is_scheme(scheme.get<std::string>());
-        types.push_back(known ? words_of_scheme(scheme.get<std::string>()).value(side, Json()) : Json());
-      }
-    }
-    if (types.empty() || !std::ranges::all_of(types, is_of_shifts)) return "ort_cpu";
-  }
-  return "xint8";
-}
-
-std::string told_target(const std::string& usual) {
-  return "target is " + usual +
-         ": all activations and weights have power-of-two scales, which are for NPUs; target ort_cpu makes a model without their "
-         "rules";
-}
 
 Config parse_config(const Json& words) {
   if (!words.is_object()) throw Error("a configuration must be a mapping, not " + words.dump());

@@ -63,11 +63,4 @@ bool needs_no_samples(const Config& config);
 // Why a combination cannot be (reason for a validator that removes it from a space); "" when it can.
 std::string contradiction(const Json& words);
 
-// The target of a configuration, or of a space (lists of choices), that names none: xint8 where every choice of activations and
-// weights has power-of-two scales by its type (XInt8Spec, scheme XINT8), which is for NPUs; otherwise ort_cpu.
-std::string usual_target(const Json& words);
-
-// What is said where that is not ort_cpu.
-std::string told_target(const std::string& usual);
-
 }  // namespace quasar::quant

@@ -59,7 +59,10 @@ Scheme side_of(const Json& rule, const std::string& side, const Scheme& usual) {
     if (!rule.contains(group)) continue;
     if (!rule.at(group).is_object())
       throw Error(std::string(group) + " of a layer must be a mapping, not " + rule.at(group).dump());
-    for (const auto& [name, value] : rule.at(group).items()) {
+    const auto own_groups = [](const auto& item) { return normalized(item.key()) == "quantgranularity"; };
+    const auto& given = rule.at(group).items();
+    if (std::ranges::any_of(given, own_groups)) params.erase("group_size");  // that of all layers
+    for (const auto& [name, value] : given) {
       if (side == "activation" && group == std::string("params") && normalized(name) == "quantgranularity") continue;
       params[name] = value;
     }

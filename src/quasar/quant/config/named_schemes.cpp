@@ -108,6 +108,10 @@ std::vector<std::string> scheme_names() {
 
 std::string note_on_scheme(const std::string& name) {
   const Parts parts = parts_of(name);
+  if (parts.base == "vint8")
+    return "scheme " + name +
+           " takes ranges from the calibration samples; Quark's takes them from random data "
+           "(calib_data_reader: random)";
   const auto words = parts.rounding.empty() ? std::nullopt : words_without_rounding(parts.base);
   if (!words || has_codes(*words)) return "";
   return "scheme " + name + " is " + upper(parts.base) + ": values are cast, and there are no codes that " + parts.rounding +

@@ -114,6 +114,8 @@ class XInt8 final : public Target {
     return {{"activation", side}, {"weight", side}};
   }
 
+  Json all_of(Json capability) const override { return capability; }
+
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
 };
