@@ -325,6 +325,8 @@ class V1(Case):
             ({"search_metric": "top1"}, "samples in memory have them in pairs"),
             ({"search_space": {"weight": {"type": "categorical", "choices": ["Int8Spec"]}}}, "the first level takes lists of choices"),
             ({"search_space": {"weight": ["QInt9"]}}, "did you mean 'Int8Spec'"),
+            ({"search_space": {"activation": ["Int8Spec"], "weight": ["Int8Spec"], "exclude": [["stem/conv"]],
+                               "weight_params": {"quant_granularity": ["Group"], "only_if": "weight"}}}, "^weight_params.quant_granularity is 'Group'.*opset 21"),
             ({"search_devices": "cuda:0"}, "this ONNX Runtime has cpu: use it"),
         ]:
             words = {"model_input": MODEL, "calib_data_reader": fresh(), "search_space": {"weight": ["Int8Spec"]}, "output_dir": "out", **config}

@@ -34,6 +34,11 @@ bool has_blocks(const graph::Model& model) {
   return model.opset() >= first_opset_of_blocks;
 }
 
+bool asks_for_blocks(const Config& config) {
+  const auto in_groups = [](const Scheme& weight) { return weight.granularity == Granularity::group; };
+  return in_groups(config.weight) || std::ranges::any_of(config.layers, in_groups, &LayerRule::weight);
+}
+
 std::string why_no_blocks(const graph::Model& model) {
   return "weight_params.quant_granularity is 'Group' together with quantized activations: DequantizeLinear has blocks from "
          "opset 21 on, and this model has opset " +

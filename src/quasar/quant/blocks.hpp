@@ -12,6 +12,9 @@ namespace quasar::quant {
 
 bool has_blocks(const graph::Model& model);
 
+// Whether the configuration speaks of them, for all layers or for some.
+bool asks_for_blocks(const Config& config);
+
 // Why a model of an older opset cannot have them.
 std::string why_no_blocks(const graph::Model& model);
 

@@ -1,7 +1,9 @@
 #include "quasar/tune/prepared_job.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
 
@@ -59,13 +61,36 @@ class BlockCheck {
 
   std::string operator()(const Json& words) const {
     const quant::Config config = quant::parse_config(words);
+    if (!quant::asks_for_blocks(config)) return "";
+    const std::string key = key_of(config);
+    const std::scoped_lock lock(known_->mutex);
+    if (const auto found = known_->why.find(key); found != known_->why.end()) return found->second;
     const NamedGraph& graph = config.optimize_model ? *clean_ : *raw_;
-    return quant::why_no_blocks(graph.names.resolved(config), graph.index, *target_);
+    return known_->why[key] = quant::why_no_blocks(graph.names.resolved(config), graph.index, *target_);
   }
 
  private:
+  struct Known {
+    std::mutex mutex;
+    std::map<std::string, std::string> why;
+  };
+
+  // How ranges are found, weights rounded and the graph transformed makes no difference.
+  static std::string key_of(quant::Config config) {
+    config.rounding = {};
+    config.transforms.clear();
+    Json words = quant::to_json(config);
+    for (const char* key : {"Percentile", "PercentileCandidates", "CalibMovingAverage", "CalibMovingAverageConstant"})
+      words.erase(key);
+    for (const char* side : {"activation_params", "weight_params"}) {
+      if (words.contains(side)) words[side].erase("calibration_method");
+    }
+    return words.dump();
+  }
+
   std::shared_ptr<const NamedGraph> clean_, raw_;
   const quant::Target* target_;
+  std::shared_ptr<Known> known_ = std::make_shared<Known>();
 };
 
 bool speaks_of(const Json& space, const char* word) {
