@@ -24,7 +24,7 @@ CHAPTERS = {
     "Concepts": ["docs/quantization.md", "docs/calibration.md", "docs/rounding.md", "docs/search.md", "docs/samplers.md", "docs/pruning.md", "docs/metrics.md"],
     "Guides": ["docs/data.md", "docs/evaluators.md", "docs/tuning.md", "docs/npu.md", "docs/python.md", "docs/programs.md", "docs/coming_from_quark.md", "docs/coming_from_inc.md", "docs/coming_from_onnxruntime.md", "docs/coming_from_others.md", "docs/cpp.md", "docs/reports.md"],
     "Reference": ["docs/options.md"],
-    "Project": ["docs/benchmarks.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/versioning.md", "bench/README.md", "CHANGELOG.md",
+    "Project": ["docs/benchmarks.md", "docs/promises.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/versioning.md", "bench/README.md", "CHANGELOG.md",
                 "NOTICE.md"],
 }
 NAMES = {"README.md": "index.md", "HACKING.md": "hacking.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md", "NOTICE.md": "notices.md", "bench/README.md": "bench.md"}
