@@ -10,7 +10,7 @@ run scripts that were written for AMD Quark. Messages go to logging.getLogger("q
 """
 from typing import Dict
 
-from . import _core
+from . import _core, _openvino
 from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
 from ._evaluators import kind_of, scoring
 from ._guests import Bench, Sampler, StopCondition, Strategy
@@ -26,6 +26,7 @@ from .enums import CalibrationMethod, ExtendedQuantType, Int16Method, LayerWiseM
 __version__: str = _core.version
 onnxruntime_version: str = _core.onnxruntime_version
 QuasarError = _core.QuasarError
+_openvino.offer()
 
 
 def listed(kind: str) -> Dict[str, str]:

@@ -349,9 +349,9 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
 
 
 def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, metric: Union[str, Sequence[str]] = "L2", *,
-             latency: bool = True, decoder: Union[str, Mapping[str, Any], None] = None) -> Dict[str, Any]:
+             latency: bool = True, decoder: Union[str, Mapping[str, Any], None] = None, runtime: str = "onnxruntime") -> Dict[str, Any]:
     """Scores a model against the float model (default: itself) and the labels. A metric may have options, "topk(k=3)"; `decoder` says
-    how a detector's outputs are boxes, for mAP.
+    how a detector's outputs are boxes, for mAP. `runtime`: what the models run in, "onnxruntime" or "openvino".
 
     -> {"metrics": {name: {"value", "low", "high", "samples", "per_sample"}}, "bytes", "latency_ms": {"median", "p90"}}
     """
@@ -360,7 +360,7 @@ def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, met
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(model_file(model))
         original = "" if reference is None else stack.enter_context(model_file(reference))
-        return _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency, plain(decoder, "decoder"))
+        return _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency, plain(decoder, "decoder"), runtime)
 
 
 def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, Any]:

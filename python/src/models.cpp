@@ -108,13 +108,14 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
 }
 
 py::dict evaluate(const std::string& model, const std::string& reference, const py::object& data,
-                  const std::vector<std::string>& metrics, bool latency, const py::object& decoder) {
+                  const std::vector<std::string>& metrics, bool latency, const py::object& decoder, const std::string& runtime) {
   const api::EvaluateOptions options{.model = model,
                                      .reference = reference,
                                      .data = to_json(data),
                                      .metrics = metrics,
                                      .decoder = to_json(decoder),
-                                     .latency = latency};
+                                     .latency = latency,
+                                     .runtime = runtime};
   return to_python(unlocked([&] { return api::evaluate(options); }));
 }
 

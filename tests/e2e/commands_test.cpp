@@ -68,6 +68,31 @@ TEST(Commands, InspectSaysWhatWillBeQuantized) {
   }
 }
 
+TEST(Commands, InspectChecksModelsForOpenVino) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string(), demo = digits("digits.onnx");
+  const auto checked = [&](const std::string& how) {
+    const Ran made = run("quantize " + demo + " -o " + path + how + " --calib " + digits("calibration.npz"));
+    EXPECT_EQ(made.code, 0) << made.err;
+    return run("inspect --json " + path + " --target openvino");
+  };
+  const Ran own = checked(" --scheme U8S8_CHANNEL --target openvino");
+  EXPECT_EQ(own.code, 0) << own.out;
+  const Ran other = checked(" --scheme U8S8_CHANNEL --set saturation=unsigned");
+  EXPECT_EQ(other.code, 2) << other.out;
+  const Json rules = parse_json(other.out, "stdout")["rules"];
+  EXPECT_EQ(rules["target"], "openvino");
+  EXPECT_EQ(rules["violations"][0]["rule"], "weights");
+}
+
+TEST(Commands, EvaluateSaysWhatItRunsIn) {
+  const std::string asked = "evaluate --json " + digits("digits.onnx") + " --data " + digits("evaluation.npz");
+  EXPECT_EQ(parse_json(run(asked).out, "stdout")["judge"]["library"], "ONNX Runtime");
+  const Ran wrong = run(asked + " --runtime openvin");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find("did you mean 'openvino'?"), std::string::npos) << wrong.err;
+}
+
 TEST(Commands, EverySchemeQuantizesTheDemo) {
   const TemporaryFolder folder;
   for (const auto& scheme : parse_json(run("list --json schemes").out, "schemes")) {

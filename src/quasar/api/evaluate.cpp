@@ -17,8 +17,10 @@ Json evaluate(const EvaluateOptions& options) {
   how.metrics.clear();
   for (const auto& name : options.metrics) how.metrics.push_back(eval::metric_text(name));
   how.decoder = options.decoder;
+  how.device.library = runtime::parse_library(options.runtime);
+  runtime::check_device(how.device);
   const eval::Evaluator evaluator(original, samples, how);
-  const eval::Scores scores = options.reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores());
+  const eval::Scores scores = options.reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores(), how.device);
   Json out{{"metrics", Json::object()}, {"bytes", graph::bytes_on_disk(options.model)}};
   for (const auto& [name, score] : scores)
     out["metrics"][name] = {{"value", score.value},
@@ -27,7 +29,7 @@ Json evaluate(const EvaluateOptions& options) {
                             {"samples", score.samples},
                             {"per_sample", score.per_sample}};
   if (options.latency) {
-    const runtime::Latency measured = runtime::latency(candidate, *samples);
+    const runtime::Latency measured = runtime::latency(candidate, *samples, {}, how.device);
     out["latency_ms"] = {{"median", measured.median_ms}, {"p90", measured.p90_ms}};
   }
   return out;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/rng.hpp"
@@ -15,7 +16,7 @@
 #include "quasar/eval/ledger.hpp"
 #include "quasar/eval/output_store.hpp"
 #include "quasar/eval/sums.hpp"
-#include "quasar/runtime/session.hpp"
+#include "quasar/runtime/runner.hpp"
 
 namespace quasar::eval {
 namespace {
@@ -82,6 +83,7 @@ struct Evaluator::Impl {
         exact_sums(options.exact_sums),
         decoder_words(options.decoder),
         custom(options.custom),
+        own_device(options.device.library == runtime::Library::onnxruntime ? runtime::Device() : options.device),
         surroundings{options.base, options.model, {}, {}, options.candidates} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
     if (!options.decoder.is_null()) decoder = make_decoder(options.decoder, options.base);
@@ -101,8 +103,9 @@ struct Evaluator::Impl {
     if (options.judge_head) looked_at.insert(make_metric("embedding_cos")->looks_at());  // of texts; known when they have run
   }
 
-  runtime::SessionOptions session_options(const runtime::Device& device) const {
-    return {.device = device, .exact_sums = exact_sums};
+  // `threads`: as parallel_for() takes them.
+  runtime::RunnerOptions runner_options(const runtime::Device& device, size_t threads) const {
+    return {.device = device, .exact_sums = exact_sums, .at_once = std::min(threads == 0 ? cores() : threads, count)};
   }
 
   // Of every sample for labels, which cost nothing; of the first for the others.
@@ -130,7 +133,7 @@ struct Evaluator::Impl {
 
   // Runs the float model, keeps its outputs, their range and the first samples.
   void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
-    const runtime::Session session(model, session_options(device));
+    const runtime::Runner session(model, runner_options(device, threads));
     weights.emplace(output_weights, session.outputs());
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
@@ -168,15 +171,15 @@ struct Evaluator::Impl {
   }
 
   // The candidate's or the float model's outputs for one sample.
-  std::vector<Tensor> run_one(const runtime::Session& session, const data::Sample& sample) const {
+  std::vector<Tensor> run_one(const runtime::Runner& session, const data::Sample& sample) const {
     return first_of(session.run(sample), repeats);
   }
-  std::vector<Tensor> run_one(const runtime::Session& session, size_t i) const {
+  std::vector<Tensor> run_one(const runtime::Runner& session, size_t i) const {
     return run_one(session, cache[i].empty() ? samples->at(i) : cache[i]);
   }
 
   // Those that metrics look at.
-  void keep_inputs(size_t i, const runtime::Session& session, const data::Sample& sample) {
+  void keep_inputs(size_t i, const runtime::Runner& session, const data::Sample& sample) {
     for (size_t k = 0; k < sample.size(); ++k) {
       const std::string& name = session.inputs()[k].name;
       if (looked_at.contains(name)) inputs[i][name] = first_of({sample[k]}, repeats)[0];
@@ -277,7 +280,7 @@ struct Evaluator::Impl {
     if (surroundings.labels.size() < count) surroundings.labels.clear();
     surroundings.reference = [this, model, threads]() -> const Outputs& {
       const std::lock_guard lock(reference_lock);
-      if (!reference_outputs) reference_outputs = run_all(runtime::Session(model, session_options({})), threads);
+      if (!reference_outputs) reference_outputs = run_all(runtime::Runner(model, runner_options(own_device, threads)), threads);
       return *reference_outputs;
     };
     try {
@@ -289,7 +292,7 @@ struct Evaluator::Impl {
   }
 
   // Outputs on all samples, for evaluators that look at them.
-  Outputs run_all(const runtime::Session& session, size_t threads) const {
+  Outputs run_all(const runtime::Runner& session, size_t threads) const {
     Outputs out;
     for (const auto& output : session.outputs()) out.names.push_back(output.name);
     out.values.assign(out.names.size(), std::vector<Tensor>(count));
@@ -314,7 +317,7 @@ struct Evaluator::Impl {
   }
 
   // What the candidate makes of this sample, into the ledger. -> its answer
-  int32_t score_sample(const runtime::Session& session, size_t i, Ledger& ledger) const {
+  int32_t score_sample(const runtime::Runner& session, size_t i, Ledger& ledger) const {
     const Flattened output(run_one(session, i), session.outputs(), *weights);
     const Pair pair = pair_of(i, output.values());
     expect_comparable(pair, i);
@@ -345,7 +348,7 @@ struct Evaluator::Impl {
   }
 
   void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const {
-    const runtime::Session session(model, session_options(device));
+    const runtime::Runner session(model, runner_options(device, threads));
     parallel_for(count, threads, [&](size_t i) {
       data::Sample sample = cache[i].empty() ? samples->at(i) : cache[i];
       if (noise > 0) sample = with_noise(std::move(sample), noise, i);
@@ -364,7 +367,7 @@ struct Evaluator::Impl {
       scores->insert(said.begin(), said.end());
       return scores;
     }
-    const auto run = [&] { return run_all(runtime::Session(candidate, session_options(device)), threads); };
+    const auto run = [&] { return run_all(runtime::Runner(candidate, runner_options(device, threads)), threads); };
     add_own(*scores, Subject(candidate, surroundings, {}, run));
     return scores;
   }
@@ -384,7 +387,7 @@ struct Evaluator::Impl {
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
                                  const runtime::Device& device, std::span<const size_t> wanted) const {
     const std::span<const size_t> raced_in = wanted.empty() ? std::span<const size_t>(order) : wanted;
-    const runtime::Session session(candidate, session_options(device));
+    const runtime::Runner session(candidate, runner_options(device, threads));
     Ledger ledger(metrics, count);
     std::vector<int32_t> found(count);
     std::vector<double> raced;
@@ -429,7 +432,8 @@ struct Evaluator::Impl {
   Context context;
   Scores reference;
   std::shared_ptr<const CustomEvaluator> custom;
-  Surroundings surroundings;  // that the custom evaluator sees
+  runtime::Device own_device;  // that the float model's outputs for the custom evaluator are computed on
+  Surroundings surroundings;   // that the custom evaluator sees
   std::mutex reference_lock;
   std::optional<Outputs> reference_outputs;  // for a custom evaluator that looks at them
 };

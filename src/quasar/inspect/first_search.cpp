@@ -228,7 +228,9 @@ class Looking {
     const std::string target = options_.target.empty() ? "ort_cpu" : quant::targets::table().resolve(options_.target);
     const bool is_npu = quant::targets::table().make(target)->shifts();
     out_.words["target"] = target;
-    out_.words["preset"] = is_npu ? "npu_int8_search" : "cpu_int8_search";
+    const std::string own = target + "_search";
+    const bool has_own = presets::table().try_find(own) != nullptr;
+    out_.words["preset"] = has_own ? own : is_npu ? "npu_int8_search" : "cpu_int8_search";
     tell("target: " + target + (is_npu ? "" : ", this machine (" + runtime::cpu_name() + ")") + " (--target)");
     tell("way: preset " + out_.words["preset"].get<std::string>() +
          (is_npu ? "" : ", then repair where the goal is missed or the best model is of little use"));

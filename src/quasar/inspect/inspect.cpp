@@ -177,6 +177,7 @@ void add_nodes(Json& facts, const Graphs& graphs, const std::string& chosen, con
   facts["operators"] = operators;
 }
 
+// The rules of processors that shift.
 Json check(const graph::Model& model, const std::string& target) {
   Json list = Json::array();
   for (const auto& violation : quant::violations(model)) {
@@ -187,11 +188,25 @@ Json check(const graph::Model& model, const std::string& target) {
   return {{"target", target}, {"layers", network.layers.size()}, {"in_float", network.in_float}, {"violations", std::move(list)}};
 }
 
+// The target's table of what it runs between pairs.
+Json check_pairs(const graph::Model& model, const std::string& name) {
+  const auto target = quant::targets::table().make(name);
+  Json list = Json::array();
+  size_t layers = 0;
+  for (const auto& node : quant::nodes_in_pairs(model)) {
+    layers++;
+    const quant::PairFault fault = target->fault(node);
+    if (fault.rule.empty()) continue;
+    list.push_back({{"node", node.node.name}, {"rule", fault.rule}, {"what", fault.what}, {"figures", Json::object()}});
+  }
+  return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
+}
+
 }  // namespace
 
 std::string usual_scheme(const std::string& target) {
   const std::string name = quant::targets::table().resolve(target);
-  return quant::targets::table().make(name)->shifts() ? "xint8" : name == quant::default_target ? "u8s8_channel" : "a8w8";
+  return quant::targets::table().make(name)->usual_scheme();
 }
 
 Json inspect(const InspectOptions& given) {
@@ -200,7 +215,8 @@ Json inspect(const InspectOptions& given) {
   const std::string chosen =
       options.target.empty() ? quant::usual_target(options.words).name : quant::targets::table().resolve(options.target);
   const graph::Model original = graph::load(options.model);
-  const bool finished = quant::is_quantized(original), shifts = quant::targets::table().make(chosen)->shifts();
+  const auto target = quant::targets::table().make(chosen);
+  const bool finished = quant::is_quantized(original);
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
   const graph::Model model = finished ? original : raw ? runtime::unoptimized(original) : runtime::prepare(original);
   Json facts{{"model", options.model.string()},
@@ -213,8 +229,11 @@ Json inspect(const InspectOptions& given) {
   facts["inputs"] = facts["outputs"] = Json::array();
   for (const auto& input : model.inputs) facts["inputs"].push_back(described(input));
   for (const auto& output : model.outputs) facts["outputs"].push_back(described(output));
-  if (finished && shifts) {
+  if (finished && target->shifts()) {
     facts["rules"] = check(model, chosen);
+  } else if (finished && target->checks_pairs()) {
+    facts["rules"] = check_pairs(model, chosen);
+    facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else if (finished) {
     std::map<std::string, int> operators;
     for (const auto& node : model.nodes) operators[node.op_type]++;

@@ -101,6 +101,27 @@ void read_search_keys(Job& job, const Options& keys) {
   search::refuse_misspelt("warm_start", job.warm_start.place);
 }
 
+// Candidates run in the library that the key names, or in the target's own where that is here.
+void choose_library(Job& job, const Options& keys) {
+  using runtime::Library;
+  const bool named = keys.has("runtime") && !keys.json("runtime").is_null();
+  const std::string own = quant::targets::table().make(job.target)->runtime();
+  const Library library = runtime::parse_library(named ? keys.json("runtime") : Json(own));
+  if (library == Library::onnxruntime) return;
+  const std::string name = runtime::name_of(library);
+  std::string why = runtime::obstacle_to(library);
+  if (const auto& device = job.devices.front(); job.devices.size() > 1 || !device.is_cpu())
+    why = "search_devices is " + keys.json("search_devices").dump() + ", where it does not run; leave search_devices out";
+  if (why.empty()) {
+    job.devices = {runtime::Device{.library = library}};
+  } else if (named) {
+    throw Error("runtime is " + name + ", but " + why);
+  } else {
+    job.warnings.push_back("candidates are scored and timed by ONNX Runtime, and not by " + name + ", which target " +
+                           job.target + " is for: " + why);
+  }
+}
+
 void read_places(Job& job, const Options& keys) {
   job.output.dir = from(job.base, keys.text("output_dir"));
   job.output.temp_dir = keys.text("temp_dir").empty() ? job.output.dir / "tmp" : from(job.base, keys.text("temp_dir"));
@@ -210,6 +231,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.aim = aim_of(keys, base, *strategy);
   warn_of_optimism(job, keys);
   read_search_keys(job, keys);
+  choose_library(job, keys);
   job.speed_gate = speed_gate_of(keys.json("speed_gate"));
   if (job.speed_gate && canonical_keys(given).contains("speed_gate") &&
       (!quant::targets::table().make(job.target)->timed_here() || !job.devices.front().is_cpu()))

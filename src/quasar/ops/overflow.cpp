@@ -38,14 +38,14 @@ float upper_bound(const graph::Node& node, const graph::Model& model) {
 
 class Search {
  public:
-  explicit Search(const graph::Model& model) : model_(model), index_(model) {}
+  Search(const graph::Model& model, Kernels kernels) : model_(model), index_(model), kernels_(kernels) {}
 
   std::vector<Overflow> run() {
     for (const auto& node : model_.nodes) {
       if (const auto known = on_codes().find(node.op_type); known != on_codes().end()) {
         if (is_signed(node)) continue;
         for (const size_t input : known->second) look_at(node, constant_input(node, input, model_), whole_byte);
-      } else if (node.is("Conv") || node.is("MatMul") || node.is("Gemm")) {
+      } else if (node.is("Conv") || node.is("ConvTranspose") || node.is("MatMul") || node.is("Gemm")) {
         look_between_pairs(node);
       }
     }
@@ -99,11 +99,11 @@ class Search {
 
   void look_at(const graph::Node& node, const Tensor* weights, int most_input) {
     if (weights == nullptr || weights->type() != DataType::int8) return;
-    const auto order = sum_order(node, weights->shape());
+    const auto order = sum_order(node, weights->shape(), kernels_);
     if (!order) return;
     const auto stored = weights->as<int8_t>();
     const std::vector<int32_t> codes(stored.begin(), stored.end());
-    Overflow one{.node = node.name, .pairs = order->sums * (order->terms / 2)};
+    Overflow one{.node = node.name, .pairs = order->pairs()};
     one.overflowing = overflowing_pairs(codes, *order, most_input);
     one.lowest = static_cast<size_t>(std::ranges::count(codes, -128));
     if (one.overflowing > 0 || one.lowest > 1) found_.push_back(std::move(one));
@@ -111,13 +111,14 @@ class Search {
 
   const graph::Model& model_;
   const graph::Index index_;
+  const Kernels kernels_;
   std::vector<Overflow> found_;
 };
 
 }  // namespace
 
-std::vector<Overflow> overflows(const graph::Model& quantized) {
-  return Search(quantized).run();
+std::vector<Overflow> overflows(const graph::Model& quantized, Kernels kernels) {
+  return Search(quantized, kernels).run();
 }
 
 int most_code(const graph::Index& index, const std::string& value, float scale, int zero_point) {

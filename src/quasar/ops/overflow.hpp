@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quasar/graph/model.hpp"
+#include "quasar/ops/sum_order.hpp"
 
 namespace quasar::ops {
 
@@ -15,9 +16,9 @@ struct Overflow {
   size_t pairs = 0, overflowing = 0, lowest = 0;
 };
 
-// The nodes with sums that can overflow: Conv, Gemm and MatMul between pairs of Q/DQ, and operators on codes (QLinearConv,
-// MatMulInteger, DynamicQuantizeLSTM …) with constant int8 weights. Made by Quasar or not.
-std::vector<Overflow> overflows(const graph::Model& quantized);
+// The nodes with sums that can overflow in these kernels: Conv, Gemm and MatMul between pairs of Q/DQ, and operators on codes
+// (QLinearConv, MatMulInteger, DynamicQuantizeLSTM …) with constant int8 weights. Made by Quasar or not.
+std::vector<Overflow> overflows(const graph::Model& quantized, Kernels kernels = Kernels::onnxruntime);
 
 // The largest code that a value can have on the grid (scale, zero point) of uint8: less than 255 where the operator that wrote it
 // (through operators that move values, and Q/DQ) has an upper bound.

@@ -22,7 +22,7 @@ size_t product(const Shape& shape, size_t from, size_t to) {
   return count_of(Shape(shape.begin() + static_cast<std::ptrdiff_t>(from), shape.begin() + static_cast<std::ptrdiff_t>(to)));
 }
 
-std::optional<SumOrder> of_convolution(const graph::Node& node, const Shape& shape) {
+std::optional<SumOrder> of_convolution(const graph::Node& node, const Shape& shape, Kernels kernels) {
   if (shape.size() < 3) return std::nullopt;
   const auto groups = static_cast<size_t>(std::max<int64_t>(node.integer("group", 1), 1));
   const auto outputs = static_cast<size_t>(shape[0]), channels = static_cast<size_t>(shape[1]);
@@ -34,7 +34,24 @@ std::optional<SumOrder> of_convolution(const graph::Node& node, const Shape& sha
                   .across = channels * taps,
                   .fast = std::max<size_t>(channels, 1),
                   .along = taps,
-                  .beyond = 1};
+                  .beyond = 1,
+                  .padded = kernels == Kernels::onednn && groups == 1};
+}
+
+// [inputs, outputs of a group, kernel]: each kernel element of an output has a sum of its own.
+std::optional<SumOrder> of_transposed(const graph::Node& node, const Shape& shape) {
+  if (shape.size() < 3) return std::nullopt;
+  const auto groups = static_cast<size_t>(std::max<int64_t>(node.integer("group", 1), 1));
+  const size_t terms = static_cast<size_t>(shape[0]) / groups, columns = product(shape, 1, shape.size());
+  if (terms <= 1 || columns == 0) return std::nullopt;
+  return SumOrder{.sums = groups * columns,
+                  .terms = terms,
+                  .columns = columns,
+                  .stack = terms * columns,
+                  .across = 1,
+                  .fast = terms,
+                  .along = columns,
+                  .padded = true};
 }
 
 // [outputs, inputs]
@@ -58,9 +75,10 @@ SumOrder of_columns(const Shape& shape) {
 
 }  // namespace
 
-std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights) {
+std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights, Kernels kernels) {
   const std::string& type = node.op_type;
-  if (among(convolutions, type)) return of_convolution(node, weights);
+  if (among(convolutions, type)) return of_convolution(node, weights, kernels);
+  if (type == "ConvTranspose" && kernels == Kernels::onednn) return of_transposed(node, weights);
   if (weights.size() < 2) return std::nullopt;
   if (among(products, type)) return of_columns(weights);
   if (among(rows_of_outputs, type)) return node.integer("transB", 0) != 0 ? of_rows(weights) : of_columns(weights);
@@ -68,7 +86,11 @@ std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights)
   return std::nullopt;
 }
 
-std::optional<size_t> partner_of(size_t j, size_t channels, size_t taps) {
+std::optional<size_t> partner_of(size_t j, size_t channels, size_t taps, bool padded) {
+  if (padded) {
+    const size_t channel = j / taps ^ 1U;
+    return channel < channels ? std::optional(channel * taps + j % taps) : std::nullopt;
+  }
   const size_t k = (j % taps) * channels + j / taps, other = k ^ 1U;
   if (other >= channels * taps) return std::nullopt;
   return other % channels * taps + other / channels;

@@ -5,6 +5,10 @@
 // Elements 2i and 2i + 1 of k share a sum of 16 bits. Convolutions with one input and one output per group (depthwise) and
 // ConvInteger have kernels without such sums.
 // Found by experiment with ONNX Runtime 1.30 (tests/processors).
+//
+// OpenVINO's kernels (oneDNN) add pairs too. They differ in two points, found by experiment with OpenVINO 2026.4:
+//   Conv without groups          an odd last channel of a kernel element shares its sum with nothing
+//   ConvTranspose                has such sums: of two neighbouring input channels at one kernel element
 #pragma once
 
 #include <cstddef>
@@ -16,6 +20,9 @@
 
 namespace quasar::ops {
 
+// Whose kernels add.
+enum class Kernels { onnxruntime, onednn };
+
 // Where the terms of a sum are stored in the tensor of weights.
 struct SumOrder {
   size_t sums = 0, terms = 0;  // so many sums of so many products each
@@ -25,23 +32,29 @@ struct SumOrder {
   }
   size_t columns = 1, stack = 0, across = 0;  // sums: columns of one matrix, distance of matrices, of columns
   size_t fast = 1, along = 1, beyond = 0;     // terms: as many lie `along` apart, the next such run `beyond` from the last
+  bool padded = false;                        // no pair goes on from one such run into the next
+  size_t pairs() const { return padded ? sums * (terms / fast) * (fast / 2) : sums * (terms / 2); }
   bool operator==(const SumOrder&) const = default;
 };
 
 // The order for a node of this type with weights of this shape: Conv (QLinearConv), MatMul (MatMulInteger,
 // QLinearMatMul, DynamicQuantizeMatMul …), Gemm (QGemm), DynamicQuantizeLSTM, and LSTM, whose weights are a matrix [rows, inputs]
 // here. nullopt: its kernels do not add pairs (depthwise convolutions, other operators), or the shape does not fit.
-std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights);
+std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights, Kernels kernels = Kernels::onnxruntime);
 
 // For element j of a row of weights as they are stored for one output of a convolution [channels, kernel elements] (a matrix:
-// one kernel element), which other element shares its sum of 16 bits; nullopt: it stands alone.
-std::optional<size_t> partner_of(size_t j, size_t channels, size_t taps);
+// one kernel element), which other element shares its sum of 16 bits; nullopt: it stands alone. `padded`: as SumOrder's.
+std::optional<size_t> partner_of(size_t j, size_t channels, size_t taps, bool padded = false);
 
 // Calls use(i, j) for all elements i, j that share a sum of 16 bits.
 template <class Use>
 void for_pairs(const SumOrder& order, const Use& use) {
+  const size_t run = order.padded ? order.fast : order.terms;
   for (size_t sum = 0; sum < order.sums; sum++) {
-    for (size_t term = 0; term + 1 < order.terms; term += 2) use(order.at(sum, term), order.at(sum, term + 1));
+    for (size_t begin = 0; begin < order.terms; begin += run) {
+      const size_t end = begin + run;
+      for (size_t term = begin; term + 1 < end; term += 2) use(order.at(sum, term), order.at(sum, term + 1));
+    }
   }
 }
 

@@ -60,7 +60,8 @@ void NodePlans::limit(const graph::Node& node, const ops::Roles& roles, Constant
   const DataType before = weight.params.type;
   const int32_t most = most_input(node, roles);
   const auto limit = [&](ConstantPlan plan) {
-    limit_sums(plan, node, *at_.index.model().initializer(name), at_.config.saturation, most, schemes.weight->scale_type);
+    limit_sums(plan, node, *at_.index.model().initializer(name), at_.config.saturation, most, schemes.weight->scale_type,
+               at_.target.kernels());
     return plan;
   };
   const Json how{at_.config.saturation ? static_cast<int>(*at_.config.saturation) : -1, most,

@@ -30,6 +30,7 @@ Json to_json(const QuantParams& params) {
 Json to_json(const ConstantPlan& plan) {
   Json out{{"input", plan.input}, {"params", to_json(plan.params)}};
   if (plan.limits.any()) out["limits"] = {plan.limits.most, plan.limits.pair};
+  if (plan.limits.pair > 0 && plan.limits.order.padded) out["limits"].push_back("padded");
   return out;
 }
 
@@ -50,9 +51,9 @@ Json to_json(const NodePlan& plan) {
 constexpr size_t few_terms = 32;
 
 void limit_sums(ConstantPlan& plan, const graph::Node& node, const Tensor& weights, const std::optional<Saturation>& saturation,
-                int32_t most_input, ScaleType scale_type) {
+                int32_t most_input, ScaleType scale_type, ops::Kernels kernels) {
   if (!saturation) return;
-  const ops::SumOrder order = ops::sum_order(node, weights.shape()).value_or(ops::SumOrder());
+  const ops::SumOrder order = ops::sum_order(node, weights.shape(), kernels).value_or(ops::SumOrder());
   const QuantParams usual = plan.params;
   plan.limits = limit_codes(plan.params, *saturation, order, most_input, scale_type);
   const size_t raised = fit_to_pairs(plan.params, weights, plan.limits, scale_type);
@@ -76,6 +77,7 @@ Json to_json(const Plan& plan) {
   if (plan.format != Format::qdq) out["format"] = name_of(plan.format);
   if (!plan.folded.empty()) out["folded"] = plan.folded;
   if (!plan.relus.empty()) out["relus"] = plan.relus;
+  if (!plan.swishes.empty()) out["swishes"] = plan.swishes;
   for (const auto& [value, readers] : plan.conversions) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }

@@ -37,9 +37,9 @@ struct ConstantPlan {
 };
 
 // Puts weights of a node whose kernels may add products in 16 bits in a form that cannot overflow; nothing for other types.
-// `saturation`: nullopt as ignore. `most_input`: the largest code that they are multiplied with.
+// `saturation`: nullopt as ignore. `most_input`: the largest code that they are multiplied with. `kernels`: whose sums they are.
 void limit_sums(ConstantPlan& plan, const graph::Node& node, const Tensor& weights, const std::optional<Saturation>& saturation,
-                int32_t most_input, ScaleType scale_type);
+                int32_t most_input, ScaleType scale_type, ops::Kernels kernels = ops::Kernels::onnxruntime);
 
 // How a node is quantized: with Q/DQ pairs around it, or by an operator of its own that takes float activations.
 enum class NodeForm { pairs, weights_only, dynamic };
@@ -62,6 +62,7 @@ struct Plan {
   std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
   std::set<std::string> folded;                // Relu and Clip that are removed: the pair behind them clips alike
   std::set<std::string> relus;                 // Clips that become Relu: the pair behind them clips above
+  std::set<std::string> swishes = {};          // Muls of x and HardSigmoid(x) that become HardSwish again
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
   Format format = Format::qdq;                 // how the model is written in the end

@@ -16,6 +16,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/promotion.hpp"
 #include "quasar/quant/shared_grids.hpp"
+#include "quasar/quant/write/hard_swish.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -84,6 +85,7 @@ class Resolver {
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
     drop_needless_conversions(plan);
     simplify_activations(plan);
+    if (target_.has_hard_swish()) plan.swishes = hard_swishes(index_, plan.nodes);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),

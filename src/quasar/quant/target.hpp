@@ -6,6 +6,7 @@
 #include "quasar/base/plugin.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/pairs.hpp"
 
 namespace quasar::quant {
 
@@ -46,6 +47,21 @@ class Target {
   // What is done about sums of 16 bits where the configuration does not say; nullopt: all of its sums are wider, and there is
   // nothing to be done.
   virtual std::optional<Saturation> saturation() const { return std::nullopt; }
+  // Whose kernels add those sums, which decides what two products share one.
+  virtual ops::Kernels kernels() const { return ops::Kernels::onnxruntime; }
+  // Whether weights of uint8 run in integers, which Saturation::unsigned_weights and, for sums of few products, avoid make.
+  virtual bool takes_unsigned_weights() const { return true; }
+  // The named configuration that suits it.
+  virtual std::string usual_scheme() const { return "a8w8"; }
+  // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
+  virtual bool has_hard_swish() const { return false; }
+  // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.
+  virtual std::string runtime() const { return "onnxruntime"; }
+  // Whether fault() knows rules, so that finished models can be checked.
+  virtual bool checks_pairs() const { return false; }
+  // Why a node of a finished model, whoever made it, does not run in the integers that the pairs around it ask for; no words: it
+  // does, or nobody asked for it.
+  virtual PairFault fault(const NodeInPairs& /*node*/) const { return {}; }
   // The type of a constant that takes part as an activation (one side of Add, an input of Concat).
   virtual DataType constant_type(DataType wanted) const = 0;
 };

@@ -124,10 +124,15 @@ Json header_json(const tune::Job& job) {
   for (const auto& [metric, direction] : job.aim.goals.objectives) {
     objectives.push_back({{"name", metric}, {"direction", direction == Direction::maximize ? "maximize" : "minimize"}});
   }
-  return {{"quasar", version()},          {"onnxruntime", runtime::version()},
-          {"cpu", runtime::cpu_name()},   {"seed", job.seed},
-          {"objectives", objectives},     {"study", without_login(job.study.storage)},
-          {"study_name", job.study.name}, {"environment", environment_json(job)}};
+  return {{"quasar", version()},
+          {"onnxruntime", runtime::version()},
+          {"judge", runtime::facts_of(job.devices.front())},
+          {"cpu", runtime::cpu_name()},
+          {"seed", job.seed},
+          {"objectives", objectives},
+          {"study", without_login(job.study.storage)},
+          {"study_name", job.study.name},
+          {"environment", environment_json(job)}};
 }
 
 Json baseline_json(const tune::Job& job, const tune::Measured& baseline) {

@@ -58,7 +58,7 @@ void LayerGrid::limit(quant::GramProblem& problem, size_t input) const {
   problem.pair = limits_.pair;
   const size_t taps = layer_.taps();
   for (size_t j = input; j < input + problem.inputs; j++) {
-    const auto partner = ops::partner_of(j, layer_.inputs / taps, taps);
+    const auto partner = ops::partner_of(j, layer_.inputs / taps, taps, limits_.order.padded);
     const bool here = partner && *partner >= input && *partner < input + problem.inputs;
     problem.partners.push_back(!partner ? quant::GramProblem::alone
                                : here   ? static_cast<uint32_t>(*partner - input)

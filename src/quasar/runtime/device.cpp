@@ -44,6 +44,7 @@ const std::map<std::string, std::string>& execution_providers() {
 }
 
 std::string Device::name() const {
+  if (library != Library::onnxruntime) return name_of(library);
   return is_cpu() ? kind : kind + ":" + std::to_string(index);
 }
 

@@ -1,4 +1,4 @@
-// Where a model runs: the processor, or an accelerator through one of ONNX Runtime's execution providers.
+// Where a model runs: the processor, or an accelerator through one of ONNX Runtime's execution providers; and in which library.
 #pragma once
 
 #include <map>
@@ -12,14 +12,28 @@
 
 namespace quasar::runtime {
 
-struct QUASAR_API Device {
-  std::string kind = "cpu";  // cpu or cuda
-  int index = 0;             // which of them; 0 for cpu
+// What runs models.
+enum class Library { onnxruntime, openvino };
 
-  bool is_cpu() const { return kind == "cpu"; }
-  std::string name() const;  // "cpu", "cuda:1"
+struct QUASAR_API Device {
+  std::string kind = "cpu";                // cpu or cuda
+  int index = 0;                           // which of them; 0 for cpu
+  Library library = Library::onnxruntime;  // OpenVINO: on its CPU only
+
+  bool is_cpu() const { return kind == "cpu" && library == Library::onnxruntime; }  // ONNX Runtime's own
+  std::string name() const;                                                         // "cpu", "cuda:1", "openvino"
   bool operator==(const Device&) const = default;
 };
+
+// By the name in a configuration (key runtime): "onnxruntime" or "openvino". Throws Error for other words.
+QUASAR_API Library parse_library(const Json& word);
+QUASAR_API std::string name_of(Library library);
+
+// Why models cannot run in the library here, and how to install it; "": they can. Opens it.
+QUASAR_API std::string obstacle_to(Library library);
+
+// {library: "ONNX Runtime", version, device: "cpu"}: what runs models on this device. Throws Error where the library is missing.
+QUASAR_API Json facts_of(const Device& device);
 
 // "cpu", "cuda" (the first), "cuda:1", "cuda:0,1", or a list of these. Throws Error for other words and for a device given twice.
 QUASAR_API std::vector<Device> parse_devices(const Json& words);
@@ -30,8 +44,8 @@ QUASAR_API const std::map<std::string, std::string>& execution_providers();
 // The kinds of devices that sessions can be opened on here: {"cpu"} or {"cpu", "cuda"}.
 QUASAR_API std::vector<std::string> device_kinds();
 
-// Throws Error, which names the kinds that there are, unless sessions can be opened on the device here: its execution provider is
-// built in, its libraries are installed, and the device exists.
+// Throws Error, which names the kinds that there are or says how to install the library, unless models can run on the device
+// here: its execution provider is built in, its libraries are installed, and the device exists.
 QUASAR_API void check_device(const Device& device);
 
 // Lends devices to trials: the one with the fewest trials on it, in turn among equals. Thread-safe.

@@ -39,6 +39,9 @@ std::vector<std::string> device_kinds() {
 }
 
 void check_device(const Device& device) {
+  if (const std::string why = obstacle_to(device.library); !why.empty())
+    throw Error("runtime is " + name_of(device.library) + ", but " + why);
+  if (device.library != Library::onnxruntime) return;
   const std::string why = obstacle(device);
   if (why.empty()) return;
   throw Error("search_devices: " + device.name() + " cannot be used (" + why + "); this ONNX Runtime has " +

@@ -7,7 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/stopwatch.hpp"
-#include "quasar/runtime/session.hpp"
+#include "quasar/runtime/runner.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -17,7 +17,7 @@ constexpr size_t samples_held = 16;  // read once, outside of the timed part
 constexpr size_t fewest_runs = 20;
 constexpr double settled = 0.02;  // the median's interval, as a share of it
 
-double run_ms(const Session& session, const data::Sample& sample) {
+double run_ms(const Runner& session, const data::Sample& sample) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   session.run(sample);
@@ -82,13 +82,13 @@ bool all_settled(const std::vector<std::vector<double>>& times) {
 std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* const> models, const data::Dataset& samples,
                                                const Effort& effort, const Device& device) {
   const std::vector<data::Sample> held = first_samples(samples);
-  std::vector<Session> sessions;
-  for (const graph::Model* model : models) sessions.emplace_back(*model, SessionOptions{.device = device, .exact_sums = false});
+  std::vector<Runner> sessions;
+  for (const graph::Model* model : models) sessions.emplace_back(*model, RunnerOptions{.device = device, .exact_sums = false});
   std::vector<std::vector<double>> times(models.size());
   const Stopwatch watch;
   const auto time_left = [&](double seconds) { return watch.seconds() < seconds; };
   for (size_t i = 0; i < warm_up_runs && (i == 0 || time_left(effort.seconds / 2)); ++i) {
-    for (const Session& session : sessions) run_ms(session, held[i % held.size()]);
+    for (const Runner& session : sessions) run_ms(session, held[i % held.size()]);
   }
   const auto enough = [&] {
     const size_t turns = times.front().size();

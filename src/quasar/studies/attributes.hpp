@@ -19,6 +19,9 @@ inline constexpr const char* calibration_attribute = "set of calibration samples
 // The accuracy criterion where it is a constraint: not compared, as it is among the choices (continuation.hpp).
 inline constexpr const char* criterion_attribute = "criterion";
 
+// By which goal_of() knows the library that judges, where it is not ONNX Runtime.
+inline constexpr const char* runtime_attribute = "runtime";
+
 // Which operators stay in float to be fast (tune/speed_gate.hpp).
 inline constexpr const char* speed_attribute = "speed_gate";
 

@@ -83,6 +83,14 @@ Json evaluator_words(const Job& job) {
   return out;
 }
 
+// null: ONNX Runtime, whose versions agree; other libraries' values may change with their version.
+Json runtime_of(const Job& job) {
+  const runtime::Device& device = job.devices.front();
+  if (device.library == runtime::Library::onnxruntime) return nullptr;
+  const Json facts = runtime::facts_of(device);
+  return facts["library"].get<std::string>() + " " + facts["version"].get<std::string>();
+}
+
 }  // namespace
 
 bool is_fingerprint(const std::string& key) {
@@ -118,6 +126,7 @@ Json goal_of(const Job& job, const data::Splits& samples) {
             {"set of evaluation samples", fingerprint(*samples.evaluation)},
             {labelling, truth_of(*samples.evaluation)},
             {"search_evaluator", evaluator_words(job)},
+            {runtime_attribute, runtime_of(job)},
             {"decoder", job.aim.decoder},
             {"output_weights", job.aim.output_weights}};
   if (criterion_is_constraint(job.aim)) goal[criterion_attribute] = to_json(*job.aim.criterion);  // its excess is recorded

@@ -12,6 +12,14 @@ constexpr const char* on_x86 = "x86 processors with VNNI, and Arm processors";
 constexpr const char* cure =
     "quantize the float model with Quasar, whose `saturation: avoid` (the default on ort_cpu) chooses scales with which no "
     "sum can overflow; `saturation: unsigned` keeps scales, and takes more time";
+constexpr const char* cure_for_onednn =
+    "quantize the float model with Quasar for target openvino, whose `saturation: raise_scales` (its default) chooses scales "
+    "with "
+    "which no sum can overflow";
+
+const char* cure_of(const Processors& processors) {
+  return processors.kernels == ops::Kernels::onednn ? cure_for_onednn : cure;
+}
 
 std::string scores_hold_for(const Processors& processors) {
   if (processors.nodes.empty()) return "every processor";
@@ -21,8 +29,8 @@ std::string scores_hold_for(const Processors& processors) {
 
 }  // namespace
 
-Processors processors_of(const graph::Model& model) {
-  return {.nodes = ops::overflows(model), .here = {}};
+Processors processors_of(const graph::Model& model, ops::Kernels kernels) {
+  return {.nodes = ops::overflows(model, kernels), .here = {}, .kernels = kernels};
 }
 
 Json to_json(const Processors& processors) {
@@ -30,7 +38,7 @@ Json to_json(const Processors& processors) {
   for (const auto& node : processors.nodes)
     out["nodes"].push_back(
         {{"node", node.node}, {"pairs", node.pairs}, {"overflowing", node.overflowing}, {"lowest", node.lowest}});
-  if (!processors.nodes.empty()) out["cure"] = cure;
+  if (!processors.nodes.empty()) out["cure"] = cure_of(processors);
   if (!processors.here.empty()) out["here"] = processors.here;
   return out;
 }
@@ -48,7 +56,7 @@ std::string in_words(const Processors& processors) {
   }
   return "sums of 16 bits can overflow in " + std::to_string(count) + (count == 1 ? " node" : " nodes") + " (" + joined(names) +
          (count > most ? " …" : "") + "): " + std::to_string(overflowing) + " of " + std::to_string(pairs) +
-         " pairs of weights; scores hold for " + scores_hold_for(processors) + " only; cure: " + cure;
+         " pairs of weights; scores hold for " + scores_hold_for(processors) + " only; cure: " + cure_of(processors);
 }
 
 }  // namespace quasar::tune

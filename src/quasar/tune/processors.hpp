@@ -12,11 +12,12 @@
 namespace quasar::tune {
 
 struct Processors {
-  std::vector<ops::Overflow> nodes;    // with sums that can overflow; none: scores hold for every processor
-  std::map<std::string, double> here;  // what this processor's sums make of the scores, where that was measured
+  std::vector<ops::Overflow> nodes;                  // with sums that can overflow; none: scores hold for every processor
+  std::map<std::string, double> here;                // what this processor's sums make of the scores, where that was measured
+  ops::Kernels kernels = ops::Kernels::onnxruntime;  // whose sums they are
 };
 
-Processors processors_of(const graph::Model& quantized);
+Processors processors_of(const graph::Model& quantized, ops::Kernels kernels = ops::Kernels::onnxruntime);
 
 // {scores_hold_for: text, nodes: [{node, pairs, overflowing, lowest}], cure: text, here: {metric: value}}, without what is empty.
 Json to_json(const Processors& processors);

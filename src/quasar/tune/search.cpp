@@ -88,7 +88,7 @@ void warn_of_costs(Summary& summary, const Job& job, const Log& log) {
       " to " + in_digits(best.speed.of_float.high, 3) + ")";
   const std::vector<std::string> slower = slower_operators(best.speed);
   if (!slower.empty()) text += "; what loses most: " + joined(slower);
-  if (!job.devices.front().is_cpu())
+  if (const auto& device = job.devices.front(); !device.is_cpu() && device.library == runtime::Library::onnxruntime)
     text +=
         "; ONNX Runtime's CUDA provider runs Q and DQ by themselves and everything between them in float: codes of 8 bits are "
         "fast on such devices through TensorRT only (target ort_cuda)";
@@ -162,6 +162,12 @@ void tell_head(Summary& summary, const eval::Evaluator& evaluator, const Log& lo
 // Loads, checks and tells what does not need the float model's outputs.
 PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   PreparedJob prepared = prepare(job);
+  if (const auto& device = job.devices.front(); device.library != runtime::Library::onnxruntime) {
+    const Json facts = runtime::facts_of(device);
+    tell(log, Level::info,
+         "candidates are scored and timed in " + facts["library"].get<std::string>() + " " + facts["version"].get<std::string>() +
+             " on its " + facts["device"].get<std::string>());
+  }
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
   return prepared;

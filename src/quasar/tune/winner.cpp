@@ -49,6 +49,12 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
   }
 }
 
+// Whether candidates run in a library of the target's own, so that times here are its times.
+bool is_in_own_library(const TrialContext& context) {
+  const runtime::Library library = context.devices.first().library;
+  return library != runtime::Library::onnxruntime && context.target.runtime() == runtime::name_of(library);
+}
+
 // The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
   const std::array models{&context.model, &model};
@@ -66,7 +72,7 @@ void measure_speed_of(Winner& winner, const TrialContext& context, const graph::
   winner.latency = runtime::latency_of(times[1]);
   winner.speed = {.in_float = runtime::latency_of(times[0]),
                   .of_float = runtime::ratio_of(times[1], times[0]),
-                  .counts = context.target.timed_here()};
+                  .counts = context.target.timed_here() || is_in_own_library(context)};
   if (!context.devices.first().is_cpu() || closing.limit.stop_requested()) return;
   or_warn(closing, "what operators cost", [&] {
     constexpr double seconds = 3;
@@ -87,17 +93,19 @@ eval::Scores by_sample(const TrialContext& context, const Winner& winner, const 
   return out;
 }
 
-// Which of the planned nodes run on codes; as planned where it cannot be found out, and for a processor that ONNX Runtime here
-// only simulates. Its CUDA provider runs none so (quant/targets/ort_cuda.cpp).
-std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const runtime::Device& device,
+// Which of the planned nodes run on codes; as planned where it cannot be found out, and for processors and libraries that ONNX
+// Runtime here only simulates. Its CUDA provider runs none so (quant/targets/ort_cuda.cpp).
+std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const TrialContext& context,
                                        const Closing& closing) {
+  const runtime::Device& device = context.job.devices.front();
+  const bool as_planned = plan.shifts || context.target.checks_pairs() || device.library != runtime::Library::onnxruntime;
   std::vector<std::string> nodes;
   std::map<std::string, bool> out;
   for (const auto& [name, planned] : plan.nodes) {
     nodes.push_back(name);
-    out[name] = device.is_cpu() || plan.shifts;
+    out[name] = device.is_cpu() || as_planned;
   }
-  if (plan.shifts || !device.is_cpu()) return out;
+  if (as_planned || !device.is_cpu()) return out;
   or_warn(closing, "what ONNX Runtime runs in integers, and shows what was planned",
           [&] { out = runtime::runs_quantized(model, nodes); });
   // What an operator on codes took in when the model was written runs there.
@@ -108,9 +116,10 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
 
 // Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
 Processors processors_for(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
-  Processors facts = processors_of(model);
+  Processors facts = processors_of(model, context.target.kernels());
   if (const std::string why = in_words(facts); !why.empty()) closing.warn(why);
-  if (!runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
+  const bool in_onnxruntime = context.devices.first().library == runtime::Library::onnxruntime;
+  if (!in_onnxruntime || !runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
     eval::EvaluatorOptions options = evaluator_options(context.job, true);
     options.exact_sums = false;
@@ -221,7 +230,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
       const CancelScope scope(closing.limit);
       errors = measure_errors({graph->model, plan, model, context.job.limits.memory}, samples);
     }
-    if (i == 1) kernels = kernels_of(model, plan, context.job.devices.front(), closing);
+    if (i == 1) kernels = kernels_of(model, plan, context, closing);
     if (i == 2) winner.flips = flips(context, scores, samples);
   });
   for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;

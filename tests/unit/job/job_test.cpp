@@ -300,5 +300,21 @@ TEST(Job, LimitsOfTuningAndOfStopConditionsBothHold) {
   EXPECT_EQ(job(15, -1, 20, -1).limits.stop["time_limit"], 20);
 }
 
+// Where OpenVINO is not here, the target's models are judged by ONNX Runtime, and a line says so.
+TEST(Job, CandidatesRunInTheTargetsOwnLibraryWhereItIsHere) {
+  using runtime::Library;
+  EXPECT_NE(error_of({{"runtime", "openvin"}}).find("did you mean 'openvino'?"), std::string::npos)
+      << error_of({{"runtime", "openvin"}});
+  EXPECT_EQ(job_of({{"runtime", "onnxruntime"}, {"target", "openvino"}}).devices.front().library, Library::onnxruntime);
+  EXPECT_EQ(job_of({{"target", "ort_cpu"}}).devices.front().library, Library::onnxruntime);
+  const Job usual = job_of({{"target", "openvino"}});
+  const bool here = runtime::obstacle_to(Library::openvino).empty();
+  EXPECT_EQ(usual.devices.front().library, here ? Library::openvino : Library::onnxruntime);
+  EXPECT_EQ(says(usual, "candidates are scored and timed by ONNX Runtime"), !here);
+  const std::string named = error_of({{"runtime", "openvino"}, {"search_devices", "cuda:0"}});
+  EXPECT_NE(named.find("runtime is openvino, but"), std::string::npos) << named;
+  EXPECT_NE(named.find("search_devices is \"cuda:0\""), std::string::npos) << named;
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -96,6 +96,36 @@ TEST(SumOrder, PartnersAreTheSamePairs) {
   }
 }
 
+// OpenVINO's kernels pad what lies at one kernel element to an even number of channels.
+TEST(SumOrder, NoPairGoesBeyondAKernelElementInOneDnn) {
+  const auto order = sum_order(reading_weights("Conv"), {2, 3, 1, 2}, Kernels::onednn);
+  ASSERT_TRUE(order);
+  EXPECT_TRUE(order->padded);
+  EXPECT_EQ(pairs_of(*order), (std::set<std::pair<size_t, size_t>>{{0, 2}, {1, 3}, {6, 8}, {7, 9}}));
+  EXPECT_EQ(order->pairs(), 4U);
+  EXPECT_FALSE(sum_order(reading_weights("Conv", {{"group", int64_t{2}}}), {4, 3, 1, 2}, Kernels::onednn)->padded);
+  EXPECT_EQ(sum_order(reading_weights("Conv"), {2, 1, 3, 3}, Kernels::onednn)->pairs(), 0U);
+  for (const auto& [channels, taps] : {std::pair<size_t, size_t>{3, 2}, {4, 9}, {1, 6}, {5, 1}}) {
+    for (size_t j = 0; j < channels * taps; j++) {
+      const auto partner = partner_of(j, channels, taps, true);
+      EXPECT_EQ(!partner, channels % 2 == 1 && j / taps == channels - 1);
+      if (!partner) continue;
+      EXPECT_EQ(partner_of(*partner, channels, taps, true), j);
+    }
+  }
+}
+
+TEST(SumOrder, ConvTransposeAddsPairsInOneDnnOnly) {
+  const auto node = reading_weights("ConvTranspose", {{"group", int64_t{2}}});
+  EXPECT_FALSE(sum_order(node, {4, 3, 1, 2}));
+  const auto order = sum_order(node, {4, 3, 1, 2}, Kernels::onednn);
+  ASSERT_TRUE(order);
+  expect_all_once(*order, 24);
+  EXPECT_TRUE(pairs_of(*order).contains({0, 6}));
+  EXPECT_TRUE(pairs_of(*order).contains({12, 18}));
+  EXPECT_FALSE(sum_order(node, {2, 3, 1, 2}, Kernels::onednn));
+}
+
 TEST(SumOrder, OnlyPairsOfOneSignOverflow) {
   const SumOrder order{.sums = 1, .terms = 2, .fast = 2};
   const auto overflows_with = [&](int32_t a, int32_t b, int32_t most = 255) {

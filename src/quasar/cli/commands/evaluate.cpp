@@ -30,6 +30,7 @@ class Evaluate final : public Command {
     app.add_option("--metric", metrics_, "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times")
         ->capture_default_str();
     app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
+    app.add_option("--runtime", runtime_, "what both models run in: onnxruntime (default) or openvino");
     app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar evaluate int8.onnx --reference model.onnx --data eval.npz --metric L2 --metric top1");
   }
@@ -43,10 +44,14 @@ class Evaluate final : public Command {
     for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
     if (!decoder_.empty()) options.decoder = parse_yaml(decoder_, "--decoder");
     options.exact_sums = false;
+    options.device.library = runtime::parse_library(runtime_);
+    runtime::check_device(options.device);
     const eval::Evaluator evaluator(reference, samples, options);
-    const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0);
-    const tune::Processors processors = tune::processors_of(model);
-    print(options.metrics, scores, runtime::latency(model, *samples), to_json(processors));
+    const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0, options.device);
+    const bool in_onnxruntime = options.device.library == runtime::Library::onnxruntime;
+    const tune::Processors processors =
+        tune::processors_of(model, in_onnxruntime ? ops::Kernels::onnxruntime : ops::Kernels::onednn);
+    print(options, scores, runtime::latency(model, *samples, {}, options.device), to_json(processors));
     if (const std::string why = in_words(processors); !why.empty()) std::cerr << "warning: " << printable_name(why) << "\n";
     return exit_done;
   }
@@ -58,14 +63,16 @@ class Evaluate final : public Command {
     return alike ? reference : graph::half_to_float(std::move(reference));
   }
 
-  void print(const std::vector<std::string>& names, const eval::Scores& scores, const runtime::Latency& latency,
+  void print(const eval::EvaluatorOptions& options, const eval::Scores& scores, const runtime::Latency& latency,
              const Json& processors) const {
+    const std::vector<std::string>& names = options.metrics;
     Json report{{"model", model_}, {"bytes", graph::bytes_on_disk(model_)}};
     for (const auto& name : names) {
       const eval::Score& score = scores.at(name);
       report["metrics"][name] = {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
     }
     report["latency_ms"] = {{"median", latency.median_ms}, {"p90", latency.p90_ms}};
+    report["judge"] = runtime::facts_of(options.device);
     report["processors"] = processors;
     if (json_) {
       std::cout << report.dump(2) << "\n";
@@ -84,7 +91,7 @@ class Evaluate final : public Command {
               << " ms (90 %), one thread\n";
   }
 
-  std::string model_, reference_, data_, decoder_;
+  std::string model_, reference_, data_, decoder_, runtime_ = "onnxruntime";
   std::vector<std::string> metrics_{"parts", "cos"};
   bool json_ = false, as_is_ = false;
 };

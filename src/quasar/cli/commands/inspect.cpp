@@ -54,7 +54,8 @@ class Inspect final : public Command {
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, json_help);
     app.footer(
-        "A quantized model is checked against the rules of its target (xint8); exit code 2 when it violates some. For ONNX "
+        "A quantized model is checked against the rules of its target (xint8, openvino); exit code 2 when it violates some. For "
+        "ONNX "
         "Runtime's "
         "CPU it is looked at for sums that overflow on some processors.\n"
         "Example: quasar inspect model.onnx\nExample: quasar inspect best.onnx --target xint8");
@@ -121,7 +122,11 @@ class Inspect final : public Command {
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
     if (facts.contains("head")) print_head(facts["head"]);
-    if (facts.contains("rules")) return print_violations(facts["rules"]);
+    if (facts.contains("rules")) {
+      print_violations(facts["rules"]);
+      if (facts.contains("processors")) print_processors(facts["processors"]);
+      return;
+    }
     const bool finished = facts.contains("processors");
     std::cout << (finished ? "\nOperators:\n" : "\nOperators (after clean-up):\n");
     for (const auto& [type, count] : facts["operators"].items())

@@ -6,29 +6,11 @@
 #include <memory>
 #include <set>
 
+#include "quasar/quant/pairs.hpp"
 #include "quasar/quant/placement.hpp"
 
 namespace quasar::quant {
 namespace {
-
-// Also com.microsoft's, and the peers' (ExtendedQuantizeLinear). DynamicQuantizeLinear has no scales to read.
-bool quantizes(const graph::Node* node) {
-  return node != nullptr && node->op_type.ends_with("QuantizeLinear") && node->op_type != "DynamicQuantizeLinear";
-}
-bool dequantizes(const graph::Node* node) {
-  return node != nullptr && node->op_type.ends_with("DequantizeLinear");
-}
-
-// Operators that take or make codes without pairs: ONNX's and ONNX Runtime's.
-constexpr std::array own_code_prefixes = {"QLinear", "DynamicQuantize", "MatMulInteger", "ConvInteger", "QOrdered"};
-constexpr std::array own_code_operators = {"MatMulNBits",          "MatMulBnb4", "MatMulFpQ4", "QAttention",
-                                           "GatherBlockQuantized", "QGemm",      "QMoE",       "QEmbedLayerNormalization"};
-
-bool has_own_codes(const graph::Node& node) {
-  const auto begins = [&](const char* prefix) { return node.op_type.starts_with(prefix); };
-  return std::ranges::any_of(own_code_prefixes, begins) ||
-         std::ranges::find(own_code_operators, node.op_type) != own_code_operators.end();
-}
 
 template <size_t n>
 bool is_one_of(const graph::Node& node, const std::array<const char*, n>& types) {

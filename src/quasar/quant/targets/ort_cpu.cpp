@@ -89,6 +89,8 @@ class OrtCpu final : public Target {
 
   DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }
 
+  std::string usual_scheme() const override { return "u8s8_channel"; }
+
   // x86 without VNNI adds two products in 16 bits.
   bool timed_here() const override { return true; }
   std::optional<Saturation> saturation() const override { return Saturation::avoid; }

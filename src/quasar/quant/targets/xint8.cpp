@@ -104,6 +104,7 @@ class XInt8 final : public Target {
 
   bool fuses_bias() const override { return false; }
   bool shifts() const override { return true; }
+  std::string usual_scheme() const override { return "xint8"; }
 
   bool fuses(const graph::Node& producer, const graph::Node&) const override {
     return std::ranges::find(with_activation, producer.op_type) != with_activation.end();

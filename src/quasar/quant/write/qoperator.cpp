@@ -10,6 +10,7 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/write/hard_swish.hpp"
 #include "quasar/quant/write/integer_operators.hpp"
 
 namespace quasar::quant {
@@ -221,6 +222,7 @@ class Converting {
 
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
+  restore_hard_swishes(qdq, plan.swishes);
   return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 

@@ -1,0 +1,136 @@
+"""Target openvino in OpenVINO itself: skipped where the wheel `openvino` is neither installed nor brought by scripts/setup.sh --openvino."""
+import os
+import sys
+import unittest
+from pathlib import Path
+
+import numpy
+
+import quasar
+from digits import MODEL, Case
+
+cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "quasar", "openvino")
+sys.path.append(str(cache))
+try:
+    import openvino
+except ImportError:
+    openvino = None
+needs_openvino = unittest.skipIf(openvino is None, "OpenVINO is not here: pip install openvino, or scripts/setup.sh --openvino")
+
+EIGHT_BITS = {"u8", "i8"}
+
+
+def compiled(model):
+    return openvino.Core().compile_model(openvino.Core().read_model(model=model, weights=b""), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+def precisions(model):
+    """{name of a layer as it was: [what OpenVINO computes it in]}, from its runtime model."""
+    out = {}
+    for operation in compiled(model).get_runtime_model().get_ordered_ops():
+        facts = operation.get_rt_info()
+        said = {key: facts[key].astype(str) for key in ("layerType", "runtimePrecision", "originalLayersNames") if key in facts}
+        if said["layerType"] == "FullyConnected":  # of one with compressed weights it says their precision; what it reads tells
+            said["runtimePrecision"] = operation.input(0).get_element_type().get_type_name()
+        for name in said.get("originalLayersNames", "").split(","):
+            if said["layerType"] not in ("Const", "Reorder"):
+                out.setdefault(name, []).append(said["runtimePrecision"])
+    return out
+
+
+def stands_for(name, node):
+    """A convolution with a bias is two operations there."""
+    return name in (node, node + "/WithoutBiases")
+
+
+def in_eight_bits(node, found):
+    """Whether every operation that stands for the node computes in 8 bits; one that is gone was taken into its neighbours."""
+    names = [name for name in found if stands_for(name, node)]
+    return all(precision in EIGHT_BITS for name in names for precision in found[name])
+
+
+@needs_openvino
+class InOpenVino(Case):
+    def test_every_promised_node_computes_in_8_bits(self):
+        products = {node["name"] for node in quasar.inspect(MODEL)["nodes"] if node["type"] in ("Conv", "Gemm", "MatMul")}
+        for spec, symmetric in (("UInt8Spec", False), ("Int8Spec", True)):
+            scheme = {"activation": spec, "activation_params": {"symmetric": symmetric}, "weight": "Int8Spec",
+                      "weight_params": {"symmetric": True, "quant_granularity": "Channel"}}
+            made = quasar.quantize(MODEL, scheme=scheme, calib=self.calibration[0], target="openvino")
+            found = precisions(made.model)
+            self.assertGreater(len(made.nodes), 15)
+            self.assertEqual([node for node in made.nodes if not in_eight_bits(node, found)], [])
+            self.assertTrue(products <= set(made.nodes))
+            # A product is never gone: at least its own operation is found.
+            self.assertEqual([node for node in products if not any(stands_for(name, node) for name in found)], [])
+
+    def test_uint8_weights_fall_out_of_integers_as_the_checker_says(self):
+        made = quasar.quantize(MODEL, "q.onnx", {"scheme": "U8S8_CHANNEL", "saturation": "unsigned"}, self.calibration[0])
+        found = precisions(made.model)
+        broken = {one["node"] for one in quasar.inspect("q.onnx", target="openvino")["rules"]["violations"]}
+        self.assertGreater(len(broken), 5)
+        self.assertEqual([node for node in broken if in_eight_bits(node, found)], [])
+
+    def test_scores_are_those_of_its_arithmetic(self):
+        quasar.quantize(MODEL, "q.onnx", "U8S8_CHANNEL", self.calibration[0], target="openvino")
+        images = self.evaluation[0]
+        said = quasar.evaluate("q.onnx", images, MODEL, ["L2"], latency=True, runtime="openvino")
+        quantized, original = compiled(Path("q.onnx").read_bytes()), compiled(Path(MODEL).read_bytes())
+        distances = [numpy.linalg.norm(quantized(image[None])[0] - original(image[None])[0]) for image in images]
+        self.assertAlmostEqual(said["metrics"]["L2"]["value"], float(numpy.mean(distances)), delta=1e-4 * float(numpy.mean(distances)))
+        self.assertGreater(said["latency_ms"]["median"], 0)
+
+    # OpenVINO 2026.4 gave wrong values for such a model when two streams of it ran.
+    def test_runs_beside_each_other_do_not_disturb_each_other(self):
+        scheme = {"activation": "UInt16Spec", "weight": "Int8Spec", "weight_params": {"symmetric": True, "quant_granularity": "Channel"}}
+        quasar.quantize(MODEL, "q.onnx", scheme, self.calibration[0], target="openvino")
+        there, here = (quasar.evaluate("q.onnx", self.evaluation[0], MODEL, ["relative"], runtime=runtime)["metrics"]["relative"]["value"]
+                       for runtime in ("openvino", "onnxruntime"))
+        self.assertLess(abs(there - here), 0.01)
+
+    def test_a_search_is_judged_there(self):
+        found = self.search(target="openvino", metric=["L2", "agreement"])
+        self.assertEqual(found.status, "ok")
+        judge = found.result["judge"]
+        self.assertEqual((judge["library"], judge["device"]), ("OpenVINO", "CPU"))
+        self.assertTrue(openvino.get_version().startswith(judge["version"]))
+        self.assertIsNotNone(found.faster)
+        again = quasar.evaluate(found.best_model, self.evaluation[0], MODEL, ["L2"], runtime="openvino")["metrics"]["L2"]["value"]
+        self.assertAlmostEqual(found.metrics["L2"], again, delta=1e-6 * again)
+        self.assertEqual(quasar.inspect(str(found.best_model), target="openvino")["rules"]["violations"], [])
+
+    def test_another_runtime_begins_another_study(self):
+        self.search(target="openvino", n_trials=1)
+        with self.assertRaisesRegex(quasar.QuasarError, "another runtime"):
+            self.search(target="openvino", n_trials=1, runtime="onnxruntime", load_study_if_exists=True)
+
+    # Odd channels, and inputs at both ends: what a pair of products cannot hold in 16 bits would be lost.
+    def test_no_sum_overflows(self):
+        made = quasar.quantize(MODEL, scheme="U8S8_CHANNEL", calib=self.calibration[0], target="openvino").model
+        rng = numpy.random.default_rng(0)
+        low, high = self.calibration[0].min(), self.calibration[0].max()
+        images = rng.choice(numpy.array([low, high], numpy.float32), size=(64, 1, 8, 8))
+        Path("q.onnx").write_bytes(made)
+        there, here = compiled(made), quasar.Session("q.onnx")  # which adds exactly
+        difference = [numpy.abs(there(image[None])[0] - here(image[None])[0]).mean() for image in images]
+        self.assertLess(float(numpy.mean(difference)), 0.02)
+
+
+class WithoutOpenVino(Case):
+    def test_a_missing_library_is_one_clear_message(self):
+        before = os.environ.get("QUASAR_OPENVINO")
+        self.addCleanup(lambda: os.environ.pop("QUASAR_OPENVINO") if before is None else os.environ.update(QUASAR_OPENVINO=before))
+        os.environ["QUASAR_OPENVINO"] = "nowhere"
+        # A library that was opened before stays open: only a process that has none can miss it.
+        if openvino is None:
+            with self.assertRaisesRegex(quasar.QuasarError, "runtime is openvino, but QUASAR_OPENVINO is 'nowhere'.*pip install openvino"):
+                self.search(runtime="openvino", n_trials=1)
+            found = self.search(target="openvino", n_trials=1)
+            self.assertEqual(found.result["judge"]["library"], "ONNX Runtime")
+            self.assertTrue(any("scored and timed by ONNX Runtime" in warning for warning in found.result["warnings"]))
+        with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'openvino'"):
+            self.search(runtime="openvin", n_trials=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

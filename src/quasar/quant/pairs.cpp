@@ -1,0 +1,99 @@
+#include "quasar/quant/pairs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "quasar/ops/constants.hpp"
+#include "quasar/ops/op.hpp"
+
+namespace quasar::quant {
+
+bool quantizes(const graph::Node* node) {
+  return node != nullptr && node->op_type.ends_with("QuantizeLinear") && node->op_type != "DynamicQuantizeLinear";
+}
+
+bool dequantizes(const graph::Node* node) {
+  return node != nullptr && node->op_type.ends_with("DequantizeLinear");
+}
+
+bool has_own_codes(const graph::Node& node) {
+  // DynamicQuantizeLinear has no scales to read.
+  constexpr std::array<std::string_view, 5> prefixes = {"QLinear", "DynamicQuantize", "MatMulInteger", "ConvInteger", "QOrdered"};
+  constexpr std::array<std::string_view, 8> operators = {
+      "MatMulNBits",          "MatMulBnb4", "MatMulFpQ4", "QAttention",
+      "GatherBlockQuantized", "QGemm",      "QMoE",       "QEmbedLayerNormalization"};
+  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return node.op_type.starts_with(prefix); }) ||
+         std::ranges::find(operators, node.op_type) != operators.end();
+}
+
+namespace {
+
+class PairReading {
+ public:
+  explicit PairReading(const graph::Model& model) : model_(model), index_(model) {}
+
+  std::vector<NodeInPairs> run() const {
+    std::vector<NodeInPairs> out;
+    for (const auto& node : model_.nodes) {
+      if (quantizes(&node) || dequantizes(&node)) continue;
+      NodeInPairs one{.node = node, .inputs = {}};
+      for (const auto& input : node.inputs) one.inputs.push_back(read(input));
+      if (!node.outputs.empty()) one.output = written(node.outputs.front());
+      const bool reads = std::ranges::any_of(one.inputs, [](const auto& input) { return input.has_value(); });
+      if (reads || one.output || has_own_codes(node)) out.push_back(std::move(one));
+    }
+    return out;
+  }
+
+ private:
+  std::optional<Pair> read(const std::string& value) const {
+    const graph::Node* const pair = index_.producer(value);
+    if (!dequantizes(pair)) return std::nullopt;
+    const graph::Node* const quantize = index_.producer(pair->inputs[0]);
+    Pair out = grid_of(*pair);
+    out.value = quantizes(quantize) ? quantize->inputs[0] : pair->inputs[0];
+    out.constant = ops::constant_input(*pair, 0, model_) != nullptr ||
+                   (quantizes(quantize) && ops::constant_input(*quantize, 0, model_) != nullptr);
+    out.moved = quantizes(quantize) && is_moved(quantize->inputs[0]);
+    out.readers = index_.consumers(value).size() + (index_.is_output(value) ? 1 : 0);
+    return out;
+  }
+
+  std::optional<Pair> written(const std::string& value) const {
+    const auto& readers = index_.consumers(value);
+    const auto pair = std::ranges::find_if(readers, quantizes);
+    if (pair == readers.end()) return std::nullopt;
+    Pair out = grid_of(**pair);
+    out.value = value;
+    return out;
+  }
+
+  bool is_moved(const std::string& value) const {
+    const graph::Node* const producer = index_.producer(value);
+    std::string why;
+    const auto roles = producer == nullptr ? std::nullopt : ops::roles_of(*producer, model_, why);
+    return roles && roles->kind == ops::Kind::movement;
+  }
+
+  // Type and zero points of a Q or DQ.
+  Pair grid_of(const graph::Node& node) const {
+    Pair out;
+    const Tensor* const zero = ops::constant_input(node, 2, model_);
+    const Tensor* const codes = ops::constant_input(node, 0, model_);
+    out.type = zero != nullptr ? zero->type() : codes != nullptr && dequantizes(&node) ? codes->type() : DataType::uint8;
+    if (zero != nullptr) out.zero_based = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
+    return out;
+  }
+
+  const graph::Model& model_;
+  const graph::Index index_;
+};
+
+}  // namespace
+
+std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model) {
+  return PairReading(model).run();
+}
+
+}  // namespace quasar::quant

@@ -1,0 +1,43 @@
+// The nodes of a finished model as they stand between Q/DQ pairs, whoever made it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::quant {
+
+// Whether the node is a Q or a DQ with scales to read: ONNX's, com.microsoft's or a peer's (ExtendedQuantizeLinear). nullptr: no.
+bool quantizes(const graph::Node* node);
+bool dequantizes(const graph::Node* node);
+// Whether the operator takes or makes codes without pairs: ONNX's and ONNX Runtime's.
+bool has_own_codes(const graph::Node& node);
+
+// What a pair says of a value.
+struct Pair {
+  std::string value;                    // its name before the pair; of a constant, that of its codes
+  DataType type = DataType::undefined;  // of the codes
+  bool zero_based = true;               // every zero point is 0
+  bool constant = false;
+  bool moved = false;  // an operator that computes nothing (Reshape …) wrote it
+  size_t readers = 1;  // nodes that read what the pair gives
+};
+
+struct NodeInPairs {
+  const graph::Node& node;
+  std::vector<std::optional<Pair>> inputs;  // as the node's; nullopt: a float value, or left out
+  std::optional<Pair> output = {};          // of its first output; nullopt: no pair stands behind it
+};
+
+// Which rule a node breaks, and how, in a sentence; both empty: none.
+struct PairFault {
+  std::string rule = {}, what = {};
+};
+
+// Every node but Q and DQ themselves that reads a pair, writes one, or has codes of its own; in the model's order. Valid as long
+// as the model.
+std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model);
+
+}  // namespace quasar::quant

@@ -1,0 +1,190 @@
+// OpenVINO's CPU plugin (2026.4), as found by experiment: for each operator a model of Q/DQ pairs, and what its runtime model
+// says of that node (get_runtime_model(), "runtimePrecision"), on x86-64 with AVX2. NNCF's list of what OpenVINO's CPU quantizes
+// (src/nncf/common/hardware/setups/cpu.py) has more, which ran in float here (Mul, MVN, NormalizeL2, Resize but to the nearest),
+// or in floats that a kernel makes of the codes that it reads (Div, as functions do between pairs).
+//
+//   values    uint8 or int8 with one scale, with or without zero point; wider and narrower codes run in float
+//   weights   int8 without zero points, one scale or one per output channel; uint8 and zero points run in float
+//   pairs     on what these operators read and on what they write, but not between a layer and the activation behind it, nor
+//             before functions (Sigmoid, Gelu …): the layer's kernel computes them on its float sums, and writes codes
+//   codes     operators on codes (QLinearConv, MatMulInteger) run in float
+//   Concat    joins values of different scales in 8 bits; NNCF gives them one, which AlignConcat: true does here
+//
+// oneDNN's kernels for processors without VNNI add two products in 16 bits (ops/sum_order.hpp), and what does not fit is lost.
+// uint8 weights would be no cure, so that scales are raised instead.
+#include <algorithm>
+#include <array>
+
+#include "quasar/quant/target.hpp"
+
+namespace quasar::quant::targets {
+namespace {
+
+// Weighted sums: Convolution, Deconvolution, FullyConnected and MatMul there.
+constexpr std::array<std::string_view, 4> sums_in_integers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+
+// What reads and writes 8 bits besides. There they are Eltwise, or a part of the Convolution before them; Pooling; Reduce;
+// Concatenation, Split, StridedSlice, Gather and Broadcast; Reshape, Transpose and DepthToSpace.
+constexpr std::array<std::string_view, 24> others_in_integers = {
+    "Add",        "Sub",       "Min",       "Max",     "Relu",    "Clip",      "AveragePool",       "MaxPool",
+    "ReduceMean", "ReduceMax", "ReduceMin", "Concat",  "Split",   "Slice",     "GlobalAveragePool", "GlobalMaxPool",
+    "Gather",     "Expand",    "Reshape",   "Flatten", "Squeeze", "Unsqueeze", "Transpose",         "DepthToSpace"};
+
+// Of these, what takes next to no time beside the layer that feeds it.
+constexpr std::array<std::string_view, 16> cheap = {"Add",    "Sub",       "Min",       "Max",         "Relu",    "Clip",
+                                                    "Concat", "Slice",     "Expand",    "Reshape",     "Flatten", "Squeeze",
+                                                    "Resize", "Unsqueeze", "Transpose", "DepthToSpace"};
+
+bool is_sum(const graph::Node& node) {
+  return std::ranges::find(sums_in_integers, node.op_type) != sums_in_integers.end();
+}
+
+bool is_byte(DataType type) {
+  return type == DataType::int8 || type == DataType::uint8;
+}
+
+// Activations in float are not quantized at all.
+bool is_simulated(const Config& config) {
+  return config.activation.type != DataType::float32 && !config.activation.dynamic &&
+         (!is_byte(config.activation.type) || !is_byte(config.weight.type));
+}
+
+constexpr const char* other_weights = "OpenVINO's CPU runs weights in integers only where they are int8 without zero points";
+constexpr const char* two_values =
+    "OpenVINO's CPU multiplies two values in integers only where both are without zero points and the second is int8";
+constexpr const char* shifted_input = "OpenVINO's CPU has an integer ConvTranspose only for values without zero points";
+constexpr const char* shifted_border = "OpenVINO's CPU pads codes only where they have no zero point";
+
+class OpenVino final : public Target {
+ public:
+  bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    if (is_simulated(config)) return true;
+    const bool centred = config.activation.symmetric && config.activation.type == DataType::int8;
+    if (is_sum(node)) {
+      if (node.is("ConvTranspose") && !centred) why = shifted_input;
+      if (node.is("MatMul") && !roles.weight && roles.activations.size() > 1 && !centred) why = two_values;
+      if (roles.weight && !takes(config.weight)) why = other_weights;
+    } else if (node.is("Pad") || node.is("Resize")) {
+      why = node.is("Pad") && centred ? "" : node.is("Pad") ? shifted_border : obstacle_to_resize(node, roles);
+    } else if (!is_in_integers(node)) {
+      why = "OpenVINO's CPU computes it in float";
+    }
+    return why.empty();
+  }
+
+  std::string remark(const Config& config) const override {
+    if (!is_simulated(config)) return "";
+    return "OpenVINO's CPU has integer kernels for 8 bits only: what has other codes runs there in float, as a simulation";
+  }
+
+  std::string refuses(Format format) const override {
+    return format == Format::qdq ? ""
+                                 : "OpenVINO's CPU runs operators on codes in float, and makes integer kernels of Q/DQ pairs";
+  }
+
+  bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
+  bool fuses_bias() const override { return true; }
+
+  // Where only nodes in float read it, a grid before it would only round: the layer that feeds it writes floats as well.
+  bool cheap_in_float(const graph::Node& node, const Config& config) const override {
+    return !is_simulated(config) && std::ranges::find(cheap, node.op_type) != cheap.end();
+  }
+
+  bool writes_float(const graph::Node& node, const Config& config) const override {
+    return !is_simulated(config) && is_sum(node);
+  }
+
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
+  DataType constant_type(DataType wanted) const override { return wanted; }
+  std::string usual_scheme() const override { return "u8s8_channel"; }
+  std::string runtime() const override { return "openvino"; }
+  // A part of the kernel of the layer before it. Apart its two operators take longer than 8 bits save.
+  bool has_hard_swish() const override { return true; }
+
+  Json capability(const std::string& op_type) const override {
+    Json out = Target::capability(op_type);
+    out["activation"]["dtype"] = {"uint8", "int8"};
+    out["activation"]["scheme"] = {"asym", "sym"};
+    return out;
+  }
+
+  std::optional<Saturation> saturation() const override { return Saturation::raise_scales; }
+  ops::Kernels kernels() const override { return ops::Kernels::onednn; }
+  bool takes_unsigned_weights() const override { return false; }
+
+  bool checks_pairs() const override { return true; }
+
+  PairFault fault(const NodeInPairs& at) const override {
+    const graph::Node& node = at.node;
+    if (has_own_codes(node))
+      return is_compressed(node)
+                 ? PairFault()
+                 : PairFault{"pairs", node.op_type + " computes on codes by itself, which OpenVINO's CPU does in float"};
+    for (const auto& input : at.inputs) {
+      if (input && !is_byte(input->type) && !(input->constant && input->type == DataType::int32)) return wrong_type(*input);
+    }
+    if (at.output && !is_byte(at.output->type)) return wrong_type(*at.output);
+    if (is_sum(node)) return fault_of_sum(at);
+    if (node.is("Pad") && at.inputs.front() && !at.inputs.front()->zero_based) return {"pad", shifted_border};
+    if (node.is("Pad") || is_in_integers(node) || is_nearest(node)) return {};
+    return only_rounds(at)
+               ? PairFault{"float", node.op_type + " runs in float: the pairs around it only round what it reads and writes"}
+               : PairFault();
+  }
+
+ private:
+  static bool is_in_integers(const graph::Node& node) {
+    return node.domain.empty() && std::ranges::find(others_in_integers, node.op_type) != others_in_integers.end();
+  }
+
+  static bool is_nearest(const graph::Node& node) { return node.is("Resize") && node.text("mode", "nearest") == "nearest"; }
+
+  static std::string obstacle_to_resize(const graph::Node& node, const ops::Roles& roles) {
+    const bool moves = is_nearest(node) && roles.kind == ops::Kind::movement;
+    return moves ? "" : "OpenVINO's CPU has an integer Resize to the nearest value only";
+  }
+
+  static bool takes(const Scheme& weight) {
+    return weight.type == DataType::int8 && weight.symmetric && weight.granularity != Granularity::group;
+  }
+
+  // Weights in 4 or 8 bits that are made floats as they are read: nothing else is meant by them.
+  static bool is_compressed(const graph::Node& node) {
+    return node.op_type == "MatMulNBits" || node.op_type == "MatMulBnb4" || node.op_type == "GatherBlockQuantized";
+  }
+
+  static PairFault wrong_type(const Pair& pair) {
+    return {"types",
+            "'" + pair.value + "' has codes of " + std::string(name_of(pair.type)) + ": what reads or writes it runs in float"};
+  }
+
+  static PairFault fault_of_sum(const NodeInPairs& at) {
+    const auto& values = at.inputs.front();
+    if (at.inputs.size() < 2 || !at.inputs[1]) return {};
+    const Pair& factor = *at.inputs[1];
+    if (!factor.constant && !values) return {};
+    if (!values) return {"values", "its weights are quantized, but what it reads is not: it runs in float"};
+    if (!factor.constant)
+      return factor.type == DataType::int8 && factor.zero_based && values->zero_based ? PairFault()
+                                                                                      : PairFault{"two_values", two_values};
+    if (factor.type != DataType::int8 || !factor.zero_based) return {"weights", other_weights};
+    if (at.node.is("ConvTranspose") && !values->zero_based) return {"zero_points", shifted_input};
+    return {};
+  }
+
+  // Whether its pairs stand there for this node: nobody else reads what they give, and it writes codes again.
+  static bool only_rounds(const NodeInPairs& at) {
+    const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
+    return at.output && std::ranges::any_of(at.inputs, own);
+  }
+};
+
+}  // namespace
+
+Entry<Target> openvino() {
+  return {.help = "OpenVINO on CPUs: 8 bits between pairs, int8 weights without zero points, functions in float",
+          .make = make_as<OpenVino, Target>,
+          .aliases = {"openvino_cpu"}};
+}
+
+}  // namespace quasar::quant::targets

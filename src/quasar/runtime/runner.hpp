@@ -1,0 +1,39 @@
+// A model ready to run where a device says: in ONNX Runtime (session.hpp) or in OpenVINO (openvino.hpp). What scores and times
+// candidates runs them through it; statistics and rounding always run in ONNX Runtime.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "quasar/runtime/openvino.hpp"
+#include "quasar/runtime/session.hpp"
+
+namespace quasar::runtime {
+
+struct RunnerOptions {
+  Device device = {};
+  bool exact_sums = true;  // SessionOptions::exact_sums; OpenVINO has no such choice
+  size_t at_once = 1;      // so many runs may compute at the same time without waiting for each other, one thread each
+};
+
+// run() may be called from several threads at once.
+class Runner {
+ public:
+  // Throws Error with the library's message where it cannot open the model.
+  explicit Runner(const graph::Model& model, const RunnerOptions& options = {});
+
+  // In the model's order.
+  const std::vector<graph::Value>& inputs() const;
+  const std::vector<graph::Value>& outputs() const;
+
+  // One tensor per input, in order -> one per output, in order. Throws Error that names the input which does not fit, or with the
+  // library's message; Cancelled when the work of the calling thread is.
+  std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+ private:
+  std::variant<Session, std::unique_ptr<openvino::CompiledModel>> model_;
+};
+
+}  // namespace quasar::runtime

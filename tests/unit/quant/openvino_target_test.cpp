@@ -1,0 +1,160 @@
+// Target openvino: what it quantizes, where pairs stand, and what its checker says of finished models. That OpenVINO runs them so
+// is tried by python/tests/test_openvino.py.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "made_up_statistics.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/ops/overflow.hpp"
+#include "quasar/quant/pairs.hpp"
+#include "sample_models.hpp"
+
+namespace quasar::quant {
+namespace {
+
+constexpr const char* openvino = "openvino";
+
+Config usual() {
+  Config config = config_of(DataType::uint8, false, Granularity::channel);
+  config.weight.symmetric = true;
+  return config;
+}
+
+// {node: rule}
+std::map<std::string, std::string> faults_of(const graph::Model& model) {
+  const auto target = targets::table().make(openvino);
+  std::map<std::string, std::string> out;
+  for (const auto& node : nodes_in_pairs(model)) {
+    const PairFault fault = target->fault(node);
+    if (!fault.rule.empty()) out[node.node.name] = fault.rule;
+    EXPECT_EQ(fault.rule.empty(), fault.what.empty());
+  }
+  return out;
+}
+
+// Conv, function, Conv.
+graph::Model with_function(const std::string& type) {
+  Builder b;
+  const auto first = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+  return b.finish({b.conv(b.node(type, {first}), 4, 4, 3)});
+}
+
+TEST(OpenVinoTarget, FunctionsRunOnTheFloatSumsOfTheLayerBefore) {
+  for (const char* type : {"Sigmoid", "Tanh", "HardSwish", "LeakyRelu"}) {
+    const Plan plan = plan_of(with_function(type), usual(), openvino);
+    EXPECT_FALSE(plan.values.contains("Conv_0_out")) << type;
+    EXPECT_TRUE(plan.values.contains(std::string(type) + "_0_out")) << type;
+    EXPECT_TRUE(plan.nodes.contains("Conv_0")) << type;
+    EXPECT_TRUE(plan.skipped.contains(std::string(type) + "_0")) << type;
+  }
+}
+
+TEST(OpenVinoTarget, ActivationsAreFusedWhateverTheirGrid) {
+  for (const bool symmetric : {true, false}) {
+    Config config = usual();
+    config.activation.type = symmetric ? DataType::int8 : DataType::uint8;
+    config.activation.symmetric = symmetric;
+    const Plan plan = plan_of(separable(), config, openvino);
+    EXPECT_FALSE(plan.values.contains("Conv_0_out"));
+    EXPECT_TRUE(plan.values.contains("Clip_0_out"));
+  }
+}
+
+// ONNX Runtime's clean-up takes it apart; OpenVINO computes it with the layer before it.
+TEST(OpenVinoTarget, HardSwishIsPutTogetherAgain) {
+  for (const auto& [opset, alpha, together] :
+       {std::tuple{int64_t{15}, 1.0F / 6, true}, {int64_t{13}, 1.0F / 6, false}, {int64_t{15}, 0.2F, false}}) {
+    Builder b;
+    const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+    const auto gate = b.node("HardSigmoid", {x}, {{"alpha", alpha}, {"beta", 0.5F}});
+    auto model = b.finish({b.conv(b.node("Mul", {gate, x}), 4, 4, 3)});
+    model.opsets[""] = opset;
+    const auto counts = operators(written(model, plan_of(model, usual(), openvino)));
+    EXPECT_EQ(counts.contains("HardSwish"), together);
+    EXPECT_EQ(counts.contains("HardSigmoid"), !together);
+    EXPECT_FALSE(operators(written(model, plan_of(model, usual(), "generic"))).contains("HardSwish"));
+  }
+}
+
+// Scales are raised, since uint8 weights run in float there; pairs are those of its kernels.
+TEST(OpenVinoTarget, NoSumOverflowsInItsKernels) {
+  Builder b(7);
+  const auto first = b.node("Relu", {b.conv(b.input("x", {1, 3, 8, 8}), 3, 7, 3)});
+  const auto model = b.finish({b.conv(first, 7, 8, 3)});
+  for (const auto& [saturation, overflowing] : {std::pair<std::optional<Saturation>, bool>{std::nullopt, false},
+                                                {Saturation::reduce_range, false},
+                                                {Saturation::ignore, true}}) {
+    Config config = usual();
+    config.saturation = saturation;
+    const Plan plan = plan_of(model, config, openvino);
+    for (const char* node : {"Conv_0", "Conv_1"}) EXPECT_EQ(plan.nodes.at(node).weight->params.type, DataType::int8);
+    EXPECT_EQ(!ops::overflows(apply(model, plan), ops::Kernels::onednn).empty(), overflowing);
+  }
+  EXPECT_NE(hash_of(plan_of(model, usual(), openvino)), hash_of(plan_of(model, usual(), "ort_cpu")));
+}
+
+TEST(OpenVinoTarget, WeightsOfUint8AreRefused) {
+  for (const auto saturation : {Saturation::avoid, Saturation::unsigned_weights}) {
+    Config config = usual();
+    config.saturation = saturation;
+    try {
+      plan_of(separable(), config, openvino);
+      ADD_FAILURE() << name_of(saturation);
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("use raise_scales"), std::string::npos) << e.what();
+    }
+  }
+  Config asymmetric = usual();
+  asymmetric.weight.symmetric = false;
+  const Plan plan = plan_of(separable(), asymmetric, openvino);
+  EXPECT_FALSE(plan.nodes.contains("Conv_0"));
+  EXPECT_NE(plan.skipped.at("Conv_0").find("without zero points"), std::string::npos) << plan.skipped.at("Conv_0");
+}
+
+// Products of two values need int8 without zero points.
+TEST(OpenVinoTarget, AttentionRunsInIntegersWithSymmetricValuesOnly) {
+  Config symmetric = config_of(DataType::int8, true, Granularity::channel);
+  EXPECT_TRUE(plan_of(attention(), symmetric, openvino).nodes.contains("MatMul_3"));
+  EXPECT_TRUE(plan_of(attention(), usual(), openvino).skipped.contains("MatMul_3"));
+}
+
+TEST(OpenVinoTarget, SixteenBitsAreASimulationAndSaidToBe) {
+  Config wide = config_of(DataType::int16, true);
+  const auto target = targets::table().make(openvino);
+  EXPECT_FALSE(target->remark(wide).empty());
+  EXPECT_EQ(target->remark(usual()), "");
+  Config codes = usual();
+  codes.format = Format::qoperator;
+  EXPECT_THROW(plan_of(separable(), codes, openvino), Error);
+}
+
+TEST(OpenVinoTarget, ItsOwnModelsBreakNoRule) {
+  for (const auto& model : {separable(), residual(), attention(), with_function("Sigmoid")}) {
+    for (const bool symmetric : {true, false}) {
+      Config config = usual();
+      config.activation.type = symmetric ? DataType::int8 : DataType::uint8;
+      config.activation.symmetric = symmetric;
+      const auto faults = faults_of(apply(model, plan_of(model, config, openvino)));
+      EXPECT_TRUE(faults.empty()) << faults.begin()->first << " " << faults.begin()->second;
+    }
+  }
+}
+
+TEST(OpenVinoTarget, TheCheckerNamesWhatFallsOutOfIntegers) {
+  Config config = usual();
+  EXPECT_EQ(faults_of(apply(with_function("Sigmoid"), plan_of(with_function("Sigmoid"), config, "generic"))).at("Sigmoid_0"),
+            "float");
+  config.saturation = Saturation::unsigned_weights;
+  EXPECT_EQ(faults_of(apply(separable(), plan_of(separable(), config, "ort_cpu"))).at("Conv_0"), "weights");
+  config = config_of(DataType::uint16, false);
+  EXPECT_EQ(faults_of(apply(separable(), plan_of(separable(), config, "generic"))).at("Conv_0"), "types");
+  config = usual();
+  EXPECT_EQ(faults_of(apply(attention(), plan_of(attention(), config, "generic"))).at("MatMul_3"), "two_values");
+  Config codes = usual();
+  codes.format = Format::qoperator;
+  EXPECT_EQ(faults_of(written(separable(), plan_of(separable(), codes, "ort_cpu"))).at("Conv_0"), "pairs");
+}
+
+}  // namespace
+}  // namespace quasar::quant
