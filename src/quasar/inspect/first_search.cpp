@@ -230,7 +230,7 @@ class Looking {
     out_.words["target"] = target;
     const std::string own = target + "_search";
     const bool has_own = presets::table().try_find(own) != nullptr;
-    out_.words["preset"] = has_own ? own : is_npu ? "npu_int8_search" : "cpu_int8_search";
+    out_.words["preset"] = is_npu ? "npu_int8_search" : has_own ? own : "cpu_int8_search";
     tell("target: " + target + (is_npu ? "" : ", this machine (" + runtime::cpu_name() + ")") + " (--target)");
     tell("way: preset " + out_.words["preset"].get<std::string>() +
          (is_npu ? "" : ", then repair where the goal is missed or the best model is of little use"));
