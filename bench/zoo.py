@@ -61,7 +61,7 @@ def prepare(model, at, place):
         raise SystemExit(1)
 
 
-def jobs(model, at, quasar, limit):
+def jobs(model, at, quasar, limit, settings):
     calib, evaluation = (next(at.glob(f"{split}*")) for split in ("calib", "eval"))
 
     def quantize(name, scheme, *more):
@@ -70,7 +70,7 @@ def jobs(model, at, quasar, limit):
 
     def search(name, *more):
         return name, at / name / "best.onnx", [quasar, "search", "--model", at / "model.onnx", "--calib", calib, "--eval", evaluation, "--quiet", "--output-dir", at / name,
-                                               "--set", f"search_stop_condition.time_limit={limit}", *more], 3 * limit + 120
+                                               "--set", f"search_stop_condition.time_limit={limit}", *settings, *more], 3 * limit + 120
 
     def peer(name):
         return name, at / f"{name}.onnx", [sys.executable, WORK, name, at / "model.onnx", at / f"{name}.onnx", calib], 240
@@ -105,7 +105,7 @@ def row(model, at, given):
              "large": model.large, "kind": model.kind, "limit": given.limit, "bytes": (at / "model.onnx").stat().st_size, "jobs": {}}
     if given.jobs and (at / "row.json").exists(): found |= {k: v for k, v in json.loads((at / "row.json").read_text()).items() if k not in found or k == "jobs"}
     results = []
-    for name, out, command, limit in jobs(model, at, given.quasar, given.limit):
+    for name, out, command, limit in jobs(model, at, given.quasar, given.limit, [word for setting in given.set for word in ("--set", setting)]):
         if given.jobs and name not in given.jobs:
             if out and out.exists(): results.append(f"{name}={out}")
             continue
@@ -145,6 +145,7 @@ def main():
     parser.add_argument("--note", default="", help="a sentence for the head of the page: what else the machine did")
     parser.add_argument("--again", action="store_true", help="measure models that have a row, too")
     parser.add_argument("--jobs", nargs="+", metavar="JOB", help="only these, the others stay as they are in the row")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="of searches, besides")
     parser.add_argument("--limit", type=int, default=60, help="time_limit of searches, seconds")
     given = parser.parse_args()
     sys.path.insert(0, str(HERE))
