@@ -94,6 +94,14 @@ class Tools(Case):
 
 @unittest.skipUnless(PROGRAM, "QUASAR_PROGRAM is not set")
 class Start(Case):
+    def test_by_the_command_that_pip_installs(self):
+        command = Path(sys.executable).with_name("quasar")
+        if not (HAS_MCP and command.exists()):
+            self.skipTest("the package is not installed with its command and mcp")
+        environment = {name: value for name, value in os.environ.items() if name != "QUASAR_PROGRAM"}
+        done = subprocess.run([command, "mcp", "absent"], capture_output=True, text=True, env={**environment, "PATH": os.defpath}, stdin=subprocess.DEVNULL)
+        self.assertIn("quasar: mcp: ", done.stderr)
+
     def test_a_folder_that_is_none(self):
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         done = subprocess.run([PROGRAM, "mcp", "absent"], capture_output=True, text=True, env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL)

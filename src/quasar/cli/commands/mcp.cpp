@@ -14,12 +14,12 @@ class Mcp final : public Command {
     app.footer("It needs the Python package quasar, and PyPI's package mcp.\nExample: quasar mcp models");
   }
 
-  // The server is Python: the one that runs this command, or the first on PATH.
+  // The server is Python: the first on PATH, where pip's command puts the one that runs it.
   int run() override {
     const std::filesystem::path program = this_program();
     const bool in_python = program.filename().string().starts_with("python");
     if (!in_python) ::setenv("QUASAR_PROGRAM", program.c_str(), 0);
-    become({in_python ? program.string() : "python3", "-m", "quasar.mcp", folder_});
+    become({"python3", "-m", "quasar.mcp", folder_});
   }
 
  private:
