@@ -71,6 +71,7 @@ def commands(folder):
     printed("inspect", ["inspect", "int8.onnx", "--target", "xint8"], folder, 2)
     assert len(printed("report", ["report", "out"], folder)["trials"]) >= 2
     assert len(printed("report", ["report", "out", "auto"], folder)) == 2
+    run(["report", "out", "--json", "--format", "csv"], folder, 1)
     for kind in ("lists", "keys", "samplers", "schemes"):
         printed("list", ["list", kind], folder)
     # A schema that takes anything would be none.

@@ -22,9 +22,9 @@ class Report final : public Command {
     app.add_option("folder", folder_, "a search's output_dir")->required();
     app.add_option("other", other_, "another one, to be shown beside it");
     app.add_option("--storage", storage_, "the address of the study, where the search was on a server");
-    app.add_option("--format", format_, "html, markdown, csv or json")->capture_default_str();
+    auto* format = app.add_option("--format", format_, "html, markdown, csv or json")->capture_default_str();
     app.add_option("-o,--output", output_, "the file to write; '-' is standard output, the default of all but html");
-    app.add_flag("--json", json_, json_help);
+    app.add_flag("--json", json_, json_help)->excludes(format);
     app.footer(
         "Without -o a page goes to FOLDER/report.html, of two searches to FOLDER/comparison.html.\n"
         "Example: quasar report quasar_out --format markdown");
