@@ -86,8 +86,9 @@ std::map<int64_t, std::string> finished_trials(const fs::path& database) {
 
 struct Kill : testing::Test {
   Kill() {
-    write_file(config, "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: " + digits("calibration.npz") +
-                           "\neval_data_reader: " + digits("evaluation.npz") + R"(
+    write_file(config, "model_input: " + digits("digits.onnx") +
+                           "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                           ", limit: 40}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") + R"(, limit: 200}
 n_trials: 60
 max_retry: 1000
 seed: 5

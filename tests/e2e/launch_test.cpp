@@ -25,9 +25,9 @@ TEST_F(Workers, OfOneLaunchFollowItsLeader) {
     for (const auto& child : all) EXPECT_EQ(child->wait(), 0) << launch << ": " << child->output();
   };
   run_all("first", "4");
-  run_all("second", "30");
+  run_all("second", "12");
   // Other choices go on in another study.
-  run_all("third", "36", {"--set", "search_space.activation=[UInt8Spec]"});
+  run_all("third", "16", {"--set", "search_space.activation=[UInt8Spec]"});
   const auto studies = search::open_storage(server->url())->studies();
   ASSERT_EQ(studies.size(), 2U);
   EXPECT_EQ(studies[0].user_attributes["search"]["launch"], "second");
@@ -59,7 +59,7 @@ TEST_F(Workers, StartedByMpirun) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };
   EXPECT_EQ(started(3, ""), 0) << read_file(file("mpirun"));
-  expect_whole(60);
+  expect_whole(all_trials);
   // Without a storage that all share, they would be three searches.
   EXPECT_NE(started(2, "--set storage=study.db --set output_dir=" + file("alone").string()), 0);
   EXPECT_NE(read_file(file("mpirun")).find("a storage that all share"), std::string::npos) << read_file(file("mpirun"));

@@ -12,13 +12,13 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   Child early(worker(), file("early"));  // before there is a search
   Child leader(search(), file("leader"));
   Child killed(worker(), file("killed")), other(worker("", {"--output-dir", file("worker").string(), "--json"}), file("other"));
-  ASSERT_TRUE(wait_for_trials(20)) << leader.output() << early.output();
+  ASSERT_TRUE(wait_for_trials(10)) << leader.output() << early.output();
   killed.signal(SIGKILL);
   killed.wait();
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   EXPECT_EQ(early.wait(), 0) << early.output();
   EXPECT_EQ(other.wait(), 0) << other.output();
-  expect_whole(60);
+  expect_whole(all_trials);
   EXPECT_NE(early.output().find("trials executed here"), std::string::npos) << early.output();
   EXPECT_NE(other.output().find("\"interrupted\": false"), std::string::npos) << other.output();
   EXPECT_TRUE(fs::exists(file("worker") / "worker.log"));
@@ -48,31 +48,31 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
 TEST_F(Workers, TheLeaderIsKilledAndContinued) {
   std::optional<Child> leader(std::in_place, search(), file("leader"));
   Child one(worker(), file("one")), two(worker(), file("two"));
-  ASSERT_TRUE(wait_for_trials(20)) << leader->output();
+  ASSERT_TRUE(wait_for_trials(10)) << leader->output();
   leader->signal(SIGKILL);
   leader->wait();
   const size_t then = trials().size();
-  EXPECT_TRUE(wait_for_trials(std::min<size_t>(then + 10, 60))) << one.output();
+  EXPECT_TRUE(wait_for_trials(std::min(then + 6, all_trials))) << one.output();
   leader.emplace(search({"--resume"}), file("again"));
   EXPECT_EQ(leader->wait(), 0) << leader->output();
   EXPECT_EQ(one.wait(), 0) << one.output();
   EXPECT_EQ(two.wait(), 0) << two.output();
-  expect_whole(60);
+  expect_whole(all_trials);
 }
 
 // Workers that are there before a search is continued wait for its leader, whatever the study says of the run before.
 TEST_F(Workers, WaitForTheSearchToBeContinued) {
-  const std::vector<std::string> few{"--set", "n_trials=4"}, more{"--set", "n_trials=24"};
+  const std::vector<std::string> few{"--set", "n_trials=4"}, more{"--set", "n_trials=12"};
   Child first(search(few), file("first"));
   ASSERT_EQ(first.wait(), 0) << first.output();
   Child early(worker("", more), file("early"));
   while (early.output().find("waiting for `quasar search --resume`") == std::string::npos)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  Child leader(search({"--resume", "--set", "n_trials=24"}), file("leader"));
+  Child leader(search({"--resume", "--set", "n_trials=12"}), file("leader"));
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   EXPECT_EQ(early.wait(), 0) << early.output();
   EXPECT_EQ(early.output().find("; the search has ended: n_trials of 4"), std::string::npos) << early.output();
-  expect_whole(24);
+  expect_whole(12);
 }
 
 // Where the folder lies is each machine's own business.
@@ -81,9 +81,9 @@ TEST_F(Workers, StatisticsAreObservedOnce) {
   fs::create_symlink(file("here"), file("there"));
   const auto sharing = [&](const std::string& name, const std::string& own) {
     return worker("",
-                  {"--set", "statistics_dir=" + file(name).string(), "--set", "n_trials=30", "--output-dir", file(own).string()});
+                  {"--set", "statistics_dir=" + file(name).string(), "--set", "n_trials=16", "--output-dir", file(own).string()});
   };
-  Child leader(search({"--set", "statistics_dir=" + file("here").string(), "--set", "n_trials=30"}), file("leader"));
+  Child leader(search({"--set", "statistics_dir=" + file("here").string(), "--set", "n_trials=16"}), file("leader"));
   Child one(sharing("here", "one"), file("one.txt")), two(sharing("there", "two"), file("two.txt"));
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   EXPECT_EQ(one.wait(), 0) << one.output();
@@ -95,7 +95,7 @@ TEST_F(Workers, StatisticsAreObservedOnce) {
   }
   EXPECT_EQ(observed, 1U);
   EXPECT_EQ(read, 2U);
-  expect_whole(30);
+  expect_whole(16);
 }
 
 // The limit is the leader's, and counts from its own beginning: this worker has waited longer than that.
@@ -157,7 +157,7 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails({"worker", config.string()}, "postgresql://");
   Child leader(search({"--set", "n_trials=100000"}), file("leader"));
   ASSERT_TRUE(wait_for_trials(2)) << leader.output();
-  fails(worker(), "n_trials: 60");
+  fails(worker(), "n_trials: " + std::to_string(all_trials));
   const auto joins = [&](const std::string& setting) { return worker("", {"--set", "n_trials=100000", "--set", setting}); };
   fails(joins("search_space.activation=[UInt8Spec]"), "search_space");
   fails(joins("seed=6"), "seed: 6");
@@ -263,17 +263,17 @@ TEST_F(Workers, OnAnotherHost) {
     return file >= 0 && setns(file, CLONE_NEWNET) == 0;
   };
   Child one(worker(), file("one"), into);
-  const bool begun = wait_for_trials(10);
+  const bool begun = wait_for_trials(6);
   EXPECT_TRUE(begun) << leader.output() << one.output();
   // The cable is cut in the middle: this worker is dead for the others. When it is back, it goes on.
   shell("ip netns exec " + name + " ip link set " + there + " down");
-  const bool went_on = wait_for_trials(25);
+  const bool went_on = wait_for_trials(15);
   shell("ip netns exec " + name + " ip link set " + there + " up");
   EXPECT_TRUE(went_on) << leader.output();
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   one.signal(SIGTERM);
   one.wait();
-  expect_whole(60);
+  expect_whole(all_trials);
   server.reset();
   clean();
 }

@@ -61,9 +61,10 @@ struct Workers : testing::Test {
   void SetUp() override {
     server = servers::Postgresql::start();
     if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
-    write_file(config, "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: " + digits("calibration.npz") +
-                           "\neval_data_reader: " + digits("evaluation.npz") + R"(
-n_trials: 60
+    write_file(config, "model_input: " + digits("digits.onnx") +
+                           "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                           ", limit: 40}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+                           ", limit: 200}\nn_trials: " + std::to_string(all_trials) + R"(
 seed: 5
 search_algo: Random
 heartbeat_interval: 0.2
@@ -148,6 +149,7 @@ search_space:
     }
   }
 
+  static constexpr size_t all_trials = 36;
   std::unique_ptr<servers::Postgresql> server;
   TemporaryFolder folder;
   fs::path config = folder.path() / "search.yaml", out = folder.path() / "out";

@@ -9,12 +9,11 @@ import tempfile
 
 import server as postgresql
 
-TRIALS = 40
 CONFIG = """
 model_input: {digits}/digits.onnx
-calib_data_reader: {digits}/calibration.npz
-eval_data_reader: {digits}/evaluation.npz
-n_trials: 40
+calib_data_reader: {{reader: npz, path: {digits}/calibration.npz, limit: 40}}
+eval_data_reader: {{reader: npz, path: {digits}/evaluation.npz, limit: 200}}
+n_trials: {trials}
 seed: 5
 pruner: none
 heartbeat_interval: 0.2
@@ -49,12 +48,12 @@ def check(condition, what):
 class Bench:
     """A folder, the program, and what it is asked."""
 
-    def __init__(self, quasar, source):
-        self.quasar, self.source = quasar, source
+    def __init__(self, quasar, source, trials):
+        self.quasar, self.source, self.trials = quasar, source, trials
         self.folder = tempfile.mkdtemp(prefix="quasar-faults-")
         self.config = self.path("search.yaml")
         with open(self.config, "w") as file:
-            file.write(CONFIG.format(digits=os.path.join(source, "examples/digits")))
+            file.write(CONFIG.format(digits=os.path.join(source, "examples/digits"), trials=trials))
         self.server = None
 
     def path(self, name):
@@ -141,9 +140,9 @@ def check_whole(out):
                 check(file.read().rstrip().endswith("</html>"), "report.html is cut off")
 
 
-def check_finished(bench, out, code, said, now, trials=TRIALS):
+def check_finished(bench, out, code, said, now):
     check(code == 0, f"continuing ended with {code}: {said[-300:]}")
-    check(len(now) >= trials, f"{len(now)} of {trials} trials")
+    check(len(now) >= bench.trials, f"{len(now)} of {bench.trials} trials")
     check(all(state != "FAIL" for state, _, _ in now.values()), "a trial failed")
     check(not any(".part" in name for name in os.listdir(out)), "a half-written file was left")
     check_whole(out)

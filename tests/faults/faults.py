@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from bench import TRIALS, Skipped, check, check_finished, check_kept, check_whole, hear_trials, in_postgresql, in_sqlite, interrupted, message, small_disk
+from bench import Skipped, check, check_finished, check_kept, check_whole, hear_trials, in_postgresql, in_sqlite, interrupted, message, small_disk
 
 def killed(bench, out, words_of, look, kills, workers_of=None):
     """Kills the search, and every second time one of its workers with it, until `kills` is reached: some before their first trial, most
@@ -31,14 +31,14 @@ def killed(bench, out, words_of, look, kills, workers_of=None):
         known = now
         if os.path.isdir(out):
             check_whole(out)
-        if len(known) >= TRIALS - 5:  # it is nearly done: the next one begins anew
+        if len(known) >= bench.trials - 5:  # it is nearly done: the next one begins anew
             code, said = bench.run(words_of())
             check_finished(bench, out, code, said, look())
             known, searches = {}, searches + 1
             renew(bench, out)
     code, said = bench.run(words_of())
     check_finished(bench, out, code, said, look())
-    return f"{kills} kills, {among} of them among trials, in {searches} searches of {TRIALS}; no finished trial was lost or changed, every file is whole"
+    return f"{kills} kills, {among} of them among trials, in {searches} searches of {bench.trials}; no finished trial was lost or changed, every file is whole"
 
 
 def renew(bench, out):

@@ -59,7 +59,7 @@ bool is_in_own_library(const TrialContext& context) {
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
   const std::array models{&context.model, &model};
   const auto measured = [&](double seconds) {
-    const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.5};
+    const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.2};
     return runtime::times_in_turn(models, context.samples, effort, context.devices.first());
   };
   std::vector<std::vector<double>> times;
