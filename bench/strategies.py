@@ -1,8 +1,8 @@
 """Tuning strategies on four models: trials, seconds, operators given up, success (table); the true minimum of groups of operators in float on
 the small models, by trying all subsets (truth); XINT8 with per-tensor weights to 1 % on MobileNet and FastestDet (xint8); MiniLM with
-SmoothQuant alphas, fallback by blocks and 4-bit weights (minilm).
-usage: PYTHON_WITH_ONNXRUNTIME bench/strategies.py QUASAR SHARED [--minilm FOLDER] [--only table truth xint8 minilm] [--models digits …]
-       [--strategies repair …] [--trials 60]"""
+SmoothQuant alphas, fallback by blocks and 4-bit weights (minilm); Neural Compressor's own strategies on the table's models (inc).
+usage: PYTHON_WITH_ONNXRUNTIME bench/strategies.py QUASAR SHARED [--minilm FOLDER] [--inc PYTHON_OF_INC] [--only table truth xint8 minilm inc]
+       [--models digits …] [--strategies repair …] [--trials 60]"""
 import argparse
 import itertools
 import json
@@ -15,9 +15,10 @@ import time
 import numpy as np
 
 from jobs import READER, mobilenet
-from ort_static import models
+from ort_static import models, outputs
 
 STRATEGIES = ["repair", "auto", "conservative", "basic", "mse", "mse_v2", "hawq_v2", "bayesian", "random", "tpe", "exhaustive", "sigopt"]
+INC_STRATEGIES = ["auto", "conservative", "basic", "mse", "mse_v2", "bayesian", "random"]
 DIGITS = pathlib.Path(__file__).resolve().parent.parent / "examples" / "digits"
 PLAIN = {"weight": ["Int8Spec"], "activation": ["UInt8Spec"],
          "weight_params": {"only_if": "weight", "symmetric": [True], "quant_granularity": ["Channel"]},
@@ -105,6 +106,86 @@ def table(quasar, shared, folder, options):
             tell(strategy, seconds, result, config["search_metric"])
 
 
+PRODUCTS = ("Conv", "FusedConv", "ConvTranspose", "MatMul", "FusedMatMul", "Gemm", "FusedGemm")
+INTEGER_PRODUCTS = ("QLinearConv", "QLinearMatMul", "QGemm", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "ConvInteger")
+
+
+def float_products(model, folder):
+    """-> "float of all": products in float and all of them, as ONNX Runtime runs the model."""
+    import onnx
+    import onnxruntime as ort
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    kinds = [node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node]
+    number = lambda names: sum(kind in names for kind in kinds)
+    return f"{number(PRODUCTS)} of {number(PRODUCTS) + number(INTEGER_PRODUCTS)}"
+
+
+def evaluated(job, model):
+    """-> the model's value in ONNX Runtime here: share of right answers, or mean distance of its outputs from float's"""
+    given = np.load(job["evaluation"])
+    ours = outputs(str(model), given["x"])
+    if "y" in given:
+        return float(np.mean([y.argmax() - job["label_offset"] == label for y, label in zip(ours, given["y"])]))
+    return float(np.mean([np.linalg.norm(y - reference) for y, reference in zip(ours, outputs(job["model"], given["x"]))]))
+
+
+def inc_job(shared, folder, model, config):
+    """-> what bench/inc_strategy.py needs of the model, the samples as arrays"""
+    given = {name: rest for name, *rest in models(pathlib.Path(shared))}
+    path, calibration, evaluation = given[model]
+    labels = {}
+    if config["search_metric"] == "top1":
+        labels = {"y": np.load(folder / "eval.npz")["y"]}
+    for split, samples in (("calib", calibration), ("eval", evaluation)):
+        np.savez(folder / f"inc_{split}.npz", x=samples, **(labels if split == "eval" else {}))
+    import onnx
+    graph = onnx.load(path, load_external_data=False).graph
+    initial = {i.name for i in graph.initializer}
+    goal = dict(config["accuracy_criterion"])
+    if not labels:
+        goal["higher_is_better"] = False
+    return {"model": path, "input": next(i.name for i in graph.input if i.name not in initial), "calibration": str(folder / "inc_calib.npz"),
+            "evaluation": str(folder / "inc_eval.npz"), "label_offset": 1, "goal": goal}
+
+
+def inc(quasar, shared, folder, options):
+    """Neural Compressor's strategies and ours, the same samples and goals: products in float and the value are found alike for both."""
+    head = "| | trials | seconds | products in float | value |\n| --- | --- | --- | --- | --- |"
+    for model, config in jobs(shared, folder).items():
+        if options.models and model not in options.models:
+            continue
+        print(f"\n{model}: {config['search_metric']}, {config['accuracy_criterion']}\n{head}", flush=True)
+        job = inc_job(shared, folder, model, config)
+        for strategy in options.strategies:
+            if strategy not in INC_STRATEGIES:
+                continue
+            seconds, result = run(quasar, folder, config, f"{model}_{strategy}_ours", strategy=strategy, tuning_criterion={"max_trials": options.trials})
+            best = folder / f"{model}_{strategy}_ours" / "best.onnx"
+            row = f"{float_products(best, folder)} | {evaluated(job, best):.4g}" if best.exists() else " | "
+            print(f"| Quasar {strategy} ({result['status'] if result else 'fails'}) | {result['trials']['executed'] if result else ''} | {seconds:.1f} | {row} |", flush=True)
+            if not options.inc:
+                continue
+            out, file = folder / f"inc_{model}_{strategy}.onnx", folder / "inc_job.json"
+            file.write_text(json.dumps({**job, "strategy": strategy, "max_trials": options.trials, "out": str(out)}))
+            start, ran = time.time(), None
+            try:
+                ran = subprocess.run([options.inc, str(pathlib.Path(__file__).with_name("inc_strategy.py")), str(file)], capture_output=True, text=True,
+                                     timeout=options.limit, cwd=folder)
+            except subprocess.TimeoutExpired:
+                print(f"| Neural Compressor {strategy} | not done | > {options.limit} | | |", flush=True)
+                continue
+            said = [line[7:] for line in ran.stdout.splitlines() if line.startswith("RESULT ")]
+            if not said:
+                print(f"| Neural Compressor {strategy} | fails: {ran.stderr.strip().splitlines()[-1][:120]} | {time.time() - start:.1f} | | |", flush=True)
+                continue
+            told = json.loads(said[0])
+            row = f"{float_products(out, folder)} | {evaluated(job, out):.4g}" if told["model"] else " | "
+            print(f"| Neural Compressor {strategy} ({'ok' if told['model'] else 'no model'}) | {told['evaluations']} | {told['seconds']:.1f} | {row} |", flush=True)
+
+
 def truth(quasar, shared, folder, options):
     """All subsets of groups of neighbours in float, everything else as by default; strategies on the same operators one by one."""
     every = jobs(shared, folder)
@@ -178,6 +259,8 @@ def main():
     parser.add_argument("quasar")
     parser.add_argument("shared")
     parser.add_argument("--minilm", type=pathlib.Path)
+    parser.add_argument("--inc", help="Python with neural-compressor 2.6")
+    parser.add_argument("--limit", type=int, default=600, help="seconds of one run of Neural Compressor")
     parser.add_argument("--only", nargs="+", default=["table", "truth", "xint8", "minilm"])
     parser.add_argument("--models", nargs="+", help="of the table and of xint8; all when left out")
     parser.add_argument("--strategies", nargs="+", default=STRATEGIES, choices=STRATEGIES, help="of the table; all when left out")
