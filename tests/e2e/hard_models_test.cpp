@@ -95,6 +95,52 @@ TEST_F(HardModels, AnOperatorThatNewerSetsDropped) {
 }
 
 // The empty tensor that Resize has in place of regions is in many models.
+// Boxes that the model suppresses by itself: a quantized model gives more of them or less, and is judged by what they are chosen
+// from.
+TEST_F(HardModels, OutputsWhoseSizeDependsOnTheData) {
+  Model model;
+  model.opsets = {{"", 17}};
+  model.inputs = {tensor_value("x", {1, 3, 8, 8})};
+  std::vector<float> weights(7 * 3 * 9);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i * i * 7 % 23) / 23 - 0.5F;
+  model.initializers = {{"w", Tensor::of<float>({7, 3, 3, 3}, weights)}, {"sizes", Tensor::of<int64_t>({2}, {4, 3})},
+                        {"flat", Tensor::of<int64_t>({3}, {1, 7, 36})},  {"most", Tensor::of<int64_t>({1}, {20})},
+                        {"overlap", Tensor::of<float>({1}, {0.5F})},     {"least", Tensor::of<float>({1}, {0.6F})}};
+  graph::Node split{"split", "Split", "", {"rows", "sizes"}, {"columns", "logits"}};
+  split.attributes = {{"axis", int64_t{1}}};
+  graph::Node transpose{"transpose", "Transpose", "", {"columns"}, {"boxes"}};
+  transpose.attributes = {{"perm", std::vector<int64_t>{0, 2, 1}}};
+  model.nodes = {{"conv", "Conv", "", {"x", "w"}, {"c"}},
+                 {"reshape", "Reshape", "", {"c", "flat"}, {"rows"}},
+                 split,
+                 transpose,
+                 {"sigmoid", "Sigmoid", "", {"logits"}, {"scores"}},
+                 {"nms", "NonMaxSuppression", "", {"boxes", "scores", "most", "overlap", "least"}, {"chosen"}},
+                 {"found", "Identity", "", {"chosen"}, {"answer"}}};
+  model.outputs = {tensor_value("answer", {-1, 3}, DataType::int64)};
+  graph::save(model, file);
+  for (const std::string strategy :
+       {"", "strategy: repair\naccuracy_criterion: {criterion: absolute, tolerable_loss: 0.001}\n"}) {
+    const fs::path job = folder.path() / "job.yaml", found = folder.path() / ("found" + std::to_string(strategy.size()));
+    write_file(job,
+               "model_input: model.onnx\ncalib_data_reader: {reader: random, count: 16}\n"
+               "search_metric: parts\ntuning_criterion: {max_trials: 8}\n" +
+                   (strategy.empty() ? "preset: cpu_int8_search\nn_trials: 4\n" : strategy));
+    const Ran ran = run("search " + job.string() + " --output-dir " + found.string());
+    EXPECT_NE(ran.code, 1) << ran.err;
+    EXPECT_NE(ran.err.find("the size of answer depends on the data (NonMaxSuppression 'nms'); judged in the outputs' stead: "
+                           "boxes, scores"),
+              std::string::npos)
+        << ran.err;
+    const Json result = read_json(found / "result.json");
+    EXPECT_EQ(result["trials"]["failed"], 0) << result["reason"];
+    const double loss = result["best"]["metrics"]["parts"]["value"];
+    EXPECT_GT(loss, 0) << strategy;
+    EXPECT_LT(loss, 0.2) << strategy;
+    EXPECT_EQ(graph::load(found / "best.onnx").outputs.front().name, "answer");
+  }
+}
+
 TEST_F(HardModels, TensorsWithoutValues) {
   Model model = graph::small_model();
   model.inputs[0] = tensor_value("x", {1, 3, 8, 8});

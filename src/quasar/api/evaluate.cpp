@@ -4,6 +4,7 @@
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/runtime/latency.hpp"
 #include "quasar/tune/open_data.hpp"
 
@@ -17,6 +18,7 @@ Json evaluate(const EvaluateOptions& options) {
   how.metrics.clear();
   for (const auto& name : options.metrics) how.metrics.push_back(eval::metric_text(name));
   how.decoder = options.decoder;
+  if (options.decoder.is_null()) how.judged = ops::judged_of(original, candidate);
   how.device.library = runtime::parse_library(options.runtime);
   runtime::check_device(how.device);
   const eval::Evaluator evaluator(original, samples, how);

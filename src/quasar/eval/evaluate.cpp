@@ -77,6 +77,7 @@ struct Evaluator::Impl {
         cache(count),
         order(Rng(options.seed).permutation(count)),
         output_weights(options.output_weights),
+        judged_values(options.judged),
         layouts(count),
         inputs(count),
         repeats(data::repeats_of(*samples)),
@@ -131,9 +132,32 @@ struct Evaluator::Impl {
     return std::ranges::any_of(metrics, [&](const auto& m) { return m.metric->needs() == truth; });
   }
 
+  // What is compared of a model. Their type alone is told of values that are no outputs: shapes may depend on the sample.
+  graph::Model judged(const graph::Model& model) const {
+    graph::Model out = model;
+    if (judged_values.empty()) return out;
+    const graph::Index index(model);
+    out.outputs.clear();
+    for (const auto& name : judged_values) {
+      const auto known = std::ranges::find(model.outputs, name, &graph::Value::name);
+      if (known == model.outputs.end() && index.producer(name) == nullptr) {
+        throw NotComparable("the candidate has no value '" + name +
+                            "', from which the float model chooses what it gives: only an evaluator or a decoder can judge it");
+      }
+      out.outputs.push_back(known != model.outputs.end() ? *known : graph::Value{.name = name, .type = DataType::float32});
+    }
+    graph::remove_unused(out);
+    return out;
+  }
+
+  runtime::Runner runner(const graph::Model& model, size_t threads, const runtime::Device& device) const {
+    return judged_values.empty() ? runtime::Runner(model, runner_options(device, threads))
+                                 : runtime::Runner(judged(model), runner_options(device, threads));
+  }
+
   // Runs the float model, keeps its outputs, their range and the first samples.
   void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
-    const runtime::Runner session(model, runner_options(device, threads));
+    const runtime::Runner session = runner(model, threads, device);
     weights.emplace(output_weights, session.outputs());
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
@@ -212,7 +236,7 @@ struct Evaluator::Impl {
 
   Head found_head(const graph::Model& model) const {
     try {
-      return head_of(model, seen());
+      return head_of(judged(model), seen());
     } catch (const Error& e) {  // what it says of the model, others find out where they need it
       return {"", e.what()};
     }
@@ -348,7 +372,7 @@ struct Evaluator::Impl {
   }
 
   void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const {
-    const runtime::Runner session(model, runner_options(device, threads));
+    const runtime::Runner session = runner(model, threads, device);
     parallel_for(count, threads, [&](size_t i) {
       data::Sample sample = cache[i].empty() ? samples->at(i) : cache[i];
       if (noise > 0) sample = with_noise(std::move(sample), noise, i);
@@ -387,7 +411,7 @@ struct Evaluator::Impl {
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
                                  const runtime::Device& device, std::span<const size_t> wanted) const {
     const std::span<const size_t> raced_in = wanted.empty() ? std::span<const size_t>(order) : wanted;
-    const runtime::Runner session(candidate, runner_options(device, threads));
+    const runtime::Runner session = runner(candidate, threads, device);
     Ledger ledger(metrics, count);
     std::vector<int32_t> found(count);
     std::vector<double> raced;
@@ -414,8 +438,9 @@ struct Evaluator::Impl {
   std::vector<data::Sample> cache;
   std::vector<size_t> order;  // of the race
   Json output_weights;
-  std::optional<OutputWeights> weights;  // once the model's outputs are known
-  std::vector<int32_t> answers;          // the float model's
+  std::vector<std::string> judged_values;  // in the outputs' stead; empty: the outputs
+  std::optional<OutputWeights> weights;    // once the model's outputs are known
+  std::vector<int32_t> answers;            // the float model's
   std::vector<Layout> layouts;
   std::vector<std::map<std::string, Tensor>> inputs;  // of each sample, those that metrics look at
   std::set<std::string> looked_at;                    // their names
@@ -466,6 +491,10 @@ const std::vector<std::string>& Evaluator::outputs() const {
 
 const Context& Evaluator::context() const {
   return impl_->context;
+}
+
+graph::Model Evaluator::judged(const graph::Model& model) const {
+  return impl_->judged(model);
 }
 
 double Evaluator::distance(std::vector<Tensor> a, std::vector<Tensor> b) const {

@@ -35,6 +35,8 @@ struct EvaluatorOptions {
   std::filesystem::path candidates = {};  // folder of the models that it scores; empty: the system's temporary folder
   Json decoder = nullptr;                 // what turns outputs into detections: a name, or {name: …, option: value}
   Json output_weights = nullptr;          // {output: factor}
+  std::vector<std::string> judged =
+      {};                   // values that are compared in the outputs' stead (ops::chosen_outputs); empty: the outputs
   bool judge_head = false;  // also recognizes the model's head, and scores its metric unless one of its name is there
 };
 
@@ -55,6 +57,9 @@ class Evaluator {
   const OutputParts& parts() const;
   const std::vector<std::string>& outputs() const;
   const Context& context() const;
+  // The model with EvaluatorOptions::judged as its outputs, and without what only other outputs need. Throws Error where it has
+  // no such value.
+  graph::Model judged(const graph::Model& model) const;
 
   // How far two runs of the model on one sample lie apart, every part of the outputs in units of its own size:
   // √ Σ_p (‖a_p − b_p‖ / N_p)², N_p as OutputPart::norm. Infinite where an output differs in size. Outputs of other shapes than

@@ -7,6 +7,7 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/v1_configuration.hpp"
+#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
@@ -242,6 +243,9 @@ Json inspect(const InspectOptions& given) {
   } else {
     facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(model)
                                                          : eval::head_on(model, *data::open(options.data, model.inputs)));
+    if (const auto found = ops::chosen_outputs(model); !found.outputs.empty())
+      facts["chosen_outputs"] = {
+          {"outputs", found.outputs}, {"by", found.choosers}, {"judged", found.judged}, {"why", in_words(found)}};
     add_nodes(facts, {original, model}, chosen, options);
   }
   return facts;

@@ -280,7 +280,7 @@ quant::Plan rounded_plan(const TrialContext& context, const quant::Config& confi
 }
 
 ToggledModel instrumented(const TrialContext& context, const quant::Config& config, const quant::Plan& plan) {
-  return {context.variants.graph_of(config)->model, plan, context.job.limits.memory};
+  return {context.evaluator.judged(context.variants.graph_of(config)->model), plan, context.job.limits.memory};
 }
 
 }  // namespace quasar::tune

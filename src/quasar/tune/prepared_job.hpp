@@ -25,8 +25,9 @@ struct PreparedJob {
 // Loads and checks whatever can be wrong, without writing anything.
 PreparedJob prepare(const Job& job);
 
-// How candidates are scored. On hold-out samples the user's own evaluator is heard only when it looks at samples at all.
-eval::EvaluatorOptions evaluator_options(const Job& job, bool holdout);
+// How candidates of this model are scored. On hold-out samples the user's own evaluator is heard only when it looks at samples at
+// all.
+eval::EvaluatorOptions evaluator_options(const Job& job, const graph::Model& model, bool holdout);
 
 // What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
 void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log);

@@ -121,7 +121,7 @@ Processors processors_for(const TrialContext& context, const Winner& winner, con
   const bool in_onnxruntime = context.devices.first().library == runtime::Library::onnxruntime;
   if (!in_onnxruntime || !runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
-    eval::EvaluatorOptions options = evaluator_options(context.job, true);
+    eval::EvaluatorOptions options = evaluator_options(context.job, context.model, true);
     options.exact_sums = false;
     const eval::Evaluator evaluator(context.model, closing.samples.evaluation, options);
     for (const auto& [name, score] : evaluator.score(model, cores(), context.devices.first())) {
@@ -256,7 +256,7 @@ void measure_holdout(Summary& summary, const TrialContext& context, const Closin
   if (!closing.samples.holdout || !summary.best) return;
   try {
     const CancelScope scope(closing.stop);
-    const auto options = evaluator_options(context.job, true);
+    const auto options = evaluator_options(context.job, context.model, true);
     if (options.metrics.empty()) return;
     or_warn(closing, "the scores on the hold-out samples", [&] {
       const eval::Evaluator evaluator(context.model, closing.samples.holdout, options);

@@ -12,6 +12,7 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/runtime/latency.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/open_data.hpp"
@@ -42,7 +43,10 @@ class Evaluate final : public Command {
     eval::EvaluatorOptions options;
     options.metrics.clear();
     for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
-    if (!decoder_.empty()) options.decoder = parse_yaml(decoder_, "--decoder");
+    if (!decoder_.empty())
+      options.decoder = parse_yaml(decoder_, "--decoder");
+    else
+      options.judged = ops::judged_of(reference, model);
     options.exact_sums = false;
     options.device.library = runtime::parse_library(runtime_);
     runtime::check_device(options.device);

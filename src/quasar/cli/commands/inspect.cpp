@@ -122,6 +122,7 @@ class Inspect final : public Command {
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
     if (facts.contains("head")) print_head(facts["head"]);
+    if (facts.contains("chosen_outputs")) std::cout << "outputs: " << facts["chosen_outputs"]["why"].get<std::string>() << "\n";
     if (facts.contains("rules")) {
       print_violations(facts["rules"]);
       if (facts.contains("processors")) print_processors(facts["processors"]);
