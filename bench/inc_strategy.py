@@ -45,9 +45,9 @@ def main():
         return float(np.mean([np.linalg.norm(y - reference) for y, reference in zip(given, float_answers)]))
 
     tuning = {"max_trials": job["max_trials"]}
-    if job["strategy"] != "auto":
+    if job["strategy"] not in ("auto", "conservative"):  # those two are levels there
         tuning["strategy"] = job["strategy"]
-    config = PostTrainingQuantConfig(approach="static", calibration_sampling_size=[len(calibration["x"])], quant_level="auto" if job["strategy"] == "auto" else 1,
+    config = PostTrainingQuantConfig(approach="static", calibration_sampling_size=[len(calibration["x"])], quant_level={"auto": "auto", "conservative": 0}.get(job["strategy"], 1),
                                      tuning_criterion=TuningCriterion(**tuning), accuracy_criterion=AccuracyCriterion(**job["goal"]))
     start = time.time()
     model = quantization.fit(job["model"], config, calib_dataloader=Loader(job["input"], calibration["x"]), eval_func=score)
