@@ -29,7 +29,7 @@ build: build/release/build.ninja | setup   ## the program, at build/quasar
 
 demo: build      ## a search on a real model: report and best.onnx in build/demo
 	@rm -rf build/demo
-	build/quasar search examples/digits/search.yaml --output-dir build/demo
+	build/quasar search examples/digits/demo.yaml --output-dir build/demo
 	@echo "Best model: build/demo/best.onnx   report: build/demo/report.html   figures: build/demo/result.json"
 
 test: build/release/build.ninja | test-setup   ## everything: unit, contract, structure, install and end-to-end tests
