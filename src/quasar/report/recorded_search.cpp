@@ -163,9 +163,7 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   const fs::path folder = whole.output.dir / "repair";
   const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder, monitor.log) : std::nullopt;
   if (!rescue) return first;
-  for (const auto& reason : first.summary.best->quality.reasons)
-    tell(monitor.log, Level::warning, "the best model is poor: " + reason);
-  if (!first.summary.best->quality.poor()) tell(monitor.log, Level::warning, "the goal is missed: " + first.summary.reason);
+  tell(monitor.log, Level::warning, tune::why_rescued(whole, first.summary));
   tell(monitor.log, Level::warning, "the search goes on with strategy repair");
   if (monitor.goes_on) monitor.goes_on(*rescue);
   try {

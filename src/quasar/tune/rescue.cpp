@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/base/digits.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/strategy/exit_policy.hpp"
@@ -14,6 +16,7 @@ namespace quasar::tune {
 namespace {
 
 constexpr double share_of_repair = 1.0 / 3;
+constexpr double enough_work = 0.75;  // in integers, of a model that meets the goal by what its strategy gave up
 
 // Keys of the first search that say how it searches, and not what for.
 constexpr const char* ways_to_search[] = {"preset",        "search_space",
@@ -112,13 +115,19 @@ Job with_two_thirds(Job job) {
   return job;
 }
 
-bool needs_rescue(const Job& job, const Summary& summary) {
-  if (!summary.best || summary.status == Status::interrupted || !summary.lost.empty()) return false;
-  return summary.best->quality.poor() || (summary.status == Status::goal_missed && job.words.contains("accuracy_criterion"));
+std::string why_rescued(const Job& job, const Summary& summary) {
+  if (!summary.best || summary.status == Status::interrupted || !summary.lost.empty()) return "";
+  if (summary.best->quality.poor()) return "the best model is poor: " + joined(summary.best->quality.reasons, "; ");
+  if (summary.status == Status::goal_missed && job.words.contains("accuracy_criterion"))
+    return "the goal is missed: " + summary.reason;
+  const double work = summary.best->quantized_work;
+  if (summary.status == Status::ok && work < enough_work && strategies::table().make(job.strategy)->is_rescued())
+    return "the best model meets the goal with " + in_digits(100 * (1 - work), 2) + " % of its multiply-adds in float";
+  return "";
 }
 
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log) {
-  if (!needs_rescue(whole, poor)) return std::nullopt;
+  if (why_rescued(whole, poor).empty()) return std::nullopt;
   if (search::is_shared_storage(whole.study.storage)) return std::nullopt;  // its workers have gone by now
   const auto limits = limits_left(whole, poor);
   if (!limits) return std::nullopt;
@@ -136,7 +145,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
     words["search_space"] = repairs_for(whole);
     words["search_space"]["exclude"] = *excluded;
   }
-  words["accuracy_criterion"] = goal_for(whole, poor.best->quality);
+  if (Json goal = goal_for(whole, poor.best->quality); !goal.is_null()) words["accuracy_criterion"] = std::move(goal);
   words["search_stop_condition"] = *limits;
   if (!words.contains("decoder") && poor.head.is_object() && poor.head.contains("decoder"))
     words["decoder"] = poor.head["decoder"];
@@ -152,7 +161,10 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
 
 bool takes_the_place_of(const Summary& poor, const Summary& repaired) {
   if (!repaired.best || repaired.status == Status::interrupted || repaired.best->quality.word == "unknown") return false;
-  if (!poor.best->quality.poor()) return repaired.status == Status::ok && !repaired.best->quality.poor();  // the goal was missed
+  if (!poor.best->quality.poor()) {
+    return repaired.status == Status::ok && !repaired.best->quality.poor() &&
+           (poor.status != Status::ok || repaired.best->quantized_work > poor.best->quantized_work);
+  }
   return !repaired.best->quality.poor() || is_better(repaired.best->quality, poor.best->quality);
 }
 

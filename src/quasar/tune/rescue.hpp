@@ -1,8 +1,9 @@
-// How a search whose best model is poor, or misses the user's goal, goes on: strategy repair, with what is left of the user's
-// trials and time.
+// How a search whose best model is poor, misses the user's goal, or meets it with much in float, goes on: strategy repair, with
+// what is left of the user's trials and time.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "quasar/tune/summary.hpp"
 
@@ -14,15 +15,17 @@ bool is_rescued(const Job& job);
 // The same job with two thirds of its limits on trials and time: the last third is for repair.
 Job with_two_thirds(Job job);
 
-// Whether the best model is poor, or misses the goal that the user gave.
-bool needs_rescue(const Job& job, const Summary& summary);
+// Why: the best model is poor; it misses the goal that the user gave; quant_level auto met the goal with more than a quarter of
+// the multiply-adds in float. "": it needs none.
+std::string why_rescued(const Job& job, const Summary& summary);
 
 // Strategy repair towards answers that are of use, or that goal, from the same study's storage, in `folder`; nullopt: it needs
 // no rescue, nothing is left to try it with, or the user narrows operators in a way that repair cannot (which `log` hears).
 // `whole`: the job with all its limits.
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log);
 
-// Whether what repair found takes the place of that model: it meets the goal that was missed; of a poor one, it is not poor, or
+// Whether what repair found takes the place of that model: it meets the goal that was missed, or meets
+// it with more in integers; of a poor one, it is not poor, or
 // less so (more of the float model's answers; where none are compared, a smaller error of the worst part).
 bool takes_the_place_of(const Summary& poor, const Summary& repaired);
 

@@ -48,6 +48,7 @@ struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
+  double quantized_work = 1;                    // share of the multiply-adds that are planned in integers
   std::vector<LayerFacts> layers;
   std::vector<LayerRanges> ranges;  // of the layers that lose most
   std::optional<Flips> flips;

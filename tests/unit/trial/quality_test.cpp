@@ -171,6 +171,21 @@ TEST(Rescue, WhatIsLessPoorTakesThePlace) {
   EXPECT_FALSE(takes_the_place_of(poor, interrupted));
 }
 
+// A goal that was met with much in float is met again with more in integers, or the first model stays.
+TEST(Rescue, MoreInIntegersTakesThePlaceOfLess) {
+  const auto met = [](double work) {
+    Summary summary = found("good", 1, 0.01);
+    summary.best->quantized_work = work;
+    return summary;
+  };
+  EXPECT_TRUE(takes_the_place_of(met(0.5), met(0.9)));
+  EXPECT_FALSE(takes_the_place_of(met(0.5), met(0.4)));
+  Summary missed = met(0.9);
+  missed.status = Status::goal_missed;
+  EXPECT_FALSE(takes_the_place_of(met(0.5), missed));
+  EXPECT_TRUE(takes_the_place_of(missed, met(0.2))) << "the goal counts first";
+}
+
 TEST(PlainWords, StandForScores) {
   EXPECT_EQ(plain_word("relative", 0.1), "good");
   EXPECT_EQ(plain_word("parts", 0.2), "check");
