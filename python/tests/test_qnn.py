@@ -70,7 +70,7 @@ class InSimulator(Case):
         self.assertEqual(rules, {"clip"})
         there, here = (quasar.evaluate("wrong.onnx", images, MODEL, ["relative"], runtime=runtime, latency=False)["metrics"]["relative"]["value"]
                        for runtime in ("qnn_htp", "onnxruntime"))
-        self.assertLess(here, 0.1)
+        self.assertGreater(there, 3 * here)
         self.assertGreater(there, 0.5)
 
     def test_a_search_is_judged_there(self):
@@ -124,10 +124,10 @@ class WithAFake(Case):
                  "weight_params": {"calibration_method": ["MinMax", "MinMSE"], "only_if": "weight"}, "FixShapes": FIXED["FixShapes"]}
         found = self.search(target="qnn_htp", space=space, n_trials=4, n_jobs=1)
         self.assertEqual(found.result["judge"]["library"], "Fake HTP")
-        failed = [trial.get("error", "") for trial in json.loads(Path(found.output_dir, "result.json").read_text())["trials"] if trial["state"] != "complete"]
+        failed = [trial.error for trial in quasar.Study(Path(found.output_dir, "auto_search.db")).trials if trial.state == "failed"]
         self.assertEqual(len(failed), 2)
         self.assertTrue(any("ended with signal 11" in why and "bad luck" in why for why in failed), failed)
-        self.assertTrue(any("Fake HTP cannot open the model" in why or "cannot open the model: no such operator" in why for why in failed), failed)
+        self.assertTrue(any("cannot open the model: no such operator" in why for why in failed), failed)
 
     def test_a_missing_simulator_is_one_clear_message(self):
         self.named("nowhere")

@@ -58,8 +58,7 @@ class Evaluate final : public Command {
   // HTP adds in 32 bits.
   static tune::Processors processors_for(const graph::Model& model, runtime::Library library) {
     if (library == runtime::Library::qnn_htp) return {};
-    return tune::processors_of(model,
-                               library == runtime::Library::openvino ? ops::Kernels::onednn : ops::Kernels::onnxruntime);
+    return tune::processors_of(model, library == runtime::Library::openvino ? ops::Kernels::onednn : ops::Kernels::onnxruntime);
   }
 
   // A reference in 16-bit floating point as the float32 model that quantization starts from, where the model has such inputs.
