@@ -10,7 +10,7 @@ run scripts that were written for AMD Quark. Messages go to logging.getLogger("q
 """
 from typing import Dict
 
-from . import _core, _openvino
+from . import _core, _openvino, _qnn
 from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
 from ._evaluators import kind_of, scoring
 from ._guests import Bench, Sampler, StopCondition, Strategy
@@ -27,6 +27,7 @@ __version__: str = _core.version
 onnxruntime_version: str = _core.onnxruntime_version
 QuasarError = _core.QuasarError
 _openvino.offer()
+_qnn.offer()
 
 
 def listed(kind: str) -> Dict[str, str]:

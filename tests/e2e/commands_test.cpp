@@ -85,6 +85,29 @@ TEST(Commands, InspectChecksModelsForOpenVino) {
   EXPECT_EQ(rules["violations"][0]["rule"], "weights");
 }
 
+TEST(Commands, InspectChecksModelsForQualcomm) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string(), demo = digits("digits.onnx");
+  const auto made = [&](const std::string& how) {
+    return run("quantize " + demo + " -o " + path + how + " --calib " + digits("calibration.npz"));
+  };
+  const auto checked = [&] { return run("inspect --json " + path + " --target qnn_htp"); };
+  const Ran open = made(" --scheme w8a16 --target qnn_htp");
+  EXPECT_EQ(open.code, 1);
+  EXPECT_NE(open.err.find("FixShapes: \"image:[1,1,8,8]\""), std::string::npos) << open.err;
+  const Ran signed_values = made(" --scheme A8W8 --target qnn_htp");
+  EXPECT_NE(signed_values.err.find("the schemes w8a16"), std::string::npos) << signed_values.err;
+  const std::string fixed = " --set FixShapes=image:[1,1,8,8]";
+  for (const char* scheme : {"w8a8", "w8a16"}) {
+    EXPECT_EQ(made(std::string(" --target qnn_htp --scheme ") + scheme + fixed).code, 0);
+    EXPECT_EQ(checked().code, 0) << checked().out;
+  }
+  EXPECT_EQ(made(" --scheme w8a16 --target generic").code, 0);
+  const Ran other = checked();
+  EXPECT_EQ(other.code, 2) << other.out;
+  EXPECT_EQ(parse_json(other.out, "stdout")["rules"]["violations"][0]["rule"], "shapes");
+}
+
 TEST(Commands, EvaluateSaysWhatItRunsIn) {
   const std::string asked = "evaluate --json " + digits("digits.onnx") + " --data " + digits("evaluation.npz");
   EXPECT_EQ(parse_json(run(asked).out, "stdout")["judge"]["library"], "ONNX Runtime");

@@ -17,7 +17,7 @@ struct EvaluateOptions {
   std::vector<std::string> metrics = {"parts"};  // names, with options: "topk(k=3)"; see `quasar list metrics`
   Json decoder = nullptr;  // what turns outputs into detections: a name, or {name: …, option: value}; null: none is needed
   bool latency = false;    // whether the time of a run is measured, on one thread
-  std::string runtime = "onnxruntime";  // what the models run in: onnxruntime or openvino
+  std::string runtime = "onnxruntime";  // what the models run in: onnxruntime, openvino or qnn_htp
 };
 
 // {metrics: {name: {value, low, high, samples, per_sample: [values]}}, bytes: of the model's files, latency_ms: {median, p90}}.

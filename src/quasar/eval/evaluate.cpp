@@ -36,6 +36,11 @@ size_t next_block(size_t scored, size_t count) {
   return std::min(count - scored, std::max<size_t>(16, scored / 8));
 }
 
+// That the float model runs on, where candidates run on this one.
+runtime::Device device_for_float(const runtime::Device& device) {
+  return runtime::runs_float(device.library) ? device : runtime::Device();
+}
+
 // NaN and infinity survive a multiplication by zero.
 bool all_finite(std::span<const float> values) {
   return sum(values.size(), [&](size_t i) { return static_cast<double>(values[i] * 0.0F); }) == 0;
@@ -84,7 +89,8 @@ struct Evaluator::Impl {
         exact_sums(options.exact_sums),
         decoder_words(options.decoder),
         custom(options.custom),
-        own_device(options.device.library == runtime::Library::onnxruntime ? runtime::Device() : options.device),
+        own_device(options.device.library == runtime::Library::onnxruntime ? runtime::Device()
+                                                                           : device_for_float(options.device)),
         surroundings{options.base, options.model, {}, {}, options.candidates} {
     if (count == 0) throw Error(samples->source() + " holds no samples to evaluate on");
     if (!options.decoder.is_null()) decoder = make_decoder(options.decoder, options.base);
@@ -465,7 +471,7 @@ struct Evaluator::Impl {
 
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)
     : impl_(std::make_unique<Impl>(std::move(samples), options)) {
-  impl_->run_reference(reference, options.threads, options.device);
+  impl_->run_reference(reference, options.threads, device_for_float(options.device));
   if (options.judge_head) impl_->add_head(reference);
   impl_->score_reference();
   impl_->score_reference_by_user(reference, options.threads);

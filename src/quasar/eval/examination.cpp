@@ -14,7 +14,8 @@ Examination examine(const Evaluator& evaluator, const graph::Model& reference, c
   const auto compared = [&](const Pair& pair) { return metric->of(pair, evaluator.context()); };
   std::vector<char> sure(count, 0), same(count, 0);
   if (metric != nullptr) {
-    evaluator.each(reference, options.noise, options.threads, options.device,
+    const runtime::Device device = runtime::runs_float(options.device.library) ? options.device : runtime::Device();
+    evaluator.each(reference, options.noise, options.threads, device,
                    [&](size_t i, const Pair& pair) { sure[i] = compared(pair) >= surely_the_same ? 1 : 0; });
   }
   std::vector<std::vector<OutputParts::Sums>> sums(count);

@@ -193,13 +193,9 @@ Json check(const graph::Model& model, const std::string& target) {
 Json check_pairs(const graph::Model& model, const std::string& name) {
   const auto target = quant::targets::table().make(name);
   Json list = Json::array();
-  size_t layers = 0;
-  for (const auto& node : quant::nodes_in_pairs(model)) {
-    layers++;
-    const quant::PairFault fault = target->fault(node);
-    if (fault.rule.empty()) continue;
-    list.push_back({{"node", node.node.name}, {"rule", fault.rule}, {"what", fault.what}, {"figures", Json::object()}});
-  }
+  for (const auto& [node, fault] : target->faults(model, runtime::value_types(model)))
+    list.push_back({{"node", node}, {"rule", fault.rule}, {"what", fault.what}, {"figures", Json::object()}});
+  const size_t layers = quant::nodes_in_pairs(model).size();
   return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
 }
 
@@ -234,7 +230,7 @@ Json inspect(const InspectOptions& given) {
     facts["rules"] = check(model, chosen);
   } else if (finished && target->checks_pairs()) {
     facts["rules"] = check_pairs(model, chosen);
-    facts["processors"] = to_json(processors_of(model, target->kernels()));
+    if (target->saturation()) facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else if (finished) {
     std::map<std::string, int> operators;
     for (const auto& node : model.nodes) operators[node.op_type]++;

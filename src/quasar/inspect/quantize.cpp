@@ -147,6 +147,8 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   const auto target = quant::targets::table().make(options.target);
   const graph::Model original = graph::load(options.model);
   const graph::Model model = runtime::prepare(original);
+  quant::check_taken(*target, config);
+  quant::check_shapes(*target, config, model.inputs);
   CalibrationNeeds needs;
   needs.add(config);
   if (!options.ranges.is_null()) {

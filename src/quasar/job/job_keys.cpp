@@ -114,7 +114,8 @@ std::vector<OptionSpec> own_keys() {
        .help = "what the model must run on: ort_cpu, or xint8 where all types of the space are XInt8Spec (default)"},
       {.name = "runtime",
        .fallback = nullptr,
-       .help = "what candidates are scored and timed in: onnxruntime or openvino (default: the target's own, if it is here)"},
+       .help = "what candidates are scored and timed in: onnxruntime, openvino or qnn_htp (default: the target's own, if it is "
+               "here)"},
       {.name = "calibration_sampling_size",
        .fallback = nullptr,
        .help = "number of calibration samples, or a list to search over",

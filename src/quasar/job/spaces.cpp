@@ -19,6 +19,7 @@ quant::Config config_at(const Json& words, const quant::Target* target) {
   if (target == nullptr) return config;
   if (target->shifts()) quant::check_forms_for_shifts(config);
   quant::saturation_on(*target, config.saturation);
+  quant::check_taken(*target, config);
   return config;
 }
 
@@ -28,7 +29,7 @@ std::string said_of_names(const quant::Config& config) {
   Json overrides = Json::array();
   for (const auto& [name, own] : config.tensors) overrides.push_back(name);
   return Json(config.exclude).dump() + to_json(config.layers).dump() + to_json(config.selection).dump() + overrides.dump() +
-         (config.optimize_model ? "" : "raw");
+         quant::to_json(config.fixed_shapes).dump() + (config.optimize_model ? "" : "raw");
 }
 
 std::string contradiction(const Json& words, const quant::Target* target) {

@@ -82,8 +82,27 @@ class PairReading {
     const Tensor* const zero = ops::constant_input(node, 2, model_);
     const Tensor* const codes = ops::constant_input(node, 0, model_);
     out.type = zero != nullptr ? zero->type() : codes != nullptr && dequantizes(&node) ? codes->type() : DataType::uint8;
+    if (const Tensor* scale = ops::constant_input(node, 1, model_);
+        scale != nullptr && scale->type() == DataType::float32 && scale->count() > 0)
+      out.scale = static_cast<double>(scale->as<float>()[0]);
+    if (zero != nullptr && zero->count() > 0) out.zero_point = first_of(*zero);
     if (zero != nullptr) out.zero_based = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     return out;
+  }
+
+  static int32_t first_of(const Tensor& zeros) {
+    switch (zeros.type()) {
+      case DataType::uint8:
+        return zeros.as<uint8_t>()[0];
+      case DataType::int8:
+        return zeros.as<int8_t>()[0];
+      case DataType::uint16:
+        return zeros.as<uint16_t>()[0];
+      case DataType::int16:
+        return zeros.as<int16_t>()[0];
+      default:
+        return 0;
+    }
   }
 
   const graph::Model& model_;

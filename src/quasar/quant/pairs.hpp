@@ -20,6 +20,8 @@ struct Pair {
   std::string value;                    // its name before the pair; of a constant, that of its codes
   DataType type = DataType::undefined;  // of the codes
   bool zero_based = true;               // every zero point is 0
+  double scale = 1;                     // the first, and its zero point
+  int32_t zero_point = 0;
   bool constant = false;
   bool moved = false;  // an operator that computes nothing (Reshape …) wrote it
   size_t readers = 1;  // nodes that read what the pair gives
@@ -34,6 +36,11 @@ struct NodeInPairs {
 // Which rule a node breaks, and how, in a sentence; both empty: none.
 struct PairFault {
   std::string rule = {}, what = {};
+};
+
+struct NodeFault {
+  std::string node = {};
+  PairFault fault = {};
 };
 
 // Every node but Q and DQ themselves that reads a pair, writes one, or has codes of its own; in the model's order. Valid as long

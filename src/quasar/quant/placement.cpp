@@ -116,6 +116,8 @@ class Placing {
         out_.skipped[name] = why;
       } else if (why = softmax_obstacle(node, rule); !why.empty()) {
         out_.skipped[name] = why;
+      } else if (why = too_many_axes(node, roles); !why.empty()) {
+        out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
       } else {
@@ -190,6 +192,21 @@ class Placing {
     const Scheme& values = rule == nullptr ? config_.activation : rule->activation;
     const Scheme& weights = rule == nullptr ? config_.weight : rule->weight;
     return bits_of(values.type) == 4 ? obstacle_to_4_bits(node, roles, weights.type, unfit) : "";
+  }
+
+  // "": the target has such values, or nobody knows their shapes.
+  std::string too_many_axes(const graph::Node& node, const ops::Roles& roles) const {
+    const size_t most = target_.most_axes(node);
+    if (most == 0 || (node.is("MatMul") && roles.weight)) return "";
+    for (const auto* list : {&node.inputs, &node.outputs}) {
+      for (const auto& value : *list) {
+        const auto seen = seen_.find(value);
+        if (seen != seen_.end() && seen->second.shape.size() > most)
+          return "'" + value + "' has " + std::to_string(seen->second.shape.size()) + " axes, and the target has at most " +
+                 std::to_string(most) + " for it";
+      }
+    }
+    return "";
   }
 
   // "": no Softmax of 8 bits, or one that ONNX Runtime's integer kernel computes.

@@ -75,6 +75,7 @@ Json to_json(const Plan& plan) {
            {"nodes", std::move(nodes)},
            {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
   if (plan.format != Format::qdq) out["format"] = name_of(plan.format);
+  if (!plan.fixed_shapes.empty()) out["fixed_shapes"] = to_json(plan.fixed_shapes);
   if (!plan.folded.empty()) out["folded"] = plan.folded;
   if (!plan.relus.empty()) out["relus"] = plan.relus;
   if (!plan.swishes.empty()) out["swishes"] = plan.swishes;

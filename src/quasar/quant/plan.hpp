@@ -66,6 +66,7 @@ struct Plan {
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
   Format format = Format::qdq;                 // how the model is written in the end
+  FixedShapes fixed_shapes = {};               // of inputs of the written model, by name
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};

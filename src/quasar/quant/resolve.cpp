@@ -61,6 +61,7 @@ class Resolver {
     Plan plan;
     plan.rounding = config_.rounding;
     plan.format = config_.format;
+    plan.fixed_shapes = config_.fixed_shapes;
     for (const auto& value : placement_.values) {
       if (const QuantParams& params = values_.of(value); !values_.absorbed().contains(value)) {
         plan.values[value] = stored_as(stored_type(params.type, readers(value, index_)), params);
@@ -270,8 +271,8 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
   const Target& used = npu ? *shifting : target;
   Config config = wanted;
   config.saturation = saturation_on(used, wanted.saturation);
-  if (const std::string why = used.refuses(config.format); !why.empty())
-    throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
+  check_taken(used, config);
+  check_shapes(used, config, model.inputs);
   Plan plan = Resolver(model, seen, config, used, memo).run();
   if (!config.mixed) return plan;
   LayerRule rule{.words = {},

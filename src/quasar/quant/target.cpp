@@ -1,5 +1,7 @@
 #include "quasar/quant/target.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
 
 namespace quasar::quant {
@@ -22,6 +24,47 @@ Json Target::all_of(Json capability) const {
   weight["dtype"].push_back("uint8");
   weight["scheme"].push_back("asym");
   return capability;
+}
+
+std::vector<NodeFault> Target::faults(const graph::Model& model, const std::map<std::string, graph::Value>&) const {
+  std::vector<NodeFault> out;
+  for (const auto& node : nodes_in_pairs(model)) {
+    if (PairFault one = fault(node); !one.rule.empty()) out.push_back({node.node.name, std::move(one)});
+  }
+  return out;
+}
+
+bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
+  const Grid codes = grid_of(grid.type, false);
+  const float scale = grid.scales.front();
+  const auto end = [&](int64_t code) { return scale * static_cast<float>(code - grid.zero_points.front()); };
+  return end(codes.low) >= bounds.low && end(codes.high) <= bounds.high;
+}
+
+void check_taken(const Target& target, const Config& config) {
+  if (const std::string why = target.refuses(config.format); !why.empty())
+    throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
+  if (const std::string why = target.refuses_types(config); !why.empty()) throw Error(why);
+}
+
+void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs) {
+  if (!target.wants_fixed_shapes()) return;
+  for (const auto& input : inputs) {
+    if (config.fixed_shapes.contains(input.name)) continue;
+    const bool open = !input.shape || std::ranges::any_of(*input.shape, [](int64_t size) { return size < 0; });
+    if (!open) continue;
+    std::string shape, example;
+    for (size_t k = 0; input.shape && k < input.shape->size(); ++k) {
+      const int64_t size = (*input.shape)[k];
+      const std::string symbol = k < input.symbols.size() && !input.symbols[k].empty() ? input.symbols[k] : "?";
+      const char* const comma = k == 0 ? "" : ",";
+      shape += comma + (size < 0 ? symbol : std::to_string(size));
+      example += comma + std::to_string(size < 0 ? 1 : size);
+    }
+    throw Error("input '" + input.name + "' has " + (input.shape ? "the shape [" + shape + "]" : "no shape") +
+                ", but this target takes fixed shapes only; say which it will have, such as FixShapes: \"" + input.name + ":[" +
+                example + "]\"");
+  }
 }
 
 std::optional<Saturation> saturation_on(const Target& target, const std::optional<Saturation>& wanted) {

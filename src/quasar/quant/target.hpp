@@ -1,7 +1,9 @@
 // What a runtime or processor executes: which (operator, scheme) pairs run in integer kernels there, and where Q/DQ stand.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "quasar/base/plugin.hpp"
 #include "quasar/ops/op.hpp"
@@ -19,6 +21,16 @@ class Target {
   virtual std::string remark(const Config& config) const = 0;
   // Why the target cannot take models in this format; "" when it can.
   virtual std::string refuses(Format) const { return ""; }
+  // Why no model of this configuration runs there as it is meant, with what comes nearest and does; "" when it does.
+  virtual std::string refuses_types(const Config&) const { return ""; }
+  // Whether its compiler takes only models whose inputs have fixed shapes.
+  virtual bool wants_fixed_shapes() const { return false; }
+  // The most axes that a value may have which this operator reads or writes; 0: any number.
+  virtual size_t most_axes(const graph::Node&) const { return 0; }
+  // The grid that its kernel for this operator always writes in codes of this type; nullopt: any.
+  virtual std::optional<QuantParams> grid_written_by(const graph::Node&, DataType) const { return std::nullopt; }
+  // The type of 16-bit codes of values, symmetric if it is signed.
+  virtual DataType wide_type() const { return DataType::int16; }
   // Whether quantization of an activation's output to `output` makes the target drop the activation, so that its producer's
   // integer kernel writes that output. false: Q/DQ (with the same parameters) must stand between producer and activation.
   virtual bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const = 0;
@@ -62,9 +74,24 @@ class Target {
   // Why a node of a finished model, whoever made it, does not run in the integers that the pairs around it ask for; no words: it
   // does, or nobody asked for it.
   virtual PairFault fault(const NodeInPairs& /*node*/) const { return {}; }
+  // All that a finished model breaks of the target's rules, in the model's order. `values`: types and shapes, as far as known.
+  virtual std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const;
   // The type of a constant that takes part as an activation (one side of Add, an input of Concat).
   virtual DataType constant_type(DataType wanted) const = 0;
 };
+
+inline bool is_byte(DataType type) {
+  return type == DataType::int8 || type == DataType::uint8;
+}
+
+// Whether the ends of the grid lie within the bounds to which an activation clips, so that saturation does the clipping.
+bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
+
+// Throws Error where the target has no use for the configuration: its format, its types.
+void check_taken(const Target& target, const Config& config);
+
+// Throws Error that names an input of open shape, and how to fix it, where the target takes fixed shapes only.
+void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs);
 
 // What is done about sums of 16 bits on a target: what the configuration says, else the target's choice. Throws Error where the
 // configuration says something and the target has no use for it.

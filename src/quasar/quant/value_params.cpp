@@ -133,6 +133,9 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   if (own != at_.config.tensors.end()) used_.insert(value);
   if (own != at_.config.tensors.end() && is_complete(own->second)) return params_of(own->second, scheme);
   if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
+  if (const graph::Node* writer = at_.index.producer(value); writer != nullptr && own == at_.config.tensors.end()) {
+    if (auto written = at_.target.grid_written_by(*writer, scheme.type)) return *std::move(written);
+  }
   const auto found = at_.seen.find(value);
   if (found == at_.seen.end()) throw Error("no statistics of value '" + value + "' were collected");
   // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.

@@ -13,24 +13,31 @@
 namespace quasar::runtime {
 
 // What runs models.
-enum class Library { onnxruntime, openvino };
+enum class Library { onnxruntime, openvino, qnn_htp };
 
 struct QUASAR_API Device {
   std::string kind = "cpu";                // cpu or cuda
   int index = 0;                           // which of them; 0 for cpu
-  Library library = Library::onnxruntime;  // OpenVINO: on its CPU only
+  Library library = Library::onnxruntime;  // others have one device of their own
 
   bool is_cpu() const { return kind == "cpu" && library == Library::onnxruntime; }  // ONNX Runtime's own
-  std::string name() const;                                                         // "cpu", "cuda:1", "openvino"
+  std::string name() const;                                                         // "cpu", "cuda:1", "openvino", "qnn_htp"
   bool operator==(const Device&) const = default;
 };
 
-// By the name in a configuration (key runtime): "onnxruntime" or "openvino". Throws Error for other words.
+// By the name in a configuration (key runtime): "onnxruntime", "openvino" or "qnn_htp". Throws Error for other words.
 QUASAR_API Library parse_library(const Json& word);
 QUASAR_API std::string name_of(Library library);
 
 // Why models cannot run in the library here, and how to install it; "": they can. Opens it.
 QUASAR_API std::string obstacle_to(Library library);
+
+// Whether the float model runs there as it does for users, so that candidates are compared with it there. Otherwise ONNX
+// Runtime's CPU runs it.
+bool runs_float(Library library);
+
+// Whether times there are those of the processor that it stands for; a simulator's are not.
+bool has_times(Library library);
 
 // {library: "ONNX Runtime", version, device: "cpu"}: what runs models on this device. Throws Error where the library is missing.
 QUASAR_API Json facts_of(const Device& device);

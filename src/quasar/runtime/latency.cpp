@@ -83,7 +83,8 @@ std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* con
                                                const Effort& effort, const Device& device) {
   const std::vector<data::Sample> held = first_samples(samples);
   std::vector<Runner> sessions;
-  for (const graph::Model* model : models) sessions.emplace_back(*model, RunnerOptions{.device = device, .exact_sums = false});
+  const Device timed_on = has_times(device.library) ? device : Device();
+  for (const graph::Model* model : models) sessions.emplace_back(*model, RunnerOptions{.device = timed_on, .exact_sums = false});
   std::vector<std::vector<double>> times(models.size());
   const Stopwatch watch;
   const auto time_left = [&](double seconds) { return watch.seconds() < seconds; };

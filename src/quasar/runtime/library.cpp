@@ -5,17 +5,18 @@
 #include "quasar/base/names.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/openvino.hpp"
+#include "quasar/runtime/qnn_htp.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::runtime {
 namespace {
 
-constexpr std::array libraries{Library::onnxruntime, Library::openvino};
+constexpr std::array libraries{Library::onnxruntime, Library::openvino, Library::qnn_htp};
 
 }  // namespace
 
 std::string name_of(Library library) {
-  constexpr std::array names{"onnxruntime", "openvino"};
+  constexpr std::array names{"onnxruntime", "openvino", "qnn_htp"};
   return names.at(static_cast<size_t>(library));
 }
 
@@ -30,12 +31,26 @@ Library parse_library(const Json& word) {
 }
 
 std::string obstacle_to(Library library) {
-  return library == Library::onnxruntime ? "" : openvino::obstacle();
+  if (library == Library::onnxruntime) return "";
+  return library == Library::openvino ? openvino::obstacle() : qnn_htp::obstacle();
+}
+
+bool runs_float(Library library) {
+  return library != Library::qnn_htp;  // its compiler knows fixed shapes only, and fewer operators in float
+}
+
+bool has_times(Library library) {
+  return library != Library::qnn_htp;
 }
 
 Json facts_of(const Device& device) {
   if (device.library == Library::onnxruntime)
     return {{"library", "ONNX Runtime"}, {"version", version()}, {"device", device.name()}};
+  if (device.library == Library::qnn_htp) {
+    Json out = qnn_htp::facts();
+    out["times"] = "of ONNX Runtime on this CPU: a simulator's say nothing of the processor";
+    return out;
+  }
   return {{"library", "OpenVINO"}, {"version", openvino::version()}, {"device", "CPU"}};
 }
 

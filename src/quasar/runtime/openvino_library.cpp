@@ -9,6 +9,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/runtime/user_cache.hpp"
 
 namespace quasar::runtime::openvino {
 namespace fs = std::filesystem;
@@ -18,13 +19,6 @@ constexpr const char* file_name = "libopenvino_c.so";
 constexpr const char* cure =
     "; install it by `pip install openvino` and name its folder in QUASAR_OPENVINO (in Python nothing need be named), or by "
     "scripts/setup.sh --openvino";
-
-fs::path user_cache() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return cache;
-  const char* const home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? fs::path() : fs::path(home) / ".cache";
-}
 
 std::string last_words() {
   const char* const words = dlerror();

@@ -1,13 +1,30 @@
 #include "quasar/runtime/runner.hpp"
 
+#include "quasar/runtime/qnn_htp.hpp"
+
 namespace quasar::runtime {
 namespace {
 
-using Opened = std::variant<Session, std::unique_ptr<openvino::CompiledModel>>;
+using Opened = std::variant<Session, std::unique_ptr<openvino::CompiledModel>, std::unique_ptr<JudgedModel>>;
 
 Opened opened(const graph::Model& model, const RunnerOptions& options) {
-  if (options.device.library == Library::openvino) return std::make_unique<openvino::CompiledModel>(model, options.at_once);
-  return Session(model, {.device = options.device, .exact_sums = options.exact_sums});
+  switch (options.device.library) {
+    case Library::openvino:
+      return std::make_unique<openvino::CompiledModel>(model, options.at_once);
+    case Library::qnn_htp:
+      return std::make_unique<JudgedModel>(qnn_htp::processes(), model, options.at_once);
+    default:
+      return Session(model, {.device = options.device, .exact_sums = options.exact_sums});
+  }
+}
+
+const Session& plain(const Session& session) {
+  return session;
+}
+
+template <class Model>
+const Model& plain(const std::unique_ptr<Model>& model) {
+  return *model;
 }
 
 }  // namespace
@@ -15,18 +32,15 @@ Opened opened(const graph::Model& model, const RunnerOptions& options) {
 Runner::Runner(const graph::Model& model, const RunnerOptions& options) : model_(opened(model, options)) {}
 
 const std::vector<graph::Value>& Runner::inputs() const {
-  const Session* const session = std::get_if<Session>(&model_);
-  return session != nullptr ? session->inputs() : std::get<1>(model_)->inputs();
+  return std::visit([](const auto& model) -> const std::vector<graph::Value>& { return plain(model).inputs(); }, model_);
 }
 
 const std::vector<graph::Value>& Runner::outputs() const {
-  const Session* const session = std::get_if<Session>(&model_);
-  return session != nullptr ? session->outputs() : std::get<1>(model_)->outputs();
+  return std::visit([](const auto& model) -> const std::vector<graph::Value>& { return plain(model).outputs(); }, model_);
 }
 
 std::vector<Tensor> Runner::run(std::span<const Tensor> inputs) const {
-  const Session* const session = std::get_if<Session>(&model_);
-  return session != nullptr ? session->run(inputs) : std::get<1>(model_)->run(inputs);
+  return std::visit([&](const auto& model) { return plain(model).run(inputs); }, model_);
 }
 
 }  // namespace quasar::runtime

@@ -1,5 +1,5 @@
-// A model ready to run where a device says: in ONNX Runtime (session.hpp) or in OpenVINO (openvino.hpp). What scores and times
-// candidates runs them through it; statistics and rounding always run in ONNX Runtime.
+// A model ready to run where a device says: in ONNX Runtime (session.hpp), OpenVINO (openvino.hpp) or QNN HTP (qnn_htp.hpp). What
+// scores and times candidates runs them through it; statistics and rounding always run in ONNX Runtime.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "quasar/runtime/judge_process.hpp"
 #include "quasar/runtime/openvino.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -14,7 +15,7 @@ namespace quasar::runtime {
 
 struct RunnerOptions {
   Device device = {};
-  bool exact_sums = true;  // SessionOptions::exact_sums; OpenVINO has no such choice
+  bool exact_sums = true;  // SessionOptions::exact_sums; others have no such choice
   size_t at_once = 1;      // so many runs may compute at the same time without waiting for each other, one thread each
 };
 
@@ -33,7 +34,7 @@ class Runner {
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
 
  private:
-  std::variant<Session, std::unique_ptr<openvino::CompiledModel>> model_;
+  std::variant<Session, std::unique_ptr<openvino::CompiledModel>, std::unique_ptr<JudgedModel>> model_;
 };
 
 }  // namespace quasar::runtime

@@ -115,7 +115,10 @@ std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const gr
     rungs.push_back({"dynamic", dynamic_rule(combinations(dynamic_capability()).front()), dynamic_nodes(model, target)});
   }
   if (fixed && has_eight_bits(search_space)) {
-    rungs.push_back({"A16W8", {{"activation", "Int16Spec"}}, computed_in(DataType::int16, DataType::int8, nodes, model, target)});
+    const DataType wide = target.wide_type();
+    const Json rule = wide == DataType::int16 ? Json{{"activation", "Int16Spec"}}
+                                              : Json{{"activation", "UInt16Spec"}, {"activation_params", {{"symmetric", false}}}};
+    rungs.push_back({"A16W8", rule, computed_in(wide, DataType::int8, nodes, model, target)});
     rungs.push_back({float16, float16, computed_in(DataType::float16, DataType::float16, nodes, model, target)});
   }
   std::erase_if(rungs, [](const Rung& rung) { return rung.nodes.empty(); });

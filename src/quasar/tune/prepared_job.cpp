@@ -150,6 +150,7 @@ PreparedJob prepare(const Job& job) {
   for (const auto& [said, config] : prepared.spaces.names) {
     if (!config.optimize_model && !raw) raw.emplace(prepared.original, runtime::unoptimized(prepared.original));
     (config.optimize_model ? names : *raw).resolved(config);
+    quant::check_shapes(*prepared.target, config, prepared.model.inputs);
   }
   for (const auto& words : prepared.strategy->also_needs(job, prepared.model, *prepared.target))
     prepared.spaces.needs.add(quant::parse_config(words));

@@ -165,9 +165,11 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   PreparedJob prepared = prepare(job);
   if (const auto& device = job.devices.front(); device.library != runtime::Library::onnxruntime) {
     const Json facts = runtime::facts_of(device);
+    const std::string where = facts["library"].get<std::string>() + " " + facts["version"].get<std::string>() + " on its " +
+                              facts["device"].get<std::string>();
     tell(log, Level::info,
-         "candidates are scored and timed in " + facts["library"].get<std::string>() + " " + facts["version"].get<std::string>() +
-             " on its " + facts["device"].get<std::string>());
+         "candidates are scored " + (facts.contains("times") ? "in " + where + "; times are " + facts["times"].get<std::string>()
+                                                             : "and timed in " + where));
   }
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);

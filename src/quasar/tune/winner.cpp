@@ -52,7 +52,8 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
 // Whether candidates run in a library of the target's own, so that times here are its times.
 bool is_in_own_library(const TrialContext& context) {
   const runtime::Library library = context.devices.first().library;
-  return library != runtime::Library::onnxruntime && context.target.runtime() == runtime::name_of(library);
+  return library != runtime::Library::onnxruntime && runtime::has_times(library) &&
+         context.target.runtime() == runtime::name_of(library);
 }
 
 // The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
@@ -116,6 +117,7 @@ std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::P
 
 // Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
 Processors processors_for(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
+  if (!context.target.saturation() && context.target.runtime() != "onnxruntime") return {};  // it adds in 32 bits
   Processors facts = processors_of(model, context.target.kernels());
   if (const std::string why = in_words(facts); !why.empty()) closing.warn(why);
   const bool in_onnxruntime = context.devices.first().library == runtime::Library::onnxruntime;

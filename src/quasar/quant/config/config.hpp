@@ -10,6 +10,7 @@
 #include "quasar/quant/codes/code_limits.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 #include "quasar/quant/codes/switches.hpp"
+#include "quasar/quant/config/fixed_shapes.hpp"
 #include "quasar/quant/config/format.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
 #include "quasar/quant/config/mixed_precision.hpp"
@@ -39,6 +40,7 @@ struct Config {
   std::vector<TransformUse> transforms;  // of the float graph, in this order
   std::optional<Saturation> saturation;  // nullopt: the target's choice
   Format format = Format::qdq;           // quant_format
+  FixedShapes fixed_shapes;              // FixShapes
   bool optimize_model = true;            // OptimizeModel: clean-up of the float graph before all else
   bool external_data = false;            // weights go to a file beside the model
   bool operator==(const Config&) const = default;

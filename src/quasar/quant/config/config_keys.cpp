@@ -29,6 +29,7 @@ std::vector<std::string> config_keys() {
                                 "form",
                                 "saturation",
                                 "reduce_range",
+                                "FixShapes",
                                 "OptimizeModel",
                                 "use_external_data_format",
                                 "scheme"};

@@ -87,7 +87,6 @@ const std::vector<FixedOption>& fixed_options() {
       {"CalibPassthroughOpTypes", {}, "operators that move values pass ranges through by themselves, others change them"},
       {"QDQOpTypePerChannelSupportToAxis", {}, "the axis of channels follows from the operator"},
       {"ConvertOpsetVersion", {}, "the opset is raised where a type needs it, and not otherwise"},
-      {"FixShapes", {}, "give the model fixed input shapes, or samples of the shapes it will see"},
       {"RandomDataReaderInputShape", {}, "calib_data_reader: {reader: random, …} is the way to say so"},
       {"RandomDataReaderInputDataRange", {}, "calib_data_reader: {reader: random, …} is the way to say so"},
       {"TensorsRangeFile", {}, "`quasar quantize --ranges FILE` is the way to say so"},

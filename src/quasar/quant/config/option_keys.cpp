@@ -120,6 +120,10 @@ std::vector<OptionFact> option_facts() {
                    "passes over the rules of shifts; what is not kept then is noted"});
   facts.push_back({"quant_format", "format", "QDQ", "QDQ",
                    "QDQ: pairs around operators; QOperator: operators on 8-bit codes (QLinearConv …), for ONNX Runtime's CPU"});
+  facts.push_back(
+      {"FixShapes", "shapes", "none", "none",
+       "shapes that inputs of the written model have from then on: {image: [1, 3, 224, 224]}, or image:[1,3,224,224]; "
+       "targets such as qnn_htp take no others"});
   facts.push_back({"OptimizeModel", "switch", "on", "on",
                    "ONNX Runtime's clean-up of the float graph before all else: constants and BatchNormalization folded, what "
                    "does nothing removed"});

@@ -39,10 +39,6 @@ bool is_sum(const graph::Node& node) {
   return std::ranges::find(sums_in_integers, node.op_type) != sums_in_integers.end();
 }
 
-bool is_byte(DataType type) {
-  return type == DataType::int8 || type == DataType::uint8;
-}
-
 // Activations in float are not quantized at all.
 bool is_simulated(const Config& config) {
   return config.activation.type != DataType::float32 && !config.activation.dynamic &&

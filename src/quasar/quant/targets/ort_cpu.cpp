@@ -19,10 +19,6 @@ bool has_integer_kernel(const graph::Node& node) {
   return how != InCodes::no && how != InCodes::moved_alone;
 }
 
-bool is_byte(DataType type) {
-  return type == DataType::int8 || type == DataType::uint8;
-}
-
 // Activations in float are not quantized at all: their nodes have kernels of their own.
 bool simulated(const Config& config) {
   return config.activation.type != DataType::float32 && !config.activation.dynamic &&
@@ -57,11 +53,7 @@ class OrtCpu final : public Target {
 
   // Its fusion compares the ends of the grid with the bounds.
   bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override {
-    if (!is_byte(output.type)) return true;
-    const Grid grid = grid_of(output.type, false);
-    const float scale = output.scales.front();
-    const auto end = [&](int64_t code) { return scale * static_cast<float>(code - output.zero_points.front()); };
-    return end(grid.low) >= bounds.low && end(grid.high) <= bounds.high;
+    return !is_byte(output.type) || keeps_within(output, bounds);
   }
 
   // Where two of them follow a Conv without a pair between them, its fusion (1.30) makes two nodes of one name, and it refuses

@@ -41,6 +41,7 @@ class Rewriting {
     for (const auto& node : model_.nodes) rewrite(node);
     drop_unread_constants();
     suit_onnx_runtime();
+    fix_shapes(out_, plan_.fixed_shapes);
     out_.metadata["quasar.version"] = QUASAR_VERSION;
     out_.metadata["quasar.plan"] = summary_of(plan_);
     out_.metadata["quasar.plan_hash"] = hash_of(plan_);

@@ -13,7 +13,9 @@ Entry<SchemePreset> u8s8_channel() {
                  {"BiasCorrection", true},
                  {"weight", "Int8Spec"},
                  {"weight_params", {{"symmetric", true}, {"calibration_method", "MinMax"}, {"quant_granularity", "Channel"}}}});
-      }};
+      },
+      {},
+      {"w8a8"}};
 }
 
 }  // namespace quasar::quant::schemes

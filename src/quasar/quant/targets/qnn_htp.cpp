@@ -1,0 +1,317 @@
+// Qualcomm's NPU (HTP) behind ONNX Runtime's QNN provider, as found by experiment with onnxruntime-qnn 2.7.0 and ONNX Runtime
+// 1.32 in the simulator of the wheel: for each operator and type a model of Q/DQ pairs, whether the provider takes the node, and
+// how far its values are from ONNX Runtime's own (docs/targets.md has the table). Rules that it cannot show come from ONNX
+// Runtime's get_qnn_qdq_config and the provider's documentation.
+//
+//   values    uint8 or uint16, asymmetric. int16 and int8 without zero point do not compile, fall out or come out wrong
+//   weights   int8 or uint8, one scale or one per output channel; 16 bits do not compile
+//   pairs     on all that these operators read and write. A layer without a pair behind it is taken for float, and its bias
+//             stays with the CPU
+//   Clip      behind a Conv with a pair between is skipped, and its values come out unclipped: the pair behind must clip instead
+//   Sigmoid   in 16 bits has scale 1/65536, Tanh 1/32768 about the middle; others come out wrong
+//   shapes    fixed, of at most 5 axes
+//
+// What is left in float runs in float16 on the NPU, beside the codes.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "quasar/ops/constants.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/target.hpp"
+
+namespace quasar::quant::targets {
+namespace {
+
+constexpr std::array<std::string_view, 4> htp_sums = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+
+// Between pairs, in both widths.
+constexpr std::array<std::string_view, 45> on_htp_codes = {
+    "Conv",      "ConvTranspose", "Gemm",        "MatMul",  "Add",         "Sub",
+    "Mul",       "Div",           "Min",         "Max",     "Where",       "Relu",
+    "Clip",      "LeakyRelu",     "PRelu",       "Sigmoid", "HardSigmoid", "HardSwish",
+    "Tanh",      "Elu",           "Gelu",        "Softmax", "MaxPool",     "LayerNormalization",
+    "Concat",    "Reshape",       "Flatten",     "Squeeze", "AveragePool", "LpNormalization",
+    "Transpose", "Slice",         "Split",       "Gather",  "Unsqueeze",   "GlobalAveragePool",
+    "Expand",    "Tile",          "Pad",         "Resize",  "ReduceMean",  "GlobalMaxPool",
+    "ReduceMax", "ReduceMin",     "DepthToSpace"};
+
+// Besides, what runs there in float beside codes, or between pairs of others.
+constexpr std::array<std::string_view, 28> runs_besides = {
+    "SpaceToDepth", "Exp",      "Log",      "Sqrt",    "Abs",      "Neg",       "Softplus",
+    "LogSoftmax",   "Pow",      "Identity", "Dropout", "Constant", "ReduceSum", "Cast",
+    "Shape",        "Floor",    "Ceil",     "Sign",    "Sin",      "Cos",       "Reciprocal",
+    "Mish",         "ReduceL2", "ArgMax",   "TopK",    "Einsum",   "LRN",       "BatchNormalization"};
+
+// In float the compiler gives up on the whole model.
+constexpr std::array<std::string_view, 16> never_in_float = {
+    "Where",           "HardSigmoid", "Elu",   "Gelu", "InstanceNormalization",
+    "LpNormalization", "Gather",      "Round", "Selu", "ThresholdedRelu",
+    "ReduceLogSumExp", "CumSum",      "LSTM",  "GRU",  "ScatterND",
+    "GridSample"};
+
+constexpr std::array<std::string_view, 3> with_branches = {"If", "Loop", "Scan"};
+
+bool is_in(const auto& names, const graph::Node& node) {
+  return node.domain.empty() && std::ranges::find(names, node.op_type) != names.end();
+}
+
+bool is_unsigned(DataType type) {
+  return type == DataType::uint8 || type == DataType::uint16;
+}
+
+constexpr const char* nearest_for_htp =
+    "the nearest that does are the schemes w8a16 (UInt16Spec) and w8a8 (UInt8Spec), with symmetric: false";
+
+// Why values and weights of these schemes do not run; "": they do.
+std::string unfit_for_htp(const Scheme& activation, const Scheme& weight) {
+  const auto no = [&](const char* key, const Scheme& scheme, const std::string& what) {
+    return std::string(key) + " is " + spec_name(scheme) + ", but target qnn_htp " + what + "; " + nearest_for_htp;
+  };
+  if (activation.dynamic || !is_integer(activation.type))
+    return no("activation", activation, "runs codes whose scales are known before the run");
+  if (!is_unsigned(activation.type)) return no("activation", activation, "runs values of 8 or 16 bits without sign");
+  if (activation.symmetric)
+    return no("activation", activation, "does not run symmetric values rightly: it skips a Clip that no pair behind it does");
+  if (activation.scale_type == ScaleType::int16 || activation.granularity != Granularity::tensor)
+    return no("activation", activation, "has one float scale per value");
+  if (!is_integer(weight.type) || !is_byte(weight.type)) return no("weight", weight, "runs weights of 8 bits");
+  if (weight.granularity == Granularity::group) return no("weight", weight, "has no scales per group of weights");
+  return "";
+}
+
+constexpr const char* without_its_own_scale =
+    "its scale and shift stay in float, and then the compiler gives up on the whole model (QNN_COMMON_ERROR_MEM_ALLOC)";
+
+class QnnHtp final : public Target {
+ public:
+  bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    const DataType type = config.activation.type;
+    if (!is_byte(type) && type != DataType::uint16) {
+      why = "QNN HTP has no codes of " + std::string(name_of(type)) + " for values; what is in float runs in float16 by itself";
+    } else if (roles.weight && !is_byte(config.weight.type)) {
+      why = "QNN HTP has weights of 8 bits only";
+    } else if (node.is("InstanceNormalization")) {
+      why = without_its_own_scale;
+    } else if (!is_in(on_htp_codes, node) && !node.is("SpaceToDepth")) {
+      why = "QNN HTP does not run it on codes";
+    }
+    return why.empty();
+  }
+
+  std::string remark(const Config&) const override { return ""; }
+
+  std::string refuses(Format format) const override { return format == Format::qdq ? "" : "the QNN provider reads Q/DQ pairs"; }
+
+  std::string refuses_types(const Config& config) const override {
+    if (config.form == ModelForm::dynamic || config.form == ModelForm::dynamic_products)
+      return "form is " + name_of(config.form) +
+             ", but target qnn_htp has no scales that are found at run time; use all or products";
+    if (std::string why = unfit_for_htp(config.activation, config.weight); !why.empty()) return why;
+    for (const auto& rule : config.layers) {
+      if (rule.in_float) continue;
+      if (std::string why = unfit_for_htp(rule.activation, rule.weight); !why.empty()) return "of some layers " + why;
+    }
+    return config.mixed ? unfit_for_htp(config.mixed->activation, config.mixed->weight) : "";
+  }
+
+  bool wants_fixed_shapes() const override { return true; }
+  // Of two values with five axes in uint8 the product came out wrong.
+  size_t most_axes(const graph::Node& node) const override { return node.is("MatMul") ? 4 : 5; }
+
+  std::optional<QuantParams> grid_written_by(const graph::Node& node, DataType type) const override {
+    if (type != DataType::uint16) return std::nullopt;
+    if (node.is("Sigmoid")) return QuantParams{.type = type, .scales = {1.0F / 65536}, .zero_points = {0}};
+    if (node.is("Tanh")) return QuantParams{.type = type, .scales = {1.0F / 32768}, .zero_points = {32768}};
+    return std::nullopt;
+  }
+
+  DataType wide_type() const override { return DataType::uint16; }
+  // ONNX Runtime takes the activation out where the pair behind it clips alike.
+  bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override { return keeps_within(output, bounds); }
+  bool fuses_bias() const override { return false; }
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
+  DataType constant_type(DataType wanted) const override { return wanted; }
+  std::string usual_scheme() const override { return "w8a16"; }
+  std::string runtime() const override { return "qnn_htp"; }
+
+  Json capability(const std::string& op_type) const override {
+    Json out = Target::capability(op_type);
+    out["activation"]["dtype"] = {"uint8", "uint16"};
+    return out;
+  }
+
+  bool checks_pairs() const override { return true; }
+
+  std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override;
+};
+
+// What a finished model breaks of the rules.
+class HtpCheck {
+ public:
+  HtpCheck(const graph::Model& model, const std::map<std::string, graph::Value>& values)
+      : model_(model), index_(model), values_(values), in_pairs_(nodes_in_pairs(model)) {
+    for (const auto& one : in_pairs_) pairs_[one.node.name] = &one;
+  }
+
+  std::vector<NodeFault> run() {
+    for (const auto& input : model_.inputs) {
+      if (model_.initializer(input.name) == nullptr && is_open(input))
+        add(input.name, "shapes", "input '" + input.name + "' has no fixed shape, and the provider takes no node of the model");
+    }
+    for (const auto& node : model_.nodes) {
+      if (!quantizes(&node) && !dequantizes(&node)) look_at(node);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void add(const std::string& node, const char* rule, const std::string& what) { out_.push_back({node, {rule, what}}); }
+
+  static bool is_open(const graph::Value& value) {
+    return !value.shape || std::ranges::any_of(*value.shape, [](int64_t size) { return size < 0; });
+  }
+
+  void look_at(const graph::Node& node) {
+    const auto found = pairs_.find(node.name);
+    const NodeInPairs* const at = found == pairs_.end() ? nullptr : found->second;
+    if (is_in(with_branches, node)) return add(node.name, "branches", node.op_type + " runs on the CPU, with all that it holds");
+    if (has_own_codes(node))
+      return add(node.name, "pairs", node.op_type + " computes on codes by itself, which the QNN provider leaves to the CPU");
+    if (!computes_floats(node)) return;
+    const bool named = is_in(on_htp_codes, node) || is_in(runs_besides, node) || is_in(never_in_float, node);
+    if (!named) return add(node.name, "operator", node.op_type + " is in no list of what runs there: it falls to the CPU");
+    if (node.is("InstanceNormalization") && !has_quantized_scale(at)) return add(node.name, "operator", without_its_own_scale);
+    if ((at == nullptr || !at->output) && is_in(never_in_float, node))
+      return add(node.name, "float", "the compiler has no " + node.op_type + " in float, and gives up on the whole model");
+    if (const size_t most = axes_of(node); most > most_axes_of(node, at))
+      return add(node.name, "axes",
+                 "it has values of " + std::to_string(most) + " axes, of which " + node.op_type + " has at most " +
+                     std::to_string(most_axes_of(node, at)) + " there");
+    if (at == nullptr) return;
+    if (!look_at_types(*at)) return;
+    if (is_in(htp_sums, node)) look_at_sum(*at);
+    look_at_grid(*at);
+    if (node.is("Clip")) look_at_clip(*at);
+  }
+
+  // Whether it writes floats, or nobody knows.
+  bool computes_floats(const graph::Node& node) const {
+    if (node.outputs.empty()) return false;
+    const auto found = values_.find(node.outputs.front());
+    return found == values_.end() || found->second.type == DataType::float32 || found->second.type == DataType::undefined;
+  }
+
+  static bool has_quantized_scale(const NodeInPairs* at) { return at != nullptr && at->inputs.size() > 1 && at->inputs[1]; }
+
+  size_t axes_of(const graph::Node& node) const {
+    size_t most = 0;
+    for (const auto* list : {&node.inputs, &node.outputs}) {
+      for (const auto& value : *list) {
+        const auto found = values_.find(value);
+        if (found != values_.end() && found->second.shape) most = std::max(most, found->second.shape->size());
+      }
+    }
+    return most;
+  }
+
+  static size_t most_axes_of(const graph::Node& node, const NodeInPairs* at) {
+    return node.is("MatMul") && at != nullptr ? 4 : 5;
+  }
+
+  bool look_at_types(const NodeInPairs& at) {
+    const auto wrong = [&](const Pair& pair) {
+      add(at.node.name, "types",
+          "'" + pair.value + "' has codes of " + std::string(name_of(pair.type)) +
+              ": as values they fall to the CPU, do not compile or come out wrong; uint8 and uint16 run");
+      return false;
+    };
+    for (const auto& input : at.inputs) {
+      if (input && !input->constant && !is_unsigned(input->type)) return wrong(*input);
+    }
+    return !at.output || is_unsigned(at.output->type) || wrong(*at.output);
+  }
+
+  void look_at_sum(const NodeInPairs& at) {
+    const auto& values = at.inputs.front();
+    const auto& factor = at.inputs.size() < 2 ? std::nullopt : at.inputs[1];
+    if (!values && !factor) return;
+    const Pair* const weights = factor && factor->constant ? &*factor : nullptr;
+    if (weights != nullptr && !is_byte(weights->type))
+      return add(at.node.name, "weights", "its weights are of " + std::string(name_of(weights->type)) + ": only 8 bits compile");
+    if (!values || !factor)
+      return add(at.node.name, "values",
+                 std::string(values ? "what it is multiplied with" : "what it reads") + " is not quantized: it runs in float16");
+    const Pair* const output = output_of(at);
+    if (output == nullptr)
+      return add(at.node.name, "values", "no pair stands behind it: it runs in float16, and its bias on the CPU");
+    if (weights != nullptr && output->type != values->type)
+      add(at.node.name, "types",
+          "it reads codes of " + std::string(name_of(values->type)) + " and writes " + std::string(name_of(output->type)) +
+              ": it runs in float16, and its bias on the CPU");
+  }
+
+  // The pair behind the node, or behind the activation that ONNX Runtime takes out since that pair clips alike; nullptr: none.
+  const Pair* output_of(const NodeInPairs& at) const {
+    if (at.output) return &*at.output;
+    const auto& readers = index_.consumers(at.node.outputs.front());
+    if (readers.size() != 1 || index_.is_output(at.node.outputs.front())) return nullptr;
+    const auto found = pairs_.find(readers.front()->name);
+    return found != pairs_.end() && found->second->output && clips_alike(*readers.front(), *found->second->output)
+               ? &*found->second->output
+               : nullptr;
+  }
+
+  bool clips_alike(const graph::Node& node, const Pair& pair) const {
+    std::string why;
+    const auto roles = ops::roles_of(node, model_, why);
+    if (!roles || roles->kind != ops::Kind::activation || !roles->bounds) return false;
+    const QuantParams grid{.type = pair.type, .scales = {static_cast<float>(pair.scale)}, .zero_points = {pair.zero_point}};
+    return keeps_within(grid, *roles->bounds);
+  }
+
+  void look_at_grid(const NodeInPairs& at) {
+    if (!at.output || at.output->type != DataType::uint16) return;
+    const bool sigmoid = at.node.is("Sigmoid");
+    if (!sigmoid && !at.node.is("Tanh")) return;
+    const double scale = sigmoid ? 1.0 / 65536 : 1.0 / 32768;
+    if (at.output->scale == scale && at.output->zero_point == (sigmoid ? 0 : 32768)) return;
+    add(at.node.name, "scale",
+        at.node.op_type + " in 16 bits writes codes of scale " +
+            (sigmoid ? "1/65536 and zero point 0" : "1/32768 and zero point 32768") + "; with others its values come out wrong");
+  }
+
+  // Behind a Conv, and a pair between: what the pair behind does not clip is not clipped at all.
+  void look_at_clip(const NodeInPairs& at) {
+    if (!at.inputs.front() || !at.output || clips_alike(at.node, *at.output)) return;
+    const graph::Node* const dequantize = index_.producer(at.node.inputs.front());
+    const graph::Node* const quantize = dequantize == nullptr ? nullptr : index_.producer(dequantize->inputs.front());
+    const graph::Node* const conv = quantizes(quantize) ? index_.producer(quantize->inputs.front()) : nullptr;
+    if (conv == nullptr || !is_in(htp_sums, *conv)) return;
+    add(at.node.name, "clip",
+        "the compiler skips a Clip behind a " + conv->op_type +
+            ", and the pair behind it does not end at the bounds: values beyond them come out unclipped");
+  }
+
+  const graph::Model& model_;
+  const graph::Index index_;
+  const std::map<std::string, graph::Value>& values_;
+  const std::vector<NodeInPairs> in_pairs_;
+  std::map<std::string, const NodeInPairs*> pairs_;
+  std::vector<NodeFault> out_;
+};
+
+std::vector<NodeFault> QnnHtp::faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const {
+  return HtpCheck(model, values).run();
+}
+
+}  // namespace
+
+Entry<Target> qnn_htp() {
+  return {
+      .help = "Qualcomm's NPU (HTP) through ONNX Runtime's QNN provider: uint8 or uint16 values, weights of 8 bits, fixed shapes",
+      .make = make_as<QnnHtp, Target>,
+      .aliases = {"qnn", "htp"}};
+}
+
+}  // namespace quasar::quant::targets

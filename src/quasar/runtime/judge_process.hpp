@@ -1,0 +1,87 @@
+// Models in a process of their own, so that what hangs or crashes there costs one model and no search: lines of JSON, and tensors
+// in files (qnn_judge.py says which).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/json.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/graph/model.hpp"
+
+namespace quasar::runtime {
+
+// A program that answers questions about one model at a time.
+class JudgeProcess {
+ public:
+  // `name`: of the library, for messages. `arguments`: as ProcessOptions has them. `longest`: seconds that one answer may take.
+  // Throws Error where the program cannot be started or says what it lacks.
+  JudgeProcess(std::string name, const std::vector<std::string>& arguments, double longest);
+
+  // What it said of itself: {library, version, device}.
+  const Json& facts() const { return facts_; }
+
+  // -> {partitions, on_cpu}. Throws Error with the library's message when it refuses the model, and when the process hangs or
+  // dies, after which alive() is false; Cancelled when the work of the calling thread is.
+  Json open(const std::filesystem::path& model, bool& alive);
+
+  // One tensor per input -> one per output of the model that was opened last. Throws as open().
+  std::vector<Tensor> run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive);
+
+ private:
+  Json ask(const Json& question, const std::string& doing, bool& alive);
+
+  std::string name_;
+  double longest_;
+  TemporaryFolder folder_;
+  Process process_;
+  Json facts_;
+};
+
+// Processes that wait for their next model. Thread-safe.
+class JudgePool {
+ public:
+  // As JudgeProcess has them.
+  JudgePool(std::string name, std::vector<std::string> arguments, double longest)
+      : name_(std::move(name)), arguments_(std::move(arguments)), longest_(longest) {}
+
+  // One that waits, or a new one. Throws as JudgeProcess.
+  std::unique_ptr<JudgeProcess> take();
+  void give_back(std::unique_ptr<JudgeProcess> process);
+
+ private:
+  const std::string name_;
+  const std::vector<std::string> arguments_;
+  const double longest_;
+  std::mutex guard_;
+  std::vector<std::unique_ptr<JudgeProcess>> idle_;
+};
+
+// A model that is open in one process or more; runs from several threads wait for each other beyond that.
+class JudgedModel {
+ public:
+  // `at_once`: so many processes. Throws Error as JudgeProcess::open().
+  JudgedModel(JudgePool& pool, const graph::Model& model, size_t at_once);
+  ~JudgedModel();
+  JudgedModel(const JudgedModel&) = delete;
+  JudgedModel& operator=(const JudgedModel&) = delete;
+
+  // The model's own, in its order.
+  const std::vector<graph::Value>& inputs() const;
+  const std::vector<graph::Value>& outputs() const;
+
+  // One tensor per input -> one per output, in order. Throws Error that names the input which does not fit, and as
+  // JudgeProcess::run().
+  std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quasar::runtime
