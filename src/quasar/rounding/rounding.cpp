@@ -93,6 +93,14 @@ void hand_over(const graph::Model& model, const LinearLayer& layer, const quant:
   if (plan.bias && plan.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *plan.bias->optimized);
 }
 
+// Whether a layer's weights are to be the same codes under both plans, of inputs with the same scale, before any is rounded.
+bool asks_the_same(const LinearLayer& layer, const quant::Plan& a, const quant::Plan& b) {
+  const quant::NodePlan &x = a.nodes.at(layer.node), &y = b.nodes.at(layer.node);
+  if (x.form != y.form || !x.weight || !y.weight || x.bias.has_value() != y.bias.has_value()) return false;
+  return x.weight->params == y.weight->params && x.weight->limits == y.weight->limits &&
+         input_scale(a, layer) == input_scale(b, layer);
+}
+
 }  // namespace
 
 // How layers are rounded.
@@ -283,6 +291,24 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   }
   material->note(frontier);
   return report;
+}
+
+void Rounder::take_over(quant::Plan& plan, const quant::Plan& rounded) const {
+  for (const auto& [value, params] : rounded.refined) {
+    const auto found = plan.values.find(value);
+    if (found != plan.values.end() && found->second == rounded.values.at(value)) plan.refined[value] = params;
+  }
+  follow_refined_inputs(model_, plan);
+  const graph::Index index(model_);
+  for (const LinearLayer& layer : layers_of(model_)) {
+    const auto to = plan.nodes.find(layer.node);
+    const auto from = rounded.nodes.find(layer.node);
+    if (to == plan.nodes.end() || from == rounded.nodes.end() || !asks_the_same(layer, plan, rounded)) continue;
+    to->second.weight = from->second.weight;
+    to->second.bias = from->second.bias;
+    const auto behind = vector_of(layer, index, plan), absorbed = vector_of(layer, index, rounded);
+    if (behind && absorbed) plan.nodes.at(behind->node).replaced[behind->input] = absorbed->values;
+  }
 }
 
 std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
