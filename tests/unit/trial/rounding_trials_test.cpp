@@ -253,10 +253,28 @@ TEST(RoundingTrials, SamplesGivenUpForMemoryAreSaid) {
   };
   quant::Plan tight = plan_for(model, *samples, "adaquant", Json::object()), enough = tight;
   Rounder(model, samples, {.memory_limit = 20000, .log = log}).improve(tight);
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings[0].find("24 samples do not fit into memory_limit (20000 bytes)"), std::string::npos) << warnings[0];
+  ASSERT_EQ(warnings.size(), 2U) << "before the first layer, and in the end";
+  EXPECT_NE(warnings[0].find("memory_limit (20000 bytes) is too little"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("a data_size of "), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[1].find("24 samples do not fit into memory_limit (20000 bytes)"), std::string::npos) << warnings[1];
   Rounder(model, samples, {.log = log}).improve(enough);
-  EXPECT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings.size(), 2U);
+}
+
+TEST(RoundingTrials, FewSamplesAreSaidOnce) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  std::vector<std::string> warnings;
+  const Log log = [&](Level level, const std::string& text) {
+    if (level == Level::warning) warnings.push_back(text);
+  };
+  Rounder rounder(model, samples, {.log = log});
+  for (const int size : {15, 15, 16}) {
+    quant::Plan plan = plan_for(model, *samples, "adaquant", {{"data_size", size}});
+    rounder.improve(plan);
+  }
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("chosen for 15 samples, which is few"), std::string::npos) << warnings[0];
 }
 
 }  // namespace
