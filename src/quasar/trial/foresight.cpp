@@ -12,7 +12,7 @@ namespace quasar::tune {
 namespace {
 
 constexpr size_t few_weights = size_t{1} << 20;
-constexpr size_t drawn = 16;          // samples
+constexpr size_t drawn = 32;          // samples
 constexpr double equal_up_to = 1e-9;  // of a value: the same model scores alike, but for the order of a sum
 
 bool alike(double a, double b) {
@@ -97,8 +97,7 @@ bool Foresight::meets(const search::Point& point, double factor) {
   if (!rounded_) return false;
   auto known = std::ranges::find(known_, point, &std::pair<search::Point, std::optional<double>>::first);
   if (known == known_.end()) {
-    const bool possible = why_impossible(context_, point).empty();
-    known_.emplace_back(point, possible ? value_of(model_of(point)) : std::nullopt);
+    known_.emplace_back(point, why_impossible(context_, point).empty() ? value_at(point) : std::nullopt);
     known = std::prev(known_.end());
   }
   if (!known->second) return false;
@@ -112,6 +111,15 @@ bool Foresight::meets(const search::Point& point, double factor) {
 graph::Model Foresight::model_of(const search::Point& point) const {
   const quant::Config config = quant::parse_config(words_of(context_.space, point));
   return context_.variants.built_alike(config, plan_of(context_, config), *rounded_);
+}
+
+// nullopt: the model does not run, which a trial would tell.
+std::optional<double> Foresight::value_at(const search::Point& point) const {
+  try {
+    return value_of(model_of(point));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 // On all cores, as no trial runs meanwhile. nullopt: its outputs cannot be compared.

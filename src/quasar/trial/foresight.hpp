@@ -2,9 +2,9 @@
 // fall back to float or return, most of a trial's time is rounding again what stands behind them, and most codes come out nearly
 // the same. What is foreseen only says which trials are worth while; it is no trial, and nothing of it is recorded.
 //
-// Where the metric is a mean over N samples, about 16 of them are enough. With d_i, what the trial loses of sample i against the
+// Where the metric is a mean over N samples, about 32 of them are enough. With d_i, what the trial loses of sample i against the
 // float model, drawn with q_i = d_i + mean d, so that the few samples that lose most are not missed:
-//   v(point) ≈ v(trial) + 1/N · Σ over the drawn of w_i (v_i(point) − v_i(trial)),   w_i = Σ q / (16 q_i), as often as it is
+//   v(point) ≈ v(trial) + 1/N · Σ over the drawn of w_i (v_i(point) − v_i(trial)),   w_i = Σ q / (32 q_i), as often as it is
 //   drawn
 #pragma once
 
@@ -38,6 +38,7 @@ class Foresight {
   bool takes_long(const quant::Config& config, const quant::Plan& plan) const;
   graph::Model model_of(const search::Point& point) const;
   void choose_samples(const std::vector<double>& values, double value);
+  std::optional<double> value_at(const search::Point& point) const;
   std::optional<double> value_of(const graph::Model& model) const;
 
   const TrialContext& context_;

@@ -87,5 +87,15 @@ TEST(Foresight, SaysNothingOfATrialThatScoredOtherwise) {
   EXPECT_FALSE(foresight.begin(failed));
 }
 
+TEST(Foresight, PromisesNothingOfAModelThatDoesNotRun) {
+  const MadeUpTrials trials(words_for(1, 16));
+  Foresight foresight(trials.trial_context(), 0);
+  const search::Point from = with(trials, rounded);
+  ASSERT_TRUE(foresight.begin(finished(from, scored(trials, from))));
+  const auto graph = trials.trial_context().variants.graph_of(quant::parse_config(words_of(trials.setting.spaces.all, from)));
+  const_cast<graph::Model&>(graph->model).nodes.back().op_type = "NoSuchOperator";
+  EXPECT_FALSE(foresight.meets(with(trials, softmax_in_float)));
+}
+
 }  // namespace
 }  // namespace quasar::tune
