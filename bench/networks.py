@@ -1,11 +1,16 @@
-"""Time and memory on networks of real sizes, whose weights are random. A row per job: seconds of processor, seconds by the clock, peak MiB.
-FOLDER gets the networks and their samples once; minilm.onnx and calib.npz in it (bench/export_minilm.py) are measured too. Programs are
-run in turn, and the median counts."""
+"""Time and memory on networks of real sizes, whose weights are random. A row per job: seconds of processor, seconds by the clock, peak MiB;
+of a search with a goal also its trials and the operators that it gives up. FOLDER gets the networks and their samples once. What it holds
+besides is measured too: minilm.onnx, calib.npz and eval.npz (bench/export_minilm.py); NAME.onnx, NAME_calib.npz and NAME_eval.npz of
+fastestdet, ppocr4_rec and ppocr4_det. Programs are run in turn, and the median counts; with --beside all at once, so that they share
+what else the machine does."""
 import argparse
+import json
 import os
 import pathlib
+import shutil
 import statistics
 import sys
+import threading
 import time
 
 import numpy as np
@@ -89,8 +94,34 @@ def bert(folder, layers=12, size=768, heads=12, words=30522, length=128):
         x = g.norm(g("Add", [g.feed_forward(x, name, size), x], name + "/Add_1"), name + "/norm_1", size)
     inputs = [h.make_tensor_value_info(k, T.INT64, ["batch", length]) for k in ("input_ids", "attention_mask")]
     g.save(folder / "bert.onnx", inputs, "last_hidden_state", ["batch", length, size])
-    used = np.arange(length) < rng.integers(length // 4, length, (8, 1))
-    np.savez(folder / "bert.npz", input_ids=np.where(used, rng.integers(0, words, (8, length)), 0), attention_mask=used.astype(np.int64))
+    for name, count in (("bert", 8), ("bert16", 16)):
+        used = np.arange(length) < rng.integers(length // 4, length, (count, 1))
+        np.savez(folder / f"{name}.npz", input_ids=np.where(used, rng.integers(0, words, (count, length)), 0), attention_mask=used.astype(np.int64))
+
+
+# Smooth noise, as pictures are: every eighth point drawn, those between interpolated.
+def pictures(count):
+    coarse = rng.normal(0, 1, (count, 3, 29, 29)).astype(np.float32)
+    at = np.arange(224) / 8
+    low, share = at.astype(int), (at % 1).astype(np.float32)
+    rows = coarse[:, :, low] * (1 - share[:, None]) + coarse[:, :, low + 1] * share[:, None]
+    return rows[..., low] * (1 - share) + rows[..., low + 1] * share
+
+
+# SqueezeNet 1.1.
+def squeezenet(folder):
+    g = Graph()
+    x = g("Relu", [g.convolution("image", "/stem", 3, 64, [3, 3], 2)], "/stem/Relu")
+    inputs = 64
+    for i, width in enumerate([16, 16, 32, 32, 48, 48, 64, 64]):
+        if i in (0, 2, 4): x = g("MaxPool", [x], f"/MaxPool_{i}", kernel_shape=[3, 3], strides=[2, 2])
+        x = g("Relu", [g.convolution(x, f"/fire{i}/squeeze", inputs, width, [1, 1])], f"/fire{i}/Relu")
+        sides = [g("Relu", [g.convolution(x, f"/fire{i}/expand{k}", width, 4 * width, [k, k])], f"/fire{i}/Relu_{k}") for k in (1, 3)]
+        x, inputs = g("Concat", sides, f"/fire{i}/Concat", axis=1), 8 * width
+    x = g("Relu", [g.convolution(x, "/classifier", inputs, 1000, [1, 1])], "/classifier/Relu")
+    g("Flatten", [g("GlobalAveragePool", [x], "/pool")], "/Flatten")
+    g.save(folder / "squeezenet.onnx", [h.make_tensor_value_info("image", T.FLOAT, ["batch", 3, 224, 224])], "logits", ["batch", 1000])
+    np.savez(folder / "squeezenet.npz", image=pictures(100))
 
 
 # Batch normalization is folded into the convolutions.
@@ -113,13 +144,8 @@ def resnet50(folder):
     weight, bias = g.constant("fc.weight", rng.normal(0, 0.02, (1000, 2048))), g.constant("fc.bias", np.zeros(1000))
     g("Gemm", [x, weight, bias], "/fc", transB=1)
     g.save(folder / "resnet50.onnx", [h.make_tensor_value_info("image", T.FLOAT, ["batch", 3, 224, 224])], "logits", ["batch", 1000])
-    # Smooth noise, as pictures are: every eighth point drawn, those between interpolated.
-    for split, count in (("resnet50", 32), ("resnet50_eval", 64)):
-        coarse = rng.normal(0, 1, (count, 3, 29, 29)).astype(np.float32)
-        at = np.arange(224) / 8
-        low, share = at.astype(int), (at % 1).astype(np.float32)
-        rows = coarse[:, :, low] * (1 - share[:, None]) + coarse[:, :, low + 1] * share[:, None]
-        np.savez(folder / f"{split}.npz", image=rows[..., low] * (1 - share) + rows[..., low + 1] * share)
+    for split, count in (("resnet50", 32), ("resnet50_eval", 64)): np.savez(folder / f"{split}.npz", image=pictures(count))
+    np.savez(folder / "resnet50_8.npz", image=np.load(folder / "resnet50.npz")["image"][:8])
 
 
 def whisper(folder, layers=4, size=384, heads=6, frames=3000):
@@ -146,21 +172,60 @@ def jobs(folder):
     yield "quantize whisper, U8S8_CHANNEL", quantize("whisper", "whisper", "U8S8_CHANNEL")
     yield "search --dry-run of resnet50, cpu_int8_search", ["search", "--model", f"{folder}/resnet50.onnx", "--calib", f"{folder}/resnet50.npz", "--eval",
                                                             f"{folder}/resnet50_eval.npz", "--preset", "cpu_int8_search", "--output-dir", f"{folder}/dry", "--dry-run"]
+    yield "quantize bert, A8W8, adaround, 16 sequences", quantize("bert", "bert16", "A8W8", "--set", "algorithms=adaround")
+    yield "quantize resnet50, U8S8_CHANNEL, adaround, 8 pictures", quantize("resnet50", "resnet50_8", "U8S8_CHANNEL", "--set", "algorithms=adaround")
+    yield "quantize squeezenet, A8W8, adaquant, 100 pictures", quantize("squeezenet", "squeezenet", "A8W8", "--set", "algorithms=adaquant")
+
+    # {program} is the program's number: each has a folder of its own.
+    def search(model, metric, loss, *more, calib="", evaluation=""):
+        criterion = json.dumps({"criterion": "absolute", "tolerable_loss": loss})
+        return ["search", "--model", f"{folder}/{model}.onnx", "--calib", f"{folder}/{calib or model + '_calib'}.npz", "--eval", f"{folder}/{evaluation or model + '_eval'}.npz",
+                "--output-dir", f"{folder}/searched{{program}}", "--quiet", "--set", f"search_metric={metric}", "--set", f"accuracy_criterion={criterion}", *more]
+    for model, metric, loss in (("fastestdet", "L2", 7), ("ppocr4_rec", "cos", 0.01), ("ppocr4_det", "cos", 0.01)):
+        if not (folder / f"{model}.onnx").exists(): continue
+        yield f"repair {model} to {loss} of {metric}", search(model, metric, loss, "--set", "strategy=repair")
+    if (folder / "fastestdet.onnx").exists(): yield "mse_v2 on fastestdet to 7 of L2", search("fastestdet", "L2", 7, "--set", "strategy=mse_v2", "--set", "tuning_criterion.max_trials=60")
     if not (folder / "minilm.onnx").exists(): return
+    yield "repair minilm to 0.002 of cos", search("minilm", "cos", 0.002, "--set", "strategy=repair", "--set", "eval_data_reader.limit=100", calib="calib", evaluation="eval")
     yield "inspect minilm", ["inspect", f"{folder}/minilm.onnx"]
     yield "quantize minilm, U8S8_CHANNEL", quantize("minilm", "calib", "U8S8_CHANNEL")
     for scheme, method in (("A8W8", "adaquant"), ("U8S8_CHANNEL", "adaround")):
         yield f"quantize minilm, {scheme}, {method}", quantize("minilm", "calib", scheme, "--set", f"algorithms={method}")
 
 
-# Seconds of processor, by the clock, MiB.
-def measured(program, arguments):
+# What a search has come to: trials, operators above 8 bits, the value that it reached.
+def outcome(folder):
+    if not (folder / "result.json").exists(): return ""
+    result = json.loads((folder / "result.json").read_text())
+    shutil.rmtree(folder)
+    best = result["best"]
+    if best is None: return f", {result['status']}"
+    metric = result["objectives"][0]["name"]
+    return f", {result['status']}, {result['trials']['executed']} trials, {len(result['tuning']['float'])} given up, {metric} {best['metrics'][metric]['value']:.4g}"
+
+
+# Seconds of processor, by the clock, MiB; what came of it.
+def measured(program, number, folder, arguments):
+    arguments = [one.replace("{program}", str(number)).replace("/out.onnx", f"/out{number}.onnx") for one in arguments]
+    shutil.rmtree(folder / f"searched{number}", ignore_errors=True)
     started = time.monotonic()
     child = os.posix_spawn(program, [program, *arguments], os.environ,
                            file_actions=[(os.POSIX_SPAWN_OPEN, k, os.devnull, os.O_WRONLY, 0) for k in (1, 2)])
     _, status, used = os.wait4(child, 0)
-    if status: sys.exit(f"{program} {' '.join(arguments)}: exit status {status}")
-    return used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024
+    if os.waitstatus_to_exitcode(status) not in (0, 2): sys.exit(f"{program} {' '.join(arguments)}: exit status {status}")  # 2: a goal that was missed
+    return used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024, outcome(folder / f"searched{number}")
+
+
+def run_all(programs, folder, job, beside):
+    out = [None] * len(programs)
+
+    def run(number): out[number] = measured(programs[number], number, folder, job)
+    threads = [threading.Thread(target=run, args=[number]) for number in range(len(programs))]
+    for thread in threads:
+        thread.start()
+        if not beside: thread.join()
+    for thread in threads: thread.join()
+    return out
 
 
 def main():
@@ -169,19 +234,20 @@ def main():
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default="", help="jobs that have this in their name")
+    parser.add_argument("--beside", action="store_true", help="all programs at once")
     given = parser.parse_args()
     folder, programs = given.folder, given.programs
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (bert, resnet50, whisper):
+    for make in (bert, resnet50, whisper, squeezenet):
         if not (folder / f"{make.__name__}.npz").exists(): make(folder)
     print("| job | " + " | ".join(programs) + " |\n| --- |" + " --- |" * len(programs))
     for name, job in jobs(folder):
         if given.only not in name: continue
         runs = [[] for _ in programs]
         for _ in range(given.repeat):
-            for program, of_it in zip(programs, runs): of_it.append(measured(program, job))
-        cells = [[statistics.median(run[k] for run in of_it) for k in range(3)] for of_it in runs]
-        print(f"| {name} | " + " | ".join(f"{cpu:.1f} s, {clock:.1f} s, {peak:.0f} MiB" for cpu, clock, peak in cells) + " |", flush=True)
+            for of_it, run in zip(runs, run_all(programs, folder, job, given.beside)): of_it.append(run)
+        cells = [[statistics.median(run[k] for run in of_it) for k in range(3)] + [of_it[-1][3]] for of_it in runs]
+        print(f"| {name} | " + " | ".join(f"{cpu:.1f} s, {clock:.1f} s, {peak:.0f} MiB{came}" for cpu, clock, peak, came in cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,10 @@ class Rounder {
   // ends the work.
   RoundingReport improve(quant::Plan& plan, const std::function<void()>& check = {});
 
+  // Puts into the plan what the layers were rounded to in another plan of this model, where both ask the same of a layer, and the
+  // activation scales that were refined there. Other layers have the nearest codes. Nothing runs.
+  void take_over(quant::Plan& plan, const quant::Plan& rounded) const;
+
   // What nearest rounding of each layer's weights does to its output by itself, from float inputs: mean squared difference over
   // the output's variance, by node. From Gram matrices of one float run; layers with more than most_inputs are left out.
   std::map<std::string, double> sensitivities(const quant::Plan& plan);

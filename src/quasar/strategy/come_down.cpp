@@ -10,17 +10,22 @@
 namespace quasar::tune {
 namespace {
 
-constexpr size_t most_refused = 8;  // in a row
+constexpr size_t most_refused = 8;         // in a row
+constexpr size_t most_refused_really = 6;  // the same of those that foresight nearly promises
+constexpr double nearly_enough = 0.9;      // of the loss foreseen: rounding for the model as it is then gains so much
 
 class ComingDown {
  public:
-  ComingDown(const search::Space& space, search::Sequence& sequence, RepairNotes& notes)
-      : space_(space), sequence_(sequence), notes_(notes) {}
+  ComingDown(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight)
+      : space_(space), sequence_(sequence), notes_(notes), foresight_(foresight) {}
 
   // To 8 bits, then those that cannot to the cheapest rung. What that changes may let others have 8 bits.
   void run() {
+    while (foresee()) {
+      if (!come_as_foreseen()) break;
+    }
     int64_t settled = -1;
-    for (bool in_pieces = true; notes_.ground().number != settled; in_pieces = false) {
+    for (bool in_pieces = !foreseeing_; notes_.ground().number != settled; in_pieces = false) {
       come({[&](const std::string& node) { return notes_.cheapest(node); }, 0}, in_pieces);
       settled = notes_.ground().number;
       for (size_t r = 0; r + 1 < notes_.rungs().size(); r++) {
@@ -37,6 +42,44 @@ class ComingDown {
     size_t from = 0;
   };
 
+  bool foresee() { return foreseeing_ = foresight_.begin(notes_.ground()); }
+
+  // As far as foresight promises, or the greatest part of that way that holds. -> whether any trial on it did
+  bool come_as_foreseen() {
+    const Step step{[&](const std::string& node) { return notes_.cheapest(node); }, 0};
+    const search::Point from = notes_.ground().point;
+    const std::vector<Changes> way = foreseen_way(step, from);
+    const int64_t before = notes_.ground().number;
+    greatest(way.size(), [&](size_t count) {
+      if (count == 0) return true;
+      Changes changes;
+      for (size_t i = 0; i < count; i++) changes.insert(changes.end(), way[i].begin(), way[i].end());
+      const search::Trial trial = sequence_.evaluate(changed(space_, from, changes), "take back");
+      notes_.note(trial, "take back", changes);
+      return notes_.holds(trial);
+    });
+    return notes_.ground().number != before;
+  }
+
+  // What would return one after the other, as in come(), if every trial ended as foreseen.
+  std::vector<Changes> foreseen_way(const Step& step, search::Point at) {
+    std::vector<Changes> way;
+    std::vector<std::string> left = above(step);
+    const auto returns = [&](size_t begin, size_t end) {
+      Changes changes;
+      for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
+      search::Point point = changed(space_, at, changes);
+      if (!foresight_.meets(point)) return false;
+      at = std::move(point);
+      way.push_back(std::move(changes));
+      left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
+      return true;
+    };
+    for (size_t size = left.size() / 2; size > 1; size /= 2) returns(left.size() - size, left.size());
+    ask_one_by_one(left, most_refused, [&](size_t begin, size_t end) { return returns(begin, end); });
+    return way;
+  }
+
   // How many of the least harmful may return together, by bisection; then single ones. Not half of them: where so many could,
   // fewer would have been given up.
   void come(const Step& step, bool in_pieces) {
@@ -47,13 +90,34 @@ class ComingDown {
 
   // The least harmful first, twice as many with each success until that fails, over and over, as one that returns may make room
   // for another; until the same model has refused all that are left, or so many in a row that more harmful ones need not be
-  // asked. Not for those that were out of reach with more given up.
+  // asked. Not for those that were out of reach with more given up, and none that foresight does not nearly promise.
   void one_by_one(const Step& step, std::vector<std::string>& left) {
+    size_t asked = 0;  // in vain, really
+    ask_one_by_one(left, foreseeing_ ? left.size() : most_refused, [&](size_t begin, size_t end) {
+      const bool single = end - begin == 1;
+      if (foreseeing_ && (asked == most_refused_really || !promises(step, left, begin, end))) return false;
+      if (single && was_out_of_reach(step, left[begin])) return false;
+      const bool comes = returns(step, left, begin, end);
+      if (single || comes) asked = comes ? 0 : asked + 1;
+      if (comes && foreseeing_) foresee();
+      return comes;
+    });
+  }
+
+  bool promises(const Step& step, const std::vector<std::string>& left, size_t begin, size_t end) {
+    Changes changes;
+    for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
+    return foresight_.meets(changed(space_, notes_.ground().point, changes), nearly_enough);
+  }
+
+  // `returns`: whether left[begin, end) do; then they are left no longer.
+  static void ask_one_by_one(const std::vector<std::string>& left, size_t most,
+                             const std::function<bool(size_t, size_t)>& returns) {
     size_t next = left.size(), size = 1, more = 2;
-    for (size_t refused = 0; refused < std::min(left.size(), most_refused);) {
+    for (size_t refused = 0; refused < std::min(left.size(), most);) {
       if (next == 0) next = left.size();
       const size_t begin = next - std::min(size, next);
-      const bool comes = (size > 1 || !was_out_of_reach(step, left[begin])) && returns(step, left, begin, next);
+      const bool comes = returns(begin, next);
       if (comes) refused = 0;
       if (!comes && size == 1) refused++;
       if (!comes && size > 1) more = 1;
@@ -104,13 +168,15 @@ class ComingDown {
   const search::Space& space_;
   search::Sequence& sequence_;
   RepairNotes& notes_;
+  Foresight& foresight_;
+  bool foreseeing_ = false;
   std::map<std::pair<std::string, std::string>, search::Trial> out_of_reach_;  // by operator and what it was to become
 };
 
 }  // namespace
 
-void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes) {
-  ComingDown(space, sequence, notes).run();
+void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight) {
+  ComingDown(space, sequence, notes, foresight).run();
 }
 
 }  // namespace quasar::tune

@@ -3,12 +3,15 @@
 
 #include "quasar/search/sequence.hpp"
 #include "quasar/strategy/repair_notes.hpp"
+#include "quasar/trial/foresight.hpp"
 
 namespace quasar::tune {
 
 // From the rung on which they are to 8 bits, and those that cannot, to the cheapest rung that they can be on; halves of them,
 // quarters … and single operators, the least sensitive first, until no single one can any more; one whose trial was given up
 // early, as out of reach, is not asked again. `notes` knows a trial that is accurate, and hears of every one.
-void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes);
+// Where `foresight` can tell, the way goes on in it without trials as far as it promises success, and one trial shows whether
+// that holds; single operators are then asked only where it says that they nearly may.
+void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight);
 
 }  // namespace quasar::tune

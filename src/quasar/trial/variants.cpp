@@ -225,9 +225,20 @@ RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan,
     for (const auto& layer : report.layers) tell(options_.rounding.log, Level::debug, in_words(layer));
     tell(options_.rounding.log, Level::info, summary_of(plan.rounding.method, report));
   }
-  for (const auto& use : plan.corrections)
-    quant::transforms::table().make(use.name, use.options)->correct(variant->model, variant->channels, plan);
+  correct(*variant, plan);
   return report;
+}
+
+void Variants::correct(const Variant& variant, quant::Plan& plan) const {
+  for (const auto& use : plan.corrections)
+    quant::transforms::table().make(use.name, use.options)->correct(variant.model, variant.channels, plan);
+}
+
+graph::Model Variants::built_alike(const quant::Config& config, quant::Plan plan, const quant::Plan& rounded) {
+  const auto variant = of(config);
+  variant->rounder->take_over(plan, rounded);
+  correct(*variant, plan);
+  return quant::written(variant->model, plan);
 }
 
 Built Variants::build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {

@@ -55,6 +55,9 @@ class Variants {
   // throws ends the work.
   RoundingReport improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
+  // The model of a plan whose layers have the codes that `rounded`, an improved plan of this configuration's graph, gives them.
+  graph::Model built_alike(const quant::Config& config, quant::Plan plan, const quant::Plan& rounded);
+
   // The quantized model of a plan for this configuration; the plan gets what improve() puts into it. `check` is called between
   // layers; what it throws ends the work.
   Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
@@ -65,6 +68,7 @@ class Variants {
   std::shared_ptr<Variant> start(const quant::Config& config);
   std::shared_ptr<Calibration> calibration_of(const graph::Model& model) const;
   quant::Config resolved(const quant::Config& config, const Variant& variant);
+  void correct(const Variant& variant, quant::Plan& plan) const;
   void tell_new(const std::vector<std::string>& notes);  // each once
 
   const graph::Model &original_, &prepared_;

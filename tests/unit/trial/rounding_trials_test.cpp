@@ -58,6 +58,34 @@ TEST(RoundingTrials, TheSameSamplesJudgeActivationScalesWithLittleMemory) {
   EXPECT_EQ(read.size(), samples->size());
 }
 
+TEST(RoundingTrials, CodesAreTakenOverWhereAnotherPlanAsksTheSame) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  quant::Plan rounded = plan_for(model, *samples, "adaquant", {{"refine_activations", false}}), same = rounded, less = rounded;
+  quant::Plan other = rounded;
+  Rounder rounder(model, samples);
+  rounder.improve(rounded);
+  rounder.take_over(same, rounded);
+  EXPECT_EQ(same.nodes, rounded.nodes);
+  // An activation scale that was refined, one layer fewer, and one whose weights are to have other scales.
+  quant::Plan refined = rounded;
+  auto& [value, params] = *refined.values.begin();
+  refined.refined[value] = params;
+  refined.refined[value].scales.front() *= 0.9F;
+  quant::Plan with_refined = less;
+  rounder.take_over(with_refined, refined);
+  EXPECT_EQ(with_refined.refined, refined.refined);
+  const std::string changed = std::ranges::find_if(rounded.nodes, [](const auto& node) {
+                                return node.second.weight && node.second.weight->optimized;
+                              })->first;
+  less.nodes.erase(std::prev(less.nodes.end()));
+  rounder.take_over(less, rounded);
+  for (const auto& [name, node] : less.nodes) EXPECT_EQ(node, rounded.nodes.at(name)) << name;
+  for (float& scale : other.nodes.at(changed).weight->params.scales) scale *= 2;
+  rounder.take_over(other, rounded);
+  EXPECT_FALSE(other.nodes.at(changed).weight->optimized);
+}
+
 TEST(RoundingTrials, TrialsWithOtherDataSizesReadNoSampleAgain) {
   const graph::Model model = network();
   const Samples usual;
@@ -225,10 +253,28 @@ TEST(RoundingTrials, SamplesGivenUpForMemoryAreSaid) {
   };
   quant::Plan tight = plan_for(model, *samples, "adaquant", Json::object()), enough = tight;
   Rounder(model, samples, {.memory_limit = 20000, .log = log}).improve(tight);
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings[0].find("24 samples do not fit into memory_limit (20000 bytes)"), std::string::npos) << warnings[0];
+  ASSERT_EQ(warnings.size(), 2U) << "before the first layer, and in the end";
+  EXPECT_NE(warnings[0].find("memory_limit (20000 bytes) is too little"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("a data_size of "), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[1].find("24 samples do not fit into memory_limit (20000 bytes)"), std::string::npos) << warnings[1];
   Rounder(model, samples, {.log = log}).improve(enough);
-  EXPECT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings.size(), 2U);
+}
+
+TEST(RoundingTrials, FewSamplesAreSaidOnce) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  std::vector<std::string> warnings;
+  const Log log = [&](Level level, const std::string& text) {
+    if (level == Level::warning) warnings.push_back(text);
+  };
+  Rounder rounder(model, samples, {.log = log});
+  for (const int size : {15, 15, 16}) {
+    quant::Plan plan = plan_for(model, *samples, "adaquant", {{"data_size", size}});
+    rounder.improve(plan);
+  }
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("chosen for 15 samples, which is few"), std::string::npos) << warnings[0];
 }
 
 }  // namespace

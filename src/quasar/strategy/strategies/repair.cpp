@@ -13,6 +13,7 @@
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/repair_notes.hpp"
 #include "quasar/strategy/tuner.hpp"
+#include "quasar/trial/foresight.hpp"
 #include "quasar/trial/quality.hpp"
 #include "quasar/trial/ranking.hpp"
 
@@ -34,6 +35,7 @@ class Repairing {
  public:
   explicit Repairing(const StrategyContext& context)
       : context_(context),
+        foresight_(*context.trial_context),
         notes_(context, rungs_of(context.job.tuning.approach, context.job.spaces.front(), context.trial_context->model,
                                  context.trial_context->target)),
         sequence_({.seed = context.job.seed,
@@ -57,7 +59,10 @@ class Repairing {
       notes_.note(sequence_.evaluate(point, "default configuration"), "default configuration", {});
     if (!notes_.met() && is_far()) give_up_few();
     if (!notes_.met()) repair();
-    if (!notes_.met()) rank(ranking_samples);
+    if (!notes_.met()) {
+      rank(ranking_samples);
+      foreseeing_ = foresight_.begin(notes_.current());
+    }
     const Watching watching(context_.trial_context->rejection, values_of(notes_.current()));
     for (const Rung& rung : notes_.rungs()) {
       if (notes_.met()) break;
@@ -66,7 +71,7 @@ class Repairing {
     }
     if (notes_.accurate()) {
       if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(false);
-      come_down(context_.space, sequence_, notes_);
+      come_down(context_.space, sequence_, notes_, foresight_);
     }
     return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
   }
@@ -183,7 +188,7 @@ class Repairing {
     if (nodes.empty()) return;
     size_t low = 0;
     const size_t foreseen = this->foreseen(nodes);
-    if (last && nodes.size() > 1 && foreseen <= 2) {
+    if (last && nodes.size() > 1 && foreseen <= 2 && !foreseeing_) {
       if (try_on(rung, nodes, 1) == Verdict::enough) return;
       low = 1;
     }
@@ -194,8 +199,24 @@ class Repairing {
       low = 0;
     }
     if (whole == Verdict::too_little) return;
+    const size_t enough = whole == Verdict::enough ? enough_by_foresight(rung, nodes, {low, nodes.size(), true, foreseen}) : 0;
+    if (enough > low && enough < nodes.size()) {
+      if (try_on(rung, nodes, enough) == Verdict::enough) return;  // what is too much of it comes down again
+      low = enough;
+    }
     find_shortest({low, nodes.size(), whole == Verdict::enough, foreseen, nearly},
                   [&](size_t k) { return try_on(rung, nodes, k); });
+  }
+
+  // The fewest, without any trial; 0: nobody can tell.
+  size_t enough_by_foresight(const Rung& rung, const Nodes& nodes, const Ranked& ranking) {
+    size_t enough = 0;
+    find_shortest(ranking, [&](size_t k) {
+      if (!foresight_.meets(point_on(rung, nodes, k))) return Verdict::too_little;
+      enough = enough == 0 ? k : std::min(k, enough);
+      return Verdict::enough;
+    });
+    return enough;
   }
 
   // How many of the first of these are about enough, if the errors of single operators add up by their squares and the loss is as
@@ -243,6 +264,8 @@ class Repairing {
   }
 
   const StrategyContext& context_;
+  Foresight foresight_;
+  bool foreseeing_ = false;
   RepairNotes notes_;
   search::Sequence sequence_;
   Point repaired_;

@@ -1,0 +1,101 @@
+// What is foreseen of a model without rounding it.
+#include "quasar/trial/foresight.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/job/precision.hpp"
+#include "unit/tune/scored_trials.hpp"
+
+namespace quasar::tune {
+namespace {
+
+using Changes = std::vector<std::pair<std::string, Json>>;
+
+const Changes rounded{{"algorithms", "adaquant"}};
+const Changes softmax_in_float{{"algorithms", "adaquant"}, {precision_of("softmax"), in_float}};
+
+Json words_for(double tolerable, int samples) {
+  Json words = digits_words();
+  words["accuracy_criterion"]["tolerable_loss"] = tolerable;
+  words["eval_data_reader"]["limit"] = samples;
+  return words;
+}
+
+search::Trial finished(const search::Point& point, const Measures& measures) {
+  search::Trial trial;
+  trial.number = 3;
+  trial.state = search::State::complete;
+  trial.point = point;
+  trial.values = {measures.at("L2")};
+  trial.user_attributes = {{"metrics", measures}};
+  return trial;
+}
+
+double distance(const Changes& changes, int samples) {
+  const MadeUpTrials trials(words_for(1, samples));
+  return scored(trials, with(trials, changes)).at("L2");
+}
+
+// Whether a model is foreseen, from that with all layers rounded, to lose no more than this.
+bool meets(const Changes& changes, double tolerable, int samples) {
+  const MadeUpTrials trials(words_for(tolerable, samples));
+  Foresight foresight(trials.trial_context(), 0);
+  const search::Point from = with(trials, rounded);
+  EXPECT_TRUE(foresight.begin(finished(from, scored(trials, from))));
+  return foresight.meets(with(trials, changes));
+}
+
+TEST(Foresight, OfTheTrialItselfIsWhatItScored) {
+  const double value = distance(rounded, 16);
+  EXPECT_TRUE(meets(rounded, 1.0001 * value, 16));
+  EXPECT_FALSE(meets(rounded, 0.9999 * value, 16));
+}
+
+// No layer stands behind the Softmax: rounding chooses the same codes with it in float.
+TEST(Foresight, IsExactWhereNoLayerSeesTheChange) {
+  const double value = distance(softmax_in_float, 16);
+  EXPECT_LT(value, 0.9 * distance(rounded, 16));
+  EXPECT_TRUE(meets(softmax_in_float, 1.0001 * value, 16));
+  EXPECT_FALSE(meets(softmax_in_float, 0.9999 * value, 16));
+}
+
+TEST(Foresight, SomeOfManySamplesAreEnough) {
+  const double value = distance(softmax_in_float, 300);
+  EXPECT_TRUE(meets(softmax_in_float, 1.3 * value, 300));
+  EXPECT_FALSE(meets(softmax_in_float, 0.7 * value, 300));
+}
+
+TEST(Foresight, SaysNothingWhereTrialsAreQuick) {
+  const MadeUpTrials trials(words_for(1, 16));
+  const search::Point nearest = trials.default_point(), from = with(trials, rounded);
+  Foresight usual(trials.trial_context()), any(trials.trial_context(), 0);
+  EXPECT_FALSE(any.begin(finished(nearest, scored(trials, nearest)))) << "nothing was rounded";
+  EXPECT_FALSE(any.meets(nearest));
+  EXPECT_FALSE(usual.begin(finished(from, scored(trials, from)))) << "the example's layers are few";
+}
+
+TEST(Foresight, SaysNothingOfATrialThatScoredOtherwise) {
+  const MadeUpTrials trials(words_for(1, 16));
+  Foresight foresight(trials.trial_context(), 0);
+  const search::Point from = with(trials, rounded);
+  Measures measures = scored(trials, from);
+  measures["L2"] *= 1.001;
+  EXPECT_FALSE(foresight.begin(finished(from, measures)));
+  search::Trial failed;
+  failed.state = search::State::failed;
+  failed.point = from;
+  EXPECT_FALSE(foresight.begin(failed));
+}
+
+TEST(Foresight, PromisesNothingOfAModelThatDoesNotRun) {
+  const MadeUpTrials trials(words_for(1, 16));
+  Foresight foresight(trials.trial_context(), 0);
+  const search::Point from = with(trials, rounded);
+  ASSERT_TRUE(foresight.begin(finished(from, scored(trials, from))));
+  const auto graph = trials.trial_context().variants.graph_of(quant::parse_config(words_of(trials.setting.spaces.all, from)));
+  const_cast<graph::Model&>(graph->model).nodes.back().op_type = "NoSuchOperator";
+  EXPECT_FALSE(foresight.meets(with(trials, softmax_in_float)));
+}
+
+}  // namespace
+}  // namespace quasar::tune
