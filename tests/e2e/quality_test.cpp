@@ -4,6 +4,7 @@
 #include "quasar/data/npy_write.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/search/storage.hpp"
+#include "servers/postgresql.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::e2e {
@@ -100,6 +101,17 @@ TEST_F(Quality, ThePresetGoesOnWithRepair) {
   EXPECT_EQ(trials(), 2U);
   EXPECT_EQ(search(first_form + "--resume").code, 0);
   EXPECT_EQ(trials(), 2U);
+}
+
+// In the database that its workers shared, and by the leader alone.
+TEST_F(Quality, ASearchOnPostgresqlGoesOnWithRepairToo) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const Ran ran = search(first_form + "--set study_storage_db='" + server->url() + "'");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_NE(result()["quality"], "poor") << ran.out;
+  EXPECT_EQ(result()["before"]["quality"], "poor");
+  EXPECT_EQ(search::open_storage(server->url())->studies().size(), 2U);
 }
 
 // With weights per tensor the demo answers otherwise than float on 13 % of the samples: its repair counts answers, and says so.

@@ -24,7 +24,7 @@ def python():
 
 
 folder = build / "zoo"
-zoo = [python(), source / "bench/zoo.py", quasar, folder, source.parent / "shared", "--only", NAME, "--jobs", *JOBS, "--limit", "600", "--set", "n_trials=9"]
+zoo = [python(), source / "bench/zoo.py", quasar, folder, source.parent / "shared", "--only", NAME, "--jobs", *JOBS, "--limit", "600", "--set", "n_trials=6"]
 done = subprocess.run(zoo, capture_output=True, text=True)
 print(done.stdout[-6000:], done.stderr[-2000:])
 if "cannot be made" in done.stdout:

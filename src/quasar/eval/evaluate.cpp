@@ -14,21 +14,13 @@
 #include "quasar/eval/decoder.hpp"
 #include "quasar/eval/flattened.hpp"
 #include "quasar/eval/ledger.hpp"
+#include "quasar/eval/model_runs.hpp"
 #include "quasar/eval/output_store.hpp"
 #include "quasar/eval/sums.hpp"
 #include "quasar/runtime/runner.hpp"
 
 namespace quasar::eval {
 namespace {
-
-// Samples that stay in memory between trials: reading and converting an image costs as much as a small network.
-constexpr size_t sample_cache_bytes = size_t{128} << 20;
-
-size_t bytes_of_sample(const data::Sample& sample) {
-  size_t total = 0;
-  for (const auto& tensor : sample) total += tensor.bytes().size();
-  return total;
-}
 
 // Samples of the next block when `scored` are done: few at first, where most losers drop out, and never so few that looking costs
 // more than it saves.
@@ -50,26 +42,8 @@ bool is_own(const CustomEvaluator& custom, const std::string& metric) {
   return std::ranges::any_of(custom.metrics(), [&](const OwnMetric& own) { return own.name == metric; });
 }
 
-// The candidate's outputs have no distance to the float model's.
-struct NotComparable : Error {
-  using Error::Error;
-};
-
 std::string at_sample(size_t index) {
   return " (sample " + std::to_string(index) + ")";
-}
-
-// Normal noise on the float inputs, of this share of their root mean square.
-data::Sample with_noise(data::Sample sample, double share, size_t seed) {
-  Rng rng(seed);
-  for (Tensor& input : sample) {
-    if (input.type() != DataType::float32 || input.count() == 0) continue;
-    std::vector<float> values(input.as<float>().begin(), input.as<float>().end());
-    const double size = std::sqrt(dot(values, values) / static_cast<double>(values.size()));
-    for (float& value : values) value += static_cast<float>(share * size * rng.normal());
-    input = Tensor::of<float>(input.shape(), values);
-  }
-  return sample;
 }
 
 }  // namespace
@@ -78,15 +52,12 @@ struct Evaluator::Impl {
   Impl(data::DatasetPtr data, const EvaluatorOptions& options)
       : samples(std::move(data)),
         count(samples->size()),
+        runs(samples, options.exact_sums, options.judged),
         outputs(count, options.memory_limit, options.spill),
-        cache(count),
         order(Rng(options.seed).permutation(count)),
         output_weights(options.output_weights),
-        judged_values(options.judged),
         layouts(count),
         inputs(count),
-        repeats(data::repeats_of(*samples)),
-        exact_sums(options.exact_sums),
         decoder_words(options.decoder),
         custom(options.custom),
         own_device(options.device.library == runtime::Library::onnxruntime ? runtime::Device()
@@ -108,11 +79,6 @@ struct Evaluator::Impl {
     }
     for (const auto& [name, metric] : metrics) looked_at.insert(metric->looks_at());
     if (options.judge_head) looked_at.insert(make_metric("embedding_cos")->looks_at());  // of texts; known when they have run
-  }
-
-  // `threads`: as parallel_for() takes them.
-  runtime::RunnerOptions runner_options(const runtime::Device& device, size_t threads) const {
-    return {.device = device, .exact_sums = exact_sums, .at_once = std::min(threads == 0 ? cores() : threads, count)};
   }
 
   // Of every sample for labels, which cost nothing; of the first for the others.
@@ -138,32 +104,9 @@ struct Evaluator::Impl {
     return std::ranges::any_of(metrics, [&](const auto& m) { return m.metric->needs() == truth; });
   }
 
-  // What is compared of a model. Their type alone is told of values that are no outputs: shapes may depend on the sample.
-  graph::Model judged(const graph::Model& model) const {
-    graph::Model out = model;
-    if (judged_values.empty()) return out;
-    const graph::Index index(model);
-    out.outputs.clear();
-    for (const auto& name : judged_values) {
-      const auto known = std::ranges::find(model.outputs, name, &graph::Value::name);
-      if (known == model.outputs.end() && index.producer(name) == nullptr) {
-        throw NotComparable("the candidate has no value '" + name +
-                            "', from which the float model chooses what it gives: only an evaluator or a decoder can judge it");
-      }
-      out.outputs.push_back(known != model.outputs.end() ? *known : graph::Value{.name = name, .type = DataType::float32});
-    }
-    graph::remove_unused(out);
-    return out;
-  }
-
-  runtime::Runner runner(const graph::Model& model, size_t threads, const runtime::Device& device) const {
-    return judged_values.empty() ? runtime::Runner(model, runner_options(device, threads))
-                                 : runtime::Runner(judged(model), runner_options(device, threads));
-  }
-
   // Runs the float model, keeps its outputs, their range and the first samples.
   void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
-    const runtime::Runner session = runner(model, threads, device);
+    const runtime::Runner session = runs.judged_runner(model, threads, device);
     weights.emplace(output_weights, session.outputs());
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
@@ -171,7 +114,7 @@ struct Evaluator::Impl {
     targets.resize(needs(Truth::target) ? count : 0);
     const auto run = [&](size_t i) {
       data::Sample sample = samples->at(i);
-      const Flattened output(run_one(session, sample), session.outputs(), *weights);
+      const Flattened output(runs.run(session, sample), session.outputs(), *weights);
       const auto values = output.values();
       if (values.empty()) throw Error("the float model's outputs are empty" + at_sample(i));
       if (!all_finite(values)) throw Error("the float model's outputs are not finite" + at_sample(i));
@@ -182,11 +125,11 @@ struct Evaluator::Impl {
       outputs.put(i, values);
       answers[i] = output.answer();
       layouts[i].outputs = output.shapes();
-      for (const Tensor& input : first_of(sample, repeats)) layouts[i].inputs.push_back(input.shape());
+      for (const Tensor& input : first_of(sample, runs.repeats())) layouts[i].inputs.push_back(input.shape());
       keep_inputs(i, session, sample);
       if (!boxes.empty()) boxes[i] = data::boxes_of(*samples, i).value_or(data::Boxes());
       if (!targets.empty()) targets[i] = data::target_of(*samples, i).value();
-      if ((i + 1) * bytes_of_sample(sample) <= sample_cache_bytes) cache[i] = std::move(sample);
+      runs.keep(i, std::move(sample));
     };
     parallel_for(count, threads, run);
     outputs.finish();
@@ -200,19 +143,11 @@ struct Evaluator::Impl {
     }
   }
 
-  // The candidate's or the float model's outputs for one sample.
-  std::vector<Tensor> run_one(const runtime::Runner& session, const data::Sample& sample) const {
-    return first_of(session.run(sample), repeats);
-  }
-  std::vector<Tensor> run_one(const runtime::Runner& session, size_t i) const {
-    return run_one(session, cache[i].empty() ? samples->at(i) : cache[i]);
-  }
-
   // Those that metrics look at.
   void keep_inputs(size_t i, const runtime::Runner& session, const data::Sample& sample) {
     for (size_t k = 0; k < sample.size(); ++k) {
       const std::string& name = session.inputs()[k].name;
-      if (looked_at.contains(name)) inputs[i][name] = first_of({sample[k]}, repeats)[0];
+      if (looked_at.contains(name)) inputs[i][name] = first_of({sample[k]}, runs.repeats())[0];
     }
   }
 
@@ -242,7 +177,7 @@ struct Evaluator::Impl {
 
   Head found_head(const graph::Model& model) const {
     try {
-      return head_of(judged(model), seen());
+      return head_of(runs.judged(model), seen());
     } catch (const Error& e) {  // what it says of the model, others find out where they need it
       return {"", e.what()};
     }
@@ -310,7 +245,7 @@ struct Evaluator::Impl {
     if (surroundings.labels.size() < count) surroundings.labels.clear();
     surroundings.reference = [this, model, threads]() -> const Outputs& {
       const std::lock_guard lock(reference_lock);
-      if (!reference_outputs) reference_outputs = run_all(runtime::Runner(model, runner_options(own_device, threads)), threads);
+      if (!reference_outputs) reference_outputs = runs.all(model, threads, own_device);
       return *reference_outputs;
     };
     try {
@@ -319,18 +254,6 @@ struct Evaluator::Impl {
       throw Error(std::string("search_evaluator cannot score the float model: ") + failed.what() +
                   (failed.details.empty() ? "" : "\n" + failed.details));
     }
-  }
-
-  // Outputs on all samples, for evaluators that look at them.
-  Outputs run_all(const runtime::Runner& session, size_t threads) const {
-    Outputs out;
-    for (const auto& output : session.outputs()) out.names.push_back(output.name);
-    out.values.assign(out.names.size(), std::vector<Tensor>(count));
-    parallel_for(count, threads, [&](size_t i) {
-      const auto found = run_one(session, i);
-      for (size_t k = 0; k < found.size(); ++k) out.values[k][i] = found[k];
-    });
-    return out;
   }
 
   void add_own(Scores& scores, const Subject& subject) const {
@@ -348,7 +271,7 @@ struct Evaluator::Impl {
 
   // What the candidate makes of this sample, into the ledger. -> its answer
   int32_t score_sample(const runtime::Runner& session, size_t i, Ledger& ledger) const {
-    const Flattened output(run_one(session, i), session.outputs(), *weights);
+    const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *weights);
     const Pair pair = pair_of(i, output.values());
     expect_comparable(pair, i);
     ledger.add(i, pair, context);
@@ -378,11 +301,10 @@ struct Evaluator::Impl {
   }
 
   void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const {
-    const runtime::Runner session = runner(model, threads, device);
+    const runtime::Runner session = runs.judged_runner(model, threads, device);
     parallel_for(count, threads, [&](size_t i) {
-      data::Sample sample = cache[i].empty() ? samples->at(i) : cache[i];
-      if (noise > 0) sample = with_noise(std::move(sample), noise, i);
-      const Flattened output(run_one(session, sample), session.outputs(), *weights);
+      const data::Sample sample = noise > 0 ? with_noise(runs.sample(i), noise, i) : runs.sample(i);
+      const Flattened output(runs.run(session, sample), session.outputs(), *weights);
       const Pair pair = pair_of(i, output.values());
       expect_comparable(pair, i);
       visit(i, pair);
@@ -397,7 +319,7 @@ struct Evaluator::Impl {
       scores->insert(said.begin(), said.end());
       return scores;
     }
-    const auto run = [&] { return run_all(runtime::Runner(candidate, runner_options(device, threads)), threads); };
+    const auto run = [&] { return runs.all(candidate, threads, device); };
     add_own(*scores, Subject(candidate, surroundings, {}, run));
     return scores;
   }
@@ -417,7 +339,7 @@ struct Evaluator::Impl {
   std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
                                  const runtime::Device& device, std::span<const size_t> wanted) const {
     const std::span<const size_t> raced_in = wanted.empty() ? std::span<const size_t>(order) : wanted;
-    const runtime::Runner session = runner(candidate, threads, device);
+    const runtime::Runner session = runs.judged_runner(candidate, threads, device);
     Ledger ledger(metrics, count);
     std::vector<int32_t> found(count);
     std::vector<double> raced;
@@ -439,19 +361,16 @@ struct Evaluator::Impl {
 
   data::DatasetPtr samples;
   size_t count;
+  ModelRuns runs;
   std::vector<NamedMetric> metrics;
   OutputStore outputs;
-  std::vector<data::Sample> cache;
   std::vector<size_t> order;  // of the race
   Json output_weights;
-  std::vector<std::string> judged_values;  // in the outputs' stead; empty: the outputs
-  std::optional<OutputWeights> weights;    // once the model's outputs are known
-  std::vector<int32_t> answers;            // the float model's
+  std::optional<OutputWeights> weights;  // once the model's outputs are known
+  std::vector<int32_t> answers;          // the float model's
   std::vector<Layout> layouts;
   std::vector<std::map<std::string, Tensor>> inputs;  // of each sample, those that metrics look at
   std::set<std::string> looked_at;                    // their names
-  int64_t repeats;                                    // how often a sample stands in a batch
-  bool exact_sums;
   Json decoder_words;
   std::optional<Head> head;
   std::vector<data::Boxes> boxes;  // empty: no metric needs them
@@ -499,8 +418,12 @@ const Context& Evaluator::context() const {
   return impl_->context;
 }
 
+const std::vector<std::string>& Evaluator::judged_values() const {
+  return impl_->runs.judged_values();
+}
+
 graph::Model Evaluator::judged(const graph::Model& model) const {
-  return impl_->judged(model);
+  return impl_->runs.judged(model);
 }
 
 double Evaluator::distance(std::vector<Tensor> a, std::vector<Tensor> b) const {

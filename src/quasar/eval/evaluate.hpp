@@ -57,6 +57,8 @@ class Evaluator {
   const OutputParts& parts() const;
   const std::vector<std::string>& outputs() const;
   const Context& context() const;
+  // EvaluatorOptions::judged.
+  const std::vector<std::string>& judged_values() const;
   // The model with EvaluatorOptions::judged as its outputs, and without what only other outputs need. Throws Error where it has
   // no such value.
   graph::Model judged(const graph::Model& model) const;

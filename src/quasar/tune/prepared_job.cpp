@@ -10,7 +10,6 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/quant/blocks.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/runtime/device.hpp"
@@ -159,6 +158,7 @@ PreparedJob prepare(const Job& job) {
   if (const size_t asked = most_samples(job, prepared.spaces); asked > samples)
     prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(asked) +
                                     " samples, and there are " + std::to_string(samples) + ": all of them are used");
+  if (job.aim.decoder.is_null() && job.aim.output_weights.is_null()) prepared.chosen = ops::chosen_outputs(prepared.model);
   return prepared;
 }
 
@@ -205,7 +205,7 @@ void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log) {
            " teach the sampler, " + facts["outside"].dump() + " lie outside the space");
 }
 
-eval::EvaluatorOptions evaluator_options(const Job& job, const graph::Model& model, bool holdout) {
+eval::EvaluatorOptions evaluator_options(const Job& job, const std::vector<std::string>& judged, bool holdout) {
   const bool own = job.aim.evaluator && (!holdout || job.aim.evaluator->looks_at_samples());
   eval::EvaluatorOptions options{.metrics = {},
                                  .memory_limit = job.limits.memory,
@@ -217,9 +217,8 @@ eval::EvaluatorOptions evaluator_options(const Job& job, const graph::Model& mod
                                  .base = job.base,
                                  .candidates = job.words.value("temp_dir", std::string()).empty() ? "" : job.output.temp_dir,
                                  .decoder = job.aim.decoder.is_null() ? job.aim.head_decoder : job.aim.decoder,
-                                 .output_weights = job.aim.output_weights};
-  // A user's decoder or weights speak of the outputs as they are.
-  if (job.aim.decoder.is_null() && job.aim.output_weights.is_null()) options.judged = ops::chosen_outputs(model).judged;
+                                 .output_weights = job.aim.output_weights,
+                                 .judged = judged};
   for (const auto& metric : job.aim.metrics) {
     if (own || !is_own(job.aim.goals, metric)) options.metrics.push_back(metric);
   }

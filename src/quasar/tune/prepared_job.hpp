@@ -7,6 +7,7 @@
 #include "quasar/base/log.hpp"
 #include "quasar/data/overlap.hpp"
 #include "quasar/job/spaces.hpp"
+#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/strategy/strategy.hpp"
 
@@ -20,14 +21,15 @@ struct PreparedJob {
   std::shared_ptr<data::OverlapGuard> guard = std::make_shared<data::OverlapGuard>();  // of the samples
   data::Splits samples;
   std::vector<search::Trial> earlier;  // of the study that warm_start names
+  ops::ChosenOutputs chosen;           // of the model; none where a user's decoder or weights speak of the outputs as they are
 };
 
 // Loads and checks whatever can be wrong, without writing anything.
 PreparedJob prepare(const Job& job);
 
 // How candidates of this model are scored. On hold-out samples the user's own evaluator is heard only when it looks at samples at
-// all.
-eval::EvaluatorOptions evaluator_options(const Job& job, const graph::Model& model, bool holdout);
+// all. `judged`: PreparedJob::chosen.judged.
+eval::EvaluatorOptions evaluator_options(const Job& job, const std::vector<std::string>& judged, bool holdout);
 
 // What the log should hold of the spaces: their sizes, what was taken out and why, a translation.
 void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log);

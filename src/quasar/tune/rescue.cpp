@@ -6,7 +6,6 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/job/preset.hpp"
-#include "quasar/search/storage.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/parse_job.hpp"
 #include "quasar/strategy/repair_space.hpp"
@@ -128,7 +127,6 @@ std::string why_rescued(const Job& job, const Summary& summary) {
 
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log) {
   if (why_rescued(whole, poor).empty()) return std::nullopt;
-  if (search::is_shared_storage(whole.study.storage)) return std::nullopt;  // its workers have gone by now
   const auto limits = limits_left(whole, poor);
   if (!limits) return std::nullopt;
   const auto excluded = kept_in_float(whole.tuning);

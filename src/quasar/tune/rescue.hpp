@@ -19,14 +19,14 @@ Job with_two_thirds(Job job);
 // the multiply-adds in float. "": it needs none.
 std::string why_rescued(const Job& job, const Summary& summary);
 
-// Strategy repair towards answers that are of use, or that goal, from the same study's storage, in `folder`; nullopt: it needs
-// no rescue, nothing is left to try it with, or the user narrows operators in a way that repair cannot (which `log` hears).
-// `whole`: the job with all its limits.
+// Strategy repair towards answers that are of use, or that goal, from the same study's storage, in `folder`. On several machines
+// it runs on the leader's alone: workers end with the first study. nullopt: it needs no rescue, nothing is left to try it with,
+// or the user narrows operators in a way that repair cannot (which `log` hears). `whole`: the job with all its limits.
 std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::filesystem::path& folder, const Log& log);
 
-// Whether what repair found takes the place of that model: it meets the goal that was missed, or meets
-// it with more in integers; of a poor one, it is not poor, or
-// less so (more of the float model's answers; where none are compared, a smaller error of the worst part).
+// Whether what repair found takes the place of that model. Of a poor one: it is not poor, or less so (more of the float model's
+// answers; where none are compared, a smaller error of the worst part). Of another: it meets the goal that was missed, or meets
+// it with more in integers.
 bool takes_the_place_of(const Summary& poor, const Summary& repaired);
 
 }  // namespace quasar::tune

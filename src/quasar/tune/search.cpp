@@ -9,7 +9,6 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/files_of.hpp"
-#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/search/late_trials.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
@@ -173,9 +172,7 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   }
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
-  if (job.aim.decoder.is_null() && job.aim.output_weights.is_null()) {
-    if (const auto chosen = ops::chosen_outputs(prepared.model); !chosen.outputs.empty()) warn(summary, log, in_words(chosen));
-  }
+  if (!prepared.chosen.outputs.empty()) warn(summary, log, in_words(prepared.chosen));
   return prepared;
 }
 

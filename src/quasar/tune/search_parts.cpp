@@ -126,7 +126,7 @@ Variants variants_of(const Job& job, const PreparedJob& prepared, const Log& log
 }
 
 eval::Evaluator evaluator_of(const Job& job, const PreparedJob& prepared) {
-  eval::EvaluatorOptions options = evaluator_options(job, prepared.model, false);
+  eval::EvaluatorOptions options = evaluator_options(job, prepared.chosen.judged, false);
   options.judge_head = true;
   return {prepared.model, prepared.samples.evaluation, options};
 }

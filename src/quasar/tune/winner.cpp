@@ -60,7 +60,7 @@ bool is_in_own_library(const TrialContext& context) {
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
   const std::array models{&context.model, &model};
   const auto measured = [&](double seconds) {
-    const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.2};
+    const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.1};
     return runtime::times_in_turn(models, context.samples, effort, context.devices.first());
   };
   std::vector<std::vector<double>> times;
@@ -123,7 +123,7 @@ Processors processors_for(const TrialContext& context, const Winner& winner, con
   const bool in_onnxruntime = context.devices.first().library == runtime::Library::onnxruntime;
   if (!in_onnxruntime || !runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
-    eval::EvaluatorOptions options = evaluator_options(context.job, context.model, true);
+    eval::EvaluatorOptions options = evaluator_options(context.job, context.evaluator.judged_values(), true);
     options.exact_sums = false;
     const eval::Evaluator evaluator(context.model, closing.samples.evaluation, options);
     for (const auto& [name, score] : evaluator.score(model, cores(), context.devices.first())) {
@@ -261,7 +261,7 @@ void measure_holdout(Summary& summary, const TrialContext& context, const Closin
   if (!closing.samples.holdout || !summary.best) return;
   try {
     const CancelScope scope(closing.stop);
-    const auto options = evaluator_options(context.job, context.model, true);
+    const auto options = evaluator_options(context.job, context.evaluator.judged_values(), true);
     if (options.metrics.empty()) return;
     or_warn(closing, "the scores on the hold-out samples", [&] {
       const eval::Evaluator evaluator(context.model, closing.samples.holdout, options);
