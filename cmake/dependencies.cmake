@@ -29,10 +29,10 @@ target_link_libraries(quasar_onnx INTERFACE protobuf::libprotobuf)
 
 find_package(onnxruntime CONFIG QUIET)
 if(NOT TARGET onnxruntime::onnxruntime)
-  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/onnxruntime.sh --where OUTPUT_VARIABLE copy OUTPUT_STRIP_TRAILING_WHITESPACE
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/onnxruntime.sh --for ${CMAKE_SYSTEM_PROCESSOR} --where OUTPUT_VARIABLE copy OUTPUT_STRIP_TRAILING_WHITESPACE
                   COMMAND_ERROR_IS_FATAL ANY)
-  find_path(onnxruntime_INCLUDE onnxruntime_cxx_api.h PATHS ${copy}/include PATH_SUFFIXES onnxruntime)
-  find_file(onnxruntime_LIBRARY NAMES libonnxruntime.so.1 PATHS ${copy}/lib NO_DEFAULT_PATH)
+  find_path(onnxruntime_INCLUDE onnxruntime_cxx_api.h PATHS ${copy}/include PATH_SUFFIXES onnxruntime NO_CMAKE_FIND_ROOT_PATH)
+  find_file(onnxruntime_LIBRARY NAMES libonnxruntime.so.1 PATHS ${copy}/lib NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
   if(NOT onnxruntime_INCLUDE OR NOT onnxruntime_LIBRARY)
     message(FATAL_ERROR "ONNX Runtime was not found: run scripts/setup.sh (make build does), or point CMAKE_PREFIX_PATH at a release of it")
   endif()
@@ -45,7 +45,7 @@ endif()
 # The plots of report.html; built into the library, so that a report needs neither a network nor a file beside it.
 execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/echarts.sh --where OUTPUT_VARIABLE echarts_copy OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
-find_file(echarts_SCRIPT dist/echarts.min.js PATHS ${echarts_copy} NO_DEFAULT_PATH)
+find_file(echarts_SCRIPT dist/echarts.min.js PATHS ${echarts_copy} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 if(NOT echarts_SCRIPT)
   message(FATAL_ERROR "Apache ECharts was not found: run scripts/setup.sh (make build does)")
 endif()

@@ -6,14 +6,22 @@
 # usage: scripts/onnxruntime.sh            fetch the copy unless it is there
 #        scripts/onnxruntime.sh --where    print its folder
 #        scripts/onnxruntime.sh --found    succeed when a build will find ONNX Runtime: this copy, or an installed one
+#        scripts/onnxruntime.sh --for MACHINE [--where]    the same for builds for another processor: x86_64, aarch64
 set -euo pipefail
 version=1.30.0
 revision=2                # counts changes of what the folder holds
 header_suite=trixie
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 copy=${XDG_CACHE_HOME:-$HOME/.cache}/quasar/onnxruntime-$version-$revision
+machine=$(uname -m)
 
 fail() { echo "onnxruntime: $*" >&2; exit 1; }
+
+if [[ ${1:-} == --for ]]; then
+  [[ ${2:-} == "$machine" ]] || copy=$copy-${2:-}
+  machine=${2:-}
+  shift 2 || fail "--for needs a machine: x86_64, aarch64"
+fi
 
 # Would CMake find an installed one?
 installed() {
@@ -30,10 +38,9 @@ case ${1:-} in
   --where) echo "$copy"; exit ;;
   --found) [[ -d $copy ]] || installed; exit ;;
   "") [[ ! -d $copy ]] || exit 0 ;;
-  *) fail "unknown option $1; usage: scripts/onnxruntime.sh [--where | --found]" ;;
+  *) fail "unknown option $1; usage: scripts/onnxruntime.sh [--for MACHINE] [--where | --found]" ;;
 esac
 
-machine=$(uname -m)
 case $machine in
   x86_64) folder=x64 ;;
   aarch64) folder=arm64 ;;

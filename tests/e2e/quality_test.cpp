@@ -30,6 +30,27 @@ graph::Model two_sizes_in_one_output() {
   return m;
 }
 
+// Nine convolutions, in which errors add up, and a small product behind them: quantizing that alone is nearer to float, and of no
+// use.
+graph::Model many_convolutions() {
+  constexpr int64_t channels = 8, side = 8, count = 9;
+  graph::Model m = test::empty_model();
+  m.inputs = {float_value("x", {1, channels, side, side})};
+  m.outputs = {float_value("y", {1, 4})};
+  std::string value = "x";
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string name = "conv" + std::to_string(i);
+    m.initializers[name + "_w"] = test::random_tensor({channels, channels, 3, 3}, static_cast<uint64_t>(10 + i), -0.2, 0.2);
+    m.nodes.push_back(node("Conv", name, {value, name + "_w"}, {name + "_y"}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}}));
+    m.nodes.push_back(node("Tanh", name + "_tanh", {name + "_y"}, {name + "_t"}));
+    value = name + "_t";
+  }
+  m.initializers["last_w"] = test::random_tensor({channels * side * side, 4}, 2);
+  m.nodes.push_back(node("Flatten", "flat", {value}, {"f"}));
+  m.nodes.push_back(node("MatMul", "last", {"f", "last_w"}, {"y"}));
+  return m;
+}
+
 class Quality : public testing::Test {
  protected:
   void SetUp() override {
@@ -74,6 +95,22 @@ TEST_F(Quality, WhatIsAdvisedMendsItAsItStands) {
 TEST_F(Quality, ADistanceThatSeesOnlyTheLargestValuesIsNamed) {
   const Ran ran = search("--set search_space.scheme='[U8S8_CHANNEL]' --set search_algo=Grid --set search_metric=L2");
   EXPECT_NE(ran.err.find("L2 sees little but the largest of the outputs' parts"), std::string::npos) << ran.err;
+}
+
+TEST_F(Quality, AModelThatIsNearerButQuantizesLittleIsNamed) {
+  graph::save(many_convolutions(), folder_.path() / "model.onnx");
+  for (uint64_t i = 0; i < 80; ++i) {
+    const fs::path samples = folder_.path() / (i < 40 ? "calibration" : "evaluation");
+    data::write_npy(samples / ("sample" + std::to_string(100 + i) + ".npy"), test::random_tensor({1, 8, 8, 8}, i));
+  }
+  const Ran ran = search("--preset cpu_int8_search --set speed_gate=off --set pruner=none");
+  const Json result = this->result();
+  EXPECT_NE(result["best"]["params"]["form"], "dynamic") << ran.err;
+  const size_t at = ran.err.find("is nearer to float (parts ");
+  ASSERT_NE(at, std::string::npos) << ran.err;
+  const size_t begin = ran.err.find("`quasar ", at) + 8, end = ran.err.find(" -o nearer.onnx`", at);
+  EXPECT_EQ(run(ran.err.substr(begin, end - begin) + " -o " + path("nearer.onnx")).code, 0);
+  EXPECT_TRUE(fs::exists(path("nearer.onnx")));
 }
 
 // The preset's first form alone: the others do not lose the part.

@@ -95,6 +95,19 @@ void warn_of_costs(Summary& summary, const Job& job, const Log& log) {
   warn(summary, log, text);
 }
 
+// One that quantizes less does not win while the other is of use; but who wants the answers should know of it.
+void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial& nearer, const Log& log) {
+  constexpr double worth_telling = 0.5;
+  const Objective& objective = job.aim.goals.objectives.front();
+  const double best = summary.best->trial.values.front(), other = nearer.values.front();
+  if (objective.direction != Direction::minimize || other > worth_telling * best) return;
+  warn(summary, log,
+       "trial " + std::to_string(nearer.number) + " is nearer to float (" + objective.metric + " " + in_digits(other, 3) +
+           ", the best model " + in_digits(best, 3) +
+           "), but quantizes little and is hardly faster: `quasar quantize --from-study " + job.output.dir.string() +
+           " --trial " + std::to_string(nearer.number) + " -o nearer.onnx` makes it");
+}
+
 // With the wrong direction of a user's own evaluator, the worst model wins.
 void warn_of_direction(Summary& summary, const Job& job, const Log& log) {
   const Objective& objective = job.aim.goals.objectives.front();
@@ -257,6 +270,8 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
       Winner other = measure_winner(context, study.at(*finding.in_need), closing);
       if (!other.quality.poor()) summary.best = std::move(other);
     }
+    if (finding.in_need && summary.best->trial.number == best->number)
+      warn_of_nearer_model(summary, context.job, study.at(*finding.in_need), log);
     summary.baseline.latency = summary.best->speed.in_float;  // of the same minute
     if (!closing.stop.stop_requested()) warn_of_costs(summary, context.job, log);
   }
