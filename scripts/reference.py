@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of docs/reference: what an extension does and its options come from the program, when to use it, what it costs, an example and
+"""The pages of docs/reference: what an extension or a key does and its options come from the program, when to use it, what it costs, an example and
 a source are written by hand. This script writes the first two into the pages, or says where they are not as the program says.
 
 usage: scripts/reference.py QUASAR [--check]
@@ -16,7 +16,7 @@ ENTRY = re.compile(r"^## (.+)\n", re.M)
 BULLET = re.compile(r"^- \*\*(\w+):\*\* *(.*)$", re.M)
 BLOCK = re.compile(r"^```.*?^```$", re.M | re.S)
 FACTS = ("When", "Cost", "Source")
-NOT_HERE = {"lists", "keys"}  # keys are those of a configuration: docs/search.md and the site's list
+NOT_HERE = {"lists"}
 
 
 def listed(quasar, kind):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the documentation's site: docs/, README, and reference pages made from the program's keys, its help, the public headers and
-the Python package (entries of extensions stand in docs/reference: scripts/reference.py). Checks every link of the result.
+"""Builds the documentation's site: docs/, README, and reference pages made from the program's help, the public headers and
+the Python package (entries of extensions and keys stand in docs/reference: scripts/reference.py). Checks every link of the result.
 
 usage: scripts/site.py QUASAR BUILD_FOLDER SITE_FOLDER      exit 77: there is no mkdocs with its theme material
   BUILD_FOLDER: of CMake, for public_headers.txt. Pages open from disk; searching needs a server: python3 -m http.server -d SITE_FOLDER
@@ -17,8 +17,6 @@ import sys
 import urllib.parse
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-from reference import cell  # noqa: E402
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
 # Documents by what a reader wants of them; those that are named nowhere stand among the guides.
 CHAPTERS = {
@@ -112,15 +110,6 @@ class Stage:
         return "\n".join(out) + "\n"
 
 
-def table(heads, rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *rows]) + "\n"
-
-
-def list_page(kind, purpose, items):
-    rows = [[f"`{item['name']}`", cell(item["help"]), ", ".join(f"`{alias}`" for alias in item["aliases"])] for item in items]
-    return f"# {kind.capitalize()}\n\n{purpose[0].upper() + purpose[1:]}. Made from `quasar list {kind}`.\n\n" + table(["name", "meaning", "other spellings"], rows)
-
-
 def header_page(folder, headers):
     out = [f"# quasar/{folder}\n\nThe public headers of this folder, as `make install` installs them."]
     for header in headers:
@@ -177,10 +166,6 @@ def reference(stage, quasar, headers):
 
     commands = re.findall(r"^  (\w+) ", run("--help").split("Subcommands:")[1], re.M)
     page("Commands", "commands", "# Commands\n\n" + "\n".join(f"## quasar {one}\n\n```text\n{run(one, '--help').strip()}\n```\n" for one in commands))
-    for item in json.loads(run("list", "lists", "--json")):
-        kind = item["name"]
-        if kind != "lists" and not (REPOSITORY / f"docs/reference/{kind}.md").exists():  # what scripts/reference.py keeps has a page
-            page(kind.capitalize(), kind, list_page(kind, item["help"], json.loads(run("list", kind, "--json"))))
     page("Python", "python_api", python_page())
     by_folder = {}
     for header in headers:
