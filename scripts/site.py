@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the documentation's site: docs/, README, and reference pages made from the program's tables, its help, the public headers and
-the Python package. Checks every link of the result.
+"""Builds the documentation's site: docs/, README, and reference pages made from the program's help, the public headers and
+the Python package (entries of extensions and keys stand in docs/reference: scripts/reference.py). Checks every link of the result.
 
 usage: scripts/site.py QUASAR BUILD_FOLDER SITE_FOLDER      exit 77: there is no mkdocs with its theme material
   BUILD_FOLDER: of CMake, for public_headers.txt. Pages open from disk; searching needs a server: python3 -m http.server -d SITE_FOLDER
@@ -21,23 +21,24 @@ LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
 # Documents by what a reader wants of them; those that are named nowhere stand among the guides.
 CHAPTERS = {
     "Start": ["README.md", "docs/install.md", "docs/tutorial.md", "docs/guides.md", "docs/faq.md"],
-    "Concepts": ["docs/concepts.md", "docs/quantization.md", "docs/calibration.md", "docs/rounding.md", "docs/search.md", "docs/samplers.md", "docs/pruning.md", "docs/metrics.md"],
+    "Concepts": ["docs/concepts.md", "docs/quantization.md", "docs/calibration.md", "docs/rounding.md", "docs/search.md", "docs/samplers.md", "docs/pruning.md", "docs/metrics.md", "docs/how_it_works.md"],
     "Guides": ["docs/data.md", "docs/evaluators.md", "docs/tuning.md", "docs/targets.md", "docs/npu.md", "docs/python.md", "docs/programs.md", "docs/coming_from_quark.md", "docs/coming_from_inc.md", "docs/coming_from_onnxruntime.md", "docs/coming_from_others.md", "docs/cpp.md", "docs/reports.md"],
-    "Reference": ["docs/options.md"],
-    "Project": ["docs/benchmarks.md", "docs/promises.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/versioning.md", "bench/README.md", "CHANGELOG.md",
+    "Reference": ["docs/reference/README.md", "docs/options.md"],
+    "Project": ["docs/benchmarks.md", "docs/measured.md", "docs/promises.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/versioning.md", "bench/README.md", "CHANGELOG.md",
                 "NOTICE.md"],
 }
-NAMES = {"README.md": "index.md", "HACKING.md": "hacking.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md", "NOTICE.md": "notices.md", "bench/README.md": "bench.md"}
+NAMES = {"README.md": "index.md", "HACKING.md": "hacking.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "reporting.md", "NOTICE.md": "notices.md", "docs/reference/README.md": "reference/index.md", "bench/README.md": "bench.md"}
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".h": "c", ".c": "c", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".sh": "bash", ".cmake": "cmake"}
 
 
 def staged_name(document):
-    return NAMES.get(document) or pathlib.Path(document).name
+    return NAMES.get(document) or (document.removeprefix("docs/") if document.startswith("docs/reference/") else pathlib.Path(document).name)
 
 
 def chapters():
     out = {chapter: list(documents) for chapter, documents in CHAPTERS.items()}
     known = {document for documents in out.values() for document in documents}
+    out["Reference"] += sorted(f"docs/reference/{path.name}" for path in (REPOSITORY / "docs/reference").glob("*.md") if path.name != "README.md")
     out["Guides"] += sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md") if f"docs/{path.name}" not in known)
     return out
 
@@ -109,36 +110,6 @@ class Stage:
         return "\n".join(out) + "\n"
 
 
-def cell(text):
-    return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
-
-
-def table(heads, rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *rows]) + "\n"
-
-
-def allowed(option):
-    if option.get("choices"):
-        return ", ".join(f"`{one}`" for one in option["choices"])
-    low, high = option.get("low"), option.get("high")
-    return " … ".join(f"{one:g}" if one is not None else "" for one in (low, high)) if low is not None or high is not None else ""
-
-
-def list_page(kind, purpose, items):
-    out = [f"# {kind.capitalize()}\n\n{purpose[0].upper() + purpose[1:]}. Made from `quasar list {kind}`.\n"]
-    if all(not item["options"] for item in items):
-        rows = [[f"`{item['name']}`", cell(item["help"]), ", ".join(f"`{alias}`" for alias in item["aliases"])] for item in items]
-        return "\n".join([*out, table(["name", "meaning", "other spellings"], rows)])
-    for item in items:
-        out.append(f"## {item['name']}\n\n{cell(item['help'])}\n")
-        if item["aliases"]:
-            out.append("Other spellings: " + ", ".join(f"`{alias}`" for alias in item["aliases"]) + "\n")
-        if item["options"]:
-            rows = [[f"`{one['name']}`", f"`{json.dumps(one['default'])}`" if one["default"] is not None else "", cell(one["help"]), allowed(one)] for one in item["options"]]
-            out.append(table(["option", "default", "meaning", "allowed"], rows))
-    return "\n".join(out)
-
-
 def header_page(folder, headers):
     out = [f"# quasar/{folder}\n\nThe public headers of this folder, as `make install` installs them."]
     for header in headers:
@@ -195,10 +166,6 @@ def reference(stage, quasar, headers):
 
     commands = re.findall(r"^  (\w+) ", run("--help").split("Subcommands:")[1], re.M)
     page("Commands", "commands", "# Commands\n\n" + "\n".join(f"## quasar {one}\n\n```text\n{run(one, '--help').strip()}\n```\n" for one in commands))
-    for item in json.loads(run("list", "lists", "--json")):
-        kind = item["name"]
-        if kind != "lists":
-            page(kind.capitalize(), kind, list_page(kind, item["help"], json.loads(run("list", kind, "--json"))))
     page("Python", "python_api", python_page())
     by_folder = {}
     for header in headers:

@@ -4,6 +4,7 @@
     ```yaml file=NAME        becomes the file NAME
     ```yaml search           is a search's configuration, or a part of one: laid over the demo's, it passes `quasar search --dry-run`
     ```yaml search=space     ... a part of its search_space
+    ```yaml search=goal      ... without the demo's search_space, for strategies that make one of their own
     ```python run            is run by Python; needs the package quasar
     ```cpp same=FILE         stands word for word in that file of the repository, which a test builds and runs
     ```python run-by=TEST    runs in that test
@@ -11,10 +12,12 @@
     ```text                  is output, a formula or a drawing
 All else is an error: a block that nobody runs goes stale. `needs=shared` at a block, or as <!-- needs: shared --> anywhere in the
 document for all of its blocks: passed over without the shared data. In the folder: the demo's model.onnx, calibration.npz,
-evaluation.npz, holdout.npz and search.yaml, the folder examples, and score.py; with the shared data also fastestdet.onnx, mobilenet.onnx
+evaluation.npz, holdout.npz and search.yaml, some of the samples as folders arrays (.npy) and test_data (.pb), the folder examples, and score.py; with the shared data also fastestdet.onnx, mobilenet.onnx
 and photos (a folder of 100 photographs).
 usage: snippets.py QUASAR SOURCE_FOLDER DOCUMENT
 """
+import ast
+import math
 import os
 import pathlib
 import re
@@ -22,9 +25,36 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 BLOCK = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.M | re.S)
 KINDS = re.compile(r"(?P<kind>run-by|run|file|search|same|not-run)\b(?:[=:] ?(?P<value>\S+))?")
+
+
+def split_samples(archive, folder):
+    """A few samples of the archive's `image` as .npy files, one each, and as ONNX's test data."""
+    stored = zipfile.ZipFile(archive).read("image.npy")
+    start = 10 + int.from_bytes(stored[8:10], "little")
+    header = ast.literal_eval(stored[10:start].decode())
+    assert header["descr"] == "<f4" and not header["fortran_order"], header
+    shape = (1, *header["shape"][1:])
+    size = 4 * math.prod(shape)
+    (folder / "arrays").mkdir()
+    for i in range(8):
+        values = stored[start + i * size : start + (i + 1) * size]
+        text = repr({"descr": "<f4", "fortran_order": False, "shape": shape[1:]}).encode().ljust(117) + b"\n"
+        (folder / "arrays" / f"{i}.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + values)
+        (folder / f"test_data/test_data_set_{i}").mkdir(parents=True)
+        # TensorProto: dims (1), data_type (2) = float, raw_data (9)
+        message = b"".join(b"\x08" + varint(one) for one in shape) + b"\x10\x01" + b"\x4a" + varint(size) + values
+        (folder / f"test_data/test_data_set_{i}/input_0.pb").write_bytes(message)
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
 
 
 def fill(folder, source):
@@ -36,6 +66,7 @@ def fill(folder, source):
     shutil.copy(digits / "search.yaml", folder / "demo.yaml")
     shutil.copytree(source / "examples", folder / "examples")
     (folder / "score.py").write_text("print(0.5)\n")
+    split_samples(digits / "calibration.npz", folder)
     if not (data / "imagenet").is_dir():
         return False
     os.symlink((data / "models/fastestdet.onnx").resolve(), folder / "fastestdet.onnx")
@@ -60,8 +91,10 @@ def configuration(content, part):
             "search_space": "{activation: [UInt8Spec], weight: [Int8Spec], weight_params: {quant_granularity: [Tensor, Channel], only_if: weight}}"}
     if part == "space":
         content = "search_space:\n  activation: [UInt8Spec]\n  weight: [Int8Spec]\n" + re.sub(r"^(?=.)", "  ", content, flags=re.M)
-        content = content.replace("adaquant_params: {", "adaquant_params: {only_if: algorithms, ")
+        content = re.sub(r"adaquant_params: \{(?!.*only_if)", "adaquant_params: {only_if: algorithms, ", content)
     given = set(re.findall(r"^(\w+):", content, re.M))
+    if part == "goal":
+        given.add("search_space")
     if "data_reader" in given:
         given |= {"calib_data_reader", "eval_data_reader"}
     return content + "".join(f"{key}: {value}\n" for key, value in demo.items() if key not in given)

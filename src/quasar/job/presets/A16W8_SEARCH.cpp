@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> A16W8_SEARCH() {
   return {
-      "Quark's preset for int16 activations and per-tensor int8 weights: symmetric or not, two calibration methods, equalization "
-      "(12 calibrations), then 20 trials of AdaRound and AdaQuant.",
+      "Quark's preset for int16 activations and per-tensor int8 weights. 12 calibrations: symmetric or not, two methods, "
+      "equalization. Then 20 trials of AdaRound and AdaQuant.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

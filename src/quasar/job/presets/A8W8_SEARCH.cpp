@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> A8W8_SEARCH() {
   return {
-      "Quark's preset for int8 activations and per-tensor int8 weights: symmetric or not, three calibration methods, "
-      "equalization (36 calibrations), then 20 trials of AdaRound and AdaQuant.",
+      "Quark's preset for int8 activations and per-tensor int8 weights. 36 calibrations: symmetric or not, three methods, "
+      "equalization. Then 20 trials of AdaRound and AdaQuant.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

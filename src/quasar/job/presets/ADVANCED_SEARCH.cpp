@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> ADVANCED_SEARCH() {
   return {
-      "Quark's widest preset: int8, symmetric or not, three calibration methods for activations and two for weights, "
-      "equalization (36 calibrations), then 20 trials of AdaRound and AdaQuant with longer ranges.",
+      "Quark's widest preset for int8. 36 calibrations: symmetric or not, three methods for activations and two for weights, "
+      "equalization. Then 20 trials of AdaRound and AdaQuant with longer ranges.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

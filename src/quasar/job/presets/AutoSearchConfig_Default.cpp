@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> AutoSearchConfig_Default() {
   return {
-      "Auto Search v1's default space: six calibration methods, int8 and int16, equalization, SmoothQuant, mixed precision, "
-      "AdaRound and AdaQuant (43 200 configurations); draws 20 unless n_trials says otherwise.",
+      "Auto Search v1's default space of 43 200 configurations: six calibration methods, int8 and int16, equalization, "
+      "SmoothQuant, mixed precision, AdaRound and AdaQuant. It draws 20 unless n_trials says otherwise.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> XINT8_SEARCH() {
   return {
-      "Quark's preset for NPUs: int8 with power-of-two scales, with and without cross-layer equalization (3 calibrations), then "
-      "20 trials of AdaRound and AdaQuant.",
+      "Quark's preset for NPUs: int8 with power-of-two scales. 3 calibrations, with and without equalization. Then 20 trials of "
+      "AdaRound and AdaQuant.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

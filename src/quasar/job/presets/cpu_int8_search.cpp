@@ -4,9 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> cpu_int8_search() {
   return {
-      "8 bits for CPUs: asymmetric uint8 activations, every calibration method, weights per channel or per tensor (grid of 20), "
-      "the "
-      "forms that the model may have, then optimized rounding of the best.",
+      "8 bits for CPUs. A grid of 20: asymmetric uint8 activations, every calibration method, weights per channel or per tensor. "
+      "Then the forms that the model may have, and optimized rounding of the best.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
               "search_space": {

@@ -4,9 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> npu_int8_search() {
   return {
-      "Ours for NPUs: XInt8Spec with FitPowerOfTwo and both range methods (4 calibrations), then AdaRound, AdaQuant and GPTQ "
-      "with three dampings "
-      "as a grid.",
+      "Ours for NPUs: XInt8Spec with FitPowerOfTwo. 4 calibrations by both range methods. Then AdaRound, AdaQuant and GPTQ with "
+      "three dampings as a grid.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> openvino_search() {
   return {
-      "8 bits for OpenVINO's CPU: asymmetric uint8 activations, every calibration method, int8 weights per channel (10 "
-      "calibrations), all operators or products only, then optimized rounding of the best.",
+      "8 bits for OpenVINO's CPU. 10 calibrations: asymmetric uint8 activations, every method, int8 weights per channel. Then "
+      "all operators or products only, and optimized rounding of the best.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
               "target": "openvino",

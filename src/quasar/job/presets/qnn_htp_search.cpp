@@ -4,7 +4,7 @@ namespace quasar::tune::presets {
 
 Entry<Preset> qnn_htp_search() {
   return {
-      "Qualcomm's NPU: asymmetric uint16 or uint8 activations, int8 weights per channel (12 calibrations), then optimized "
+      "Qualcomm's NPU. 12 calibrations: asymmetric uint16 or uint8 activations, int8 weights per channel. Then optimized "
       "rounding of the best.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({

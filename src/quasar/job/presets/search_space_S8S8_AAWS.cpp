@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> search_space_S8S8_AAWS() {
   return {
-      "Auto Search v1's example in the guide: int8 and int16 activations without symmetry, MinMax with and without moving "
-      "average, Percentile (6 configurations).",
+      "Auto Search v1's example in the guide. 6 configurations: int8 and int16 activations without symmetry, MinMax with and "
+      "without moving average, Percentile.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

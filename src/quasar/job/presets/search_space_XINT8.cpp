@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> search_space_XINT8() {
   return {
-      "Auto Search v1's template for NPUs: power-of-two scales by MinMSE or NonOverflow, with and without equalization, then "
-      "with and without AdaRound and AdaQuant (20 configurations).",
+      "Auto Search v1's template for NPUs. 20 configurations: power-of-two scales by MinMSE or NonOverflow, equalization or not, "
+      "then AdaRound, AdaQuant or neither.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {

@@ -4,8 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> search_space_with_GPU() {
   return {
-      "Auto Search v1's template with fine-tuning on a GPU, which is recorded: rounding runs on the CPU (uint8 activations, "
-      "power-of-two scales, with and without equalization).",
+      "Auto Search v1's template with fine-tuning on a GPU, which is recorded: rounding runs on the CPU. uint8 activations, "
+      "power-of-two scales, with and without equalization.",
       [](const Options&) {
         return std::make_unique<Preset>(parse_json(R"({
   "search_space": {
