@@ -60,7 +60,7 @@ TEST(WithHead, TheGoalOfAStudyDoesNotKnowOfIt) {
   EXPECT_EQ(judged.aim.metrics.size(), job.aim.metrics.size() + 1);
   judged.aim.head_decoder = "fastestdet";
   EXPECT_EQ(goal_of(judged, setting.samples), goal_of(job, setting.samples));
-  EXPECT_EQ(evaluator_options(judged, setting.model, true).decoder, "fastestdet");
+  EXPECT_EQ(evaluator_options(judged, setting.chosen.judged, true).decoder, "fastestdet");
 }
 
 TEST(WithHead, InspectNamesIt) {
