@@ -14,9 +14,12 @@ namespace quasar::stats {
 namespace {
 
 constexpr size_t lanes = 16;
-typedef float Floats __attribute__((vector_size(lanes * sizeof(float))));
-typedef int32_t Ints __attribute__((vector_size(lanes * sizeof(int32_t))));
-typedef double Doubles __attribute__((vector_size(lanes * sizeof(double))));
+// Not wider than registers: GCC (12) keeps wider ones on the stack.
+constexpr size_t ints_at_once = 8, doubles_at_once = 4;
+typedef int32_t Ints __attribute__((vector_size(ints_at_once * sizeof(int32_t))));
+typedef int32_t IntsThere __attribute__((vector_size(ints_at_once * sizeof(int32_t)), aligned(alignof(float)), may_alias));
+typedef float FloatsThere __attribute__((vector_size(doubles_at_once * sizeof(float)), aligned(alignof(float)), may_alias));
+typedef double Doubles __attribute__((vector_size(doubles_at_once * sizeof(double))));
 
 // Floats as integers of the same order: −inf < … < −0 < +0 < … < +inf, NaN outside. Its own inverse.
 constexpr int32_t ordered(int32_t bits) {
@@ -30,25 +33,31 @@ struct Lanes {
 };
 
 QUASAR_CLONES("avx512f", "avx2", "default") void reduce(const float* values, size_t blocks, Lanes& result) {
-  Ints low = Ints{} + std::numeric_limits<int32_t>::max();
-  Ints high = Ints{} + std::numeric_limits<int32_t>::min();
-  Doubles sum{}, squares{};
-  for (size_t block = 0; block < blocks; ++block, values += lanes) {
-    Floats x;
-    Ints bits;
-    std::memcpy(&x, values, sizeof(x));
-    std::memcpy(&bits, values, sizeof(bits));
-    bits ^= (bits >> 31) & 0x7fffffff;
-    low = bits < low ? bits : low;
-    high = bits > high ? bits : high;
-    const Doubles wide = __builtin_convertvector(x, Doubles);
-    sum += wide;
-    squares += wide * wide;
+  constexpr size_t int_parts = lanes / ints_at_once, double_parts = lanes / doubles_at_once;
+  Ints low[int_parts], high[int_parts];
+  for (size_t i = 0; i < int_parts; i++) {
+    low[i] = Ints{} + std::numeric_limits<int32_t>::max();
+    high[i] = Ints{} + std::numeric_limits<int32_t>::min();
   }
-  std::memcpy(result.low, &low, sizeof(low));
-  std::memcpy(result.high, &high, sizeof(high));
-  std::memcpy(result.sum, &sum, sizeof(sum));
-  std::memcpy(result.squares, &squares, sizeof(squares));
+  Doubles sum[double_parts] = {}, squares[double_parts] = {};
+  for (size_t block = 0; block < blocks; ++block, values += lanes) {
+    for (size_t i = 0; i < int_parts; i++) {
+      Ints bits = *reinterpret_cast<const IntsThere*>(values + i * ints_at_once);
+      bits ^= (bits >> 31) & 0x7fffffff;
+      low[i] = bits < low[i] ? bits : low[i];
+      high[i] = bits > high[i] ? bits : high[i];
+    }
+    for (size_t i = 0; i < double_parts; i++) {
+      const FloatsThere& x = *reinterpret_cast<const FloatsThere*>(values + i * doubles_at_once);
+      const Doubles wide = __builtin_convertvector(x, Doubles);
+      sum[i] += wide;
+      squares[i] += wide * wide;
+    }
+  }
+  std::memcpy(result.low, low, sizeof(low));
+  std::memcpy(result.high, high, sizeof(high));
+  std::memcpy(result.sum, sum, sizeof(sum));
+  std::memcpy(result.squares, squares, sizeof(squares));
 }
 
 Summary summarize_finite(std::span<const float> values) {

@@ -8,20 +8,36 @@ namespace quasar::quant {
 namespace {
 
 constexpr size_t double_lanes = 8;
-typedef double Doubles __attribute__((vector_size(double_lanes * sizeof(double))));
+// In vectors that fit registers, and read by their address: GCC (12) keeps wider ones on the stack, and what memcpy gives.
+constexpr size_t doubles_at_once = 4, double_parts = double_lanes / doubles_at_once;
+typedef double Doubles __attribute__((vector_size(doubles_at_once * sizeof(double))));
+typedef double DoublesThere __attribute__((vector_size(doubles_at_once * sizeof(double)), aligned(alignof(double)), may_alias));
+
+[[gnu::always_inline]] inline const DoublesThere& doubles_at(const double* from, size_t part) {
+  return *reinterpret_cast<const DoublesThere*>(from + part * doubles_at_once);
+}
+
+[[gnu::always_inline]] inline DoublesThere& doubles_at(double* from, size_t part) {
+  return *reinterpret_cast<DoublesThere*>(from + part * doubles_at_once);
+}
 
 // add_rows() for `count` vectors and `double_lanes` elements of each, which stay in registers.
 template <size_t count>
 [[gnu::always_inline]] inline void add_tile(size_t rows, const double* const* a, const double* x, std::ptrdiff_t stride,
                                             size_t at, double* const* y) {
-  Doubles sums[count];
-  for (size_t t = 0; t < count; t++) std::memcpy(&sums[t], y[t] + at, sizeof(Doubles));
-  for (size_t r = 0; r < rows; r++) {
-    Doubles values;
-    std::memcpy(&values, x + static_cast<std::ptrdiff_t>(r) * stride + at, sizeof(Doubles));
-    for (size_t t = 0; t < count; t++) sums[t] += a[t][r] * values;
+  Doubles sums[count][double_parts];
+  for (size_t t = 0; t < count; t++) {
+    for (size_t i = 0; i < double_parts; i++) sums[t][i] = doubles_at(y[t] + at, i);
   }
-  for (size_t t = 0; t < count; t++) std::memcpy(y[t] + at, &sums[t], sizeof(Doubles));
+  for (size_t r = 0; r < rows; r++) {
+    const double* const from = x + static_cast<std::ptrdiff_t>(r) * stride + at;
+    for (size_t t = 0; t < count; t++) {
+      for (size_t i = 0; i < double_parts; i++) sums[t][i] += a[t][r] * doubles_at(from, i);
+    }
+  }
+  for (size_t t = 0; t < count; t++) {
+    for (size_t i = 0; i < double_parts; i++) doubles_at(y[t] + at, i) = sums[t][i];
+  }
 }
 
 template <size_t count>
@@ -41,18 +57,18 @@ template <size_t count>
 
 template <size_t count>
 [[gnu::always_inline]] inline void add_dots_of(size_t n, const double* x, const double* const* y, double* sums, size_t distance) {
-  Doubles partial[count];
-  for (size_t t = 0; t < count; t++) std::memcpy(&partial[t], sums + t * distance, sizeof(Doubles));
-  for (size_t i = 0; i < n; i += double_lanes) {
-    Doubles values;
-    std::memcpy(&values, x + i, sizeof(Doubles));
+  Doubles partial[count][double_parts];
+  for (size_t t = 0; t < count; t++) {
+    for (size_t i = 0; i < double_parts; i++) partial[t][i] = doubles_at(sums + t * distance, i);
+  }
+  for (size_t at = 0; at < n; at += double_lanes) {
     for (size_t t = 0; t < count; t++) {
-      Doubles other;
-      std::memcpy(&other, y[t] + i, sizeof(Doubles));
-      partial[t] += values * other;
+      for (size_t i = 0; i < double_parts; i++) partial[t][i] += doubles_at(x + at, i) * doubles_at(y[t] + at, i);
     }
   }
-  for (size_t t = 0; t < count; t++) std::memcpy(sums + t * distance, &partial[t], sizeof(Doubles));
+  for (size_t t = 0; t < count; t++) {
+    for (size_t i = 0; i < double_parts; i++) doubles_at(sums + t * distance, i) = partial[t][i];
+  }
 }
 
 }  // namespace
