@@ -62,6 +62,7 @@ TEST(Commands, InspectSaysWhatWillBeQuantized) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json facts = parse_json(ran.out, "stdout");
   EXPECT_GT(facts["operators"]["Conv"], 3);
+  EXPECT_EQ(facts["needs"]["onnxruntime"], "1.12");
   for (const auto& node : facts["nodes"]) {
     if (node["type"] != "Conv") continue;
     EXPECT_TRUE(node["quantized"].get<bool>()) << node.dump();
