@@ -62,6 +62,7 @@ TEST(Commands, InspectSaysWhatWillBeQuantized) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json facts = parse_json(ran.out, "stdout");
   EXPECT_GT(facts["operators"]["Conv"], 3);
+  EXPECT_EQ(facts["needs"]["onnxruntime"], "1.12");
   for (const auto& node : facts["nodes"]) {
     if (node["type"] != "Conv") continue;
     EXPECT_TRUE(node["quantized"].get<bool>()) << node.dump();
@@ -240,6 +241,31 @@ TEST(Commands, RangesOfTransformedModelsComeBack) {
   const Ran second = quantized(path("b.onnx"), "--ranges " + path("r.json"));
   ASSERT_EQ(second.code, 0) << second.err;
   EXPECT_EQ(read_file(path("a.onnx")), read_file(path("b.onnx")));
+}
+
+// What others read says what the model has: reading it back makes the same model, without samples.
+TEST(Commands, RangesOfOthersComeBack) {
+  const TemporaryFolder folder;
+  const auto path = [&](const std::string& name) { return (folder.path() / name).string(); };
+  const auto quantized = [&](const std::string& output, const std::string& more) {
+    return run("quantize " + digits("digits.onnx") + " -o " + path(output) + " --target generic " + more);
+  };
+  for (const auto& [scheme, file] : {std::pair{"A8W8", "r.cache"},
+                                     {"A8W8", "r.encodings"},
+                                     {"A16W8", "r.encodings"},
+                                     {"W8A16 --set BiasCorrection=false", "r.encodings"},
+                                     {"U8S8_CHANNEL --set BiasCorrection=false", "r.encodings"}}) {
+    const std::string how = std::string("--scheme ") + scheme;
+    const Ran first = quantized("a.onnx", how + " --calib " + digits("calibration.npz") + " --export-ranges " + path(file));
+    ASSERT_EQ(first.code, 0) << first.err;
+    const Ran second = quantized("b.onnx", how + " --ranges " + path(file));
+    ASSERT_EQ(second.code, 0) << how << second.err;
+    EXPECT_TRUE(read_file(path("a.onnx")) == read_file(path("b.onnx"))) << how << " " << file << second.out;
+  }
+  write_file(path("other.encodings"), R"({"activation_encodings": [], "param_encodings": []})");
+  const Ran none = quantized("c.onnx", "--scheme A8W8 --ranges " + path("other.encodings"));
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("0 of 0 names"), std::string::npos) << none.err;
 }
 
 // Values of layers in 16-bit floats have no ranges; a value that clean-up removed is told as such.

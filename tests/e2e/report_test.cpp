@@ -81,6 +81,8 @@ TEST(Report, ResultTellsEveryOperator) {
       std::count_if(best["layers"].begin(), best["layers"].end(), [](const Json& layer) { return layer["runs"] == "integer"; }));
   EXPECT_EQ(integer, best["operators"]["quantized"].get<size_t>());
   EXPECT_EQ(best["layers"].size() - integer, best["operators"]["float"].get<size_t>());
+  EXPECT_EQ(best["needs"], (Json{{"onnxruntime", "1.12"}, {"because", "opset 17"}, {"opset", 17}, {"ir_version", 8}}));
+  EXPECT_NE(read_file(searched() / "report.html").find("ONNX Runtime 1.12 or newer (opset 17)"), std::string::npos);
   ASSERT_FALSE(best["ranges"].empty());
   for (const auto& layer : best["ranges"])
     EXPECT_LT(layer["weight"]["range"][0].get<double>(), layer["weight"]["range"][1].get<double>());

@@ -12,6 +12,7 @@
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/runtime/oldest_release.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/studies/continuation.hpp"
 
@@ -55,7 +56,7 @@ void show(const tune::Job& job, const tune::Summary& summary) {
               << (rules ? " nodes in integers as planned for the NPU, " : " nodes in integer kernels, ")
               << summary.best->float_nodes << " in float";
     if (rules) std::cout << ", " << *rules << " of its rules broken";
-    std::cout << "\n";
+    std::cout << "\nneeds: " << runtime::needs_in_words(summary.best->needs) << "\n";
   }
   std::cout << "results: " << job.output.dir.string() << " (status " << report::name_of(summary.status)
             << ")\nreport: " << (job.output.dir / "report.html").string() << "\n";

@@ -18,6 +18,7 @@
 #include "quasar/quant/npu/shift_demands.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/runtime/oldest_release.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
 #include "quasar/tune/processors.hpp"
@@ -219,6 +220,7 @@ Json inspect(const InspectOptions& given) {
   Json facts{{"model", options.model.string()},
              {"bytes", graph::bytes_on_disk(options.model)},
              {"opset", original.opset()},
+             {"needs", runtime::needs_json(original)},
              {"target", chosen}};
   size_t parameters = 0;
   for (const auto& [name, tensor] : model.initializers) parameters += tensor.count();

@@ -10,6 +10,7 @@
 #include "quasar/quant/config/option_keys.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/quant/config/usual_target.hpp"
+#include "quasar/quant/encodings.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/npu/check.hpp"
 #include "quasar/runtime/prepare.hpp"
@@ -85,7 +86,7 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
     if (!means.given.contains(value))
       throw Error("ranges leave out '" + value + "': give its range, or calibration samples for it");
   }
-  return {.model = quant::written(model, plan), .plan = plan, .config = means.config};
+  return {.model = quant::written(model, plan), .plan = plan, .config = means.config, .graph = model};
 }
 
 // What a processor that shifts would find wrong: what is excluded may stand in the way of its rules.
@@ -142,7 +143,8 @@ void check_not_removed(const Json& file, const std::vector<std::string>& known, 
   }
 }
 
-Quantized quantize_as_said(const QuantizeOptions& options) {
+Quantized quantize_as_said(const QuantizeOptions& given) {
+  QuantizeOptions options = given;
   const quant::Config config = quant::parse_config(options.words);
   const auto target = quant::targets::table().make(options.target);
   const graph::Model original = graph::load(options.model);
@@ -151,8 +153,14 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   quant::check_shapes(*target, config, model.inputs);
   CalibrationNeeds needs;
   needs.add(config);
+  std::vector<std::string> notes;
   if (!options.ranges.is_null()) {
+    quant::ForeignRanges read = quant::read_foreign(options.ranges);
+    options.ranges = read.file;
     const std::vector<std::string> known = values_to_name(options, config, original, model);
+    quant::keep_known(read, known);
+    options.ranges = std::move(read.file);
+    notes = std::move(read.notes);
     check_not_removed(options.ranges, known, original);
     needs.given = quant::parse_ranges(options.ranges, known, config.activation);
   }
@@ -161,6 +169,7 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
     add_notes(done, options, needs.given);
+    std::ranges::move(notes, std::back_inserter(done.plan.notes));
     return done;
   }
   Variants variants(original, model, samples, needs, {.progress = options.progress});
@@ -171,10 +180,11 @@ Quantized quantize_as_said(const QuantizeOptions& options) {
   const auto plan_of = [&](const quant::Config& other) { return variants.plan(other, *target); };
   for (auto& note : notes_without_effect({config, *target}, plan, plan_of)) plan.notes.push_back(std::move(note));
   Built built = variants.build(config, plan);
-  Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding)};
+  Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding), variants.graph_of(config)->model};
   const std::string other = options.trial && !quant::needs_no_samples(config) ? options.trial->note_on(*samples) : "";
   if (!other.empty()) done.plan.notes.insert(done.plan.notes.begin(), other);
   add_notes(done, options, needs.given);
+  std::ranges::move(notes, std::back_inserter(done.plan.notes));
   return done;
 }
 

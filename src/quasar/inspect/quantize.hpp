@@ -19,7 +19,7 @@ struct QuantizeOptions {
   Json calibration;         // as data::open takes it; null: none, where the configuration needs no samples
   Json words;               // the configuration, in the hierarchical form or in v1's
   std::string target = {};  // "": the configuration's (key `target`, as in best_config.yaml), else ort_cpu
-  Json ranges = {};         // of activations, as quant::parse_ranges takes them
+  Json ranges = {};         // of activations, as quant::parse_ranges takes them, or quant::read_foreign
   // Whose model is made again: the search's samples where none are given and some are needed; a note on others, and an error for
   // another model.
   std::optional<PastTrial> trial = {};
@@ -31,6 +31,7 @@ struct Quantized {
   quant::Plan plan;
   quant::Config config;
   RoundingReport rounding = {};  // of optimized rounding; else without layers
+  graph::Model graph = {};       // the float graph of which the plan is
 };
 
 Quantized quantize(const QuantizeOptions& options);

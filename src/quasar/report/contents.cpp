@@ -10,6 +10,7 @@
 #include "quasar/report/importance.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/sureness.hpp"
+#include "quasar/runtime/oldest_release.hpp"
 #include "quasar/search/state_name.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/studies/past_study.hpp"
@@ -126,6 +127,8 @@ Json contents_of(const Json& result, std::span<const search::Trial> trials, cons
   contents["importance"] = importance_json(trials);
   contents["trials"] = trials_json(trials);
   contents["sureness"] = sureness(result.value("/best/evidence"_json_pointer, Json()));
+  if (const Json needs = result.value("/best/needs"_json_pointer, Json()); !needs.is_null())
+    contents["needs"] = runtime::needs_in_words(needs);
   contents["advice"] = advice_on(contents);
   return contents;
 }

@@ -47,6 +47,7 @@ Json best_json(const tune::Winner& best) {
       {"value", best.speed.of_float.median}, {"low", best.speed.of_float.low}, {"high", best.speed.of_float.high}};
   if (!best.speed.operators.is_null()) out["operator_costs"] = best.speed.operators;
   out["answers"] = tune::to_json(best.quality);
+  out["needs"] = best.needs;
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}};
   if (best.broken_rules) out["broken_rules"] = *best.broken_rules;
   if (!best.lost_parts.empty()) out["lost_parts"] = best.lost_parts;

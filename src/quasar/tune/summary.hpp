@@ -58,6 +58,7 @@ struct Winner : Measured {
   Quality quality;
   Speed speed;
   Evidence evidence;
+  Json needs = nullptr;  // the oldest ONNX Runtime that loads it (runtime/oldest_release.hpp)
 };
 
 // Everything that a report shows.

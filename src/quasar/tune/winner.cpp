@@ -14,6 +14,7 @@
 #include "quasar/quant/npu/check.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/kernels.hpp"
+#include "quasar/runtime/oldest_release.hpp"
 #include "quasar/sensitivity/operator_costs.hpp"
 #include "quasar/trial/recall.hpp"
 #include "quasar/tune/prepared_job.hpp"
@@ -217,6 +218,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   const fs::path path = closing.folder / "best.onnx";
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
+  winner.needs = runtime::needs_json(model);
   winner.metrics = scores_of(context, trial, model, closing);
   measure_speed_of(winner, context, model, closing);
   if (plan.shifts) winner.broken_rules = check_rules(model, closing);

@@ -18,6 +18,7 @@
 #include "quasar/quant/config/named_schemes.hpp"
 #include "quasar/report/inspection.hpp"
 #include "quasar/report/writer.hpp"
+#include "quasar/runtime/oldest_release.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -116,7 +117,7 @@ class Inspect final : public Command {
 
   void print(const Json& facts) const {
     std::cout << facts["model"].get<std::string>() << ": " << facts["parameters"] << " parameters, " << facts["bytes"]
-              << " bytes, opset " << facts["opset"] << "\n";
+              << " bytes, opset " << facts["opset"] << "\n  needs  " << runtime::needs_in_words(facts["needs"]) << "\n";
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
     if (facts.contains("head")) print_head(facts["head"]);

@@ -14,6 +14,7 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/job/job.hpp"
+#include "quasar/quant/encodings.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/studies/past_study.hpp"
 
@@ -40,8 +41,11 @@ class Quantize final : public Command {
                     "still are): ") +
             data_help);
     app.add_flag("--as-is", as_is_, as_is_help);
-    app.add_option("--ranges", ranges_, "a JSON file with ranges of tensors, used in place of what calibration finds");
-    add_output(app, "--export-ranges", exported_, "where to write the ranges that were used, as JSON");
+    app.add_option(
+        "--ranges", ranges_,
+        "a file with ranges of tensors, used in place of what calibration finds: Quasar's, AIMET's encodings, TensorRT's cache");
+    add_output(app, "--export-ranges", exported_,
+               "where to write the ranges that were used: as JSON, NAME.encodings for QNN, NAME.cache for TensorRT");
     add_output(app, "--export-errors", errors_,
                "where to write what optimized rounding did to each layer's output error, as JSON");
     app.add_option("--quant-format", format_,
@@ -63,7 +67,7 @@ class Quantize final : public Command {
     apply_settings(words, settings_);
     const tune::Quantized result = made(words, trial);
     // Made before anything is written: a mistake leaves no half of the files.
-    const std::string ranges = exported_.empty() ? "" : quant::ranges_json(result.plan, result.config).dump(2) + "\n";
+    const std::string ranges = exported_.empty() ? "" : exported(result);
     tune::write_model(result, output_);
     if (!exported_.empty()) write_output(exported_, ranges);
     if (!errors_.empty()) write_output(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
@@ -106,9 +110,23 @@ class Quantize final : public Command {
                            .calibration = calibration_.empty() ? Json() : data_argument(calibration_, as_is_),
                            .words = words,
                            .target = target_,
-                           .ranges = ranges_.empty() ? Json() : parse_json(read_file(ranges_), ranges_),
+                           .ranges = ranges_.empty() ? Json() : given_ranges(),
                            .trial = trial,
                            .progress = steps.progress()});
+  }
+
+  // In the format that the file's ending names.
+  std::string exported(const tune::Quantized& result) const {
+    if (exported_.ends_with(".cache")) return quant::calibration_cache(result.plan);
+    return (exported_.ends_with(".encodings") ? quant::encodings_json(result.plan, result.graph)
+                                              : quant::ranges_json(result.plan, result.config))
+               .dump(2) +
+           "\n";
+  }
+
+  Json given_ranges() const {
+    const std::string text = read_file(ranges_);
+    return quant::is_calibration_cache(text) ? Json(text) : parse_json(text, ranges_);
   }
 
   OverwriteGuard inputs(const std::optional<tune::PastTrial>& trial) const {

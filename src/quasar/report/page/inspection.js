@@ -5,7 +5,7 @@ sections.push({ id: 'model', title: 'Model', wide: true, build: () => {
   if (!facts) return null;
   const examined = facts.examination, quantized = facts.nodes ? facts.nodes.filter((node) => node.quantized).length : undefined;
   return [element('h1', {}, search.title),
-    element('p', { class: 'lead' }, [...facts.inputs].join(', '), ' → ', [...facts.outputs].join(', '), `, opset ${facts.opset}.`),
+    element('p', { class: 'lead' }, [...facts.inputs].join(', '), ' → ', [...facts.outputs].join(', '), `, opset ${facts.opset}, ONNX Runtime ${facts.needs.onnxruntime} or newer.`),
     element('div', { class: 'cards' }, card('size', bytes(facts.bytes), `${facts.parameters.toLocaleString('en')} parameters`), facts.nodes ? card('operators', String(facts.nodes.length), `${quantized} would be quantized`) : null,
       ...(examined ? examined.schemes.slice(0, 4).map((scheme) => card(scheme.name, number(scheme.distance, 3), 'distance at the outputs')) : [])),
     examined ? element('p', { class: 'note' }, `Measured on ${examined.samples} samples${examined.layer_samples ? `; layers alone and up to them on the first ${examined.layer_samples}` : ''}.`) : null];

@@ -41,6 +41,7 @@ sections.push({ id: 'time', title: 'Time and environment', build: () => {
   for (const key of ['quasar', 'onnxruntime', 'cpu', 'seed']) if (search.result[key] !== undefined) environment[key] = search.result[key];
   const judge = at(search.result, 'judge');
   if (judge) environment.judge = `${judge.library} ${judge.version}, ${judge.device}`;
+  if (search.needs) environment['best.onnx needs'] = search.needs;
   const holds = at(search.result, 'best', 'processors', 'scores_hold_for');
   if (holds) environment['scores hold for'] = holds;
   const rows = Object.entries(environment), parts = [];

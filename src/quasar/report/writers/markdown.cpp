@@ -154,6 +154,8 @@ class Markdown final : public Writer {
     for (const auto& contents : searches) out += parameters_of(contents);
     if (searches.size() > 1) return out;
     out += "\n";
+    if (searches.front().contains("needs"))
+      out += "- best.onnx needs " + inert(searches.front()["needs"].get<std::string>()) + "\n";
     for (const auto& sentence : searches.front()["sureness"]) out += "- " + inert(sentence.get<std::string>()) + "\n";
     for (const auto& advice : searches.front()["advice"]) out += "- " + inert_but_code(advice.get<std::string>()) + "\n";
     return out;
