@@ -5,6 +5,7 @@
 
 #include "quasar/base/digits.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/weight_memo.hpp"
 #include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant {
@@ -20,7 +21,7 @@ int64_t along(const graph::Node& node, const Shape& shape) {
 
 }  // namespace
 
-std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen) {
+std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen, WeightMemo* memo) {
   std::map<std::string, int64_t> out;
   std::optional<std::map<std::string, Shape>> known;
   for (const auto& node : model.nodes) {
@@ -30,7 +31,7 @@ std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const 
       out[node.name] = along(node, found->second.shape);
       continue;
     }
-    if (!known) known = stats::known_shapes(model);
+    if (!known) known = memo != nullptr ? memo->shapes(model) : stats::known_shapes(model);
     const auto found = known->find(value);
     out[node.name] = found == known->end() ? 0 : along(node, found->second);
   }

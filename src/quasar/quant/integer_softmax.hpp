@@ -14,8 +14,9 @@
 namespace quasar::quant {
 
 // By Softmax node: how many elements its axis has, by the shapes in `seen`, or those that ONNX Runtime infers for what is not
-// there; 0 where the model leaves that open or nothing is known.
-std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen);
+// there; 0 where the model leaves that open or nothing is known. `memo`: of the model, which ONNX Runtime then opens once; may be
+// null.
+std::map<std::string, int64_t> softmax_lengths(const graph::Model& model, const stats::Statistics& seen, WeightMemo* memo);
 
 // Why a Softmax over an axis of this length cannot have 8 bits; "" when it can.
 std::string obstacle_to_integer_softmax(int64_t length);

@@ -19,8 +19,15 @@ namespace {
 class Placing {
  public:
   Placing(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
-          const std::set<std::string>& barred, const std::map<std::string, std::string>& left)
-      : index_(index), model_(index.model()), config_(config), target_(target), seen_(seen), barred_(barred), left_(left) {}
+          const std::set<std::string>& barred, WeightMemo* memo, const std::map<std::string, std::string>& left)
+      : index_(index),
+        model_(index.model()),
+        config_(config),
+        target_(target),
+        seen_(seen),
+        barred_(barred),
+        memo_(memo),
+        left_(left) {}
 
   // Lengths that only samples tell are no obstacle.
   Placement run_without_samples() {
@@ -213,7 +220,7 @@ class Placing {
   std::string softmax_obstacle(const graph::Node& node, const LayerRule* rule) {
     const DataType type = (rule == nullptr ? config_.activation : rule->activation).type;
     if (!node.is("Softmax") || !is_integer(type) || bits_of(type) != 8) return "";
-    if (out_.softmaxes.empty()) out_.softmaxes = softmax_lengths(model_, seen_);
+    if (out_.softmaxes.empty()) out_.softmaxes = softmax_lengths(model_, seen_, memo_);
     const int64_t length = out_.softmaxes.at(node.name);
     return target_.shifts() || (without_samples_ && length == 0) ? "" : obstacle_to_integer_softmax(length);
   }
@@ -346,6 +353,7 @@ class Placing {
   const Target& target_;
   const stats::Statistics& seen_;
   const std::set<std::string>& barred_;
+  WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
   bool without_samples_ = false;
   std::map<std::string, ops::Roles> candidates_;
@@ -365,15 +373,15 @@ const ops::Roles* Placement::roles(const graph::Node* node) const {
 }
 
 Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
-                const std::set<std::string>& barred, const std::map<std::string, std::string>& left) {
-  return Placing(index, config, target, seen, barred, left).run();
+                const std::set<std::string>& barred, WeightMemo* memo, const std::map<std::string, std::string>& left) {
+  return Placing(index, config, target, seen, barred, memo, left).run();
 }
 
 std::set<std::string> placeable(const graph::Index& index, const Config& config, const Target& target) {
   const stats::Statistics nothing_seen;
   const std::set<std::string> none_barred;
   const std::map<std::string, std::string> none_left;
-  const Placement placement = Placing(index, config, target, nothing_seen, none_barred, none_left).run_without_samples();
+  const Placement placement = Placing(index, config, target, nothing_seen, none_barred, nullptr, none_left).run_without_samples();
   std::set<std::string> names;
   for (const auto& [name, roles] : placement.nodes) names.insert(name);
   return names;

@@ -28,9 +28,10 @@ struct Placement {
 // Weighted sums and elementwise operators are quantized wherever target and configuration allow it; movements and activations
 // where their input comes from a quantized node (movements also between two values that are quantized for others), so that no
 // pair stands where nobody gains from it. `barred`: values that no grid can hold; nodes that read or write one stay in float.
-// `seen`: gives the ranks of values. `left`: nodes that stay in float, with the reason.
+// `seen`: gives the ranks of values. `memo`: of the model; null: none. `left`: nodes that stay in float, with the reason.
 Placement place(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen = {},
-                const std::set<std::string>& barred = {}, const std::map<std::string, std::string>& left = {});
+                const std::set<std::string>& barred = {}, WeightMemo* memo = nullptr,
+                const std::map<std::string, std::string>& left = {});
 
 // The nodes that may be quantized under this configuration, by name, whatever the samples are: not what would be in the way of
 // every one of them, a Softmax over an axis of one element or a sum that only nodes in float read.

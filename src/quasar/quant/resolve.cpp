@@ -49,7 +49,7 @@ class Resolver {
         target_(target),
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
         masked_(masked_values(index_, seen, config)),
-        placement_(settled(seen)),
+        placement_(settled(seen, memo)),
         ties_(index_, placement_, config.switches, npu_),
         schemes_(index_, placement_, config),
         ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_, memo},
@@ -102,14 +102,14 @@ class Resolver {
 
  private:
   // Without the nodes whose grid would lose a part of what they join.
-  Placement settled(const stats::Statistics& seen) {
-    Placement first = place(index_, config_, target_, seen, masked_);
+  Placement settled(const stats::Statistics& seen, WeightMemo* memo) {
+    Placement first = place(index_, config_, target_, seen, masked_, memo);
     const Ties ties(index_, first, config_.switches, npu_);
     const NodeSchemes schemes(index_, first, config_);
     const Ground ground{index_, seen, config_, target_, first, ties, schemes, npu_};
     SharedGrids shared = find_lost_parts(ground);
     lost_parts_ = std::move(shared.notes);
-    return shared.left.empty() ? std::move(first) : place(index_, config_, target_, seen, masked_, shared.left);
+    return shared.left.empty() ? std::move(first) : place(index_, config_, target_, seen, masked_, memo, shared.left);
   }
 
   // Operators on codes take one type for all that they read and write: the one that the target prefers for shared values.

@@ -5,6 +5,7 @@
 #include "quasar/base/hash.hpp"
 #include "quasar/base/json.hpp"
 #include "quasar/quant/codes/weights.hpp"
+#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -50,6 +51,10 @@ QuantParams WeightMemo::params(const std::string& name, const Tensor& weights, s
 ConstantPlan WeightMemo::limited(const std::string& node, const std::string& how, const ConstantPlan& plan,
                                  const std::function<ConstantPlan(const ConstantPlan&)>& limit) {
   return remembered(guard_, limited_, {node, how, text_of(plan.params)}, [&] { return limit(plan); });
+}
+
+std::map<std::string, Shape> WeightMemo::shapes(const graph::Model& model) {
+  return remembered(guard_, shapes_, {}, [&] { return stats::known_shapes(model); });
 }
 
 }  // namespace quasar::quant

@@ -1,4 +1,4 @@
-// What plans of one float model say of its weights, which many of them have in common.
+// What plans of one float model say of its weights and shapes, which many of them have in common.
 #pragma once
 
 #include <functional>
@@ -24,10 +24,14 @@ class WeightMemo {
   ConstantPlan limited(const std::string& node, const std::string& how, const ConstantPlan& plan,
                        const std::function<ConstantPlan(const ConstantPlan&)>& limit);
 
+  // stats::known_shapes() of the model.
+  std::map<std::string, Shape> shapes(const graph::Model& model);
+
  private:
   std::mutex guard_;
   std::map<std::tuple<std::string, std::optional<int>, std::string>, QuantParams> params_;
   std::map<std::tuple<std::string, std::string, std::string>, ConstantPlan> limited_;
+  std::map<std::tuple<>, std::map<std::string, Shape>> shapes_;  // none or one
 };
 
 }  // namespace quasar::quant
