@@ -39,6 +39,7 @@ class Placing {
     place_alone();
     choose_candidates();
     if (!config_.recipes_off.empty()) leave_by_recipes();
+    if (target_.adds_residual()) choose_residual_sums();
     for (const auto& node : model_.nodes) {
       const ops::Roles* roles = candidate(node);
       if (roles != nullptr && (roles->kind == ops::Kind::compute || roles->kind == ops::Kind::elementwise)) accept(node, *roles);
@@ -57,6 +58,7 @@ class Placing {
     if (target_.fuses_bias()) find_biases();
     for (const auto& [name, roles] : out_.nodes) write_float(*index_.node(name));
     for (const auto& [name, roles] : out_.nodes) fuse(*index_.node(name));
+    for (const auto& [sum, branch] : residual_) out_.values.erase(branch);
     return std::move(out_);
   }
 
@@ -125,6 +127,8 @@ class Placing {
         out_.skipped[name] = why;
       } else if (why = too_many_axes(node, roles); !why.empty()) {
         out_.skipped[name] = why;
+      } else if (why = unfit_sizes(node, roles); !why.empty()) {
+        out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
       } else {
@@ -149,6 +153,43 @@ class Placing {
       out_.alone.erase(name);
       leave_by_choice(name, "left in float by a recipe that is switched off");
     }
+  }
+
+  // Of two branches that end in weighted sums the longer one runs as one with the Add.
+  void choose_residual_sums() {
+    const std::map<std::string, size_t> depths = depths_of_values();
+    for (auto at = candidates_.begin(); at != candidates_.end();) {
+      const graph::Node& sum = *index_.node(at->first);
+      if (!sum.is("Add")) {
+        ++at;
+        continue;
+      }
+      const std::string* branch = nullptr;
+      for (const auto& input : sum.inputs) {
+        const bool both = model_.initializer(sum.inputs[0]) == nullptr && model_.initializer(sum.inputs[1]) == nullptr;
+        const ops::Roles* const roles = index_.producer(input) == nullptr ? nullptr : candidate(*index_.producer(input));
+        if (!both || roles == nullptr || !roles->weight || sole_reader(input, index_) != &sum) continue;
+        if (branch == nullptr || depths.at(input) > depths.at(*branch)) branch = &input;
+      }
+      if (branch == nullptr) {
+        out_.skipped[sum.name] = "it adds no second value to a weighted sum that it alone reads: the target computes it in float";
+        at = candidates_.erase(at);
+      } else {
+        residual_[sum.name] = *branch;
+        ++at;
+      }
+    }
+  }
+
+  // The most nodes on a way from an input or constant to each value.
+  std::map<std::string, size_t> depths_of_values() const {
+    std::map<std::string, size_t> out;
+    for (const auto& node : model_.nodes) {
+      size_t depth = 0;
+      for (const auto& input : node.inputs) depth = std::max(depth, out.contains(input) ? out[input] : 0);
+      for (const auto& output : node.outputs) out[output] = depth + 1;
+    }
+    return out;
   }
 
   bool on(std::string_view key) const { return is_on(config_.switches, key, target_.shifts()); }
@@ -216,6 +257,15 @@ class Placing {
     return "";
   }
 
+  // "": the target runs weighted sums of such sizes.
+  std::string unfit_sizes(const graph::Node& node, const ops::Roles& roles) const {
+    if (!roles.weight) return "";
+    Sizes sizes{.weights = model_.initializer(node.inputs[roles.weight->input])->shape()};
+    if (const auto seen = seen_.find(node.outputs.front()); seen != seen_.end()) sizes.output = seen->second.shape;
+    sizes.first = std::ranges::any_of(model_.inputs, [&](const auto& input) { return input.name == node.inputs.front(); });
+    return target_.obstacle_to_sizes(node, sizes);
+  }
+
   // "": no Softmax of 8 bits, or one that ONNX Runtime's integer kernel computes.
   std::string softmax_obstacle(const graph::Node& node, const LayerRule* rule) {
     const DataType type = (rule == nullptr ? config_.activation : rule->activation).type;
@@ -270,7 +320,8 @@ class Placing {
   bool only_float_reads(const std::string& value) const {
     const auto& nodes = index_.consumers(value);
     const auto in_float = [this](const graph::Node* reader) { return out_.roles(reader) == nullptr; };
-    return !nodes.empty() && !index_.is_output(value) && std::ranges::all_of(nodes, in_float);
+    const bool handed_out = index_.is_output(value) && !target_.outputs_in_float();
+    return (!nodes.empty() || index_.is_output(value)) && !handed_out && std::ranges::all_of(nodes, in_float);
   }
 
   // From the end, so that chains of them follow: a sum that only float nodes read would cost accuracy and save nothing.
@@ -357,6 +408,7 @@ class Placing {
   const std::map<std::string, std::string>& left_;
   bool without_samples_ = false;
   std::map<std::string, ops::Roles> candidates_;
+  std::map<std::string, std::string> residual_;  // Add -> the weighted sum's value that it runs as one with
   Placement out_;
 };
 

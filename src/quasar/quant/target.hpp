@@ -12,6 +12,12 @@
 
 namespace quasar::quant {
 
+// What a target may ask of a weighted sum's sizes; empty shapes are not known.
+struct Sizes {
+  Shape weights = {}, output = {};
+  bool first = false;  // it reads an input of the model
+};
+
 class Target {
  public:
   virtual ~Target() = default;
@@ -27,6 +33,11 @@ class Target {
   virtual bool wants_fixed_shapes() const { return false; }
   // The most axes that a value may have which this operator reads or writes; 0: any number.
   virtual size_t most_axes(const graph::Node&) const { return 0; }
+  // Why a weighted sum of these sizes is left in float; "" when it is not.
+  virtual std::string obstacle_to_sizes(const graph::Node&, const Sizes&) const { return ""; }
+  // Whether a weighted sum and the Add of another value that alone reads it run as one kernel: no pair stands between them, and
+  // other sums of two values are left in float.
+  virtual bool adds_residual() const { return false; }
   // The grid that its kernel for this operator always writes in codes of this type; nullopt: any.
   virtual std::optional<QuantParams> grid_written_by(const graph::Node&, DataType) const { return std::nullopt; }
   // The type of 16-bit codes of values, symmetric if it is signed.
@@ -46,6 +57,8 @@ class Target {
   // Whether the integer kernel of a weighted sum can write floats: no pair stands behind it where only float nodes read its
   // result.
   virtual bool writes_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
+  // Whether no pair stands on the model's outputs where the node that writes one can write floats.
+  virtual bool outputs_in_float() const { return false; }
   // The type in which a value is stored that `readers` inputs read, in a model of this opset; of the wanted width, the zero point
   // moves with it.
   virtual DataType activation_type(DataType wanted, size_t readers, int64_t opset) const = 0;

@@ -55,7 +55,8 @@ class Inspect final : public Command {
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
     app.add_flag("--json", json_, json_help);
     app.footer(
-        "A quantized model is checked against the rules of its target (xint8, openvino, qnn_htp); exit code 2 when it violates "
+        "A quantized model is checked against the rules of its target (xint8, openvino, qnn_htp, tensorrt); exit code 2 when it "
+        "violates "
         "some. For ONNX Runtime's CPU it is looked at for sums that overflow on some processors.\n"
         "Example: quasar inspect model.onnx\nExample: quasar inspect best.onnx --target xint8");
   }
