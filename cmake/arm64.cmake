@@ -12,3 +12,4 @@ foreach(what LIBRARY INCLUDE PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${what} ONLY)
 endforeach()
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${QUASAR_ARM64_ROOT})
+set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,--allow-shlib-undefined)  # of ONNX Runtime, which stands outside of the root

@@ -33,7 +33,7 @@ if(QUASAR_SANITIZE)
 endif()
 
 # A linker of many threads, where there is one: a third of a second instead of several.
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CROSSCOMPILING)
   find_program(MOLD mold)
   mark_as_advanced(MOLD)
   if(MOLD)

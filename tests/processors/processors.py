@@ -141,7 +141,7 @@ class Runners:
         if native:
             compiler, library = program("g++"), copy / "lib" if copy.is_dir() else None
         elif machine == "aarch64":
-            compiler, library = program("aarch64-linux-gnu-g++"), pathlib.Path(ask([HERE / "library.sh"]))
+            compiler, library = program("aarch64-linux-gnu-g++"), self.library(machine)
         else:
             raise Missing(f"no library of ONNX Runtime for {machine} on this machine")
         out = self.folder / f"run_model_{machine}"
@@ -149,6 +149,12 @@ class Runners:
         # The cross compiler's libraries lack what only this library asks for, which the emulator finds.
         ask([compiler, "-std=c++20", "-O1", "-I", headers, HERE / "run_model.cpp", "-o", out, *link, "-Wl,--allow-shlib-undefined"])
         return out
+
+    @staticmethod
+    def library(machine):
+        script = [ROOT / "scripts" / "onnxruntime.sh", "--for", machine]
+        ask(script)
+        return pathlib.Path(ask([*script, "--where"])) / "lib"
 
     def root(self, machine):
         """The folder in which an emulated processor finds its system. ONNX Runtime on ARM reads the processor's caches from Linux,
