@@ -104,7 +104,7 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
   warn(summary, log,
        "trial " + std::to_string(nearer.number) + " is nearer to float (" + objective.metric + " " + in_digits(other, 3) +
            ", the best model " + in_digits(best, 3) +
-           "), but quantizes little and is hardly faster: `quasar quantize --from-study " + job.output.dir.string() +
+           "), but quantizes less than half of the work: `quasar quantize --from-study " + job.output.dir.string() +
            " --trial " + std::to_string(nearer.number) + " -o nearer.onnx` makes it");
 }
 
