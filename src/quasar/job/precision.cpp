@@ -47,15 +47,18 @@ std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::T
 
 Json config_words(const search::Space& space, const search::Point& point) {
   const Json decoded = space.decode(point);
-  Json words = Json::object(), exclude = Json::array();
+  Json words = Json::object(), exclude = Json::array(), fallback = Json::array();
   std::map<std::string, std::vector<std::string>> own;  // option -> the nodes that have it
+  bool after_rounding = false;
   for (const auto& [key, value] : decoded.items()) {
     if (key.starts_with(prefix_of_region)) {
       exclude.insert(exclude.end(), value.begin(), value.end());
+    } else if (key == fallback_parameter) {
+      after_rounding = value == fallback_after_rounding;
     } else if (!key.starts_with(prefix)) {
       words[key] = value;
     } else if (value == in_float) {
-      exclude.push_back(key.substr(prefix.size()));
+      fallback.push_back(key.substr(prefix.size()));
     } else if (value.is_object()) {
       own[value.dump()].push_back(key.substr(prefix.size()));
     } else if (is_half(value)) {
@@ -66,7 +69,12 @@ Json config_words(const search::Space& space, const search::Point& point) {
   for (const auto& [option, nodes] : own) {
     Json rule = parse_json(option, "an operator's option");
     rule["nodes"] = nodes;
-    words["specific_layer_config"].push_back(rule);
+    (after_rounding ? words["after_rounding"] : words)["specific_layer_config"].push_back(rule);
+  }
+  if (after_rounding && !fallback.empty()) {
+    words["after_rounding"]["exclude"] = fallback;
+  } else {
+    exclude.insert(exclude.end(), fallback.begin(), fallback.end());
   }
   if (exclude.empty()) return words;
   if (words.contains("exclude") && !words["exclude"].is_null()) {

@@ -16,6 +16,12 @@ inline constexpr const char* in_float = "float32";
 inline constexpr const char* float16 = "float16";
 inline constexpr const char* bfloat16 = "bfloat16";
 
+// Whether operators are given up, as those parameters say, before or after the weights of all are rounded: after it the others
+// keep their codes, and nothing is rounded again.
+inline constexpr const char* fallback_parameter = "fallback";
+inline constexpr const char* fallback_after_rounding = "after rounding";
+inline constexpr const char* fallback_before_rounding = "before rounding";
+
 std::string precision_of(const std::string& node);  // the parameter's name
 std::string region_of(const std::string& node);     // that of the region whose first operator it is
 

@@ -83,6 +83,7 @@ Json to_json(const Plan& plan) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }
   if (!plan.graph.empty()) out["graph"] = plan.graph;
+  if (plan.rounded_as != nullptr) out["rounded_as"] = hash_of(*plan.rounded_as);
   for (const auto& correction : plan.corrections) out["corrections"].push_back({correction.name, correction.options});
   return out;
 }

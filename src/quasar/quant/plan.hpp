@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -70,8 +71,9 @@ struct Plan {
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};
-  std::string graph = {};                      // digest of the float graph, where transforms changed it
-  std::vector<TransformUse> corrections = {};  // transforms that correct this plan before it is applied
+  std::string graph = {};                       // digest of the float graph, where transforms changed it
+  std::shared_ptr<const Plan> rounded_as = {};  // before rounding: the plan whose layers' codes this one's have; null: its own
+  std::vector<TransformUse> corrections = {};   // transforms that correct this plan before it is applied
   // What rounding chose instead for some of the values. Not part of the hash: what decides it is.
   std::map<std::string, QuantParams> refined = {};
   std::map<std::string, stats::Range> ranges = {};  // the values with a range of their own (not part of the hash)

@@ -12,7 +12,9 @@ namespace {
 
 constexpr size_t most_refused = 8;         // in a row
 constexpr size_t most_refused_really = 6;  // the same of those that foresight nearly promises
-constexpr double nearly_enough = 0.9;      // of the loss foreseen: rounding for the model as it is then gains so much
+// Parts of the loss foreseen that are tried all the same: it is estimated on some of the samples; and where a trial rounds anew,
+// so much is gained by rounding for the model as it is then.
+constexpr double nearly_enough = 0.97, nearly_enough_anew = 0.9;
 
 class ComingDown {
  public:
@@ -107,7 +109,10 @@ class ComingDown {
   bool promises(const Step& step, const std::vector<std::string>& left, size_t begin, size_t end) {
     Changes changes;
     for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
-    return foresight_.meets(changed(space_, notes_.ground().point, changes), nearly_enough);
+    const search::Point& from = notes_.ground().point;
+    const Json* fallback = from.find(fallback_parameter);
+    const bool anew = fallback != nullptr && *fallback == fallback_before_rounding;
+    return foresight_.meets(changed(space_, from, changes), anew ? nearly_enough_anew : nearly_enough);
   }
 
   // `returns`: whether left[begin, end) do; then they are left no longer.

@@ -67,6 +67,12 @@ void RepairNotes::note(const Trial& trial, const std::string& step, const Change
   steps_.push_back({.name = step, .trial = trial.number, .value = value_of(trial), .change = std::move(change)});
 }
 
+void RepairNotes::note_other_rounding(const Trial& trial) {
+  const bool kept = holds(trial) && guide_.nearer(trial, ground());
+  note(trial, "round again", {});
+  if (kept) (met_ ? met_ : accurate_) = trial;
+}
+
 void RepairNotes::note_most(const Trial& trial, size_t operators) {
   if (!most_ || guide_.nearer(trial, most_->second)) most_ = {operators, trial};
 }
@@ -74,6 +80,14 @@ void RepairNotes::note_most(const Trial& trial, size_t operators) {
 Verdict RepairNotes::verdict_on(const Trial& trial) const {
   if (trial.state == search::State::failed) return Verdict::unknown;
   return is_accurate(trial) ? Verdict::enough : Verdict::too_little;
+}
+
+double RepairNotes::room(const Trial& trial) const {
+  const AccuracyCriterion& criterion = *context_.job.aim.criterion;
+  const Measures measures = measures_of(context_.job.aim.goals, trial);
+  const Measures baseline = measures_of(context_.trial_context->evaluator.reference());
+  const double loss = loss_of(criterion, measures, baseline), excess = excess_of(criterion, measures, baseline);
+  return loss > excess ? -excess / (loss - excess) : 0;
 }
 
 bool RepairNotes::is_accurate(const Trial& trial) const {

@@ -52,6 +52,10 @@ class RepairNotes {
   // One with this operator in 8 bits, and the others as the ground has them (or more of them given up, where it was out of reach
   // even so); forgotten when the ground is another.
   void note_without(const std::string& node, const search::Trial& trial) { without_.insert_or_assign(node, trial); }
+  // The same operators given up as in the ground, otherwise rounded: takes its place where it is nearer to the float model.
+  void note_other_rounding(const search::Trial& trial);
+  // As though nothing nearer had been found.
+  void go_on_from(search::Trial trial) { current_ = std::move(trial); }
   void note_ranking(std::vector<UnitError> units) { units_ = std::move(units); }
 
   const std::vector<Rung>& rungs() const { return rungs_; }
@@ -66,6 +70,8 @@ class RepairNotes {
 
   // What a trial says of the accuracy.
   Verdict verdict_on(const search::Trial& trial) const;
+  // The part of the tolerable loss that an accurate trial leaves.
+  double room(const search::Trial& trial) const;
   // In operators above 8 bits.
   double price(const search::Trial& trial) const { return left_.given_up(context_.space, trial.point); }
   // What the node is when nothing of it is given up.

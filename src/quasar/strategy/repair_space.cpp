@@ -6,6 +6,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/job/capability_words.hpp"
 #include "quasar/job/precision.hpp"
+#include "quasar/job/spaces.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/strategy/tuning_space.hpp"
@@ -146,6 +147,7 @@ Json with_rungs(const Job& job, Json search_space, const graph::Model& model, co
     }
     search_space[precision_of(node)] = choices;
   }
+  if (has_fine_tuning(search_space)) search_space[fallback_parameter] = {fallback_after_rounding, fallback_before_rounding};
   return search_space;
 }
 

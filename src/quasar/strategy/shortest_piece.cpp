@@ -5,7 +5,7 @@
 namespace quasar::tune {
 
 void find_shortest(const Ranked& ranking, const std::function<Verdict(size_t)>& tried) {
-  size_t low = ranking.low, high = std::max<size_t>({1, 2 * low, ranking.foreseen});
+  size_t low = ranking.low, high = ranking.foreseen > low ? ranking.foreseen : std::max<size_t>(1, 2 * low);
   while (high < ranking.all && tried(high) != Verdict::enough) {
     low = high;
     high = 2 * high;

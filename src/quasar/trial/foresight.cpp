@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "quasar/base/machine.hpp"
 #include "quasar/job/goal_parts.hpp"
@@ -12,7 +13,7 @@ namespace quasar::tune {
 namespace {
 
 constexpr size_t few_weights = size_t{1} << 20;
-constexpr size_t drawn = 32;          // samples
+constexpr size_t drawn = 32;          // samples, of more than twice as many
 constexpr double equal_up_to = 1e-9;  // of a value: the same model scores alike, but for the order of a sum
 
 bool alike(double a, double b) {
@@ -42,13 +43,13 @@ bool Foresight::takes_long(const quant::Config& config, const quant::Plan& plan)
 
 bool Foresight::begin(const search::Trial& trial) {
   rounded_.reset();
-  known_.clear();
   const std::string& metric = context_.job.aim.goals.objectives.front().metric;
   const Measures measured = measures_of(context_.job.aim.goals, trial);
   if (!can_tell() || !measured.contains(metric)) return false;
-  const quant::Config config = quant::parse_config(words_of(context_.space, trial.point));
+  const quant::Config config = quant::while_rounding(quant::parse_config(words_of(context_.space, trial.point)));
   if (!takes_long(config, plan_of(context_, config))) return false;
   rounded_ = rounded_plan(context_, config);
+  const bool exact_before = order_.empty();
   order_.clear();
   value_ = measured.at(metric);
   const auto loan = context_.devices.take();
@@ -59,6 +60,9 @@ bool Foresight::begin(const search::Trial& trial) {
     return false;
   }
   choose_samples(found->second.per_sample, value_);
+  // What other codes are worth, or what was estimated from another trial, is known no longer.
+  std::string hash = quant::hash_of(*rounded_);
+  if (std::exchange(hash_, hash) != hash || !exact_before || !order_.empty()) known_.clear();
   return true;
 }
 
@@ -67,7 +71,7 @@ void Foresight::choose_samples(const std::vector<double>& values, double value) 
   const std::vector<double>& exact = context_.evaluator.reference().at(metric).per_sample;
   const size_t all = context_.evaluator.samples();
   if (metric != context_.job.aim.goals.objectives.front().metric || values.size() != all || exact.size() != all) return;
-  if (all <= drawn || !alike(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(all), value)) return;
+  if (all <= 2 * drawn || !alike(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(all), value)) return;
   std::vector<double> lost(all);
   for (size_t i = 0; i < all; i++) lost[i] = std::abs(values[i] - exact[i]);
   const double mean = std::accumulate(lost.begin(), lost.end(), 0.0) / static_cast<double>(all);

@@ -1,9 +1,9 @@
-// What a point's model is about worth, without rounding it: its layers have the codes that another trial's have. Where operators
-// fall back to float or return, most of a trial's time is rounding again what stands behind them, and most codes come out nearly
-// the same. What is foreseen only says which trials are worth while; it is no trial, and nothing of it is recorded.
+// What a point's model is about worth, without rounding it: its layers have the codes that another trial's have, or had before
+// operators were given up. Where the point gives them up after rounding, that is the very model that its trial would score. What
+// is foreseen only says which trials are worth while; it is no trial, and nothing of it is recorded.
 //
-// Where the metric is a mean over N samples, about 32 of them are enough. With d_i, what the trial loses of sample i against the
-// float model, drawn with q_i = d_i + mean d, so that the few samples that lose most are not missed:
+// Where the metric is a mean over N > 64 samples, about 32 of them are enough. With d_i, what the trial loses of sample i against
+// the float model, drawn with q_i = d_i + mean d, so that the few samples that lose most are not missed:
 //   v(point) ≈ v(trial) + 1/N · Σ over the drawn of w_i (v_i(point) − v_i(trial)),   w_i = Σ q / (32 q_i), as often as it is
 //   drawn
 #pragma once
@@ -23,7 +23,8 @@ class Foresight {
   // `context` outlives it. `quick`: so many small layers are rounded in no time.
   explicit Foresight(const TrialContext& context, size_t quick = quick_layers) : context_(context), quick_(quick) {}
 
-  // From now on codes are those of this trial's model, which is rounded again where rounding has forgotten it. -> whether
+  // From now on codes are those of this trial's model before anything was given up after rounding; it is rounded again where
+  // rounding has forgotten it. -> whether
   // anything can be foreseen from it. Not where little was rounded, as trials are quick then; not for goals about costs or about
   // other metrics than the objective, nor with an evaluator of the user's; not where that model, made again, scores otherwise
   // than the trial did.
@@ -44,6 +45,7 @@ class Foresight {
   const TrialContext& context_;
   const size_t quick_;
   std::optional<quant::Plan> rounded_;
+  std::string hash_;                      // of that plan
   std::vector<size_t> order_;             // of samples, the drawn ones first; empty: all are looked at
   std::vector<double> weights_, values_;  // w_i / N and v_i(trial) of the drawn
   double value_ = 0;                      // of the trial

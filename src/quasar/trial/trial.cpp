@@ -170,6 +170,7 @@ std::optional<eval::Scores> score(const TrialContext& context, search::RunningTr
 // What the model holds, however its plan asked for it.
 std::string content_of(const graph::Model& model, quant::Plan plan) {
   plan.rounding = {};
+  plan.rounded_as = {};
   plan.corrections = {};
   std::string text = quant::hash_of(plan);
   for (const auto& [name, tensor] : model.initializers) text += name + hash_of(tensor.bytes());

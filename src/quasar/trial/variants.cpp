@@ -53,6 +53,8 @@ void keep_given(quant::Plan& plan, const quant::Config& config, const Calibratio
   options["keep_activations"] = kept;
 }
 
+constexpr size_t most_rounded = 2;  // plans whose codes are kept for others
+
 // The transform that has scaled weights for their rounding; "": none has.
 std::string scaled_by(const quant::Config& config) {
   const quant::Rounding& rounding = config.rounding;
@@ -193,6 +195,10 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   std::ranges::move(names_.notes(given), std::back_inserter(plan.notes));
   keep_given(plan, config, needs_);
   variant->rounder->settle(plan, config.calib_data_size);
+  if (given.after_rounding.any() && plan.rounding.method != quant::Rounding().method) {
+    const quant::Plan whole = this->plan(quant::while_rounding(given), target);
+    if (quant::hash_of(whole) != quant::hash_of(plan)) plan.rounded_as = std::make_shared<const quant::Plan>(whole);
+  }
   tell_new(plan.notes);
   plan.notes.insert(plan.notes.begin(), variant->notes.begin(), variant->notes.end());  // told when it was made
   return plan;
@@ -210,7 +216,51 @@ const stats::Statistics& Variants::seen(const quant::Config& config) {
   return variant->calibration->seen(resolved(config, *variant));
 }
 
+struct Variants::Rounded {
+  std::mutex guard;  // while it is rounded
+  std::optional<quant::Plan> plan;
+  RoundingReport report;
+};
+
+std::shared_ptr<Variants::Rounded> Variants::rounded(const quant::Config& config, const quant::Plan& plan,
+                                                     const std::function<void()>& check) {
+  const std::string hash = quant::hash_of(plan);
+  std::shared_ptr<Rounded> out;
+  {
+    const std::lock_guard lock(guard_);
+    const auto known = std::ranges::find(rounded_, hash, &std::pair<std::string, std::shared_ptr<Rounded>>::first);
+    out = known == rounded_.end() ? std::make_shared<Rounded>() : known->second;
+    if (known != rounded_.end()) rounded_.erase(known);
+    rounded_.emplace_back(hash, out);
+    if (rounded_.size() > most_rounded) rounded_.erase(rounded_.begin());
+  }
+  const std::lock_guard lock(out->guard);
+  if (out->plan) return out;
+  quant::Plan work = plan;
+  out->report = round(config, work, check);
+  out->plan = std::move(work);
+  return out;
+}
+
 RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
+  if (plan.rounding.method == quant::Rounding().method) return round(config, plan, check);
+  const auto whole = rounded(quant::while_rounding(config), plan.rounded_as == nullptr ? plan : *plan.rounded_as, check);
+  if (plan.rounded_as == nullptr) {
+    plan = *whole->plan;
+    return whole->report;
+  }
+  const auto variant = of(config);
+  variant->rounder->take_over(plan, *whole->plan);
+  correct(*variant, plan);
+  RoundingReport report = whole->report;
+  std::erase_if(report.layers, [&](const LayerError& layer) {
+    const auto node = plan.nodes.find(layer.node);
+    return node == plan.nodes.end() || node->second.weight != whole->plan->nodes.at(layer.node).weight;
+  });
+  return report;
+}
+
+RoundingReport Variants::round(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check) {
   const auto variant = of(config);
   RoundingReport report = variant->rounder->improve(plan, check);
   quant::Config unscaled = config;

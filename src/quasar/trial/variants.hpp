@@ -51,8 +51,8 @@ class Variants {
   // The plan of a configuration, before rounding is optimized. Throws Error when it cannot be carried out.
   quant::Plan plan(const quant::Config& config, const quant::Target& target);
 
-  // Puts codes and biases into the plan, as its rounding and its corrections say. `check` is called between layers; what it
-  // throws ends the work.
+  // Puts codes and biases into the plan, as its rounding and its corrections say; those of another plan where the configuration
+  // changes operators after rounding. `check` is called between layers; what it throws ends the work.
   RoundingReport improve(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
   // The model of a plan whose layers have the codes that `rounded`, an improved plan of this configuration's graph, gives them.
@@ -68,6 +68,9 @@ class Variants {
   std::shared_ptr<Variant> start(const quant::Config& config);
   std::shared_ptr<Calibration> calibration_of(const graph::Model& model) const;
   quant::Config resolved(const quant::Config& config, const Variant& variant);
+  struct Rounded;
+  RoundingReport round(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check);
+  std::shared_ptr<Rounded> rounded(const quant::Config& config, const quant::Plan& plan, const std::function<void()>& check);
   void correct(const Variant& variant, quant::Plan& plan) const;
   void tell_new(const std::vector<std::string>& notes);  // each once
 
@@ -82,6 +85,7 @@ class Variants {
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
   std::set<std::string> told_;
+  std::vector<std::pair<std::string, std::shared_ptr<Rounded>>> rounded_;  // by hash of the plan, the latest last
 };
 
 }  // namespace quasar::tune

@@ -5,6 +5,7 @@
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/job/precision.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/parse_job.hpp"
@@ -78,6 +79,27 @@ std::optional<Json> kept_in_float(const TuningKeys& keys) {
   return out;
 }
 
+// Where the first search chose from one space: that space with what its winner has, so that nothing is chosen twice. nullopt: its
+// strategy has given operators up, which repair does its own way.
+std::optional<Json> space_of_winner(const Job& job, const Winner& winner) {
+  if (job.spaces.size() != 1 || job.spaces.front().empty() || given_up(winner.trial.point) > 0) return std::nullopt;
+  const Json& whole = job.spaces.front();
+  const search::Space space = search::Space::parse(whole);
+  Json flat = Json::object(), out = Json::object();
+  for (const auto& [name, value] : winner.trial.point.values()) flat[name] = value;
+  const Json held = space.decode(space.nearest_to(flat));
+  for (const auto& [name, value] : held.items()) {
+    if (!whole.at(name).is_object()) {
+      out[name] = Json::array({value});
+      continue;
+    }
+    out[name]["only_if"] = whole.at(name).at("only_if");
+    for (const auto& [member, choice] : value.items()) out[name][member] = Json::array({choice});
+  }
+  if (!winner.config.exclude.empty()) out["exclude"] = winner.config.exclude;  // regions too, which are faster so
+  return out;
+}
+
 double worst_part(const Quality& quality) {
   double worst = 0;
   for (const auto& part : quality.parts) worst = std::max(worst, part.relative);
@@ -142,6 +164,8 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   if (!excluded->empty()) {
     words["search_space"] = repairs_for(whole);
     words["search_space"]["exclude"] = *excluded;
+  } else if (auto space = space_of_winner(whole, *poor.best)) {
+    words["search_space"] = std::move(*space);
   }
   if (Json goal = goal_for(whole, poor.best->quality); !goal.is_null()) words["accuracy_criterion"] = std::move(goal);
   words["search_stop_condition"] = *limits;

@@ -95,6 +95,27 @@ TEST(Config, XInt8IsInt8WithPowersOfTwo) {
   EXPECT_EQ(to_json(spelt)["activation"], "XInt8Spec");
 }
 
+TEST(Config, WhatChangesAfterRoundingIsNotThereBefore) {
+  const Json words{{"activation", "UInt8Spec"},
+                   {"weight", "Int8Spec"},
+                   {"exclude", {"a", {{"op_type", "Softmax"}}}},
+                   {"specific_layer_config", {{{"spec", "Int16Spec"}, {"nodes", {"b"}}}}}};
+  Json more = words;
+  more["after_rounding"] = {{"exclude", {"c"}}, {"specific_layer_config", {{{"spec", "Float16Spec"}, {"nodes", {"d", "e"}}}}}};
+  const Config config = parse_config(more);
+  EXPECT_EQ(config.exclude, (std::vector<Json>{"a", {{"op_type", "Softmax"}}, "c"}));
+  ASSERT_EQ(config.layers.size(), 2U);
+  EXPECT_EQ(config.layers.front().nodes, (std::vector<std::string>{"d", "e"}));
+  EXPECT_EQ(while_rounding(config), parse_config(words));
+  EXPECT_EQ(parse_config(to_json(config)), config);
+  for (const auto& [after, complaint] : {std::pair<Json, std::string>{{{"exclud", {"c"}}}, "did you mean 'exclude'"},
+                                         {Json::array({"c"}), "must be a mapping"},
+                                         {{{"exclude", 3}}, "exclude: 3 is not"}}) {
+    more["after_rounding"] = after;
+    EXPECT_NE(contradiction(more).find(complaint), std::string::npos) << contradiction(more);
+  }
+}
+
 TEST(Config, ContradictionsHaveReasons) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {R"({"activation": "XInt8Spec", "activation_params": {"scale_type": "Float32"}})", "power-of-two scales, not Float32"},

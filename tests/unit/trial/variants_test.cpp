@@ -110,6 +110,37 @@ TEST_F(VariantsTest, NamesHoldForWhatRewritesReplace) {
   EXPECT_EQ(all.values.at("ReduceMean_0_out").type, DataType::uint8);
 }
 
+// The others keep the codes that they got beside it, and nothing is rounded again.
+TEST_F(VariantsTest, WhatFallsBackAfterRoundingMovesNoOtherCode) {
+  const Json rounded{{"algorithms", "adaquant"}};
+  const std::string first = "Conv_0";
+  Json before = rounded, after = rounded;
+  before["exclude"] = {first};
+  after["after_rounding"] = {{"exclude", {first}}};
+  const auto build = [&](const Json& more, quant::Plan& plan) { return variants.build(quant::parse_config(words(more)), plan); };
+  quant::Plan all = plan(rounded), anew = plan(before), kept = plan(after);
+  EXPECT_NE(hash_of(kept), hash_of(all));
+  EXPECT_NE(hash_of(kept), hash_of(anew)) << "codes may differ";
+  EXPECT_EQ(hash_of(plan({{"exclude", {first}}})), hash_of(plan({{"after_rounding", {{"exclude", {first}}}}})))
+      << "nearest codes";
+  const Built whole = build(rounded, all), less = build(after, kept);
+  EXPECT_FALSE(kept.nodes.contains(first));
+  size_t layers = 0;
+  for (const auto& [name, node] : kept.nodes) {
+    if (!node.weight) continue;
+    EXPECT_EQ(node.weight->optimized, all.nodes.at(name).weight->optimized) << name;
+    layers++;
+  }
+  EXPECT_GE(layers, 2U);
+  EXPECT_EQ(less.rounding.layers.size() + 1, whole.rounding.layers.size()) << "what was given up is not told of";
+  // Another process, which has rounded nothing, makes the same model.
+  Variants fresh(original, prepared, samples(), needs());
+  const quant::Config config = quant::parse_config(words(after));
+  quant::Plan again = fresh.plan(config, *quant::targets::table().make("generic"));
+  EXPECT_EQ(hash_of(again), hash_of(plan(after)));
+  EXPECT_EQ(graph::to_bytes(fresh.build(config, again).model), graph::to_bytes(less.model));
+}
+
 // How often a sample is asked for.
 class Counted final : public data::Dataset {
  public:

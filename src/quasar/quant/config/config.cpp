@@ -1,6 +1,7 @@
 #include "quasar/quant/config/config.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "quasar/base/names.hpp"
 #include "quasar/quant/codes/range.hpp"
@@ -13,7 +14,13 @@
 namespace quasar::quant {
 namespace {
 
-const std::string scheme_key = "scheme";
+const std::string scheme_key = "scheme", after_key = "after_rounding", exclude_key = "exclude",
+                  rules_key = "specific_layer_config";
+
+Json as_list(const Json& value) {
+  if (value.is_null()) return Json::array();
+  return value.is_array() ? value : Json::array({value});
+}
 
 // The configuration's two, and those of its layer rules.
 std::vector<Scheme*> schemes_of(Config& config) {
@@ -39,8 +46,7 @@ void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
 
 void parse_exclude(Config& config, const Json& value) {
   if (value.is_null()) return;
-  const Json list = value.is_array() ? value : Json::array({value});
-  for (const auto& item : list) {
+  for (const auto& item : as_list(value)) {
     if (item.is_null()) continue;
     if (!item.is_string() && !item.is_object()) {
       const bool ends = item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string();
@@ -129,6 +135,23 @@ void expand_scheme(Json& words) {
   words = std::move(all);
 }
 
+// What stands under after_rounding, {exclude, specific_layer_config}, taken out of the words; its rules stand before the others.
+Json take_after_rounding(Json& words) {
+  const Json after = words.value(after_key, Json());
+  words.erase(after_key);
+  if (after.is_null()) return Json::object();
+  if (!after.is_object()) throw Error(after_key + " is " + after.dump() + ", but must be a mapping such as {exclude: [conv1]}");
+  for (const auto& [key, value] : after.items()) {
+    if (key != exclude_key && key != rules_key)
+      throw Error(after_key + ": unknown key '" + key + "'" + known_names(key, {exclude_key, rules_key}));
+  }
+  Json rules = as_list(after.value(rules_key, Json()));
+  if (rules.empty()) return after;
+  for (const Json& rule : as_list(words.value(rules_key, Json()))) rules.push_back(rule);
+  words[rules_key] = std::move(rules);
+  return after;
+}
+
 }  // namespace
 
 Config parse_config(const Json& words) {
@@ -145,13 +168,18 @@ Config parse_config(const Json& words) {
   expand_scheme(canonical_words);
   expand_aliases(canonical_words);
   Config config;
+  const Json after = take_after_rounding(canonical_words);
   config.form = take_model_form(canonical_words);
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
   check_sides(config.activation, config.weight);
   config.layers = parse_layer_rules(canonical_words, config.activation, config.weight);
   if (config.form == ModelForm::dynamic_products) config.products = rule_of_products(config.activation, config.weight);
+  config.after_rounding.rules = parse_layer_rules(after, config.activation, config.weight).size();
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
+  const size_t excluded = config.exclude.size();
+  parse_exclude(config, after.value(exclude_key, Json()));
+  config.after_rounding.excluded = config.exclude.size() - excluded;
   check_method_options(config.activation, "activation");
   check_method_options(config.weight, "weight");
   for (Scheme* scheme : schemes_of(config)) check_method_options(*scheme, "a layer of its own");
@@ -163,6 +191,13 @@ Config parse_config(const Json& words) {
   check_option_keys(config.switches, config.activation, config.weight);
   check_rounding(config);
   check_format(config.format, config.activation, config.weight, config.switches);
+  return config;
+}
+
+Config while_rounding(Config config) {
+  const auto [excluded, rules] = std::exchange(config.after_rounding, {});
+  config.exclude.resize(config.exclude.size() - excluded);
+  config.layers.erase(config.layers.begin(), config.layers.begin() + static_cast<ptrdiff_t>(rules));
   return config;
 }
 
@@ -202,13 +237,17 @@ Json to_json(const Config& config) {
   }
   words.update(to_json(config.rounding));
   words.update(option_words(config.selection, config.switches, config.max_loop_num));
-  words.update(to_json(config.layers));
+  const Config rounded = while_rounding(config);
+  words.update(to_json(rounded.layers));
   words.update(to_json(config.transforms));
   if (config.form != ModelForm::all) words["form"] = name_of(config.form);
   if (config.mixed) words.update(to_json(*config.mixed));
   for (const auto& [name, own] : config.tensors) words["TensorQuantOverrides"][name] = own.words;
   for (const auto& recipe : config.recipes_off) words[recipe] = false;
-  if (!config.exclude.empty()) words["exclude"] = config.exclude;
+  if (!rounded.exclude.empty()) words[exclude_key] = rounded.exclude;
+  if (config.after_rounding.excluded > 0)
+    words[after_key][exclude_key] = std::vector<Json>(config.exclude.begin() + std::ssize(rounded.exclude), config.exclude.end());
+  for (size_t i = 0; i < config.after_rounding.rules; i++) words[after_key][rules_key].push_back(config.layers[i].words);
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   if (config.saturation) words["saturation"] = name_of(*config.saturation);
   if (config.format != Format::qdq) words["quant_format"] = name_of(config.format);

@@ -23,6 +23,13 @@
 
 namespace quasar::quant {
 
+// How many of a configuration's exclusions (the last) and layer rules (the first) count only once weights are rounded.
+struct AfterRounding {
+  size_t excluded = 0, rules = 0;
+  bool any() const { return excluded + rules > 0; }
+  bool operator==(const AfterRounding&) const = default;
+};
+
 struct Config {
   Scheme activation, weight;
   std::vector<Json> exclude;              // as written: a name, {regex: …}, {op_type: …}, {from: a, to: b}
@@ -33,6 +40,7 @@ struct Config {
   int max_loop_num = 0;                  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
   std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
   ModelForm form = ModelForm::all;       // which operators are quantized
+  AfterRounding after_rounding;          // which of `exclude` and `layers` stand under this key
   std::optional<LayerRule> products;     // of form dynamic_products: how, for layers without a rule
   std::optional<MixedPrecision> mixed;   // promotion of the most sensitive layers, after those rules
   TensorOverrides tensors;               // single tensors
@@ -55,6 +63,9 @@ Config parse_config(const Json& words);
 
 // The configuration back in the user's words; parse_config(to_json(c)) == c.
 Json to_json(const Config& config);
+
+// The configuration whose weights are rounded: without what stands under after_rounding. The other layers keep their codes.
+Config while_rounding(Config config);
 
 // The rule for a node, the form's included; nullptr when there is none.
 const LayerRule* rule_for(const graph::Node& node, const Config& config);

@@ -9,6 +9,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/job/precision.hpp"
+#include "quasar/job/spaces.hpp"
 #include "quasar/strategy/come_down.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/repair_notes.hpp"
@@ -23,9 +24,10 @@ namespace {
 using search::Point;
 using search::Trial;
 
-constexpr size_t ranking_samples = 16, first_samples = 4;
+constexpr size_t ranking_samples = 8, first_samples = 4;
 // What may be given up before anything else is tried: so many operators, with so much of the work.
 constexpr double operators_first = 0.25, work_first = 0.1;
+constexpr double much_room = 1.0 / 16;                // of what may be lost
 constexpr size_t nearly = 4;                          // part of a piece by which it may be too long, as operators come down again
 constexpr size_t most_left = 3, most_looked_at = 32;  // operators that are left quantized in the last one's stead
 
@@ -72,6 +74,7 @@ class Repairing {
     if (notes_.accurate()) {
       if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(false);
       come_down(context_.space, sequence_, notes_, foresight_);
+      if (round_again()) come_down(context_.space, sequence_, notes_, foresight_);
     }
     return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
   }
@@ -79,7 +82,7 @@ class Repairing {
   // Coordinate by coordinate, in the order of the space.
   void repair() {
     for (const auto& parameter : context_.space.parameters()) {
-      if (notes_.met() || parameter.name.starts_with(precision_of(""))) continue;
+      if (notes_.met() || parameter.name.starts_with(precision_of("")) || parameter.name == fallback_parameter) continue;
       if (!context_.space.is_active(parameter, notes_.current().point)) continue;
       const Point from = notes_.current().point;
       std::vector<Point> points;
@@ -120,7 +123,9 @@ class Repairing {
     const Rung& rung = notes_.rungs().back();
     const Nodes nodes = ranked_on(rung);
     const size_t most = most_of_little_work(nodes);
-    if (!can_be_tried(rung, nodes, most) || try_on(rung, nodes, most) != Verdict::enough) return;
+    if (!can_be_tried(rung, nodes, most)) return;
+    const Trial all = notes_.current();
+    if (try_on(rung, nodes, most) != Verdict::enough) return notes_.go_on_from(all);
     find_shortest({.all = most, .all_are_enough = true, .part = nearly},
                   [&](size_t count) { return try_on(rung, nodes, count); });
   }
@@ -200,12 +205,13 @@ class Repairing {
     }
     if (whole == Verdict::too_little) return;
     const size_t enough = whole == Verdict::enough ? enough_by_foresight(rung, nodes, {low, nodes.size(), true, foreseen}) : 0;
+    size_t about = foreseen;
     if (enough > low && enough < nodes.size()) {
       if (try_on(rung, nodes, enough) == Verdict::enough) return;  // what is too much of it comes down again
       low = enough;
+      about = enough + enough / nearly + 1;
     }
-    find_shortest({low, nodes.size(), whole == Verdict::enough, foreseen, nearly},
-                  [&](size_t k) { return try_on(rung, nodes, k); });
+    find_shortest({low, nodes.size(), whole == Verdict::enough, about, nearly}, [&](size_t k) { return try_on(rung, nodes, k); });
   }
 
   // The fewest, without any trial; 0: nobody can tell.
@@ -255,6 +261,19 @@ class Repairing {
       return true;
     }
     return false;
+  }
+
+  // For the layers that stay, once in the end: their codes are of a model in which more was quantized. -> whether that has made
+  // room for operators to return
+  bool round_again() {
+    const Point& point = notes_.ground().point;
+    if (point.find(fallback_parameter) == nullptr || notes_.price(notes_.ground()) == 0) return false;
+    const Changes change{{fallback_parameter, fallback_before_rounding}};
+    const Point again = changed(context_.space, point, change);
+    if (!quant::parse_config(words_of(context_.space, again)).rounding.optimizes()) return false;
+    const Trial trial = sequence_.evaluate(again, "round again");
+    notes_.note_other_rounding(trial);
+    return notes_.ground().number == trial.number && notes_.room(trial) > much_room;
   }
 
   // Of every sample; empty where they are not known.
