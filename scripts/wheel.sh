@@ -16,14 +16,10 @@ if [[ ${1:-} == --arm64 ]]; then
   machine=aarch64 release=$root/build/arm64 compiler=aarch64-linux-gnu-gcc target=wheel-arm64
   sysroot=$("$root/scripts/arm64.sh" --where)
   libraries_of=(qemu-aarch64 -L "$sysroot" "$sysroot/lib/ld-linux-aarch64.so.1" --list)
-  # The interpreter is this machine's, and so are its headers. Their pyconfig.h says the same of both processors in all that an
-  # extension module compiles.
-  across=("cmake.define.CMAKE_TOOLCHAIN_FILE=$root/cmake/arm64.cmake")
 else
   machine=$(uname -m) release=$root/build/release compiler=gcc target=wheel
   sysroot=""
   libraries_of=(ldd)
-  across=()
 fi
 work=$root/build/wheel-work/$machine
 
@@ -113,12 +109,15 @@ build() {
   raw=$work/raw-$version
   tools "$python" "$venv"
   rm -rf "$raw" "$raw-whole"
-  local options=("build-dir=$work/build-$version" "cmake.define.quasar_DIR=$release" cmake.define.QUASAR_PORTABLE=ON "cmake.define.QUASAR_LICENCES=$work/licences" "${across[@]}")
+  local options=("build-dir=$work/build-$version" "cmake.define.quasar_DIR=$release" cmake.define.QUASAR_PORTABLE=ON "cmake.define.QUASAR_LICENCES=$work/licences")
   if [[ -n $sysroot ]]; then
-    options+=("cmake.define.PYTHON_MODULE_EXTENSION=.cpython-${version/./}-$machine-linux-gnu.so" "cmake.define.pybind11_DIR=$("$venv/bin/python" -m pybind11 --cmakedir)")
-    export _PYTHON_HOST_PLATFORM=linux-$machine
+    # The interpreter is this machine's, and so are its headers: in all that an extension module compiles, their pyconfig.h says the same of
+    # both processors.
+    options+=("cmake.define.CMAKE_TOOLCHAIN_FILE=$root/cmake/arm64.cmake" "cmake.define.PYTHON_MODULE_EXTENSION=.cpython-${version/./}-$machine-linux-gnu.so"
+      "cmake.define.pybind11_DIR=$("$venv/bin/python" -m pybind11 --cmakedir)")
   fi
-  "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" "${options[@]/#/-C}"
+  # The platform of the wheel's name, for this one command: pip would bring other tools for it.
+  env ${sysroot:+"_PYTHON_HOST_PLATFORM=linux-$machine"} "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" "${options[@]/#/-C}"
   # auditwheel reads libraries of any processor, and passes over those that are not the wheel's.
   PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$library_path "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$raw-whole"
   rm -f "$wheels"/quasar-*-"cp${version/./}"-*"_$machine".whl
