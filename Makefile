@@ -1,11 +1,11 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel deb image format lint asan tsan valgrind fuzz clean
+.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel wheel-arm64 deb image format lint asan tsan valgrind fuzz clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
 help:            ## this list
-	@sed -n 's/^\([a-z -]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z0-9 -]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
 
 setup:           ## the Debian packages, ONNX Runtime and ECharts that are missing
 	@scripts/setup.sh
@@ -58,6 +58,12 @@ install: build   ## make install PREFIX=/usr/local: program, library, headers, C
 PYTHONS ?=
 wheel: packages-setup build   ## wheels that carry everything, in build/wheels; make wheel PYTHONS="python3.11 python3.12"
 	@scripts/wheel.sh $(PYTHONS)
+
+wheel-arm64: packages-setup   ## the same for 64-bit Arm, compiled here for that processor
+	@scripts/setup.sh --arm64
+	cmake --preset arm64
+	cmake --build --preset arm64
+	@scripts/wheel.sh --arm64 $(PYTHONS)
 
 deb: packages-setup build   ## the packages quasar, libquasar0.1 and libquasar-dev for Debian 12, in build/deb
 	@rm -rf build/deb

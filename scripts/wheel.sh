@@ -1,17 +1,30 @@
 #!/usr/bin/env bash
 # Wheels that carry everything: Quasar, ONNX Runtime and the libraries under them. `make wheel` builds build/release before.
-# usage: scripts/wheel.sh [PYTHON...]     one wheel for each, in build/wheels. PYTHON: an interpreter, or a version: 3.13 is python3.13 where PATH
-#                                         has it with its headers, else Debian's (python.sh). Default: every python3.N on PATH that has headers
+# usage: scripts/wheel.sh [--arm64] [PYTHON...]
+#   one wheel for each, in build/wheels. PYTHON: an interpreter, or a version: 3.13 is python3.13 where PATH has it with its headers,
+#   else Debian's (python.sh). Default: every python3.N on PATH that has headers
+#   --arm64: for 64-bit Arm, on another processor; `make wheel-arm64` builds build/arm64 before
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-work=$root/build/wheel-work
 wheels=$root/build/wheels
-release=$root/build/release
 
 fail() { echo "wheel: $*" >&2; exit 1; }
 
-[[ $# -eq 0 || $1 != -* ]] || fail "unknown option $1; usage: scripts/wheel.sh [PYTHON...]"
-[[ -e $release/quasar ]] || fail "build/release holds no program: run make build first (make wheel does)"
+# What differs between this machine's processor and another one. sysroot: the folder that stands for the other machine's /.
+if [[ ${1:-} == --arm64 ]]; then
+  shift
+  machine=aarch64 release=$root/build/arm64 compiler=aarch64-linux-gnu-gcc target=wheel-arm64
+  sysroot=$("$root/scripts/arm64.sh" --where)
+  libraries_of=(qemu-aarch64 -L "$sysroot" "$sysroot/lib/ld-linux-aarch64.so.1" --list)
+else
+  machine=$(uname -m) release=$root/build/release compiler=gcc target=wheel
+  sysroot=""
+  libraries_of=(ldd)
+fi
+work=$root/build/wheel-work/$machine
+
+[[ $# -eq 0 || $1 != -* ]] || fail "unknown option $1; usage: scripts/wheel.sh [--arm64] [PYTHON...]"
+[[ -e $release/quasar ]] || fail "${release#"$root/"} holds no program: make $target builds it"
 
 # "3.11", where this interpreter can build extension modules.
 version_with_headers() {
@@ -44,29 +57,38 @@ fi
 onnxruntime=$(sed -n 's/^set(QUASAR_ONNXRUNTIME \(.*\))$/\1/p' "$release/quasar-internals.cmake")
 onnxruntime=$(dirname "$(realpath "$onnxruntime")")
 
+# The files of all libraries that libquasar.so needs, the stand-ins first.
+libraries() {
+  local library
+  for library in $(LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime "${libraries_of[@]}" "$release/src/quasar/libquasar.so" | awk '$3 ~ /^\// { print $3 }'); do
+    if [[ -e $sysroot$library ]]; then echo "$sysroot$library"; else echo "$library"; fi
+  done
+}
+
 # libldap of our own, under the name and the symbol version that libpq asks for.
 stand_in() {
   local libpq ldap
-  libpq=$(ldd "$release/src/quasar/libquasar.so" | awk '$1 ~ /^libpq\.so/ { print $3 }')
+  libpq=$(libraries | grep '/libpq\.so')
   ldap=$(objdump -p "$libpq" | awk '$1 == "NEEDED" && $2 ~ /^libldap/ { print $2 }')
   mkdir -p "$work/stand-ins"
   [[ -n $ldap ]] || return 0          # a libpq without LDAP
   local version
   version=$(objdump -p "$libpq" | awk -v library="$ldap:" '$3 == library { getline; print $4 }')
   echo "$version { global: *; };" > "$work/ldap.map"
-  gcc -shared -fPIC -O1 -Wall -Wextra -Werror -Wl,-soname,"$ldap" -Wl,--version-script="$work/ldap.map" -o "$work/stand-ins/$ldap" "$root/scripts/wheel/no_ldap.c"
+  "$compiler" -shared -fPIC -O1 -Wall -Wextra -Werror -Wl,-soname,"$ldap" -Wl,--version-script="$work/ldap.map" -o "$work/stand-ins/$ldap" "$root/scripts/wheel/no_ldap.c"
 }
 
-# The terms of every library that is carried along, as Debian's packages give them.
+# The terms of every library that is carried along, as Debian's packages give them. The packages for another processor have the names of
+# this machine's, where dpkg knows the files of each.
 licences() {
-  local library file package
+  local library package
   mkdir -p "$work/licences"
-  for library in $(LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime ldd "$release/src/quasar/libquasar.so" | awk '$3 ~ /^\// { print $3 }'); do
-    file=$(realpath "$library")
-    package=$(dpkg-query -S "$file" "${file#/usr}" 2> /dev/null | head -1 | cut -d: -f1) || true
+  for library in $(libraries); do
+    [[ $library != "$onnxruntime"/* && $library != "$work"/* ]] || continue        # none of Debian's
+    package=$(dpkg-query -S "*-linux-gnu/$(basename "$library")" | head -1 | cut -d: -f1) || fail "no installed package has $library: its licence is not known"
     case $package in
-      "" | libc6 | libgcc-s1 | libstdc++6) ;;       # none of Debian's, or the system's own
-      *) cp "/usr/share/doc/$package/copyright" "$work/licences/$package" ;;
+      libc6 | libgcc-s1 | libstdc++6) ;;       # the system's own
+      *) cp "$sysroot/usr/share/doc/$package/copyright" "$work/licences/$package" ;;
     esac
   done
 }
@@ -81,16 +103,24 @@ tools() {
 }
 
 build() {
-  local python=$1 version venv raw
+  local python=$1 version venv raw library_path=$work/stand-ins:$onnxruntime${sysroot:+:$sysroot/usr/lib/$machine-linux-gnu}
   version=$(version_with_headers "$python") && [[ $version =~ ^3\.[0-9]+$ ]] || fail "'$python' is no Python 3 with venv and headers"
-  venv=$work/tools-$version
+  venv=$root/build/wheel-work/tools-$version
   raw=$work/raw-$version
   tools "$python" "$venv"
   rm -rf "$raw" "$raw-whole"
-  "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" -C "build-dir=$work/build-$version" -C "cmake.define.quasar_DIR=$release" \
-    -C cmake.define.QUASAR_PORTABLE=ON -C "cmake.define.QUASAR_LICENCES=$work/licences"
-  PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$work/stand-ins:$onnxruntime "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$raw-whole"
-  rm -f "$wheels"/quasar-*-"cp${version/./}"-*.whl
+  local options=("build-dir=$work/build-$version" "cmake.define.quasar_DIR=$release" cmake.define.QUASAR_PORTABLE=ON "cmake.define.QUASAR_LICENCES=$work/licences")
+  if [[ -n $sysroot ]]; then
+    # The interpreter is this machine's, and so are its headers: in all that an extension module compiles, their pyconfig.h says the same of
+    # both processors.
+    options+=("cmake.define.CMAKE_TOOLCHAIN_FILE=$root/cmake/arm64.cmake" "cmake.define.PYTHON_MODULE_EXTENSION=.cpython-${version/./}-$machine-linux-gnu.so"
+      "cmake.define.pybind11_DIR=$("$venv/bin/python" -m pybind11 --cmakedir)")
+  fi
+  # The platform of the wheel's name, for this one command: pip would bring other tools for it.
+  env ${sysroot:+"_PYTHON_HOST_PLATFORM=linux-$machine"} "$venv/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps "$root" -w "$raw" "${options[@]/#/-C}"
+  # auditwheel reads libraries of any processor, and passes over those that are not the wheel's.
+  PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$library_path "$venv/bin/auditwheel" repair --zip-compression-level 9 "$raw"/quasar-*.whl --wheel-dir "$raw-whole"
+  rm -f "$wheels"/quasar-*-"cp${version/./}"-*"_$machine".whl
   mv "$raw-whole"/quasar-*.whl "$wheels"
 }
 

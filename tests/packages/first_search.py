@@ -1,4 +1,7 @@
-"""A short search from Python, in a folder that holds the digits."""
+"""A short search from Python, in a folder that holds the digits; and the model of tour.sh, made and scored from Python."""
+import json
+from pathlib import Path
+
 import numpy
 
 import quasar
@@ -10,3 +13,9 @@ found = quasar.search("digits.onnx", calib=calibration, eval=(evaluation["image"
 print(found.status, found.metrics)
 assert found.status == "ok" and found.metrics["top1"] > 0.95
 assert quasar.Session(str(found.best_model))(calibration[:1])[0].shape == (1, 10)
+
+quantized = quasar.quantize("digits.onnx", scheme="A8W8_CHANNEL", calib="calibration.npz")
+scores = quasar.evaluate(quantized.model, "evaluation.npz", reference="digits.onnx", metric=["L2", "top1"], latency=False)
+for score in scores["metrics"].values():
+    del score["per_sample"]
+Path("python_scores.json").write_text(json.dumps(scores))

@@ -1,5 +1,6 @@
 # A bare Debian 12 for tests of packages: sourced. Nothing that Quasar is built with is in it. Needs root.
 #   bare_root FOLDER COPY    makes FOLDER by debootstrap unless it is there, and COPY anew from it. Exit 77 where that cannot be done here.
+#   numpy_wheel FOLDER MACHINE   brings NumPy, the one package that wheels ask for, for Debian 12's Python: such a root has no network
 #   in_root COPY COMMAND...  runs a command in it, with /proc and /dev of its own namespace
 bare_root() {
   local pristine=$1 copy=$2 archives archive
@@ -25,6 +26,11 @@ bare_root() {
   local alien
   alien=$(chroot "$copy" dpkg-query -W -f '${Package}\n' | grep -E '^(g\+\+|cmake|lib(onnx|protobuf|soci|pq5|yaml-cpp|zip|jpeg|png|spdlog))' || true)
   [[ -z $alien ]] || { echo "the root is not bare: $alien"; exit 1; }
+}
+
+numpy_wheel() {
+  python3 -m pip download --quiet --dest "$1" --only-binary=:all: --python-version 3.11 --implementation cp \
+    --platform "manylinux_2_28_$2" --platform "manylinux_2_17_$2" --platform "manylinux2014_$2" numpy || { echo "no packages from PyPI here"; exit 77; }
 }
 
 in_root() {

@@ -2,6 +2,7 @@
 usage: rules.py FOLDER_OF_WHEELS SOURCE_FOLDER     every wheel that is there
        rules.py --self-test                        small wheels made here, each with one fault
 """
+import platform
 import re
 import shutil
 import subprocess
@@ -15,8 +16,8 @@ NEWEST_GLIBC = 36   # Debian 12's 2.36
 NAME = re.compile(r"quasar-[\d.]+-(cp3\d+)-\1-manylinux_2_(\d+)_(x86_64|aarch64)\.whl")
 # What manylinux lets a wheel expect of a machine, as far as Quasar's needs it.
 SYSTEM = re.compile(r"(ld-linux-(x86-64|aarch64)|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s|z))\.so\.\d+")
+ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 NEEDED = [  # what it is, a pattern of one file's name
-    ("the bindings", r"quasar/_core\.[^/]*\.so"),
     ("ONNX Runtime under a name of its own", r"quasar\.libs/libonnxruntime-[0-9a-f]+\.so\.\d+"),
     ("the command quasar", r"quasar-[\d.]+\.data/scripts/quasar"),
     ("bash's completion", r"quasar-[\d.]+\.data/data/share/bash-completion/completions/quasar"),
@@ -47,7 +48,8 @@ def findings(wheel, source):
         yield f"it has {wheel.stat().st_size / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:.0f} are allowed"
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as folder:
         members = [member for member in archive.namelist() if not member.endswith("/")]
-        for what, pattern in NEEDED:
+        bindings = rf"quasar/_core\.{name[1].replace('cp', 'cpython-')}-{name[3]}-linux-gnu\.so" if name else r"quasar/_core\.[^/]*\.so"
+        for what, pattern in [("the bindings", bindings), *NEEDED]:
             count = sum(1 for member in members if re.fullmatch(pattern, member))
             if count != 1:
                 yield f"{what}: {count} files like {pattern}, not one"
@@ -61,6 +63,8 @@ def findings(wheel, source):
                 if always != ["numpy"]:
                     yield f"it needs {', '.join(always) or 'nothing'}; numpy alone is allowed"
             if data[:4] == b"\x7fELF":
+                if name and int.from_bytes(data[18:20], "little") != ELF_MACHINES[name[3]]:
+                    yield f"{member} is not for {name[3]}"
                 needed, folders = dynamic(archive.extract(member, folder))
                 for library in needed:
                     if not SYSTEM.fullmatch(library) and f"quasar.libs/{library}" not in members:
@@ -70,11 +74,14 @@ def findings(wheel, source):
                         yield f"{member} looks for libraries in {place}"
 
 
+HERE, ELSEWHERE = ("aarch64", "x86_64") if platform.machine() == "aarch64" else ("x86_64", "aarch64")
+
+
 def made_wheel(folder, name, members, leave_out=""):
     """A tiny wheel that keeps every rule, but for what is asked."""
     library = "libonnxruntime-0a1b.so.1"
     every = {
-        "quasar/_core.cpython-311-x86_64-linux-gnu.so": shared(folder, "core", library),
+        f"quasar/_core.cpython-311-{HERE}-linux-gnu.so": shared(folder, "core", library),
         f"quasar.libs/{library}": shared(folder, "runtime"),
         "quasar-1.0.dist-info/METADATA": b"Name: quasar\nRequires-Dist: numpy\n",
         "quasar-1.0.data/scripts/quasar": b"#!python\n",
@@ -105,9 +112,14 @@ def shared(folder, name, needs="", rpath="$ORIGIN/../quasar.libs"):
     return made.read_bytes()
 
 
+def foreign(library):
+    """The same for another processor."""
+    return library[:18] + ELF_MACHINES[ELSEWHERE].to_bytes(2, "little") + library[20:]
+
+
 def self_test():
-    good = "quasar-1.0-cp311-cp311-manylinux_2_36_x86_64.whl"
-    core = "quasar/_core.cpython-311-x86_64-linux-gnu.so"
+    good = f"quasar-1.0-cp311-cp311-manylinux_2_36_{HERE}.whl"
+    core = f"quasar/_core.cpython-311-{HERE}-linux-gnu.so"
     source = "/some/folder/of/a/build"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -121,6 +133,8 @@ def self_test():
             (dict(name=good, members={}, leave_out="quasar-1.0.data/scripts/quasar"), "the command quasar"),
             (dict(name=good, members={"quasar/x.py": f"# {source}/x".encode()}), "names the folder"),
             (dict(name=good, members={"quasar-1.0.dist-info/METADATA": b"Requires-Dist: numpy\nRequires-Dist: onnx\nRequires-Dist: mcp; extra == \"mcp\"\n"}), "numpy, onnx;"),
+            (dict(name=good.replace("cp311", "cp312"), members={}), "the bindings"),
+            (dict(name=good, members={"quasar.libs/foreign.so": foreign(shared(folder, "foreign"))}), f"is not for {HERE}"),
             (dict(name=good, members={core: shared(folder, "other", "libpq.so.5")}), "libpq.so.5"),
             (dict(name=good, members={core: shared(folder, "astray", rpath="/opt/lib")}), "/opt/lib"),
         ]

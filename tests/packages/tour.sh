@@ -4,7 +4,8 @@
 set -eu
 quasar --version
 quasar --version | grep -q "^quasar $1, ONNX Runtime "
-quasar search search.yaml --output-dir out
+quasar search demo.yaml --output-dir out
 test -s out/best.onnx -a -s out/report.html -a -s out/result.json
 quasar quantize digits.onnx -o int8.onnx --scheme A8W8_CHANNEL --calib calibration.npz
-quasar evaluate int8.onnx --reference digits.onnx --data evaluation.npz --metric L2 --metric top1
+quasar evaluate int8.onnx --reference digits.onnx --data evaluation.npz --metric L2 --metric top1 --json > scores.json
+cat scores.json
