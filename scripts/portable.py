@@ -10,11 +10,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "quasar"
-WORK = ROOT / "build" / "portable"
 SYSTEMS = {"macos": "aarch64-macos", "windows": "x86_64-windows-gnu"}
 TOGETHER = 12  # files of a folder that are compiled at a time, as in cmake/compile_together.cmake
 # /usr/include itself would bring Linux's own headers with it.
@@ -45,17 +45,12 @@ def missing():
             yield f"/usr/include/{name}"
 
 
-def link(place, target):
-    place.unlink(missing_ok=True)
-    place.symlink_to(target)
-
-
-def headers():
+def headers(work):
     """The folders of libraries' headers, as words for the compiler."""
-    folder = WORK / "include"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = work / "include"
+    folder.mkdir()
     for name in LIBRARIES:
-        link(folder / Path(name).name, Path("/usr/include", name))
+        (folder / Path(name).name).symlink_to(Path("/usr/include", name))
     runtime = Path(output_of("onnxruntime.sh", "--where")) / "include"
     return [word for path in (folder, runtime, *(Path("/usr/include", name) for name in FOLDERS)) for word in ("-isystem", str(path))]
 
@@ -70,32 +65,45 @@ def groups(named, alone):
     return [paths[start:start + TOGETHER] for paths in folders.values() for start in range(0, len(paths), TOGETHER)]
 
 
-def run(system, words):
+def run(work, system, words):
     """-> what the compiler said; "": nothing"""
     zig = Path(output_of("zig.sh", "--where")) / "zig"
-    done = subprocess.run([zig, "c++", "-target", SYSTEMS[system], *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=WORK)
+    done = subprocess.run([zig, "c++", "-target", SYSTEMS[system], *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=work)
     return done.stdout or (f"exit code {done.returncode}" if done.returncode else "")
 
 
-def precompile(system, words):
+def precompile(work, system, words):
     """The words that bring in the precompiled header."""
-    folder = WORK / system
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = work / system
+    folder.mkdir()
     (folder / "headers.hpp").write_text("".join(f"#include <{name}>\n" for name in PRECOMPILED))
-    said = run(system, [*words, "-x", "c++-header", folder / "headers.hpp", "-o", folder / "headers.pch"])
+    said = run(work, system, [*words, "-x", "c++-header", folder / "headers.hpp", "-o", folder / "headers.pch"])
     if said:
         sys.exit(f"{system}: the libraries' headers do not compile\n{said}")
     return ["-include-pch", folder / "headers.pch"]
 
 
-def compile_group(system, files, words):
+def compile_group(work, system, files, words):
     """-> what the compiler said; "": nothing, and the object is there"""
     name = "_".join([*files[0].relative_to(SOURCES).with_suffix("").parts, str(len(files))])
-    unit, made = WORK / system / f"{name}.cpp", WORK / system / f"{name}.o"
-    unit.parent.mkdir(parents=True, exist_ok=True)
+    unit, made = work / f"{system}_{name}.cpp", work / f"{system}_{name}.o"
     unit.write_text("".join(f'#include "{path}"\n' for path in files))
-    made.unlink(missing_ok=True)
-    return run(system, [*words, "-c", unit, "-o", made]) or ("" if made.exists() else "it says nothing, and makes no object")
+    return run(work, system, [*words, "-c", unit, "-o", made]) or ("" if made.exists() else "it says nothing, and makes no object")
+
+
+def compile_all(work, systems, files, alone):
+    """-> how many groups do not compile; what the compiler says of them is printed as it comes"""
+    words = ["-I", str(ROOT / "src"), *headers(work), *(f"-D{name}" for name in DEFINITIONS), *FLAGS]
+    more = {system: [] if alone else precompile(work, system, words) for system in systems}
+    wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        jobs = {pool.submit(compile_group, work, system, group, [*words, *more[system]]): (system, group) for system in systems for group in files}
+        for job in concurrent.futures.as_completed(jobs):
+            system, group = jobs[job]
+            if job.result():
+                wrong += 1
+                print(f"{system}: {' '.join(str(path.relative_to(SOURCES)) for path in group)}\n{job.result()}", flush=True)
+    return wrong
 
 
 def main():
@@ -112,18 +120,10 @@ def main():
     for name in named:
         if not (SOURCES / name).exists():
             sys.exit(f"src/quasar/{name} does not exist; systems are {' and '.join(SYSTEMS)}")
-    words = ["-I", str(ROOT / "src"), *headers(), *(f"-D{name}" for name in DEFINITIONS), *FLAGS]
-    more = {system: [] if options.alone else precompile(system, words) for system in systems}
-    wrong = 0
-    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        jobs = {pool.submit(compile_group, system, files, [*words, *more[system]]): (system, files) for system in systems for files in groups(named, options.alone)}
-        for job in concurrent.futures.as_completed(jobs):
-            system, files = jobs[job]
-            if job.result():
-                wrong += 1
-                print(f"{system}: {' '.join(str(path.relative_to(SOURCES)) for path in files)}\n{job.result()}", flush=True)
-    count = sum(map(len, groups(named, options.alone)))
-    print(f"{count} files for {' and '.join(systems)}: " + (f"{wrong} groups of them do not compile" if wrong else "all compile"))
+    files = groups(named, options.alone)
+    with tempfile.TemporaryDirectory(prefix="quasar-portable-") as work:
+        wrong = compile_all(Path(work), systems, files, options.alone)
+    print(f"{sum(map(len, files))} files for {' and '.join(systems)}: " + (f"{wrong} groups of them do not compile" if wrong else "all compile"))
     return 1 if wrong else 0
 
 

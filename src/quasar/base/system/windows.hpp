@@ -4,5 +4,8 @@
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
+#define NOGDI  // ERROR
 #include <windows.h>
+#undef far
+#undef near
 #endif
