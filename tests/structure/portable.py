@@ -17,7 +17,8 @@ CALLS = re.compile(r"(?<![\w.>:])(?:::)?(access|chdir|environ|execvp?|fork|fsync
                    r"strerror_r|strsignal|sysconf|tmpnam_r|unlink|unsetenv|usleep|vfork|waitpid)\s*\(")
 TYPES = re.compile(r"(?<![\w:])(ssize_t|pid_t|uid_t|off_t|dev_t|ino_t|mode_t)\b")
 PLACES = re.compile(r'"(/proc/[^"]*)"')
-RULES = [(HEADERS, "includes <{}>"), (MACROS, "asks for {}"), (CALLS, "calls {}()"), (TYPES, "uses the type {}"), (PLACES, "reads {}")]
+CONSTANTS = re.compile(r"\b(M_(?:E|PI|LN|LOG|SQRT|1_PI|2_)\w*)\b")
+RULES = [(CONSTANTS, "uses {}"), (HEADERS, "includes <{}>"), (MACROS, "asks for {}"), (CALLS, "calls {}()"), (TYPES, "uses the type {}"), (PLACES, "reads {}")]
 
 
 def without_comments(text):

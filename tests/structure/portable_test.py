@@ -25,6 +25,7 @@ CASES = [  # file, a line of it, whether it is a violation
     ("src/quasar/data/a.cpp", "Process::kill();", False),
     ("src/quasar/data/a.cpp", "const ssize_t count = 0;", True),
     ("python/src/a.cpp", "const py::ssize_t count = 0;", False),
+    ("src/quasar/data/a.cpp", "return std::sqrt(2 * M_PI);", True),
     ("src/quasar/data/a.cpp", 'std::ifstream in("/proc/cpuinfo");', True),
     ("src/quasar/data/a.cpp", 'const char* const url = "https://a.b/unlink";', False),
 ]
