@@ -1,6 +1,6 @@
 # What one types. Every target does the set-up that it needs; what is there already is not done again.
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel wheel-arm64 deb image format lint asan tsan valgrind fuzz clean
+.PHONY: help setup test-setup developer-setup packages-setup build test demo site install wheel wheel-arm64 deb image format lint asan tsan valgrind fuzz portable clean
 PREFIX ?= /usr/local
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -48,6 +48,10 @@ SECONDS ?= 60
 fuzz: developer-setup build/fuzz/build.ninja   ## make fuzz SECONDS=60: inputs of a fuzzer's making, so long for every reader (docs/reliability.md)
 	cmake --build --preset fuzz
 	@python3 tests/fuzz/run.py build/fuzz --seconds $(SECONDS)
+
+portable:        ## the sources compiled for macOS and Windows, to see that they do (docs/install.md)
+	@scripts/setup.sh --portable
+	@scripts/portable.py
 
 site: build      ## the documentation as pages, in build/site (needs developer-setup)
 	@scripts/site.py build/quasar build/release build/site

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # Brings in what a build needs and the machine lacks: Debian packages (packages.txt), ONNX Runtime (onnxruntime.sh) and Apache ECharts
 # (echarts.sh).
-# usage: scripts/setup.sh [--developer | --test | --valgrind | --packages | --arm64 | --openvino | --qnn]
+# usage: scripts/setup.sh [--developer | --test | --valgrind | --packages | --arm64 | --portable | --openvino | --qnn]
 #   --developer: clang-format, clang-tidy, chromium and mkdocs too
 #   --test:      a PostgreSQL server, mpirun and QEMU, which tests start, too
 #   --valgrind:  valgrind too
 #   --packages:  what makes wheels and Debian packages and tries them, too
 #   --arm64:     a compiler and libraries for 64-bit Arm, and QEMU, too (arm64.sh): `cmake --preset arm64` builds with them
+#   --portable:  Zig too (zig.sh), whose compiler portable.py tries the sources for macOS and Windows with
 #   --openvino:  OpenVINO too (openvino.sh), in which candidates for target openvino are scored
 #   --qnn:       the simulator of Qualcomm's HTP too (qnn.sh), in which candidates for target qnn_htp are scored
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 more=${1:-}
-[[ $more =~ ^(|--developer|--test|--valgrind|--packages|--arm64|--openvino|--qnn)$ ]] || { echo "usage: scripts/setup.sh [--developer | --test | --valgrind | --packages | --arm64 | --openvino | --qnn]" >&2; exit 1; }
+[[ $more =~ ^(|--developer|--test|--valgrind|--packages|--arm64|--portable|--openvino|--qnn)$ ]] || { echo "usage: scripts/setup.sh [--developer | --test | --valgrind | --packages | --arm64 | --portable | --openvino | --qnn]" >&2; exit 1; }
 
 # The packages of packages.txt that this machine needs: a "program=package" line counts when the program is missing.
 needed() {
@@ -71,5 +72,6 @@ for library in onnxruntime echarts; do
 done
 
 [[ $more != --arm64 ]] || { "$here/arm64.sh" && "$here/onnxruntime.sh" --for aarch64; }
+[[ $more != --portable ]] || "$here/zig.sh"
 [[ $more != --openvino ]] || "$here/openvino.sh"
 [[ $more != --qnn ]] || "$here/qnn.sh"

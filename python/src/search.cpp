@@ -1,6 +1,4 @@
 // The search, in a thread of its own: the interpreter's lock is free, and Ctrl-C is heeded.
-#include <unistd.h>
-
 #include <sstream>
 
 #include "calling_thread.hpp"

@@ -8,7 +8,7 @@ namespace {
 struct Kind {
   DataType type;
   char kind;  // NumPy's
-  ssize_t size;
+  py::ssize_t size;
   const char* name;
 };
 
@@ -90,7 +90,7 @@ py::array to_numpy(const Tensor& given) {
   for (const Kind& kind : kinds) {
     if (kind.type != tensor.type()) continue;
     const py::capsule owner(new Tensor(tensor), [](void* last) { delete static_cast<Tensor*>(last); });
-    py::array array(py::dtype(kind.name), std::vector<ssize_t>(tensor.shape().begin(), tensor.shape().end()),
+    py::array array(py::dtype(kind.name), std::vector<py::ssize_t>(tensor.shape().begin(), tensor.shape().end()),
                     tensor.bytes().data(), owner);
     py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
     return array;

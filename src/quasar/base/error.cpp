@@ -8,8 +8,15 @@
 namespace quasar {
 
 Blame blame_of(int error_number) {
-  static constexpr std::array worlds{ENOSPC, EDQUOT,   EROFS,     EIO,          ESTALE,    EMFILE,    ENFILE,   ENODEV,
-                                     ENXIO,  ENOTCONN, ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, EREMOTEIO, ENETDOWN, ENETUNREACH};
+  static constexpr std::array worlds{
+      ENOSPC,    EROFS,  EIO,       EMFILE, ENFILE, ENODEV, ENXIO, ENOTCONN, ETIMEDOUT, EHOSTUNREACH, ENETDOWN, ENETUNREACH,
+#ifndef _WIN32  // which has no such numbers
+      EDQUOT,    ESTALE, EHOSTDOWN,
+#endif
+#ifdef EREMOTEIO
+      EREMOTEIO,
+#endif
+  };
   return std::ranges::find(worlds, error_number) != worlds.end() ? Blame::world : Blame::user;
 }
 

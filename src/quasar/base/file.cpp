@@ -1,11 +1,15 @@
 #include "quasar/base/file.hpp"
 
+#ifndef _WIN32
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -15,6 +19,7 @@
 #include <system_error>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 
 namespace quasar {
 namespace fs = std::filesystem;
@@ -35,12 +40,13 @@ namespace {
 }
 
 void flush_to_disk(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail_with(errno);
-  const int result = ::fsync(file);
-  const int code = errno;
-  ::close(file);
-  if (result != 0 && code != EINVAL) fail_with(code);  // EINVAL: a file system without fsync
+#ifdef _WIN32
+  const OpenFile file(path, OpenFile::For::both);  // Windows flushes for those who may write
+#else
+  const OpenFile file(path, OpenFile::For::reading);
+#endif
+  if (!file.is_open()) fail_with(errno);
+  if (!file.flush() && errno != EINVAL) fail_with(errno);  // EINVAL: a file system without fsync
 }
 
 }  // namespace
@@ -87,7 +93,7 @@ void expect_replaceable(const fs::path& path) {
 
 void write_file(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
   expect_replaceable(path);
-  const fs::path temporary = path.string() + ".part" + std::to_string(::getpid());
+  const fs::path temporary = path.string() + ".part" + std::to_string(process_number());
   std::error_code nothing_there;
   fs::remove(temporary, nothing_there);  // a link would be followed
   try {
@@ -109,13 +115,32 @@ namespace {
 
 constexpr const char* temporary_name = "quasar-work-";
 
-// The lock of a folder ends with its process, however that ends, and holds between containers that share the parent. -1: it is
+#ifdef _WIN32
+OpenFile locked(const fs::path&) {
+  return {};
+}
+
+void remove_left_over(const fs::path&) {}
+
+// "": it cannot be made, and errno says why.
+fs::path made_in(const fs::path& parent) {
+  static std::atomic<uint64_t> count = 0;
+  for (;;) {
+    const fs::path folder = parent / (temporary_name + std::to_string(process_number()) + "-" + std::to_string(count++));
+    std::error_code code;
+    if (fs::create_directory(folder, code)) return folder;
+    if (!code) continue;  // it was there: the next name
+    errno = code.value();
+    return {};
+  }
+}
+#else
+// The lock of a folder ends with its process, however that ends, and holds between containers that share the parent. None: it is
 // somebody else's, or cannot be locked on this file system.
-int locked(const fs::path& folder) {
-  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (file >= 0 && ::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
-  if (file >= 0) ::close(file);
-  return -1;
+OpenFile locked(const fs::path& folder) {
+  OpenFile file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (file.is_open() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return file;
+  return {};
 }
 
 // This user's, and not so new that it may have been made but not locked yet.
@@ -134,12 +159,17 @@ void remove_left_over(const fs::path& parent) {
   for (auto entry = fs::directory_iterator(parent, ignored); entry != fs::directory_iterator(); entry.increment(ignored)) {
     const fs::path folder = entry->path();
     if (!folder.filename().string().starts_with(temporary_name) || !may_be_left_over(folder)) continue;
-    const int file = locked(folder);
-    if (file < 0) continue;
-    fs::remove_all(folder, ignored);
-    ::close(file);
+    const OpenFile file = locked(folder);
+    if (file.is_open()) fs::remove_all(folder, ignored);
   }
 }
+
+// "": it cannot be made, and errno says why.
+fs::path made_in(const fs::path& parent) {
+  std::string pattern = (parent / (std::string(temporary_name) + "XXXXXX")).string();
+  return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
+}
+#endif
 
 }  // namespace
 
@@ -147,16 +177,14 @@ TemporaryFolder::TemporaryFolder(const fs::path& parent) {
   std::error_code code;
   fs::create_directories(parent, code);
   remove_left_over(parent);
-  std::string pattern = (parent / (std::string(temporary_name) + "XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr) cannot_write("cannot create a folder in", parent, errno);
-  path_ = pattern;
+  path_ = made_in(parent);
+  if (path_.empty()) cannot_write("cannot create a folder in", parent, errno);
   lock_ = locked(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
-  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace quasar

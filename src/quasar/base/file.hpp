@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "quasar/base/system/open_file.hpp"
+
 namespace quasar {
 
 // A named pipe or a socket, whose reader would wait for ever for somebody to write. Not so what a shell hands over as
@@ -23,7 +25,8 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 void write_file(const std::filesystem::path& path, const std::function<void(const std::filesystem::path& temporary)>& fill);
 
 // A folder of its own under `parent`, removed with everything in it at the end of its life. The first one that a process makes
-// under a parent removes what processes of the same user left there that were killed.
+// under a parent removes what processes of the same user left there that were killed; not on Windows, where a folder cannot be
+// locked.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
@@ -34,7 +37,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;  // held as long as the folder is somebody's
+  OpenFile lock_;  // held as long as the folder is somebody's
 };
 
 }  // namespace quasar

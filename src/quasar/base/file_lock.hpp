@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include "quasar/base/system/open_file.hpp"
+
 namespace quasar {
 
 class FileLock {
@@ -30,7 +32,7 @@ class FileLock {
   bool take();                                                  // false: another has it
 
   std::filesystem::path name_;
-  int file_ = -1;
+  OpenFile file_;
   int64_t record_ = 0;
   std::string words_;  // in the record
   bool held_ = false;

@@ -1,7 +1,11 @@
 #include "quasar/base/machine.hpp"
 
-#include <sched.h>
+#ifndef _WIN32
 #include <unistd.h>
+#endif
+#ifdef __linux__
+#include <sched.h>
+#endif
 #ifdef __GLIBC__  // defined by any of its headers
 #include <malloc.h>
 #endif
@@ -11,6 +15,7 @@
 #include <thread>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/system/windows.hpp"
 
 namespace quasar {
 namespace {
@@ -31,14 +36,23 @@ constexpr int always_kept_below = 1 << 20;
 }  // namespace
 
 size_t cores() {
+#ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
 size_t machine_memory() {
+#ifdef _WIN32
+  MEMORYSTATUSEX memory{};
+  memory.dwLength = sizeof(memory);
+  ::GlobalMemoryStatusEx(&memory);
+  return static_cast<size_t>(memory.ullTotalPhys);
+#else
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+#endif
 }
 
 void check_memory(size_t bytes, const std::string& what) {

@@ -1,10 +1,13 @@
 #include "quasar/base/memory_cap.hpp"
 
+#ifdef __linux__
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -18,10 +21,10 @@ namespace {
 // What all caps of the process share.
 struct State {
   std::mutex guard;
-  size_t bytes = 0;            // of all caps together
-  size_t lifted = 0;           // by so many
-  rlim_t before = 0;           // the limit without any
-  std::optional<rlim_t> most;  // the limit with them
+  size_t bytes = 0;              // of all caps together
+  size_t lifted = 0;             // by so many
+  uint64_t before = 0;           // the limit without any
+  std::optional<uint64_t> most;  // the limit with them
 };
 
 State& state() {
@@ -29,6 +32,7 @@ State& state() {
   return instance;
 }
 
+#ifdef __linux__
 // Private writable memory, in bytes; 0: this system does not tell. Takes none itself.
 size_t data_in_use() {
   char text[8192];
@@ -49,12 +53,31 @@ size_t stacks() {
   return cores() * (limit.rlim_cur == RLIM_INFINITY ? usual : limit.rlim_cur);
 }
 
-void limit_to(rlim_t soft) {
+uint64_t soft_limit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_DATA, &limit);
+  return limit.rlim_cur;
+}
+
+void limit_to(uint64_t soft) {
   rlimit limit{};
   getrlimit(RLIMIT_DATA, &limit);
   limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
   setrlimit(RLIMIT_DATA, &limit);
 }
+#else
+// No other system tells what a process has of such memory, and so nothing is capped there.
+size_t data_in_use() {
+  return 0;
+}
+size_t stacks() {
+  return 0;
+}
+uint64_t soft_limit() {
+  return 0;
+}
+void limit_to(uint64_t) {}
+#endif
 
 void apply(const State& all) {
   limit_to(all.most && all.lifted == 0 ? *all.most : all.before);
@@ -82,15 +105,11 @@ MemoryCap::MemoryCap(size_t bytes) : bytes_(bytes) {
   if (bytes_ == 0) return;
   State& all = state();
   const std::scoped_lock lock(all.guard);
-  if (all.bytes == 0) {
-    rlimit limit{};
-    getrlimit(RLIMIT_DATA, &limit);
-    all.before = limit.rlim_cur;
-  }
+  if (all.bytes == 0) all.before = soft_limit();
   all.bytes += bytes_;
   const size_t used = data_in_use();
   if (used == 0) return;
-  all.most = std::min<rlim_t>(used + all.bytes + stacks(), all.before);
+  all.most = std::min<uint64_t>(used + all.bytes + stacks(), all.before);
   apply(all);
 }
 

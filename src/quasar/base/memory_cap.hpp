@@ -8,8 +8,8 @@
 namespace quasar {
 
 // For as long as it lives, allocations of this process fail beyond `bytes` more than it has now (Linux: the soft limit
-// RLIMIT_DATA, private writable memory). Several at the same time: each adds its own bytes, and they share what they have
-// together. 0 bytes: no bound.
+// RLIMIT_DATA, private writable memory; no other system is asked to). Several at the same time: each adds its own bytes, and they
+// share what they have together. 0 bytes: no bound.
 class MemoryCap {
  public:
   explicit MemoryCap(size_t bytes);

@@ -1,12 +1,18 @@
 #include "quasar/base/process.hpp"
 
+#ifndef _WIN32  // whose form is system/process_windows.cpp
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -23,6 +29,30 @@
 namespace quasar {
 namespace {
 
+// Two ends, which programs that are started do not get. false: it failed.
+#ifdef __linux__
+bool make_pipe(int (&ends)[2]) {
+  return ::pipe2(ends, O_CLOEXEC) == 0;
+}
+
+bool make_sockets(int (&ends)[2]) {
+  return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+}
+#else
+bool keep_from_programs(const int (&ends)[2]) {
+  for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+  return true;
+}
+
+bool make_pipe(int (&ends)[2]) {
+  return ::pipe(ends) == 0 && keep_from_programs(ends);
+}
+
+bool make_sockets(int (&ends)[2]) {
+  return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && keep_from_programs(ends);
+}
+#endif
+
 // What the new process gets besides its arguments.
 class Settings {
  public:
@@ -31,7 +61,7 @@ class Settings {
   void copy(int from, int to) { files_.push_back({to, {}, 0, from}); }
 
   // -> an error number, 0: it runs.
-  int spawn(pid_t& pid, const std::vector<std::string>& arguments) {
+  int spawn(int& pid, const std::vector<std::string>& arguments) {
     memory_ = capped_memory();
     std::vector<char*> pointers;
     for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
@@ -46,14 +76,18 @@ class Settings {
     int flags, from;
   };
 
-  int start(pid_t& pid, const std::vector<char*>& arguments) const {
+  int start(int& pid, const std::vector<char*>& arguments) const {
     int failure[2];  // closed by exec; otherwise the reason comes out of it
-    if (::pipe2(failure, O_CLOEXEC) != 0) return errno;
+    if (!make_pipe(failure)) return errno;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler runs in the child, which shares this memory for a moment
-    const pid_t parent = ::getpid();
+    const int parent = ::getpid();
+#ifdef __linux__
     pid = ::vfork();
+#else
+    pid = ::fork();
+#endif
     if (pid == 0) {
       become(arguments.data(), parent);
       const int why = errno;
@@ -70,8 +104,10 @@ class Settings {
   }
 
   // In the child: returns when it could not be done.
-  void become(char* const* arguments, pid_t parent) const {
+  void become(char* const* arguments, int parent) const {
+#ifdef __linux__
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
     if (::getppid() != parent) return;  // it ended before this was asked for
     ::setpgid(0, 0);
     if (!folder_.empty() && ::chdir(folder_.c_str()) != 0) return;
@@ -133,8 +169,7 @@ Process::Process(const ProcessOptions& options) {
   Settings settings;
   settings.folder(options.folder);
   if (options.output.empty()) {
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-      throw Error(std::string("cannot talk to a program: ") + std::strerror(errno), blame_of(errno));
+    if (!make_sockets(pair)) throw Error(std::string("cannot talk to a program: ") + std::strerror(errno), blame_of(errno));
     settings.copy(pair[1], STDIN_FILENO);
     settings.copy(pair[1], STDOUT_FILENO);
   } else {
@@ -232,8 +267,23 @@ std::string to_string(const Exit& exit) {
   return "exit code " + std::to_string(exit.code);
 }
 
+bool Exit::by_force() const {
+  return signal == SIGKILL;
+}
+
 std::filesystem::path this_program() {
+#ifdef __APPLE__
+  std::array<char, 4096> name{};
+  uint32_t size = name.size();
+  if (::_NSGetExecutablePath(name.data(), &size) != 0) throw Error("the path of this program is too long");
+  return std::filesystem::canonical(name.data());
+#else
   return std::filesystem::read_symlink("/proc/self/exe");
+#endif
+}
+
+uint64_t process_number() {
+  return static_cast<uint64_t>(::getpid());
 }
 
 void become(const std::vector<std::string>& arguments) {
@@ -253,3 +303,4 @@ std::string process_name() {
 }
 
 }  // namespace quasar
+#endif

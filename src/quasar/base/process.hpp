@@ -1,8 +1,7 @@
 // Programs that Quasar starts: each in a process group of its own, so that it can be ended with everything that it started.
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -24,11 +23,12 @@ struct Exit {
   int signal = 0;          // that signal; 0: none
   bool timed_out = false;  // we ended it, because its time was up
   bool good() const { return code == 0 && signal == 0 && !timed_out; }
+  bool by_force() const;  // we ended it, or somebody else did who leaves no choice (SIGKILL)
 };
 
 class Process {
  public:
-  // Starts it. Throws Error that names the program when that is not possible.
+  // Starts it. Throws Error that names the program when that is not possible: on Windows it never is.
   explicit Process(const ProcessOptions& options);
   ~Process();  // ends it with everything that it started
   Process(const Process&) = delete;
@@ -50,7 +50,7 @@ class Process {
   bool receive(std::string& line);
   Exit reap();
 
-  pid_t pid_ = -1;
+  int pid_ = -1;
   int socket_ = -1;
   std::string received_;  // and not yet handed on
   std::mutex guard_;      // of what follows
@@ -65,8 +65,10 @@ std::string to_string(const Exit& exit);
 std::filesystem::path this_program();
 
 // This process becomes another program: the same number, input and output. The program is looked up in PATH unless it holds a
-// slash. Throws Error that names it when it cannot be started.
+// slash. Throws Error that names it when it cannot be started: on Windows it never is.
 [[noreturn]] void become(const std::vector<std::string>& arguments);
+
+uint64_t process_number();  // of this process
 
 // This process, for people elsewhere: "process 4711 on host".
 std::string process_name();

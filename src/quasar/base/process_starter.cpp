@@ -1,5 +1,6 @@
 #include "quasar/base/process_starter.hpp"
 
+#ifndef _WIN32  // where programs are not started
 #include <unistd.h>
 
 #include <condition_variable>
@@ -56,3 +57,4 @@ int run_by_starter(const std::function<int()>& work) {
 }
 
 }  // namespace quasar
+#endif

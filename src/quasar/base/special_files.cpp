@@ -1,17 +1,15 @@
 #include "quasar/base/special_files.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/base/system/open_file.hpp"
 
 namespace quasar {
 namespace fs = std::filesystem;
@@ -20,57 +18,34 @@ namespace {
 // The number of an open file of this process, where the path is one of its names: /dev/stdout, /dev/fd/1, /proc/self/fd/1, or a
 // link to one. What it was opened for must not be asked: a file would be opened anew, and written from its beginning.
 std::optional<int> open_file(fs::path path) {
+#ifdef _WIN32
+  return path == "/dev/stdout" ? std::optional(1) : std::nullopt;  // what '-' stands for; there are no such files
+#else
   constexpr int most_links = 40;
   for (int links = 0; links < most_links; ++links) {
     std::error_code code;
     const fs::path folder = fs::canonical(fs::absolute(path).parent_path(), code);
     const std::string name = path.filename().string();
-    if (!code && folder == "/proc/" + std::to_string(::getpid()) + "/fd" && !name.empty() &&
-        name.find_first_not_of("0123456789") == std::string::npos)
+    const bool holds_numbers = folder == "/proc/" + std::to_string(process_number()) + "/fd" || folder == "/dev/fd";
+    if (!code && holds_numbers && !name.empty() && name.find_first_not_of("0123456789") == std::string::npos)
       return std::atoi(name.c_str());
     const fs::path next = code ? fs::path() : fs::read_symlink(folder / name, code);
     if (code) return std::nullopt;
     path = folder / next;  // an absolute one stands for itself
   }
   return std::nullopt;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
-
-// -> an error number, 0: all of it.
-int write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
+#endif
 }
 
 void write_into(const fs::path& path, std::string_view bytes) {
-  const auto check = [&](int code) {
-    if (code != 0) throw Error("cannot write '" + path.string() + "': " + std::strerror(code), Blame::world);
+  const auto check = [&](bool good) {
+    if (!good) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), Blame::world);
   };
   const auto number = open_file(path);
-  Descriptor file(number ? ::fcntl(*number, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  check(file.number() < 0 ? errno : 0);
-  check(write_all(file.number(), bytes));
-  check(::close(file.release()) != 0 ? errno : 0);
+  OpenFile file = number ? OpenFile::same_as(*number) : OpenFile(path, OpenFile::For::outlet);
+  check(file.is_open());
+  check(file.write(bytes));
+  check(file.close());
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "quasar/cli/arguments.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +11,8 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/special_files.hpp"
+#include "quasar/base/system/file_facts.hpp"
+#include "quasar/base/system/terminal.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/config/option_keys.hpp"
@@ -89,13 +88,6 @@ CLI::Option* add_output(CLI::App& app, const std::string& names, std::string& pa
 
 namespace {
 
-bool is_standard_output(const std::string& path) {
-  struct stat there {
-  }, here{};
-  return ::stat(path.c_str(), &there) == 0 && ::fstat(STDOUT_FILENO, &here) == 0 && there.st_dev == here.st_dev &&
-         there.st_ino == here.st_ino;
-}
-
 void check_writable(const std::string& option, const std::string& path) {
   const auto fail = [&](int code) { throw Error(option + ": cannot write '" + path + "': " + std::strerror(code)); };
   std::error_code ignored;
@@ -108,7 +100,7 @@ void check_writable(const std::string& option, const std::string& path) {
   const auto folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::exists(folder, ignored)) fail(ENOENT);
   if (!std::filesystem::is_directory(folder, ignored)) fail(ENOTDIR);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) fail(errno);
+  if (!may_make_files_in(folder)) fail(errno);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/system/terminal.hpp"
 #include "quasar/cli/progress.hpp"
 #include "quasar/report/trial_words.hpp"
 #include "quasar/report/wrap.hpp"
@@ -40,9 +40,9 @@ struct Console::Impl {
   Impl(bool silent, const tune::Job& job) : quiet(silent), words(job) {}
 
   bool quiet;
-  bool terminal = isatty(STDERR_FILENO) != 0;
+  bool terminal = errors_are_terminal();
   bool progress_open = false;
-  bool colour = wants_colour(STDERR_FILENO);
+  bool colour = wants_colour();
   report::TrialWords words;
   ProgressLine progress{words.objective()};
   std::mutex guard;

@@ -13,9 +13,10 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/system/signals.hpp"
+#include "quasar/base/system/terminal.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/cli/signals.hpp"
 #include "quasar/cli/standard_output.hpp"
 #include "quasar/runtime/session.hpp"
 

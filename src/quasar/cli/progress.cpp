@@ -1,13 +1,13 @@
 #include "quasar/cli/progress.hpp"
 
 #include <spdlog/fmt/fmt.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
+
+#include "quasar/base/system/terminal.hpp"
 
 namespace quasar::cli {
 namespace {
@@ -25,11 +25,6 @@ struct Part {
 
 }  // namespace
 
-size_t terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 std::string progress_bar(double share) {
   const auto filled = static_cast<size_t>(16 * std::clamp(share, 0.0, 1.0));
   return "[" + std::string(filled, '#') + std::string(16 - filled, '.') + "]";
@@ -41,11 +36,11 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-bool wants_colour(int descriptor) {
+bool wants_colour() {
   const char* off = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
-  return isatty(descriptor) != 0 && (off == nullptr || *off == '\0') && !dumb;
+  return errors_are_terminal() && (off == nullptr || *off == '\0') && !dumb;
 }
 
 void ProgressLine::hear(const search::Event& event) {

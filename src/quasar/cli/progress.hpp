@@ -9,11 +9,8 @@
 
 namespace quasar::cli {
 
-// Colours are for terminals, unless NO_COLOR is set or TERM says that there are none (no-color.org).
-bool wants_colour(int descriptor);
-
-// Of the terminal on standard error; 80 where it does not say.
-size_t terminal_columns();
+// Of standard error: colours are for terminals, unless NO_COLOR is set or TERM says that there are none (no-color.org).
+bool wants_colour();
 
 // "[####............]", and "12 s", "3 min".
 std::string progress_bar(double share);

@@ -5,10 +5,10 @@
 #include <iostream>
 
 #include "quasar/base/file_lock.hpp"
+#include "quasar/base/system/signals.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
-#include "quasar/cli/signals.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"

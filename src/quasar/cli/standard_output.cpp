@@ -1,13 +1,11 @@
 #include "quasar/cli/standard_output.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <iostream>
 #include <streambuf>
 
 #include "quasar/base/printable.hpp"
+#include "quasar/base/system/terminal.hpp"
 
 namespace quasar::cli {
 
@@ -49,7 +47,7 @@ class StandardOutput::Buffer : public std::streambuf {
   int failure_ = 0;
 };
 
-StandardOutput::StandardOutput() : buffer_(std::make_unique<Buffer>(std::cout.rdbuf(), isatty(STDOUT_FILENO) != 0)) {
+StandardOutput::StandardOutput() : buffer_(std::make_unique<Buffer>(std::cout.rdbuf(), output_is_terminal())) {
   std::cout.rdbuf(buffer_.get());
 }
 
@@ -60,13 +58,6 @@ StandardOutput::~StandardOutput() {
 int StandardOutput::finish() {
   std::cout.flush();
   return buffer_->failure();
-}
-
-void take_closed_descriptors() {
-  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(number, F_GETFD) >= 0) continue;
-    static_cast<void>(::open("/dev/null", number == STDERR_FILENO ? O_WRONLY : O_RDONLY));  // the lowest free number is this one
-  }
 }
 
 }  // namespace quasar::cli

@@ -20,8 +20,4 @@ class StandardOutput {
   std::unique_ptr<Buffer> buffer_;
 };
 
-// Where standard input, output or error are closed, files that are opened later would take their numbers, and get what is
-// printed. These numbers are taken now; what is printed to a closed standard output is an error.
-void take_closed_descriptors();
-
 }  // namespace quasar::cli

@@ -1,12 +1,11 @@
 #include "quasar/cli/steps.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
 
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/base/system/terminal.hpp"
 #include "quasar/cli/progress.hpp"
 
 namespace quasar::cli {
@@ -27,7 +26,7 @@ std::string step_line(const std::string& work, double share, double seconds, siz
 }
 
 struct Steps::Impl {
-  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const bool terminal = errors_are_terminal();
   std::mutex guard;
   std::string work;
   Stopwatch begun, drawn;

@@ -114,7 +114,7 @@ Archive::Archive(const std::filesystem::path& path) : handle_(std::make_shared<A
   if (std::filesystem::is_directory(path)) throw Error("'" + path.string() + "' is a folder, not a zip archive");
   if (is_pipe(path)) throw Error("'" + path.string() + "' is a pipe, not a zip archive");
   int code = 0;
-  handle_->zip = zip_open(path.c_str(), ZIP_RDONLY, &code);
+  handle_->zip = zip_open(path.string().c_str(), ZIP_RDONLY, &code);
   if (handle_->zip == nullptr) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);

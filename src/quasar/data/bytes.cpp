@@ -1,44 +1,30 @@
 #include "quasar/data/bytes.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/system/open_file.hpp"
 
 namespace quasar::data {
 namespace {
 
 class File : public Bytes {
  public:
-  explicit File(std::filesystem::path path)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    struct stat info {};
-    if (file_ < 0 || ::fstat(file_, &info) != 0) fail(errno);
-    if (!S_ISREG(info.st_mode)) {
-      ::close(file_);
-      throw Error("'" + path_.string() + "' is not a file");
-    }
-    size_ = static_cast<uint64_t>(info.st_size);
+  explicit File(std::filesystem::path path) : path_(std::move(path)), file_(path_, OpenFile::For::reading) {
+    if (!file_.is_open()) fail(errno);
+    const auto size = file_.size();
+    if (!size) throw Error("'" + path_.string() + "' is not a file");
+    size_ = *size;
   }
-  ~File() override { ::close(file_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
   uint64_t size() const override { return size_; }
 
   void read(uint64_t offset, std::span<std::byte> out) const override {
-    while (!out.empty()) {
-      const ssize_t count = ::pread(file_, out.data(), out.size(), static_cast<off_t>(offset));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail(errno);
-      if (count == 0) throw Error("'" + path_.string() + "' became shorter while it was read", Blame::world);
-      offset += static_cast<uint64_t>(count);
-      out = out.subspan(static_cast<size_t>(count));
-    }
+    const int64_t count = file_.read_at(offset, out);
+    if (count < 0) fail(errno);
+    if (static_cast<size_t>(count) < out.size())
+      throw Error("'" + path_.string() + "' became shorter while it was read", Blame::world);
   }
 
  private:
@@ -47,7 +33,7 @@ class File : public Bytes {
   }
 
   std::filesystem::path path_;
-  int file_;
+  OpenFile file_;
   uint64_t size_ = 0;
 };
 

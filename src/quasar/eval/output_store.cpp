@@ -1,9 +1,5 @@
 #include "quasar/eval/output_store.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -23,22 +19,14 @@ OutputStore::OutputStore(size_t samples, size_t memory_limit, std::filesystem::p
   if (folder_.empty()) folder_ = std::filesystem::temp_directory_path();
 }
 
-OutputStore::~OutputStore() {
-  if (mapped_ != nullptr) ::munmap(const_cast<float*>(mapped_), end_ * sizeof(float));
-  if (file_ >= 0) ::close(file_);
-}
-
-// A place at the end of the file, which is opened for the first one. It has no name any more once it is open, so that nothing
-// is left behind, however the program ends.
+// A place at the end of the file, which is opened for the first one.
 size_t OutputStore::reserve(size_t count) {
   const std::lock_guard lock(guard_);
-  if (file_ < 0) {
+  if (!file_.is_open()) {
     std::error_code ignored;
     std::filesystem::create_directories(folder_, ignored);
-    std::string pattern = (folder_ / "quasar-outputs-XXXXXX").string();
-    file_ = ::mkostemp(pattern.data(), O_CLOEXEC);
-    if (file_ < 0) fail(folder_, errno);
-    ::unlink(pattern.c_str());
+    file_ = OpenFile(folder_, OpenFile::For::scratch);
+    if (!file_.is_open()) fail(folder_, errno);
   }
   const size_t offset = end_;
   end_ += count;
@@ -53,27 +41,18 @@ void OutputStore::put(size_t sample, std::span<const float> values) {
   }
   used_ -= size;
   places_[sample] = {reserve(values.size()), values.size()};
-  auto bytes = std::as_bytes(values);
-  auto offset = static_cast<off_t>(places_[sample].offset * sizeof(float));
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file_, bytes.data(), bytes.size(), offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail(folder_, written < 0 ? errno : ENOSPC);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-    offset += written;
-  }
+  if (!file_.write_at(places_[sample].offset * sizeof(float), std::as_bytes(values))) fail(folder_, errno);
 }
 
 void OutputStore::finish() {
   if (end_ == 0) return;
-  void* memory = ::mmap(nullptr, end_ * sizeof(float), PROT_READ, MAP_SHARED, file_, 0);
-  if (memory == MAP_FAILED) fail(folder_, errno);
-  mapped_ = static_cast<const float*>(memory);
+  mapping_ = Mapping(file_, end_ * sizeof(float));
+  if (!mapping_.is_there()) fail(folder_, errno);
 }
 
 std::span<const float> OutputStore::get(size_t sample) const {
   const Place& place = places_[sample];
-  if (place.count > 0) return {mapped_ + place.offset, place.count};
+  if (place.count > 0) return {reinterpret_cast<const float*>(mapping_.bytes().data()) + place.offset, place.count};
   return kept_[sample];
 }
 

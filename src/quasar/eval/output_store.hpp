@@ -7,13 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "quasar/base/system/mapping.hpp"
+
 namespace quasar::eval {
 
 class OutputStore {
  public:
   // `folder`: where the file goes (created when needed); empty: the system's temporary folder.
   OutputStore(size_t samples, size_t memory_limit, std::filesystem::path folder);
-  ~OutputStore();
   OutputStore(const OutputStore&) = delete;
   OutputStore& operator=(const OutputStore&) = delete;
 
@@ -23,7 +24,7 @@ class OutputStore {
   void finish();
   // Valid as long as the store.
   std::span<const float> get(size_t sample) const;
-  bool spilled() const { return file_ >= 0; }
+  bool spilled() const { return file_.is_open(); }
 
  private:
   struct Place {
@@ -37,9 +38,9 @@ class OutputStore {
   std::vector<std::vector<float>> kept_;
   std::vector<Place> places_;
   std::mutex guard_;
-  int file_ = -1;
+  OpenFile file_;
   size_t end_ = 0;  // of the file, in elements
-  const float* mapped_ = nullptr;
+  Mapping mapping_;
 };
 
 }  // namespace quasar::eval

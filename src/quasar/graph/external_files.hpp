@@ -32,10 +32,10 @@ class ExternalFiles {
   Tensor read(DataType type, const Shape& shape, const ExternalPlace& place);
 
  private:
-  struct Mapping;
-  std::shared_ptr<const Mapping> open(const std::string& location);
+  struct File;
+  std::shared_ptr<const File> open(const std::string& location);
   std::filesystem::path folder_;
-  std::map<std::string, std::shared_ptr<const Mapping>> files_;
+  std::map<std::string, std::shared_ptr<const File>> files_;
 };
 
 }  // namespace quasar::graph

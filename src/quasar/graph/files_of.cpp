@@ -1,6 +1,5 @@
 #include "quasar/graph/files_of.hpp"
 
-#include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -11,6 +10,7 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/external_files.hpp"
 
 namespace quasar::graph {
@@ -108,10 +108,9 @@ class Search {
 }  // namespace
 
 std::map<std::string, fs::path> external_files_of(const fs::path& model) {
-  const int file = ::open(model.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is not waited for
-  if (file < 0) throw Error("cannot open model '" + model.string() + "': " + std::strerror(errno));
-  google::protobuf::io::FileInputStream stream(file, 1 << 20);
-  stream.SetCloseOnDelete(true);
+  const OpenFile file(model, OpenFile::For::reading);
+  if (!file.is_open()) throw Error("cannot open model '" + model.string() + "': " + std::strerror(errno));
+  google::protobuf::io::FileInputStream stream(file.number(), 1 << 20);
   const ExternalFiles files(fs::absolute(model).parent_path());
   std::map<std::string, fs::path> out;
   for (const auto& location : Search(&stream).locations()) {

@@ -1,6 +1,5 @@
 #include "quasar/graph/load.hpp"
 
-#include <fcntl.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/onnx_pb.h>
 
@@ -9,6 +8,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/model_proto.hpp"
 
 namespace quasar::graph {
@@ -48,10 +48,9 @@ Model load(const fs::path& path) {
   std::error_code code;
   if (fs::is_directory(path, code)) throw Error("model '" + source + "' is a folder, not an ONNX file");
   if (is_pipe(path)) throw Error("model '" + source + "' is a pipe, not an ONNX file");
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw Error("cannot open model '" + source + "': " + std::strerror(errno));
-  google::protobuf::io::FileInputStream stream(file, 1 << 20);
-  stream.SetCloseOnDelete(true);
+  const OpenFile file(path, OpenFile::For::reading);
+  if (!file.is_open()) throw Error("cannot open model '" + source + "': " + std::strerror(errno));
+  google::protobuf::io::FileInputStream stream(file.number(), 1 << 20);
   check_size(fs::file_size(path), source);
   onnx::ModelProto proto;
   if (!proto.ParseFromZeroCopyStream(&stream)) unreadable(source);

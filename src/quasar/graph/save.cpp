@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -11,6 +10,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/model_proto.hpp"
 #include "quasar/graph/skeleton.hpp"
@@ -145,9 +145,9 @@ void write(const Pieces& pieces, google::protobuf::io::ZeroCopyOutputStream& str
 }
 
 void write_to(const fs::path& path, const Pieces& pieces) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) throw std::system_error(errno, std::generic_category());
-  google::protobuf::io::FileOutputStream stream(file, 1 << 20);
+  OpenFile file(path, OpenFile::For::writing);
+  if (!file.is_open()) throw std::system_error(errno, std::generic_category());
+  google::protobuf::io::FileOutputStream stream(file.release(), 1 << 20);
   write(pieces, stream);
   const bool flushed = stream.Flush();
   if (!stream.Close() || !flushed) throw std::system_error(stream.GetErrno(), std::generic_category());

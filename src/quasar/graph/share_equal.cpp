@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "quasar/graph/page_out.hpp"
+#include "quasar/base/system/mapping.hpp"
 
 namespace quasar::graph {
 namespace {
@@ -16,7 +16,7 @@ bool are_same_mapped(const Tensor& one, const Tensor& other) {
   for (size_t at = 0; same && at < bytes.size(); at += step) {
     const size_t size = std::min(step, bytes.size() - at);
     same = std::memcmp(bytes.data() + at, others.data() + at, size) == 0;
-    page_out(bytes.subspan(at, size));
+    quasar::page_out(bytes.subspan(at, size));
   }
   return same;
 }

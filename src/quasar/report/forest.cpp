@@ -78,11 +78,8 @@ Split split_at(const Samples& samples, size_t feature, const std::vector<Place>&
     split.left.high = split.right.low = (places[at].x + places[at + 1].x) / 2;
     return split;
   }
-  uint64_t left = 0, seen = 0;
-  for (size_t i = 0; i < places.size(); ++i) {
-    seen |= uint64_t{1} << static_cast<uint64_t>(places[i].x);
-    if (i <= at) left |= uint64_t{1} << static_cast<uint64_t>(places[i].x);
-  }
+  uint64_t left = 0;
+  for (size_t i = 0; i <= at; ++i) left |= uint64_t{1} << static_cast<uint64_t>(places[i].x);
   split.left.choices = left;
   split.right.choices = ~left;  // choices that no row has go right
   return split;

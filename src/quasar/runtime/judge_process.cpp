@@ -1,7 +1,5 @@
 #include "quasar/runtime/judge_process.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 
@@ -75,8 +73,8 @@ Json JudgeProcess::ask(const Json& question, const std::string& doing, bool& ali
   alive = false;  // also when the work is cancelled, which ends the process
   if (!process_.ask(question.dump(), line, longest_)) {
     const Exit exit = process_.wait();
-    const std::string how = exit.signal == SIGKILL ? "took longer than " + Json(longest_).dump() + " s and was ended"
-                                                   : "ended with " + to_string(exit);
+    const std::string how =
+        exit.by_force() ? "took longer than " + Json(longest_).dump() + " s and was ended" : "ended with " + to_string(exit);
     throw Error("the process of " + name_ + " " + how + " when it should " + doing + last_words(folder_.path() / "stderr"));
   }
   const Json answer = json_in(line).value_or(Json());

@@ -1,7 +1,5 @@
 #include "quasar/runtime/openvino_library.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -9,6 +7,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/base/system/shared_library.hpp"
 #include "quasar/runtime/user_cache.hpp"
 
 namespace quasar::runtime::openvino {
@@ -19,11 +18,6 @@ constexpr const char* file_name = "libopenvino_c.so";
 constexpr const char* cure =
     "; install it by `pip install openvino` and name its folder in QUASAR_OPENVINO (in Python nothing need be named), or by "
     "scripts/setup.sh --openvino";
-
-std::string last_words() {
-  const char* const words = dlerror();
-  return words == nullptr ? "unknown" : words;
-}
 
 // Finds the functions by their names; the first that is missing is an error.
 class Symbols {
@@ -38,7 +32,7 @@ class Symbols {
 
   template <class Function>
   bool may_find(Function& function, const char* name) const {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    function = reinterpret_cast<Function>(find_in_library(handle_, name));
     return function != nullptr;
   }
 
@@ -78,9 +72,9 @@ Library functions_of(const Symbols& symbols) {
   return out;
 }
 
-// nullopt: there is no such library for the loader.
-std::optional<Library> opened(const std::string& file) {
-  void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+// nullopt: there is no such library for the loader, which says why.
+std::optional<Library> opened(const std::string& file, std::string& why) {
+  void* const handle = quasar::open_library(file, why);
   return handle == nullptr ? std::nullopt : std::optional(functions_of({handle, file}));
 }
 
@@ -90,8 +84,9 @@ Library named_library(const fs::path& place) {
   if (!fs::exists(place)) throw Error(named + "there is no such file or folder" + cure);
   const std::vector<fs::path> files = candidates_at(place);
   if (files.empty()) throw Error(named + "there is no " + file_name + " in it, nor in libs or openvino/libs below it" + cure);
-  if (auto found = opened(files.front().string())) return *found;
-  throw Error(named + "it cannot be opened: " + last_words());
+  std::string why;
+  if (auto found = opened(files.front().string(), why)) return *found;
+  throw Error(named + "it cannot be opened: " + why);
 }
 
 }  // namespace
@@ -111,10 +106,11 @@ std::vector<fs::path> candidates_at(const fs::path& place) {
 
 Library open_library() {
   if (const char* const place = std::getenv(variable); place != nullptr && *place != '\0') return named_library(place);
-  if (auto found = opened(file_name)) return *found;
+  std::string why;
+  if (auto found = opened(file_name, why)) return *found;
   const fs::path copy = user_cache() / "quasar" / "openvino";
   for (const auto& file : candidates_at(copy)) {
-    if (auto found = opened(file.string())) return *found;
+    if (auto found = opened(file.string(), why)) return *found;
   }
   throw Error("OpenVINO is not here: " + std::string(variable) + " is not set, and " + file_name +
               " is neither a library of the system nor in " + copy.string() + cure);

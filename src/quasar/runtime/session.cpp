@@ -15,6 +15,7 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/survive_abort.hpp"
+#include "quasar/base/system/environment.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
 #include "quasar/graph/skeleton.hpp"
@@ -46,7 +47,7 @@ Ort::Env& environment() {
     }
     // ONNX Runtime's own packages (1.29 and later) record what sessions do under ~/.cache and send it to Microsoft, from the
     // making of this object on. A user who sets the variable decides.
-    setenv("ORT_DISABLE_TELEMETRY", "1", 0);
+    set_unless_set("ORT_DISABLE_TELEMETRY", "1");
     return *new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "quasar", ignore, nullptr);
   }();
   return env;

@@ -1,12 +1,11 @@
 #include "quasar/search/storage.hpp"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "quasar/base/secrets.hpp"
+#include "quasar/base/system/file_facts.hpp"
 #include "quasar/search/misspelt.hpp"
 
 namespace quasar::search {
@@ -69,7 +68,7 @@ void expect_place(const std::string& url) {
   const auto folder = std::filesystem::absolute(*file).parent_path();
   std::error_code ignored;
   const bool there = std::filesystem::is_directory(folder, ignored);
-  if (there && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  if (there && may_make_files_in(folder)) return;
   throw Error("the study database '" + *file + "' cannot be made: " +
                   (there ? "nothing may be written to the folder '" : "there is no folder '") + folder.string() + "'",
               Blame::world);

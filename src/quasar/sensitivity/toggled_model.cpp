@@ -112,12 +112,12 @@ void ToggledModel::make(const graph::Model& model, const quant::Plan& plan) {
     for (const auto& output : piece.outputs) outputs.push_back(number_of(output));
     if (piece.unit) part_of_[*piece.unit] = parts_.size();
     for (const size_t value : inputs) readers[value] = parts_.size();
-    Part& part = parts_.emplace_back(std::move(piece));
+    Part& part = *parts_.emplace_back(std::make_unique<Part>(std::move(piece)));
     part.inputs = std::move(inputs);
     part.outputs = std::move(outputs);
   }
   for (const auto& [value, reader] : readers) {
-    if (std::ranges::find(outputs_, value) == outputs_.end()) parts_[reader].last.push_back(value);
+    if (std::ranges::find(outputs_, value) == outputs_.end()) parts_[reader]->last.push_back(value);
   }
 }
 
@@ -141,7 +141,7 @@ std::vector<Tensor> ToggledModel::outputs_in(const std::vector<Tensor>& values) 
 void ToggledModel::run(std::vector<Tensor>& values, const std::vector<bool>& on, const Run& how) const {
   std::vector<bool> changed(values.size(), how.all);
   for (size_t p = how.first; p < parts_.size(); p++) {
-    const Part& part = parts_[p];
+    const Part& part = *parts_[p];
     const bool runs = how.all || p == how.first || std::ranges::any_of(part.inputs, [&](size_t value) { return changed[value]; });
     if (!runs) continue;
     const bool is_on = part.unit && on[*part.unit];

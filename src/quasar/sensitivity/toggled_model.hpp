@@ -5,7 +5,6 @@
 // after a switch is turned only what depends on it runs again.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -77,7 +76,7 @@ class ToggledModel {
 
   size_t kept_bytes_;
   std::vector<Unit> units_;
-  std::deque<Part> parts_;
+  std::vector<std::unique_ptr<Part>> parts_;
   std::vector<size_t> part_of_;            // of each unit
   std::map<std::string, size_t> numbers_;  // of the values that pass between pieces
   std::vector<size_t> inputs_, outputs_;   // of the graph

@@ -1,13 +1,9 @@
 #include "quasar/tune/output_folder.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <regex>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -38,7 +34,7 @@ bool is_unfinished(const fs::directory_entry& file) {
 
 OutputFolder::OutputFolder(const fs::path& path)
     : path_(path),
-      unfinished_(path / (".quasar-results.part" + std::to_string(::getpid()))),
+      unfinished_(path / (".quasar-results.part" + std::to_string(process_number()))),
       lock_(made(path) / ".quasar-lock", "output_dir '" + path.string() + "'",
             "wait until that search has ended, or choose another output_dir") {
   for (const auto& file : fs::directory_iterator(path)) {
@@ -57,8 +53,10 @@ const fs::path& OutputFolder::unfinished() {
   if (made_) return unfinished_;
   std::error_code code;
   fs::remove_all(unfinished_, code);
-  if (::mkdir(unfinished_.c_str(), 0777) != 0)
-    throw Error("cannot write in output_dir '" + path_.string() + "': " + std::strerror(errno), Blame::world);
+  if (!fs::create_directory(unfinished_, code)) {
+    if (!code) code = std::make_error_code(std::errc::file_exists);
+    throw Error("cannot write in output_dir '" + path_.string() + "': " + code.message(), Blame::world);
+  }
   made_ = true;
   return unfinished_;
 }

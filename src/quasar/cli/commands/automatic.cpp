@@ -5,10 +5,10 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/base/system/signals.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/search_run.hpp"
-#include "quasar/cli/signals.hpp"
 #include "quasar/inspect/first_search.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/report/recorded_search.hpp"

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
 #include "quasar/base/process.hpp"
+#include "quasar/base/system/environment.hpp"
 #include "quasar/cli/command.hpp"
 
 namespace quasar::cli::commands {
@@ -18,7 +18,7 @@ class Mcp final : public Command {
   int run() override {
     const std::filesystem::path program = this_program();
     const bool in_python = program.filename().string().starts_with("python");
-    if (!in_python) ::setenv("QUASAR_PROGRAM", program.c_str(), 0);
+    if (!in_python) set_unless_set("QUASAR_PROGRAM", program.string());
     become({"python3", "-m", "quasar.mcp", folder_});
   }
 

@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/search_run.hpp"
-#include "quasar/cli/signals.hpp"
 #include "quasar/cli/steps.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/recorded_search.hpp"

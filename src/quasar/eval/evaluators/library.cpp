@@ -1,9 +1,8 @@
 // A shared library with the C interface of evaluator_plugin.h; it is loaded once.
-#include <dlfcn.h>
-
 #include <mutex>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/system/shared_library.hpp"
 #include "quasar/eval/custom.hpp"
 #include "quasar/eval/evaluator_plugin.h"
 
@@ -14,8 +13,9 @@ namespace {
 class Plugin {
  public:
   explicit Plugin(const std::filesystem::path& file) : file_(file) {
-    handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) fail(::dlerror());
+    std::string why;
+    handle_ = open_library(file.string(), why);
+    if (handle_ == nullptr) fail(why);
     try {
       const auto version = function<decltype(quasar_evaluator_version)>("quasar_evaluator_version")();
       if (version != QUASAR_EVALUATOR_VERSION)
@@ -23,11 +23,11 @@ class Plugin {
              std::to_string(QUASAR_EVALUATOR_VERSION));
       evaluate_ = function<decltype(quasar_evaluate)>("quasar_evaluate");
     } catch (...) {
-      ::dlclose(handle_);
+      close_library(handle_);
       throw;
     }
   }
-  ~Plugin() { ::dlclose(handle_); }
+  ~Plugin() { close_library(handle_); }
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
@@ -39,7 +39,7 @@ class Plugin {
   }
   template <class F>
   F* function(const std::string& name) const {
-    void* const found = ::dlsym(handle_, name.c_str());
+    void* const found = find_in_library(handle_, name);
     if (found == nullptr) fail("it has no function " + name);
     return reinterpret_cast<F*>(found);
   }

@@ -1,8 +1,6 @@
 // A Python function, in a Python process of its own that stays for the whole search: a function that hangs or crashes can be
 // ended, and never takes the search with it. The process is `python3 -m quasar.evaluator FILE:FUNCTION` of Quasar's package;
 // questions and answers are lines of JSON.
-#include <signal.h>
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -86,8 +84,8 @@ class Python final : public CustomEvaluator {
     const fs::path errors = worker.folder->path() / "stderr";
     if (!worker.process->ask(question.dump(), line, seconds)) {
       const Exit exit = worker.process->wait();
-      const std::string why = exit.signal == SIGKILL ? "took longer than its timeout of " + Json(seconds).dump() + " s"
-                                                     : "ended with " + to_string(exit);
+      const std::string why =
+          exit.by_force() ? "took longer than its timeout of " + Json(seconds).dump() + " s" : "ended with " + to_string(exit);
       throw EvaluatorFailed("the Python evaluator " + why, "stderr", tail_of(errors));
     }
     Json answer = json_in(line).value_or(Json());

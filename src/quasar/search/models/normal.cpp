@@ -1,6 +1,8 @@
 #include "quasar/search/models/normal.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace quasar::search {
 namespace {
@@ -9,7 +11,7 @@ constexpr double log_sqrt_2_pi = 0.9189385332046727;
 
 // Mills' ratio (1 - Φ(t))/φ(t) for t > 0: the continued fraction from below where it converges fast, erfc elsewhere.
 double mills(double t) {
-  if (t < 5) return std::sqrt(M_PI / 2) * std::erfc(t / std::sqrt(2.0)) * std::exp(0.5 * t * t);
+  if (t < 5) return std::sqrt(std::numbers::pi / 2) * std::erfc(t / std::sqrt(2.0)) * std::exp(0.5 * t * t);
   double fraction = t;
   for (int k = 40; k > 0; --k) fraction = t + k / fraction;
   return 1 / fraction;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "quasar/search/models/normal.hpp"
 
@@ -57,7 +58,7 @@ Parzen::Kernels Parzen::kernels(size_t parameter, std::span<const Coordinates* c
     out.precision.push_back(there && !out.categorical ? 1 / sigma[m] : 0);
     const double inside = there ? normal_below((1 - center) / sigma[m]) - normal_below(-center / sigma[m]) : 1;
     const bool normal = there && !out.categorical;
-    out.log_norm.push_back(normal ? -std::log(inside * sigma[m] * std::sqrt(2 * M_PI)) : 0);
+    out.log_norm.push_back(normal ? -std::log(inside * sigma[m] * std::sqrt(2 * std::numbers::pi)) : 0);
   }
   return out;
 }

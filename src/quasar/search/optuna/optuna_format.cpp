@@ -9,6 +9,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"
 #include "quasar/base/json.hpp"
+#include "quasar/base/system/calendar.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search::optuna {
@@ -149,8 +150,7 @@ Direction direction_of(const std::string& text) {
 std::string text_of(Time time) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(time);
   const std::time_t seconds = whole.time_since_epoch().count();
-  std::tm local{};
-  localtime_r(&seconds, &local);
+  const std::tm local = in_local_time(seconds);
   std::array<char, 64> out{};
   const size_t length = std::strftime(out.data(), out.size(), "%Y-%m-%d %H:%M:%S", &local);
   std::snprintf(out.data() + length, out.size() - length, ".%06lld", static_cast<long long>((time - whole).count()));

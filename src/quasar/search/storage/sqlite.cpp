@@ -4,11 +4,8 @@
 // Write-ahead logging with synchronous = normal: a transaction survives the death of the process at any moment; the loss of power
 // may take the last ones back, but never damages the file.
 #include <soci/sqlite3/soci-sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -16,6 +13,7 @@
 
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/percent.hpp"
+#include "quasar/base/system/file_facts.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/relational.hpp"
 
@@ -29,12 +27,12 @@ class Sqlite final : public Relational {
     if (path_.find('"') != std::string::npos) throw Error("the path of a study database must not contain quotes: " + path_);
     timeout_ = options.integer("timeout");
     guarded([&] { open(options.flag("to_read")); });
-    mine_ = identity();
+    mine_ = file_identity(path_);
   }
 
   // SQLite goes on with the file that it has open, whatever has become of its name.
   std::string lost() override {
-    const auto there = identity();
+    const auto there = file_identity(path_);
     if (!there || !mine_ || *there == *mine_) return "";
     return "the study's file " + path_ + (there->second == 0 ? " was removed or renamed" : " was replaced by another one") +
            " while it was in use";
@@ -74,15 +72,16 @@ class Sqlite final : public Relational {
 
   std::string hint_of(const std::string& why) const {
     const auto says = [&](const char* words) { return why.find(words) != std::string::npos; };
-    const auto may = [](const std::filesystem::path& place, int what) { return ::access(place.c_str(), what) == 0; };
     if (says("locked")) return "; another program is writing to it: try again when it has ended";
     if (says("full") || has_no_room()) return "; make room, and continue with --resume";
     if (says("readonly")) return "; it, or its folder, may not be written to";
     if (!says("unable to open")) return "";
     const auto folder = std::filesystem::absolute(path_).parent_path();
-    if (!may(folder, F_OK)) return "; there is no folder '" + folder.string() + "'";
-    if (may(path_, F_OK) && !may(path_, R_OK)) return "; it may not be read";
-    if ((may(path_, F_OK) && !may(path_, W_OK)) || !may(folder, W_OK)) return "; it, or its folder, may not be written to";
+    std::error_code ignored;
+    const bool there = std::filesystem::exists(path_, ignored);
+    if (!std::filesystem::exists(folder, ignored)) return "; there is no folder '" + folder.string() + "'";
+    if (there && !may_read(path_)) return "; it may not be read";
+    if ((there && !may_write(path_)) || !may_write(folder)) return "; it, or its folder, may not be written to";
     return "";
   }
 
@@ -91,13 +90,6 @@ class Sqlite final : public Relational {
     std::error_code code;
     const auto space = std::filesystem::space(std::filesystem::absolute(path_).parent_path(), code);
     return !code && space.available < 64 << 10;
-  }
-
-  // Of the file that has the study's name: device and number, {0, 0} where there is none; nullopt: who knows.
-  std::optional<std::pair<dev_t, ino_t>> identity() const {
-    struct stat info {};
-    if (::stat(path_.c_str(), &info) == 0) return std::pair(info.st_dev, info.st_ino);
-    return errno == ENOENT || errno == ENOTDIR ? std::optional(std::pair<dev_t, ino_t>()) : std::nullopt;
   }
 
   struct Locked final : StudyLock {
@@ -148,7 +140,7 @@ class Sqlite final : public Relational {
     } catch (const soci::soci_error& error) {
       const std::string why = error.what();
       const bool refused = why.find("unable to open") != std::string::npos || why.find("readonly") != std::string::npos;
-      if (!refused || ::access(path_.c_str(), R_OK) != 0) throw;
+      if (!refused || !may_read(path_)) throw;
       expect_whole();
       sql_.close();
       connect("file:" + encoded(std::filesystem::absolute(path_).string()) + "?immutable=1");
@@ -193,7 +185,7 @@ class Sqlite final : public Relational {
 
   std::string path_;
   int64_t timeout_ = 10;
-  std::optional<std::pair<dev_t, ino_t>> mine_;
+  std::optional<FileIdentity> mine_;
 };
 
 }  // namespace

@@ -1,14 +1,20 @@
-#include "quasar/cli/signals.hpp"
+#include "quasar/base/system/signals.hpp"
 
+#ifndef _WIN32
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
+#endif
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
-namespace quasar::cli {
+#include "quasar/base/system/windows.hpp"
+
+namespace quasar {
 namespace {
 
 // Never destroyed: the thread that waits for signals may be about to use it when the program ends.
@@ -16,6 +22,37 @@ std::stop_source& source() {
   static auto& instance = *new std::stop_source;
   return instance;
 }
+
+}  // namespace
+
+std::stop_token stop_requested() {
+  return source().get_token();
+}
+
+#ifdef _WIN32
+namespace {
+
+std::atomic<bool> asked_to_stop = false;
+
+// In a thread that Windows makes for it.
+BOOL WINAPI on_console(DWORD event) {
+  const bool again = asked_to_stop.exchange(true);
+  if (again && (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT)) std::_Exit(130);
+  source().request_stop();
+  return TRUE;
+}
+
+}  // namespace
+
+void catch_signals() {
+  source();
+  ::SetConsoleCtrlHandler(on_console, TRUE);
+}
+
+// Windows has none: writing fails.
+void ignore_signals_of_writing() {}
+#else
+namespace {
 
 bool is_ignored(int number) {
   struct sigaction known {};
@@ -30,10 +67,13 @@ void catch_signals() {
   source();
   sigset_t signals;
   sigemptyset(&signals);
+  bool any = false;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    if (!is_ignored(number)) sigaddset(&signals, number);
+    if (is_ignored(number)) continue;
+    sigaddset(&signals, number);
+    any = true;
   }
-  if (sigisemptyset(&signals) != 0) return;
+  if (!any) return;
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::thread([signals] {
     std::optional<std::chrono::steady_clock::time_point> first;
@@ -54,9 +94,6 @@ void ignore_signals_of_writing() {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
 }
+#endif
 
-std::stop_token stop_requested() {
-  return source().get_token();
-}
-
-}  // namespace quasar::cli
+}  // namespace quasar

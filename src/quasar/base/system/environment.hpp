@@ -1,0 +1,11 @@
+// Variables of this process' environment.
+#pragma once
+
+#include <string>
+
+namespace quasar {
+
+// Unless the user has set it. For this process and those that it starts.
+void set_unless_set(const std::string& variable, const std::string& value);
+
+}  // namespace quasar
