@@ -162,7 +162,7 @@ TEST_F(Quality, TrialsOfRepairAreNamedByWhatTheyCount) {
           path("digits"));
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_NE(ran.err.find("trial 0: parts 0.2"), std::string::npos) << ran.err;
-  EXPECT_NE(ran.err.find("trial 0: agreement 0.9"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("trial 0: agreement 0.8"), std::string::npos) << ran.err;  // of the poor one, with which repair begins
 }
 
 TEST_F(Quality, RepairGetsTheLastThirdOfTheTrials) {
