@@ -165,6 +165,20 @@ TEST_F(Quality, TrialsOfRepairAreNamedByWhatTheyCount) {
   EXPECT_NE(ran.err.find("trial 0: agreement 0.8"), std::string::npos) << ran.err;  // of the poor one, with which repair begins
 }
 
+// Regions that are faster in float among them: a list of operators, and not one choice after another.
+TEST_F(Quality, RepairLeavesInFloatWhatTheSearchLeftThere) {
+  const Ran ran = search(first_form + "--set search_space.exclude='[[first, relu]]' --set n_trials=6");
+  ASSERT_NE(ran.err.find("the search goes on with strategy repair"), std::string::npos) << ran.err;
+  const auto storage = search::open_storage((out_ / "auto_search.db").string());
+  const auto studies = storage->studies();
+  ASSERT_EQ(studies.size(), 2U);
+  for (const auto& trial : storage->trials(studies.back().id)) {
+    const auto config = trial.user_attributes.find("config");
+    if (config == trial.user_attributes.end()) continue;
+    EXPECT_EQ((*config)["exclude"], Json::parse(R"(["first", "relu"])")) << trial.number;
+  }
+}
+
 TEST_F(Quality, RepairGetsTheLastThirdOfTheTrials) {
   const Ran ran = search(first_form + "--set n_trials=6");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;

@@ -24,10 +24,9 @@ class Foresight {
   explicit Foresight(const TrialContext& context, size_t quick = quick_layers) : context_(context), quick_(quick) {}
 
   // From now on codes are those of this trial's model before anything was given up after rounding; it is rounded again where
-  // rounding has forgotten it. -> whether
-  // anything can be foreseen from it. Not where little was rounded, as trials are quick then; not for goals about costs or about
-  // other metrics than the objective, nor with an evaluator of the user's; not where that model, made again, scores otherwise
-  // than the trial did.
+  // rounding has forgotten it. -> whether anything can be foreseen from it. Not where little was rounded, as trials are quick
+  // then; not for goals about costs or about other metrics than the objective, nor with an evaluator of the user's; not where
+  // that model, made again, scores otherwise than the trial did.
   bool begin(const search::Trial& trial);
 
   // Whether the point's model meets the criterion by this estimate, with its loss (loss_of) times `factor`. False where no such

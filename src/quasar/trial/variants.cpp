@@ -246,7 +246,8 @@ RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan,
   if (plan.rounding.method == quant::Rounding().method) return round(config, plan, check);
   const auto whole = rounded(quant::while_rounding(config), plan.rounded_as == nullptr ? plan : *plan.rounded_as, check);
   if (plan.rounded_as == nullptr) {
-    plan = *whole->plan;
+    plan.nodes = whole->plan->nodes;  // notes and reasons are of this configuration
+    plan.refined = whole->plan->refined;
     return whole->report;
   }
   const auto variant = of(config);

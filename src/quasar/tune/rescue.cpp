@@ -79,6 +79,11 @@ std::optional<Json> kept_in_float(const TuningKeys& keys) {
   return out;
 }
 
+// As a parameter of a space has it, where a list has its choices.
+Json one_choice(const Json& value) {
+  return Json::array({value});
+}
+
 // Where the first search chose from one space: that space with what its winner has, so that nothing is chosen twice. nullopt: its
 // strategy has given operators up, which repair does its own way.
 std::optional<Json> space_of_winner(const Job& job, const Winner& winner) {
@@ -90,13 +95,13 @@ std::optional<Json> space_of_winner(const Job& job, const Winner& winner) {
   const Json held = space.decode(space.nearest_to(flat));
   for (const auto& [name, value] : held.items()) {
     if (!whole.at(name).is_object()) {
-      out[name] = Json::array({value});
+      out[name] = one_choice(value);
       continue;
     }
     out[name]["only_if"] = whole.at(name).at("only_if");
-    for (const auto& [member, choice] : value.items()) out[name][member] = Json::array({choice});
+    for (const auto& [member, choice] : value.items()) out[name][member] = one_choice(choice);
   }
-  if (!winner.config.exclude.empty()) out["exclude"] = winner.config.exclude;  // regions too, which are faster so
+  if (!winner.config.exclude.empty()) out["exclude"] = one_choice(winner.config.exclude);  // regions too, which are faster so
   return out;
 }
 
@@ -163,7 +168,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   words["strategy"] = "repair";
   if (!excluded->empty()) {
     words["search_space"] = repairs_for(whole);
-    words["search_space"]["exclude"] = *excluded;
+    words["search_space"]["exclude"] = one_choice(*excluded);
   } else if (auto space = space_of_winner(whole, *poor.best)) {
     words["search_space"] = std::move(*space);
   }
