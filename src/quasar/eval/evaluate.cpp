@@ -13,6 +13,7 @@
 #include "quasar/data/repeating.hpp"
 #include "quasar/eval/decoder.hpp"
 #include "quasar/eval/flattened.hpp"
+#include "quasar/eval/label_doubt.hpp"
 #include "quasar/eval/ledger.hpp"
 #include "quasar/eval/model_runs.hpp"
 #include "quasar/eval/output_store.hpp"
@@ -226,6 +227,13 @@ struct Evaluator::Impl {
                 std::to_string(classes) + " classes; is label_offset right?");
   }
 
+  std::string doubt_of_labels() const {
+    if (!needs(Truth::label) || std::ranges::find(answers, -1) != answers.end()) return "";
+    std::vector<int64_t> labels(count);
+    for (size_t i = 0; i < count; ++i) labels[i] = samples->label(i).value();
+    return eval::label_doubt(answers, labels, outputs.get(0).size());
+  }
+
   // The metrics of the float model against itself; only those that look at labels have an interval.
   void score_reference() {
     Ledger ledger(metrics, count);
@@ -433,6 +441,10 @@ double Evaluator::distance(std::vector<Tensor> a, std::vector<Tensor> b) const {
 void Evaluator::each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device,
                      const Visit& visit) const {
   impl_->each(model, noise, threads, device, visit);
+}
+
+std::string Evaluator::label_doubt() const {
+  return impl_->doubt_of_labels();
 }
 
 const std::optional<Head>& Evaluator::head() const {

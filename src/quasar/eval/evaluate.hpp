@@ -74,6 +74,10 @@ class Evaluator {
   using Visit = std::function<void(size_t sample, const Pair& pair)>;
   void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const;
 
+  // What speaks against the labels (label_doubt.hpp), where a metric looks at them and the model answers with one class a sample;
+  // "": nothing does.
+  std::string label_doubt() const;
+
   // What judge_head found; `metric` is the one that is scored. nullopt: it was not asked for, or output_weights hide the head.
   const std::optional<Head>& head() const;
   // Runs the candidate (ONNX Runtime as users deploy it) on `threads` threads of this device and scores it. `said`: what the

@@ -169,6 +169,8 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   try {
     Searched repaired = search_once(*rescue, monitor);
     if (tune::takes_the_place_of(first.summary, repaired.summary)) {
+      tune::judge_by(whole, repaired.summary);
+      repaired.result = result_json(repaired.job, repaired.summary);
       take_the_place(repaired, first);
       write_report(repaired);
       first = std::move(repaired);

@@ -32,10 +32,17 @@ int64_t first_share(int64_t most) {
   return std::max<int64_t>(1, most - static_cast<int64_t>(std::ceil(static_cast<double>(most) * share_of_repair)));
 }
 
-// What makes the model poor; but where the user has a goal, answers alone stand above it.
+bool is_about_labels(const AccuracyCriterion& criterion, const Goals& goals) {
+  return std::ranges::all_of(criterion.parts, [&](const auto& part) {
+    return !is_own(goals, part.metric) && eval::make_metric(part.metric)->needs() != eval::Truth::none;
+  });
+}
+
+// What makes the model poor. Where the user has a goal, only answers stand above it, and not above right ones.
 Json goal_for(const Job& job, const Quality& quality) {
   const Json own = job.words.value("accuracy_criterion", Json());
   if (!quality.poor()) return own;
+  if (job.aim.criterion && !own.is_null() && is_about_labels(*job.aim.criterion, job.aim.goals)) return own;
   const bool answers = quality.answers && quality.goal["metrics"].contains(quality.answers->metric);
   return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
 }
@@ -184,6 +191,17 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   job.study.name = whole.study.name + "-repair";
   job.aim.evaluator = whole.aim.evaluator;
   return job;
+}
+
+void judge_by(const Job& whole, Summary& repaired) {
+  const auto& own = whole.aim.criterion;
+  if (!own || repaired.status != Status::ok || !repaired.best) return;
+  const Measures measures = measures_of(repaired.best->metrics), baseline = measures_of(repaired.baseline.metrics);
+  const auto was_measured = [&](const auto& part) { return measures.contains(part.metric) && baseline.contains(part.metric); };
+  if (!std::ranges::all_of(own->parts, was_measured) || excess_of(*own, measures, baseline) <= 0) return;
+  repaired.status = Status::goal_missed;
+  repaired.reason += "; it was repaired for its answers, and the goal " + goal_in_words(*own, baseline) +
+                     " is missed: " + reached(*own, measures, baseline);
 }
 
 bool takes_the_place_of(const Summary& poor, const Summary& repaired) {

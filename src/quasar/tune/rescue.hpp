@@ -29,4 +29,8 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
 // it with more in integers.
 bool takes_the_place_of(const Summary& poor, const Summary& repaired);
 
+// Where repair had another goal than the user's (answers that are of use), and its model misses that: the status and the reason
+// say so. `whole`: as above.
+void judge_by(const Job& whole, Summary& repaired);
+
 }  // namespace quasar::tune

@@ -193,6 +193,7 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
 void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared, const eval::Evaluator& evaluator,
                    const Monitor& monitor) {
   tell_head(summary, evaluator, monitor.log);
+  warn(summary, monitor.log, evaluator.label_doubt());
   constexpr runtime::Effort first_look{.turns = 20, .seconds = 2};  // the winner runs in turns with it
   if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
   summary.baseline = {.metrics = evaluator.reference(),

@@ -52,6 +52,8 @@ class Evaluate final : public Command {
     runtime::check_device(options.device);
     const eval::Evaluator evaluator(reference, samples, options);
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0, options.device);
+    if (const std::string doubt = evaluator.label_doubt(); !doubt.empty())
+      std::cerr << "warning: " << printable_name(doubt) << "\n";
     const tune::Processors processors = processors_for(model, options.device.library);
     print(options, scores, runtime::latency(model, *samples, {}, options.device), to_json(processors));
     if (const std::string why = in_words(processors); !why.empty()) std::cerr << "warning: " << printable_name(why) << "\n";

@@ -1,0 +1,18 @@
+// Whether labels can be the classes that a model answers with: a wrong numbering makes every score by them worthless.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace quasar::eval {
+
+// `answers`: the class that the float model gives each sample; −1: it gives none. `labels`: what is true of them, of as many
+// samples. `classes`: how many the model knows. -> what speaks against the labels, in words; "": nothing does. That is
+// - labels that are greater or smaller by one fit far better,
+// - the model is right no more often than guessing among its classes.
+// Fewer than 20 samples speak against nothing. The first is beyond four standard errors of guessing, the second within two.
+std::string label_doubt(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes);
+
+}  // namespace quasar::eval

@@ -1,0 +1,49 @@
+#include "quasar/eval/label_doubt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace quasar::eval {
+namespace {
+
+constexpr size_t classes = 10;
+
+// Every third answer is another class than the label, moved by so much.
+std::string doubt(int64_t offset, size_t count = 60) {
+  std::vector<int32_t> answers;
+  std::vector<int64_t> labels;
+  for (size_t i = 0; i < count; ++i) {
+    const auto answer = static_cast<int32_t>(i % 7 + 1);
+    answers.push_back(answer);
+    labels.push_back((i % 3 == 0 ? (answer + 3) % 9 : answer) - offset);
+  }
+  return label_doubt(answers, labels, classes);
+}
+
+TEST(LabelDoubt, LabelsThatFitAreNotDoubted) {
+  EXPECT_EQ(doubt(0), "");
+}
+
+TEST(LabelDoubt, NamesTheOffsetWithWhichLabelsFit) {
+  EXPECT_NE(doubt(1).find("on 66.7 % with every label greater by one (label_offset: 1"), std::string::npos) << doubt(1);
+  EXPECT_NE(doubt(-1).find("on 66.7 % with every label smaller by one"), std::string::npos) << doubt(-1);
+}
+
+TEST(LabelDoubt, SaysWhereTheModelOnlyGuesses) {
+  EXPECT_NE(doubt(5).find("guessing among 10 classes reaches too"), std::string::npos) << doubt(5);
+}
+
+TEST(LabelDoubt, FewSamplesSayNothing) {
+  EXPECT_EQ(doubt(1, 19), "");
+  EXPECT_EQ(label_doubt({}, {}, classes), "");
+}
+
+TEST(LabelDoubt, OneClassForAllIsNoGuessing) {
+  const std::vector<int32_t> answers(30, 1);
+  const std::vector<int64_t> labels(30, 1);
+  EXPECT_EQ(label_doubt(answers, labels, 2), "");
+}
+
+}  // namespace
+}  // namespace quasar::eval
