@@ -3,12 +3,18 @@
 
 #include "calling_thread.hpp"
 #include "extensions.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/v1.hpp"
 #include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/report/trial_words.hpp"
+#include "quasar/search/storage.hpp"
 #include "quasar/strategy/parse_job.hpp"
+#include "quasar/studies/written_result.hpp"
+#include "quasar/worker/launch.hpp"
+#include "quasar/worker/watch.hpp"
+#include "quasar/worker/worker.hpp"
 
 namespace quasar::python {
 namespace {
@@ -87,9 +93,68 @@ class Callbacks {
 struct Search {
   tune::Job job;
   Callbacks callbacks;
+  std::string launch;  // of the processes that mpirun or srun started together, for this search; "": it is the only one
   std::string table = {};
   std::optional<report::Searched> searched = {};
+  Json result = {};
+  std::vector<search::Trial> trials = {};
 };
+
+// A script may search several times, one after the other.
+std::string launch_for(const tune::Job& job) {
+  const std::string launch = tune::launch();
+  return launch.empty() ? "" : launch + " " + job.study.name;
+}
+
+py::dict found(const Search& own, const std::string& storage) {
+  py::list trials;
+  for (const auto& trial : own.trials) trials.append(to_python(trial));
+  py::dict out;
+  out["result"] = to_python(own.result);
+  out["table"] = own.table;
+  out["trials"] = trials;
+  out["output_dir"] = own.job.output.dir.string();
+  out["storage"] = storage;
+  return out;
+}
+
+// A process that is not the first of those that were started together: it works for the first one's search, and gives what that
+// one has written. Throws Error where it is not seen from here.
+void work_for_first(Search& own, const std::stop_token& stop) {
+  const TemporaryFolder scratch;
+  const Log log = [&own](Level level, const std::string& text) {
+    if (level >= Level::warning) own.callbacks.log()(level, text);
+  };
+  constexpr double patience = 600;  // seconds, as `quasar worker` waits
+  const tune::WorkerRun done =
+      tune::work(tune::in_scratch(own.job, scratch.path()), {.log = log, .stop = stop, .launch = own.launch}, patience);
+  if (done.interrupted) return;
+  tune::wait_for_first(own.job, own.launch, stop);
+  own.result = tune::read_result(own.job.output.dir);
+  if (!own.result.is_object())
+    throw Error("this process has worked for the search that the first one led, but does not see what that has written: '" +
+                own.job.output.dir.string() + "' must be a folder that all processes share");
+  const auto storage = search::open_storage(tune::storage_url(own.job));
+  for (const auto& study : storage->studies()) {
+    if (study.name == own.result.value("study_name", std::string())) own.trials = storage->trials(study.id);
+  }
+}
+
+void run(Search& own, const std::stop_token& stop) {
+  report::TrialWords& words = own.callbacks.words();
+  own.searched = report::search(own.job, {.log = own.callbacks.log(),
+                                          .listener = own.callbacks.listener(),
+                                          .stop = stop,
+                                          .baseline = [&](const tune::Measured& baseline) { words.compare_with(baseline); },
+                                          .goes_on = [&](const tune::Job& next) { words.follow(next); },
+                                          .launch = own.launch});
+  const tune::Summary& summary = own.searched->summary;
+  own.table = report::result_table(own.searched->job, summary);
+  own.result = own.searched->result;
+  own.trials = summary.trials;
+  std::istringstream lines(own.table + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
+  for (std::string line; std::getline(lines, line);) own.callbacks.log()(Level::info, line);
+}
 
 // `file`: of the configuration; "": none. -> {result, table, trials, output_dir, storage}
 py::dict search(const py::object& words, const std::string& base, const std::string& file, const py::object& log,
@@ -99,31 +164,26 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   const CallingThread::Present present(caller);
   tune::Job job = tune::parse_job(to_json(words), base);
   Callbacks callbacks(log, event, caller, job);
-  const auto own = std::make_shared<Search>(Search{std::move(job), std::move(callbacks)});
-  report::refuse_to_overwrite(own->job, file);
-  ready(own->job.output.dir.string());
-  CallingThread::attend(caller, [own, stop = caller->stop()] {
-    report::TrialWords& words = own->callbacks.words();
-    own->searched = report::search(own->job, {.log = own->callbacks.log(),
-                                              .listener = own->callbacks.listener(),
-                                              .stop = stop,
-                                              .baseline = [&](const tune::Measured& baseline) { words.compare_with(baseline); },
-                                              .goes_on = [&](const tune::Job& next) { words.follow(next); }});
-    const tune::Summary& summary = own->searched->summary;
-    own->table = report::result_table(own->searched->job, summary);
-    std::istringstream lines(own->table + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
-    for (std::string line; std::getline(lines, line);) own->callbacks.log()(Level::info, line);
-  });
-  own->callbacks.raise_what_was_raised();
-  py::list trials;
-  for (const auto& trial : own->searched->summary.trials) trials.append(to_python(trial));
-  py::dict out;
-  out["result"] = to_python(own->searched->result);
-  out["table"] = own->table;
-  out["trials"] = trials;
-  out["output_dir"] = own->job.output.dir.string();
-  out["storage"] = tune::storage_url(own->searched->job);
-  return out;
+  const std::string launch = launch_for(job);
+  const auto own = std::make_shared<Search>(Search{std::move(job), std::move(callbacks), launch});
+  if (tune::rank() > 0) {
+    tune::require_shared(own->job);
+    CallingThread::attend(caller, [own, stop = caller->stop()] { work_for_first(*own, stop); });
+    own->callbacks.raise_what_was_raised();
+    return found(*own, tune::storage_url(own->job));
+  }
+  const tune::LaunchLead first(own->job, own->launch);
+  try {
+    report::refuse_to_overwrite(own->job, file);
+    ready(own->job.output.dir.string());
+    CallingThread::attend(caller, [own, stop = caller->stop()] { run(*own, stop); });
+    own->callbacks.raise_what_was_raised();
+  } catch (const std::exception&) {
+    const py::gil_scoped_release release;
+    first.let_others_see(caller->stop());
+    throw;
+  }
+  return found(*own, tune::storage_url(own->searched->job));
 }
 
 // When the program ends: searches of threads that end with it write what they found; one that a second Ctrl-C left to itself, or

@@ -9,12 +9,12 @@
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/console.hpp"
-#include "quasar/cli/worker_run.hpp"
 #include "quasar/report/recorded_search.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/runtime/oldest_release.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/studies/continuation.hpp"
+#include "quasar/worker/launch.hpp"
 
 namespace quasar::cli {
 namespace {
@@ -90,7 +90,7 @@ int search(const tune::Job& job, const SearchRun& how) {
                            .stop = stop_requested(),
                            .baseline = [&](const tune::Measured& baseline) { console.compare_with(baseline); },
                            .goes_on = [&](const tune::Job& next) { console.follow(next); },
-                           .launch = launch()});
+                           .launch = tune::launch()});
   console.close_progress();
   console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
   if (how.json) {

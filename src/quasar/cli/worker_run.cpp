@@ -1,6 +1,5 @@
 #include "quasar/cli/worker_run.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "quasar/cli/console.hpp"
 #include "quasar/report/results.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/worker/launch.hpp"
 #include "quasar/worker/worker.hpp"
 
 namespace quasar::cli {
@@ -30,9 +30,7 @@ int run_worker(tune::Job job, const WorkerRunOptions& options) {
     scratch.emplace();
     if (job.output.keep_models != "best")
       console.log()(Level::warning, "this worker keeps no models: keep_models needs --output-dir here");
-    job.output.keep_models = "best";
-    job.output.dir = scratch->path();
-    if (job.words.value("temp_dir", std::string()).empty()) job.output.temp_dir = scratch->path() / "tmp";
+    job = tune::in_scratch(std::move(job), scratch->path());
   }
   console.note("worker started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + process_name() +
                "; study " + job.study.name + " in " + without_password(job.study.storage));
@@ -50,28 +48,6 @@ int run_worker(tune::Job job, const WorkerRunOptions& options) {
   std::cout << done.executed << " trials executed here (" << done.failed << " failed), " << done.duplicates << " duplicates, "
             << done.seconds << " s; " << done.reason << "\n";
   return done.interrupted ? exit_interrupted : exit_done;
-}
-
-int64_t rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    if (const char* text = std::getenv(name)) return std::strtoll(text, nullptr, 10);
-  }
-  return 0;
-}
-
-std::string launch() {
-  // Open MPI numbers its jobs by its own process, whose number comes again in a container; the key of its transports does not.
-  for (const auto& names : {std::vector{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_precondition_transports"},
-                            std::vector{"SLURM_JOB_ID", "SLURM_STEP_ID"}}) {
-    std::string out;
-    for (const char* name : names) {
-      if (const char* text = std::getenv(name)) out += (out.empty() ? "" : " ") + std::string(text);
-    }
-    if (out.empty()) continue;
-    const char* again = std::getenv("SLURM_RESTART_COUNT");  // a job that was put into the queue again has its number again
-    return again == nullptr ? out : out + " " + again;
-  }
-  return "";
 }
 
 }  // namespace quasar::cli

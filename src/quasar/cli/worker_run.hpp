@@ -16,10 +16,4 @@ struct WorkerRunOptions {
 // Runs trials to the end of the search. -> exit code.
 int run_worker(tune::Job job, const WorkerRunOptions& options);
 
-// Which process this is of those that mpirun or srun started together (Open MPI, PMIx, Slurm); 0: the first, or the only one.
-int64_t rank();
-
-// What those processes have in common, and no others; "": this one was started by itself.
-std::string launch();
-
 }  // namespace quasar::cli

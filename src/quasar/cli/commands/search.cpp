@@ -10,8 +10,8 @@
 #include "quasar/cli/steps.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/recorded_search.hpp"
-#include "quasar/search/storage.hpp"
 #include "quasar/studies/continuation.hpp"
+#include "quasar/worker/launch.hpp"
 #include "quasar/worker/watch.hpp"
 
 namespace quasar::cli::commands {
@@ -34,10 +34,10 @@ class Search final : public Command {
     tune::Job job = arguments_.read([&](Json& words) {
       if (resume_) words["load_study_if_exists"] = true;
     });
-    if (rank() > 0) {
+    if (tune::rank() > 0) {
       if (dry_run_) return exit_done;
-      require_shared(job);
-      return run_worker(job, {.quiet = true, .launch = launch()});
+      tune::require_shared(job);
+      return run_worker(job, {.quiet = true, .launch = tune::launch()});
     }
     if (dry_run_) {
       report::refuse_to_overwrite(job, arguments_.configuration());
@@ -50,7 +50,7 @@ class Search final : public Command {
       return exit_done;
     }
     catch_signals();
-    const tune::LaunchLead lead(job, launch());
+    const tune::LaunchLead lead(job, tune::launch());
     try {
       return run_search(job, {.quiet = quiet_, .resume = resume_, .json = json_, .configuration = arguments_.configuration()});
     } catch (const std::exception&) {
@@ -60,14 +60,6 @@ class Search final : public Command {
   }
 
  private:
-  // Of processes that were started together, the first leads and the others work for it.
-  static void require_shared(const tune::Job& job) {
-    if (search::is_shared_storage(job.study.storage)) return;
-    throw Error("this is process " + std::to_string(rank()) +
-                " of a search that mpirun or srun started several times: they need a storage that all share, "
-                "storage: postgresql://user@host:port/database");
-  }
-
   JobArguments arguments_;
   bool resume_ = false, dry_run_ = false, quiet_ = false, json_ = false;
 };
