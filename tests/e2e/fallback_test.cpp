@@ -47,7 +47,7 @@ TEST_F(Fallback, TrialsAreToldWithGoalStepAndOperatorsInFloat) {
   EXPECT_NE(ran.err.find("goal: L2 at most 0.0011; float: L2 0\n"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find(" (goal: at most 0.0011); default configuration\n"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("a candidate, "), std::string::npos) << ran.err;
-  EXPECT_NE(ran.err.find(" operators in float; fallback by mean squared error\n"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find(" operators given up; fallback by mean squared error\n"), std::string::npos) << ran.err;
 }
 
 }  // namespace

@@ -209,9 +209,12 @@ class Looking {
     const auto made = eval::make_metric(metric);
     const bool relative = !is_cosine && made->direction() == Direction::maximize;
     double loss = options_.loss.value_or(metric == "relative" ? usual_distance : usual_loss);
-    if (const double least = answers_to_lose / static_cast<double>(scored_samples);
-        !options_.loss && relative && made->is_proportion() && least > usual_loss) {
-      loss = std::ceil(least * 1000) / 1000;
+    // Of a metric that counts answers, what fewer than so many of them make up may be chance.
+    const bool of_answers =
+        !options_.loss && relative && made->is_proportion() && answers_to_lose / static_cast<double>(scored_samples) > usual_loss;
+    if (of_answers) {
+      constexpr double whole_answers = 1e-4;  // so that what is lost by the third is within
+      loss = std::ceil(answers_to_lose / static_cast<double>(scored_samples) / whole_answers) * whole_answers;
       why += "; three of " + std::to_string(scored_samples) + " answers, since fewer may be chance";
     }
     // Accuracy moves in steps of one sample; of models that keep it the nearest to the float model is the best.
@@ -220,7 +223,7 @@ class Looking {
         {"criterion", relative ? "relative" : "absolute"}, {"tolerable_loss", loss}, {"metrics", {{metric, 1}}}};
     const bool distance = made->direction() == Direction::minimize;
     tell(std::string("goal: ") + (distance ? "" : "lose ") + "at most " + in_digits(loss, 4) +
-         (relative ? " of the float model's " : " of ") + metric + " (" + why +
+         (relative && !of_answers ? " of the float model's " : " of ") + metric + " (" + why +
          "; --metric, --loss); of models that do, the nearest to the float model");
   }
 

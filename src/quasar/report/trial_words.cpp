@@ -26,12 +26,12 @@ std::string params_in_words(const search::Trial& trial) {
   return text;
 }
 
-// "3 operators in float; fallback by blocks": how a strategy came to try it; "": nothing is known.
+// "3 operators given up; fallback by blocks": how a strategy came to try it; "": nothing is known.
 std::string purpose_of(const search::Trial& trial) {
   const std::string step = trial.user_attributes.value(search::attribute::step, std::string());
   if (step.empty()) return "";
   const size_t in_float = tune::float_nodes(trial.point).size();
-  const std::string operators = std::to_string(in_float) + (in_float == 1 ? " operator in float" : " operators in float");
+  const std::string operators = std::to_string(in_float) + (in_float == 1 ? " operator given up" : " operators given up");
   return (in_float == 0 ? "; " : ", " + operators + "; ") + step;
 }
 

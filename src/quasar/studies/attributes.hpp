@@ -25,6 +25,9 @@ inline constexpr const char* runtime_attribute = "runtime";
 // Which operators stay in float to be fast (tune/speed_gate.hpp).
 inline constexpr const char* speed_attribute = "speed_gate";
 
+// Milliseconds of the float model when the study began, by which trials' latencies are told. Only where goals ask for them.
+inline constexpr const char* float_ms_attribute = "float_ms";
+
 // What the user's evaluator says of the float model (same_evaluator.hpp).
 inline constexpr const char* evaluator_attribute = "search_evaluator on the float model";
 

@@ -1,6 +1,7 @@
 #include "quasar/trial/trial.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <system_error>
 
@@ -35,6 +36,14 @@ size_t bytes_of(const graph::Model& model) {
   return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
 }
 
+double latency_at_pace(const TrialContext& context, const graph::Model& model, const runtime::Device& device) {
+  if (context.float_ms <= 0 || !runtime::runs_float(device.library))
+    return runtime::latency(model, context.samples, {}, device).median_ms;
+  const std::array models{&context.model, &model};
+  const auto times = runtime::times_in_turn(models, context.samples, {}, device);
+  return context.float_ms * runtime::ratio_of(times[1], times[0]).median;
+}
+
 }  // namespace
 
 Measures measured(const TrialContext& context, const graph::Model& model, const eval::Scores& scores, Undisturbed::Work& work,
@@ -44,8 +53,7 @@ Measures measured(const TrialContext& context, const graph::Model& model, const 
   for (const auto& [name, score] : scores) out[name] = score.value;
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
   if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, context.samples));
-  if (goals.needs("latency"))
-    out["latency"] = work.alone([&] { return runtime::latency(model, context.samples, {}, device).median_ms; });
+  if (goals.needs("latency")) out["latency"] = work.alone([&] { return latency_at_pace(context, model, device); });
   return out;
 }
 

@@ -30,10 +30,12 @@ struct TrialContext {
   runtime::DeviceRing& devices;         // that candidates are scored and timed on
   search::Racer* racer = nullptr;       // nullptr: every trial is scored on all samples
   EarlyRejection* rejection = nullptr;  // the same, unless it watches; nullptr: it never does
+  double float_ms = 0;  // what the float model took when the study began, by which latencies are told; 0: nobody asks for them
 };
 
 // What goals ask of a model: its scores, and its costs as far as they are needed. Latency is measured while no other trial
-// computes; `work` is the caller's share.
+// computes, in turns with the float model: how many times as long, times float_ms. So a machine that is busy in one trial and
+// free in another compares the models and not itself. `work` is the caller's share.
 Measures measured(const TrialContext& context, const graph::Model& model, const eval::Scores& scores, Undisturbed::Work& work,
                   const runtime::Device& device);
 

@@ -108,6 +108,20 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
            std::to_string(nearer.number) + " -o nearer.onnx` makes it");
 }
 
+// The goal is judged by the evaluation samples, which the model was chosen by.
+void warn_of_holdout(Summary& summary, const Job& job, const Log& log) {
+  if (!summary.best || !summary.best->holdout || !summary.baseline.holdout || !job.aim.criterion) return;
+  const auto& criterion = *job.aim.criterion;
+  const Measures found = measures_of(*summary.best->holdout), in_float = measures_of(*summary.baseline.holdout);
+  const auto was_measured = [&](const auto& part) { return found.contains(part.metric) && in_float.contains(part.metric); };
+  if (summary.status != Status::ok || !std::ranges::all_of(criterion.parts, was_measured)) return;
+  if (excess_of(criterion, found, in_float) <= 0) return;
+  warn(summary, log,
+       "the goal is met on the evaluation samples, and not on the hold-out samples: there it is " +
+           goal_in_words(criterion, in_float) + ", and the best model has " + reached(criterion, found, in_float) +
+           "; with few samples of either this may be chance");
+}
+
 // With the wrong direction of a user's own evaluator, the worst model wins.
 void warn_of_direction(Summary& summary, const Job& job, const Log& log) {
   const Objective& objective = job.aim.goals.objectives.front();
@@ -288,6 +302,7 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   summary.story = finding.story;
   summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(context.job, summary, finding);
   warn_of_tolerance(summary, context.job, log);
+  warn_of_holdout(summary, context.job, log);
 }
 
 // A search without a model is of no use to anybody: so much of its time limit may pass until the first one is there.
@@ -335,6 +350,8 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if (!storage) storage = search::open_storage(storage_url(job));
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   gate_speed(summary, job, prepared, variants, study, monitor.log);
+  if (job.aim.goals.needs("latency") && study.trials().empty())
+    study.set_attribute(float_ms_attribute, summary.baseline.latency.median_ms);
   study.announce("running");
   std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
   StudyGuard guard(*storage, folder, monitor);

@@ -226,7 +226,8 @@ TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& vari
               .undisturbed = undisturbed,
               .devices = devices,
               .racer = racer.get(),
-              .rejection = rejection.get()} {}
+              .rejection = rejection.get(),
+              .float_ms = study.user_attributes().value(float_ms_attribute, 0.0)} {}
 
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
                      Deadline::Clock::time_point begin) {

@@ -38,7 +38,8 @@ struct Stages : testing::Test {
     if (words["activation_params"]["calibration_method"] == "MinMax") value -= 1;
     if (!words["exclude"].is_null()) value += 0.5;
     const std::string form = words.value("form", "all");
-    if (form != "all") value -= form == "products" ? 0.2 : form == "dynamic_products" ? 0.3 : gain_of_dynamic;
+    if (form != "all")
+      value -= form == "products" ? 0.2 : form == "dynamic_products" ? gain_of_dynamic_products : gain_of_dynamic;
     if (words.value("algorithms", Json()) == "adaround") value -= 0.01 * words["adaround_params"]["num_iterations"].get<double>();
     if (words.value("algorithms", Json()) == "adaquant") value -= 0.1;
     return value;
@@ -86,7 +87,7 @@ struct Stages : testing::Test {
   double good_enough = -1e9;
   std::map<std::string, double> form_times = {};
   std::set<std::string> lesser_forms = {};
-  double gain_of_dynamic = 3;
+  double gain_of_dynamic = 3, gain_of_dynamic_products = 0.3;
   std::optional<int64_t> in_need;
   std::vector<std::string> left_out = {};
   Job job;
@@ -186,6 +187,16 @@ TEST_F(Stages, AFormThatQuantizesLittleStandsInForAPoorWinnerOnly) {
   run();
   EXPECT_EQ(best["form"], "all");
   EXPECT_FALSE(in_need) << "it is worse";
+}
+
+TEST_F(Stages, AFormThatQuantizesLittleDoesNotHideASlowerOneThatIsMuchBetter) {
+  job.spaces[0]["form"] = {"all", "dynamic_products", "dynamic"};
+  form_times = {{"all", 0.5}, {"dynamic_products", 0.6}, {"dynamic", 0.9}};
+  lesser_forms = {"dynamic"};
+  gain_of_dynamic_products = 2;
+  run();
+  EXPECT_EQ(best["form"], "dynamic_products") << "0.8 instead of 2.8; dynamic has 0";
+  EXPECT_TRUE(in_need);
 }
 
 TEST_F(Stages, AFormThatIsLeftOutIsNotTried) {

@@ -2,6 +2,7 @@
 // the job's sampler with everything of the first stage's winner kept. Where the model may have several forms, the grid has the
 // first of them, and its default configuration and its best one are tried in the others.
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "quasar/quant/config/config.hpp"
@@ -77,24 +78,30 @@ class TwoStage final : public Strategy {
   // and one that quantizes little, and so is near to float, only stands in for a winner that is poor.
   static void choose(const StrategyContext& context, Finding& finding) {
     const search::Trial* best = context.study.best();
-    if (best == nullptr || best->values.size() != 1 || !is_second_choice(context, best->point)) return;
-    const Direction direction = context.study.directions()[0];
-    const search::Trial* other = nullptr;
+    if (best == nullptr || best->values.size() != 1) return;
+    const auto lesser = [&](const search::Trial& trial) { return is_lesser(context, trial.point); };
+    const auto slower = [&](const search::Trial& trial) { return is_slower(context, trial.point); };
+    const search::Trial* chosen = best_but(context, lesser);
+    if (chosen != nullptr && slower(*chosen)) {
+      const search::Trial* usual = best_but(context, [&](const auto& trial) { return lesser(trial) || slower(trial); });
+      if (usual != nullptr && !outweighs(chosen->values[0], usual->values[0], context.study.directions()[0])) chosen = usual;
+    }
+    if (chosen == nullptr || chosen->number == best->number) return;
+    finding.winner = chosen->number;
+    if (lesser(*best)) finding.in_need = best->number;
+  }
+
+  // nullptr: there is none but what is left out.
+  static const search::Trial* best_but(const StrategyContext& context,
+                                       const std::function<bool(const search::Trial&)>& is_left_out) {
+    const search::Trial* best = nullptr;
     for (const auto& trial : context.study.trials()) {
       if (trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != 1 || trial.violation() > 0)
         continue;
-      if (is_second_choice(context, trial.point)) continue;
-      if (other == nullptr || search::better(trial.values[0], other->values[0], direction)) other = &trial;
+      if (is_left_out(trial)) continue;
+      if (best == nullptr || search::better(trial.values[0], best->values[0], context.study.directions()[0])) best = &trial;
     }
-    if (other == nullptr) return;
-    const bool lesser = is_lesser(context, best->point);
-    if (!lesser && outweighs(best->values[0], other->values[0], direction)) return;
-    finding.winner = other->number;
-    if (lesser) finding.in_need = best->number;
-  }
-
-  static bool is_second_choice(const StrategyContext& context, const search::Point& point) {
-    return is_slower(context, point) || is_lesser(context, point);
+    return best;
   }
 
   static bool is_lesser(const StrategyContext& context, const search::Point& point) {
