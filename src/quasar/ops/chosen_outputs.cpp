@@ -36,13 +36,16 @@ class Finder {
   ChosenOutputs run() {
     ChosenOutputs out;
     for (const auto& output : model_.outputs) {
-      if (chosen_.contains(output.name) && !has_fixed_size(output)) {
+      if (is_echo(output.name)) {
+        out.echoes.push_back(output.name);
+      } else if (chosen_.contains(output.name) && !has_fixed_size(output)) {
         out.outputs.push_back(output.name);
       } else {
         out.judged.push_back(output.name);
       }
     }
-    if (out.outputs.empty()) return {};
+    if (out.echoes.size() == model_.outputs.size()) return {};
+    if (out.outputs.empty()) return out.echoes.empty() ? ChosenOutputs() : out;
     for (const auto& output : out.outputs) follow(output);
     for (const auto& node : model_.nodes) {
       if (chooses(node) && behind_.contains(&node)) out.choosers.push_back(node.op_type + " '" + node.name + "'");
@@ -84,6 +87,14 @@ class Finder {
       if (!is_known) return false;
     }
     return true;
+  }
+
+  bool is_echo(std::string value) const {
+    for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
+      if (!reshapes(*node) && !node->is("Cast")) return false;
+      value = node->inputs.front();
+    }
+    return std::ranges::find(model_.inputs, value, &graph::Value::name) != model_.inputs.end();
   }
 
   // The nodes through which a value comes from what chooses or orders.
@@ -141,7 +152,10 @@ std::vector<std::string> judged_of(const graph::Model& reference, const graph::M
 }
 
 std::string in_words(const ChosenOutputs& chosen) {
-  return "the size of " + joined(chosen.outputs) + " depends on the data (" + joined(chosen.choosers) + "); " +
+  const std::string echoes = chosen.echoes.empty() ? "" : "not judged, as inputs that are handed on: " + joined(chosen.echoes);
+  if (chosen.outputs.empty()) return echoes;
+  return (echoes.empty() ? "" : echoes + "; ") + "the size of " + joined(chosen.outputs) + " depends on the data (" +
+         joined(chosen.choosers) + "); " +
          (chosen.judged.empty() ? "no values from which is chosen were found, so that only an evaluator or a decoder can judge"
                                 : "judged in the outputs' stead: " + joined(chosen.judged));
 }

@@ -200,6 +200,7 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
   if (!prepared.chosen.outputs.empty()) warn(summary, log, in_words(prepared.chosen));
+  if (prepared.chosen.outputs.empty() && !prepared.chosen.echoes.empty()) tell(log, Level::info, in_words(prepared.chosen));
   return prepared;
 }
 

@@ -38,6 +38,21 @@ TEST(ChosenOutputs, OfBoxesThatTheModelSuppressesTheScoresAndBoxesBeforeAreJudge
   EXPECT_NE(in_words(found).find("the size of found depends on the data"), std::string::npos) << in_words(found);
 }
 
+TEST(ChosenOutputs, InputsThatAreHandedOnAreNotJudged) {
+  graph::Model model = detector();
+  model.nodes.resize(3);
+  model.nodes.push_back({"cast", "Cast", "", {"x"}, {"other_type"}});
+  model.nodes.push_back({"same", "Identity", "", {"other_type"}, {"echo"}});
+  model.outputs = {graph::tensor_value("echo", {1, 3, 8, 8}), graph::tensor_value("scores", {1, 3, 64})};
+  const ChosenOutputs found = chosen_outputs(model);
+  EXPECT_EQ(found.outputs, Names());
+  EXPECT_EQ(found.echoes, Names{"echo"});
+  EXPECT_EQ(found.judged, Names{"scores"});
+  EXPECT_EQ(in_words(found), "not judged, as inputs that are handed on: echo");
+  model.outputs.pop_back();
+  EXPECT_EQ(chosen_outputs(model).judged, Names()) << "there is nothing else";
+}
+
 TEST(ChosenOutputs, ComparisonsAreFollowedToWhatTheyCompare) {
   graph::Model model = detector();
   model.initializers["least"] = Tensor::of<float>({}, {0.5F});
