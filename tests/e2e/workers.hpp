@@ -43,6 +43,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   void signal(int number) const { kill(pid_, number); }
+  pid_t pid() const { return pid_; }
   // Its exit code; -1 when a signal ended it.
   int wait() {
     int status = 0;
@@ -101,6 +102,27 @@ search_space:
     const auto studies = storage->studies();
     return studies.empty() ? std::vector<search::Trial>() : storage->trials(studies.front().id);
   }
+  // Kills the process; true: while it ran a trial, for which it is stopped again and again.
+  bool kill_within_a_trial(Child& child) const {
+    const std::string name = "process " + std::to_string(child.pid()) + " on ";
+    const auto runs_one = [&] {
+      return std::ranges::any_of(trials(), [&](const auto& trial) {
+        return trial.state == search::State::running &&
+               trial.system_attributes.value(search::worker_attribute, std::string()).starts_with(name);
+      });
+    };
+    bool found = false;
+    for (int i = 0; i < 40 && !found; ++i) {
+      child.signal(SIGSTOP);
+      found = runs_one();
+      if (!found) child.signal(SIGCONT);
+      if (!found) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    child.signal(SIGKILL);
+    child.wait();
+    return found;
+  }
+
   // Waits until that many trials are finished; false: not for as long as a test may take.
   bool wait_for_trials(size_t count) const {
     for (int i = 0; i < 6000 * patience; ++i) {

@@ -40,7 +40,8 @@ class Postgresql final : public Relational, public Sharing {
   Sharing* sharing() override { return this; }
 
   void tell_to(Log log) override {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(mutex_, death_mutex_);
+    death_log_ = log;
     log_ = std::move(log);
   }
 
@@ -108,19 +109,26 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   bool requeue_dead(int64_t trial, const std::string& heartbeat, int64_t max_retry) override {
-    return beside([&](soci::session& sql) {
+    std::string told;
+    const bool is_dead = beside([&](soci::session& sql) {
       soci::transaction transaction(sql);
-      int64_t id = -1;
-      sql << "SELECT t.trial_id FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id WHERE t.trial_id = :i AND "
-             "t.state = 'RUNNING' AND h.heartbeat = :b FOR UPDATE",
-          soci::use(trial), soci::use(heartbeat), soci::into(id);
+      int64_t id = -1, number = -1;
+      sql << "SELECT t.trial_id, t.number FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id WHERE t.trial_id = :i "
+             "AND t.state = 'RUNNING' AND h.heartbeat = :b FOR UPDATE",
+          soci::use(trial), soci::use(heartbeat), soci::into(id), soci::into(number);
       if (id != trial) return false;
       const auto before = optuna::read_attribute(sql, "trial_system", trial, retries_attribute);
       const int64_t deaths = before ? parse_json(*before, "study database").get<int64_t>() + 1 : 1;
+      const auto worker = optuna::read_attribute(sql, "trial_system", trial, worker_attribute);
       optuna::write_attribute(sql, "trial_system", trial, retries_attribute, std::to_string(deaths));
+      told = "trial " + std::to_string(number) + ": " +
+             (worker ? parse_json(*worker, "study database").get<std::string>() + ", which ran it," : "the process that ran it") +
+             " has died, as its heartbeat has stopped; the trial ";
       if (deaths <= max_retry) {
+        told += "runs again";
         sql << "UPDATE trials SET state = 'WAITING', datetime_start = NULL WHERE trial_id = :i", soci::use(trial);
       } else {
+        told += "has failed (max_retry)";
         const std::string end = optuna::text_of(now());
         const std::string why = optuna::text_of(Json(dead_worker(deaths)));
         sql << "UPDATE trials SET state = 'FAIL', datetime_complete = :e WHERE trial_id = :i", soci::use(end), soci::use(trial);
@@ -129,6 +137,10 @@ class Postgresql final : public Relational, public Sharing {
       transaction.commit();
       return true;
     });
+    if (!is_dead) return false;
+    const std::scoped_lock lock(death_mutex_);
+    tell(death_log_, Level::warning, told);
+    return true;
   }
 
   std::string where() const override { return address_.shown; }
@@ -280,6 +292,8 @@ class Postgresql final : public Relational, public Sharing {
   double patience_;
   Log log_;
   std::map<int64_t, std::string> held_;  // studies that this process leads, with their names
+  std::mutex death_mutex_;               // whoever holds mutex_ may wait for another process, and a heartbeat must not
+  Log death_log_;
   std::mutex beside_mutex_;
   soci::session beside_;
   bool beside_open_ = false;
