@@ -178,7 +178,8 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   out["phases"] = {{"prepare_s", summary.prepare_s},
                    {"float_s", summary.float_s},
                    {"calibrate_s", summary.calibrate_s},
-                   {"trials_s", summary.trials_s}};
+                   {"trials_s", summary.trials_s},
+                   {"winner_s", summary.winner_s}};
   return out;
 }
 

@@ -371,9 +371,11 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   summary.calibrate_s = variants.seconds();
   summary.trials_s = phase.seconds();
 
+  phase = {};
   const CancelScope to_the_end{std::stop_token()};  // what was found is written, whatever stopped the search
   conclude(summary, room->context, prepared, study, ended,
            {prepared.samples, folder.unfinished(), limit.token(), monitor.stop, warning}, monitor.log);
+  summary.winner_s = phase.seconds();
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {
     tell(monitor.log, Level::error, summary.lost);

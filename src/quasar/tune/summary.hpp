@@ -75,7 +75,7 @@ struct Summary {
   std::optional<Story> story;           // what the strategy tells of its way
   std::vector<std::string> warnings;    // what the user should know: of the job, and what the search found out
   std::optional<SpeedGate> speed_gate;  // which operators stay in float to be fast; nullopt: nobody asked
-  double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, seconds = 0;
+  double prepare_s = 0, float_s = 0, calibrate_s = 0, trials_s = 0, winner_s = 0, seconds = 0;
 };
 
 // Who watches, and who may stop it. `results` hears of the whole end, and writes into `folder` the result.json that is to appear

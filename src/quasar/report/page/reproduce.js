@@ -27,12 +27,12 @@ sections.push({ id: 'reproduce', title: 'To reproduce it', build: () => {
 } });
 
 function phases() {
-  const known = at(search.result, 'phases') || {}, names = { prepare_s: 'load and check', float_s: 'float model', calibrate_s: 'calibration', trials_s: 'trials' }, out = [];
+  const known = at(search.result, 'phases') || {}, names = { prepare_s: 'load and check', float_s: 'float model', calibrate_s: 'calibration', trials_s: 'trials', winner_s: 'the winner, hold-out' }, out = [];
   const trials = search.trials.filter((trial) => trial.state !== 'duplicate');
   const build = trials.reduce((sum, trial) => sum + (trial.build_s || 0), 0), scored = trials.reduce((sum, trial) => sum + (trial.score_s || 0), 0);
   for (const [key, value] of Object.entries(known)) out.push({ name: names[key] || key.replace(/_s$/, '').replace(/_/g, ' '), value });
   const rest = (search.result.seconds || 0) - out.reduce((sum, one) => sum + one.value, 0);
-  if (rest > 0) out.push({ name: 'the winner, hold-out, files', value: rest });
+  if (rest > 0) out.push({ name: 'files and the rest', value: rest });
   return { out, build, scored };
 }
 
