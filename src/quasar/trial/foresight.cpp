@@ -48,6 +48,7 @@ bool Foresight::takes_long(const quant::Config& config, const quant::Plan& plan)
 }
 
 bool Foresight::begin(const search::Trial& trial) {
+  if (rounded_ && begun_with_ == trial.number) return true;
   rounded_.reset();
   const Measures measured = measures_of(context_.job.aim.goals, trial);
   if (!can_tell() || !measured.contains(metric())) return false;
@@ -63,6 +64,7 @@ bool Foresight::begin(const search::Trial& trial) {
   // What other codes are worth, or what was estimated from another trial, is known no longer.
   std::string hash = quant::hash_of(*rounded_);
   if (std::exchange(hash_, hash) != hash || !exact_before || !is_exact_) known_.clear();
+  begun_with_ = trial.number;
   return true;
 }
 
@@ -94,33 +96,32 @@ bool Foresight::scores_as(const search::Trial& trial) {
 void Foresight::choose_samples(const std::vector<double>& values) {
   const std::vector<double>& exact = context_.evaluator.reference().at(metric()).per_sample;
   const size_t all = values.size();
-  std::vector<double> lost(all);
-  for (size_t i = 0; i < all; i++) lost[i] = std::abs(values[i] - exact[i]);
+  lost_.resize(all);
+  for (size_t i = 0; i < all; i++) lost_[i] = std::abs(values[i] - exact[i]);
   order_.resize(all);
   std::iota(order_.begin(), order_.end(), size_t{0});
   weights_.assign(all, 1 / static_cast<double>(all));
   base_ = 0;
   best_ = eval::make_metric(metric())->best_possible();
   is_exact_ = true;
-  if (const double mean = mean_of(lost); all > 2 * drawn && mean > 0 && std::isfinite(mean)) draw(lost, values);
-  std::ranges::stable_sort(order_, std::ranges::greater(), [&](size_t i) { return weights_[i] * lost[i]; });
+  if (const double mean = mean_of(lost_); all > 2 * drawn && mean > 0 && std::isfinite(mean)) draw(values);
 }
 
 // Some of the samples, in proportion to what is lost on them and a mean loss besides.
-void Foresight::draw(const std::vector<double>& lost, const std::vector<double>& values) {
-  const auto all = static_cast<double>(lost.size());
-  const double mean = mean_of(lost);
+void Foresight::draw(const std::vector<double>& values) {
+  const auto all = static_cast<double>(lost_.size());
+  const double mean = mean_of(lost_);
   std::vector<size_t> sorted = std::exchange(order_, {});
-  std::ranges::stable_sort(sorted, {}, [&](size_t i) { return lost[i]; });
+  std::ranges::stable_sort(sorted, {}, [&](size_t i) { return lost_[i]; });
   const double step = 2 * mean * all / drawn;
   double sum = 0, next = step / 2;
   base_ = value_;
   for (const size_t i : sorted) {
     size_t times = 0;
-    for (sum += lost[i] + mean; next < sum && times < drawn; next += step) times++;
+    for (sum += lost_[i] + mean; next < sum && times < drawn; next += step) times++;
     if (times == 0) continue;
     order_.push_back(i);
-    weights_[i] = static_cast<double>(times) * step / (lost[i] + mean) / all;
+    weights_[i] = static_cast<double>(times) * step / (lost_[i] + mean) / all;
     base_ -= weights_[i] * values[i];
   }
   is_exact_ = false;
@@ -163,6 +164,8 @@ Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
     if (found == scores.end()) throw Error("metric " + metric() + " has no value");
     return {found->second.value};
   }
+  const std::vector<double>& exact = context_.evaluator.reference().at(metric()).per_sample;
+  std::ranges::stable_sort(order_, std::ranges::greater(), [&](size_t i) { return weights_[i] * lost_[i]; });
   std::vector<double> values(context_.evaluator.samples());
   double at_best = base_;
   for (const size_t i : order_) at_best += weights_[i] * best_.value_or(0);
@@ -173,6 +176,7 @@ Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
   context_.evaluator.look(model, cores(), loan.device(), order_, [&](size_t i, double value) {
     seen++;
     values[i] = value;
+    lost_[i] = std::max(lost_[i], std::abs(value - exact[i]));
     at_best += weights_[i] * (value - best_.value_or(0));
     return !best_ || is_enough(at_best + slack, factor);
   });

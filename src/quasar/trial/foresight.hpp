@@ -7,7 +7,7 @@
 //   v(point) ≈ v(trial) + 1/N · Σ over the drawn of w_i (v_i(point) − v_i(trial)),   w_i = Σ q / (32 q_i), as often as it is
 //   drawn
 //
-// Samples on which the trial loses most come first. A point is given up as soon as it misses the criterion even with the best
+// Samples on which most was lost so far come first. A point is given up as soon as it misses the criterion even with the best
 // possible values of all samples that are left, which changes no answer.
 #pragma once
 
@@ -52,17 +52,19 @@ class Foresight {
   graph::Model model_of(const quant::Config& config, const quant::Plan& plan) const;
   bool scores_as(const search::Trial& trial);
   void choose_samples(const std::vector<double>& values);
-  void draw(const std::vector<double>& lost, const std::vector<double>& values);
+  void draw(const std::vector<double>& values);
   Known value_of(const graph::Model& model, double factor);
 
   const TrialContext& context_;
   const size_t quick_;
   std::optional<quant::Plan> rounded_;
+  int64_t begun_with_ = -1;      // the trial's number
   std::string hash_;             // of that plan
   double value_ = 0;             // of the trial
   std::vector<size_t> order_;    // of the samples that are looked at; empty: all are scored, as the metric is no mean
   std::vector<double> weights_;  // v(point) = base_ + Σ over these of weights_[i] v_i(point)
   double base_ = 0;
+  std::vector<double> lost_;            // by sample, the most that the trial or another model has lost on it
   std::optional<double> best_ = {};     // value of any sample
   bool is_exact_ = true;                // all samples are looked at
   std::map<std::string, Known> known_;  // by hash of the plan
