@@ -1,6 +1,7 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <set>
@@ -367,6 +368,23 @@ struct Evaluator::Impl {
     return scores;
   }
 
+  void look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> wanted,
+            const Look& look) const {
+    const runtime::Runner session = runs.judged_runner(candidate, threads, device);
+    std::mutex one_by_one;
+    std::atomic<bool> enough{false};
+    parallel_for(wanted.size(), threads, [&](size_t k) {
+      if (enough) return;
+      const size_t i = wanted[k];
+      const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *weights);
+      const Pair pair = pair_of(i, output.values());
+      expect_comparable(pair, i);
+      const double value = metrics.front().metric->of(pair, context);
+      const std::lock_guard lock(one_by_one);
+      if (!enough && !look(i, value)) enough = true;
+    });
+  }
+
   data::DatasetPtr samples;
   size_t count;
   ModelRuns runs;
@@ -458,6 +476,11 @@ Scores Evaluator::score(const graph::Model& candidate, size_t threads, const run
 std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t threads, const Referee& referee,
                                       const runtime::Device& device, std::span<const size_t> order, const Scores& said) const {
   return impl_->score(candidate, threads, referee, device, order, said);
+}
+
+void Evaluator::look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> order,
+                     const Look& look) const {
+  impl_->look(candidate, threads, device, order, look);
 }
 
 }  // namespace quasar::eval

@@ -91,6 +91,12 @@ class Evaluator {
                              const runtime::Device& device = {}, std::span<const size_t> order = {},
                              const Scores& said = {}) const;
 
+  // The first metric alone, which must be a mean over samples: the candidate runs on these samples in about this order, several
+  // at once, and `look` is told of each by itself; false: enough. Throws Error where the outputs cannot be compared.
+  using Look = std::function<bool(size_t sample, double value)>;
+  void look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> order,
+            const Look& look) const;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

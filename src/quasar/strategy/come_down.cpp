@@ -21,11 +21,17 @@ class ComingDown {
   ComingDown(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight)
       : space_(space), sequence_(sequence), notes_(notes), foresight_(foresight) {}
 
+  // -> whether it can be foreseen
+  bool begin() {
+    for (bool in_halves = true; foresee(); in_halves = false) {
+      if (!come_as_foreseen(in_halves)) break;
+    }
+    return foreseeing_;
+  }
+
   // To 8 bits, then those that cannot to the cheapest rung. What that changes may let others have 8 bits.
   void run() {
-    while (foresee()) {
-      if (!come_as_foreseen()) break;
-    }
+    begin();
     int64_t settled = -1;
     for (bool in_pieces = !foreseeing_; notes_.ground().number != settled; in_pieces = false) {
       come({[&](const std::string& node) { return notes_.cheapest(node); }, 0}, in_pieces);
@@ -47,10 +53,10 @@ class ComingDown {
   bool foresee() { return foreseeing_ = foresight_.begin(notes_.ground()); }
 
   // As far as foresight promises, or the greatest part of that way that holds. -> whether any trial on it did
-  bool come_as_foreseen() {
+  bool come_as_foreseen(bool in_halves) {
     const Step step{[&](const std::string& node) { return notes_.cheapest(node); }, 0};
     const search::Point from = notes_.ground().point;
-    const std::vector<Changes> way = foreseen_way(step, from);
+    const std::vector<Changes> way = foreseen_way(step, from, in_halves);
     const int64_t before = notes_.ground().number;
     greatest(way.size(), [&](size_t count) {
       if (count == 0) return true;
@@ -63,8 +69,9 @@ class ComingDown {
     return notes_.ground().number != before;
   }
 
-  // What would return one after the other, as in come(), if every trial ended as foreseen.
-  std::vector<Changes> foreseen_way(const Step& step, search::Point at) {
+  // What would return one after the other, as in come(), if every trial ended as foreseen. Halves are asked on the first way: of
+  // those that are left behind it hardly any go together.
+  std::vector<Changes> foreseen_way(const Step& step, search::Point at, bool in_halves) {
     std::vector<Changes> way;
     std::vector<std::string> left = above(step);
     const auto returns = [&](size_t begin, size_t end) {
@@ -77,7 +84,7 @@ class ComingDown {
       left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
       return true;
     };
-    for (size_t size = left.size() / 2; size > 1; size /= 2) returns(left.size() - size, left.size());
+    for (size_t size = in_halves ? left.size() / 2 : 0; size > 1; size /= 2) returns(left.size() - size, left.size());
     ask_one_by_one(left, most_refused, [&](size_t begin, size_t end) { return returns(begin, end); });
     return way;
   }
@@ -182,6 +189,10 @@ class ComingDown {
 
 void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight) {
   ComingDown(space, sequence, notes, foresight).run();
+}
+
+bool come_down_as_foreseen(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight) {
+  return ComingDown(space, sequence, notes, foresight).begin();
 }
 
 }  // namespace quasar::tune

@@ -14,4 +14,7 @@ namespace quasar::tune {
 // that holds; single operators are then asked only where it says that they nearly may.
 void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight);
 
+// The beginning of that way alone, which is foreseen. -> whether `foresight` could tell
+bool come_down_as_foreseen(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight);
+
 }  // namespace quasar::tune

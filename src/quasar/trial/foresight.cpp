@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "quasar/base/machine.hpp"
+#include "quasar/eval/metric.hpp"
+#include "quasar/eval/sums.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/spaces.hpp"
 
@@ -18,6 +20,10 @@ constexpr double equal_up_to = 1e-9;  // of a value: the same model scores alike
 
 bool alike(double a, double b) {
   return std::abs(a - b) <= equal_up_to * std::abs(b);
+}
+
+double mean_of(const std::vector<double>& values) {
+  return eval::sum(values.size(), [&](size_t i) { return values[i]; }) / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -42,108 +48,144 @@ bool Foresight::takes_long(const quant::Config& config, const quant::Plan& plan)
 }
 
 bool Foresight::begin(const search::Trial& trial) {
+  if (rounded_ && begun_with_ == trial.number) return true;
   rounded_.reset();
-  const std::string& metric = context_.job.aim.goals.objectives.front().metric;
   const Measures measured = measures_of(context_.job.aim.goals, trial);
-  if (!can_tell() || !measured.contains(metric)) return false;
+  if (!can_tell() || !measured.contains(metric())) return false;
   const quant::Config config = quant::while_rounding(quant::parse_config(words_of(context_.space, trial.point)));
   if (!takes_long(config, plan_of(context_, config))) return false;
   rounded_ = rounded_plan(context_, config);
-  const bool exact_before = order_.empty();
-  order_.clear();
-  value_ = measured.at(metric);
-  const auto loan = context_.devices.take();
-  const eval::Scores scores = context_.evaluator.score(model_of(trial.point), cores(), loan.device());
-  const auto found = scores.find(metric);
-  if (found == scores.end() || !alike(found->second.value, value_)) {
+  value_ = measured.at(metric());
+  const bool exact_before = is_exact_;
+  if (!scores_as(trial)) {
     rounded_.reset();
     return false;
   }
-  choose_samples(found->second.per_sample, value_);
   // What other codes are worth, or what was estimated from another trial, is known no longer.
   std::string hash = quant::hash_of(*rounded_);
-  if (std::exchange(hash_, hash) != hash || !exact_before || !order_.empty()) known_.clear();
+  if (std::exchange(hash_, hash) != hash || !exact_before || !is_exact_) known_.clear();
+  begun_with_ = trial.number;
   return true;
 }
 
-void Foresight::choose_samples(const std::vector<double>& values, double value) {
-  const std::string& metric = context_.job.aim.metrics.front();
-  const std::vector<double>& exact = context_.evaluator.reference().at(metric).per_sample;
+// Whether the trial's model, made of these codes, has its value. Chooses the samples by what it has on each.
+bool Foresight::scores_as(const search::Trial& trial) {
+  const quant::Config config = quant::parse_config(words_of(context_.space, trial.point));
+  const graph::Model model = model_of(config, plan_of(context_, config));
+  const auto loan = context_.devices.take();
+  const std::string& first = context_.job.aim.metrics.front();
   const size_t all = context_.evaluator.samples();
-  if (metric != context_.job.aim.goals.objectives.front().metric || values.size() != all || exact.size() != all) return;
-  if (all <= 2 * drawn || !alike(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(all), value)) return;
-  std::vector<double> lost(all);
-  for (size_t i = 0; i < all; i++) lost[i] = std::abs(values[i] - exact[i]);
-  const double mean = std::accumulate(lost.begin(), lost.end(), 0.0) / static_cast<double>(all);
-  if (!(mean > 0) || !std::isfinite(mean)) return;
-  std::vector<size_t> sorted(all), rest;
-  std::iota(sorted.begin(), sorted.end(), size_t{0});
-  std::ranges::stable_sort(sorted, {}, [&](size_t i) { return lost[i]; });
-  weights_.clear();
-  values_.clear();
-  const double step = 2 * mean * static_cast<double>(all) / drawn;
-  double sum = 0, next = step / 2;
-  for (const size_t i : sorted) {
-    size_t times = 0;
-    for (sum += lost[i] + mean; next < sum && times < drawn; next += step) times++;
-    if (times == 0) {
-      rest.push_back(i);
-      continue;
-    }
-    order_.push_back(i);
-    values_.push_back(values[i]);
-    weights_.push_back(static_cast<double>(times) * step / (lost[i] + mean) / static_cast<double>(all));
+  order_.clear();
+  if (metric() != first || context_.evaluator.reference().at(first).per_sample.size() != all) {
+    const eval::Scores scores = context_.evaluator.score(model, cores(), loan.device());
+    const auto found = scores.find(metric());
+    return found != scores.end() && alike(found->second.value, value_);
   }
-  order_.insert(order_.end(), rest.begin(), rest.end());
+  std::vector<size_t> every(all);
+  std::iota(every.begin(), every.end(), size_t{0});
+  std::vector<double> values(all);
+  context_.evaluator.look(model, cores(), loan.device(), every, [&](size_t i, double value) {
+    values[i] = value;
+    return true;
+  });
+  if (!alike(mean_of(values), value_)) return false;
+  choose_samples(values);
+  return true;
 }
 
-bool Foresight::meets(const search::Point& point, double factor) {
-  if (!rounded_) return false;
-  auto known = std::ranges::find(known_, point, &std::pair<search::Point, std::optional<double>>::first);
-  if (known == known_.end()) {
-    known_.emplace_back(point, why_impossible(context_, point).empty() ? value_at(point) : std::nullopt);
-    known = std::prev(known_.end());
+void Foresight::choose_samples(const std::vector<double>& values) {
+  const std::vector<double>& exact = context_.evaluator.reference().at(metric()).per_sample;
+  const size_t all = values.size();
+  lost_.resize(all);
+  for (size_t i = 0; i < all; i++) lost_[i] = std::abs(values[i] - exact[i]);
+  order_.resize(all);
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  weights_.assign(all, 1 / static_cast<double>(all));
+  base_ = 0;
+  best_ = eval::make_metric(metric())->best_possible();
+  is_exact_ = true;
+  if (const double mean = mean_of(lost_); all > 2 * drawn && mean > 0 && std::isfinite(mean)) draw(values);
+}
+
+// Some of the samples, in proportion to what is lost on them and a mean loss besides.
+void Foresight::draw(const std::vector<double>& values) {
+  const auto all = static_cast<double>(lost_.size());
+  const double mean = mean_of(lost_);
+  std::vector<size_t> sorted = std::exchange(order_, {});
+  std::ranges::stable_sort(sorted, {}, [&](size_t i) { return lost_[i]; });
+  const double step = 2 * mean * all / drawn;
+  double sum = 0, next = step / 2;
+  base_ = value_;
+  for (const size_t i : sorted) {
+    size_t times = 0;
+    for (sum += lost_[i] + mean; next < sum && times < drawn; next += step) times++;
+    if (times == 0) continue;
+    order_.push_back(i);
+    weights_[i] = static_cast<double>(times) * step / (lost_[i] + mean) / all;
+    base_ -= weights_[i] * values[i];
   }
-  if (!known->second) return false;
+  is_exact_ = false;
+}
+
+bool Foresight::is_enough(double value, double factor) const {
   const AccuracyCriterion& criterion = *context_.job.aim.criterion;
-  const Measures baseline = measures_of(context_.evaluator.reference());
-  const Measures measures{{context_.job.aim.goals.objectives.front().metric, *known->second}};
+  const Measures measures{{metric(), value}}, baseline = measures_of(context_.evaluator.reference());
   const double loss = loss_of(criterion, measures, baseline), excess = excess_of(criterion, measures, baseline);
   return excess <= 0 || factor * loss <= loss - excess;
 }
 
-graph::Model Foresight::model_of(const search::Point& point) const {
-  const quant::Config config = quant::parse_config(words_of(context_.space, point));
-  return context_.variants.built_alike(config, plan_of(context_, config), *rounded_);
-}
-
-// nullopt: the model does not run, which a trial would tell.
-std::optional<double> Foresight::value_at(const search::Point& point) const {
+bool Foresight::meets(const search::Point& point, double factor) {
+  if (!rounded_) return false;
   try {
-    return value_of(model_of(point));
-  } catch (const Error&) {
-    return std::nullopt;
+    quant::Config config = quant::parse_config(words_of(context_.space, point));
+    config.after_rounding = {};  // codes are those of rounded_: here it is all the same when operators are given up
+    const quant::Plan plan = possible_plan(context_, config, point);
+    const std::string hash = quant::hash_of(plan);
+    auto known = known_.find(hash);
+    if (known == known_.end() || (known->second.at_best && is_enough(known->second.value, factor)))
+      known = known_.insert_or_assign(hash, value_of(model_of(config, plan), factor)).first;
+    return !known->second.at_best && is_enough(known->second.value, factor);
+  } catch (const Error&) {  // the model does not run or cannot be compared, which a trial would tell
+    return false;
   }
 }
 
-// On all cores, as no trial runs meanwhile. nullopt: its outputs cannot be compared.
-std::optional<double> Foresight::value_of(const graph::Model& model) const {
+graph::Model Foresight::model_of(const quant::Config& config, const quant::Plan& plan) const {
+  return context_.variants.built_alike(config, plan, *rounded_);
+}
+
+// On all cores, as no trial runs meanwhile.
+Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
   const auto loan = context_.devices.take();
-  std::vector<double> seen;
-  const auto referee = [&](std::span<const double> values) {
-    seen.assign(values.begin(), values.end());
-    return seen.size() < values_.size();
-  };
   if (order_.empty()) {
+    samples_run_ += context_.evaluator.samples();
     const eval::Scores scores = context_.evaluator.score(model, cores(), loan.device());
-    const auto found = scores.find(context_.job.aim.goals.objectives.front().metric);
-    return found == scores.end() ? std::nullopt : std::optional(found->second.value);
+    const auto found = scores.find(metric());
+    if (found == scores.end()) throw Error("metric " + metric() + " has no value");
+    return {found->second.value};
   }
-  context_.evaluator.race(model, cores(), referee, loan.device(), order_);
-  if (seen.size() < values_.size()) return std::nullopt;
-  double value = value_;
-  for (size_t i = 0; i < values_.size(); i++) value += weights_[i] * (seen[i] - values_[i]);
-  return value;
+  const std::vector<double>& exact = context_.evaluator.reference().at(metric()).per_sample;
+  std::ranges::stable_sort(order_, std::ranges::greater(), [&](size_t i) { return weights_[i] * lost_[i]; });
+  std::vector<double> values(context_.evaluator.samples());
+  double at_best = base_;
+  for (const size_t i : order_) at_best += weights_[i] * best_.value_or(0);
+  // Sums in another order differ by no more.
+  const bool lower_is_better = context_.job.aim.goals.objectives.front().direction == Direction::minimize;
+  const double slack = equal_up_to * std::max(std::abs(at_best), std::abs(value_)) * (lower_is_better ? -1 : 1);
+  size_t seen = 0;
+  context_.evaluator.look(model, cores(), loan.device(), order_, [&](size_t i, double value) {
+    seen++;
+    values[i] = value;
+    lost_[i] = std::max(lost_[i], std::abs(value - exact[i]));
+    at_best += weights_[i] * (value - best_.value_or(0));
+    return !best_ || is_enough(at_best + slack, factor);
+  });
+  samples_run_ += seen;
+  if (seen < order_.size()) return {at_best, true};
+  if (is_exact_) return {mean_of(values)};
+  double value = base_;
+  for (const size_t i : order_) value += weights_[i] * values[i];
+  return {value};
 }
 
 }  // namespace quasar::tune

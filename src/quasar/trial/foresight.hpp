@@ -6,10 +6,14 @@
 // the float model, drawn with q_i = d_i + mean d, so that the few samples that lose most are not missed:
 //   v(point) ≈ v(trial) + 1/N · Σ over the drawn of w_i (v_i(point) − v_i(trial)),   w_i = Σ q / (32 q_i), as often as it is
 //   drawn
+//
+// Samples on which most was lost so far come first. A point is given up as soon as it misses the criterion even with the best
+// possible values of all samples that are left, which changes no answer.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "quasar/trial/trial.hpp"
@@ -30,25 +34,41 @@ class Foresight {
   bool begin(const search::Trial& trial);
 
   // Whether the point's model meets the criterion by this estimate, with its loss (loss_of) times `factor`. False where no such
-  // model can be made, and where begin() said no.
+  // model can be made, and where begin() said no. Models with the same plan are looked at once.
   bool meets(const search::Point& point, double factor = 1);
 
+  size_t samples_run() const { return samples_run_; }  // by models that meets() has looked at, all together
+
  private:
+  struct Known {
+    double value = 0;
+    bool at_best = false;  // not all samples were looked at: those that are left may be as good as can be
+  };
+
   bool can_tell() const;
   bool takes_long(const quant::Config& config, const quant::Plan& plan) const;
-  graph::Model model_of(const search::Point& point) const;
-  void choose_samples(const std::vector<double>& values, double value);
-  std::optional<double> value_at(const search::Point& point) const;
-  std::optional<double> value_of(const graph::Model& model) const;
+  const std::string& metric() const { return context_.job.aim.goals.objectives.front().metric; }
+  bool is_enough(double value, double factor) const;
+  graph::Model model_of(const quant::Config& config, const quant::Plan& plan) const;
+  bool scores_as(const search::Trial& trial);
+  void choose_samples(const std::vector<double>& values);
+  void draw(const std::vector<double>& values);
+  Known value_of(const graph::Model& model, double factor);
 
   const TrialContext& context_;
   const size_t quick_;
   std::optional<quant::Plan> rounded_;
-  std::string hash_;                      // of that plan
-  std::vector<size_t> order_;             // of samples, the drawn ones first; empty: all are looked at
-  std::vector<double> weights_, values_;  // w_i / N and v_i(trial) of the drawn
-  double value_ = 0;                      // of the trial
-  std::vector<std::pair<search::Point, std::optional<double>>> known_;  // nullopt: no such model
+  int64_t begun_with_ = -1;      // the trial's number
+  std::string hash_;             // of that plan
+  double value_ = 0;             // of the trial
+  std::vector<size_t> order_;    // of the samples that are looked at; empty: all are scored, as the metric is no mean
+  std::vector<double> weights_;  // v(point) = base_ + Σ over these of weights_[i] v_i(point)
+  double base_ = 0;
+  std::vector<double> lost_;            // by sample, the most that the trial or another model has lost on it
+  std::optional<double> best_ = {};     // value of any sample
+  bool is_exact_ = true;                // all samples are looked at
+  std::map<std::string, Known> known_;  // by hash of the plan
+  size_t samples_run_ = 0;
 };
 
 }  // namespace quasar::tune

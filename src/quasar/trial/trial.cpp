@@ -112,10 +112,15 @@ void require_enough(const TrialContext& context, const quant::Config& config, co
 
 }  // namespace
 
+quant::Plan possible_plan(const TrialContext& context, const quant::Config& config, const search::Point& point) {
+  quant::Plan plan = plan_of(context, config);
+  require_enough(context, config, point, plan);
+  return plan;
+}
+
 std::string why_impossible(const TrialContext& context, const search::Point& point) {
   try {
-    const quant::Config config = quant::parse_config(words_of(context.space, point));
-    require_enough(context, config, point, plan_of(context, config));
+    possible_plan(context, quant::parse_config(words_of(context.space, point)), point);
     return "";
   } catch (const Error& e) {
     return e.what();
@@ -188,8 +193,7 @@ std::string content_of(const graph::Model& model, quant::Plan plan) {
 search::Outcome run_trial(const TrialContext& context, search::RunningTrial& trial) {
   Undisturbed::Work work(context.undisturbed);
   const quant::Config config = quant::parse_config(words_of(context.space, trial.point()));
-  const quant::Plan plan = plan_of(context, config);
-  require_enough(context, config, trial.point(), plan);
+  const quant::Plan plan = possible_plan(context, config, trial.point());
   const Json own{{"config", quant::to_json(config)}};  // also of a duplicate: another configuration may make the same model
   if (const auto other = trial.claim(quant::hash_of(plan))) return {.values = {}, .duplicate_of = other, .user_attributes = own};
   Stopwatch watch;

@@ -215,6 +215,22 @@ TEST(Evaluator, ARaceEndsWhenTheRefereeHasSeenEnough) {
   EXPECT_EQ(seen, 48u);
 }
 
+TEST(Evaluator, LooksAtSamplesOneByOne) {
+  const Evaluator evaluator(scaled({1, 1, 1}), std::make_shared<Rows>(50), {.metrics = {"L2", "top1"}});
+  const graph::Model candidate = scaled({1, 0.7F, 0.3F});
+  const std::vector<double> whole = evaluator.score(candidate).at("L2").per_sample;
+  const std::vector<size_t> order{7, 49, 0, 3};
+  std::map<size_t, double> seen;
+  evaluator.look(candidate, 2, {}, order, [&](size_t i, double value) { return seen.emplace(i, value).second; });
+  EXPECT_EQ(seen, (std::map<size_t, double>{{0, whole[0]}, {3, whole[3]}, {7, whole[7]}, {49, whole[49]}}));
+  std::vector<size_t> first;
+  evaluator.look(candidate, 1, {}, order, [&](size_t i, double) {
+    first.push_back(i);
+    return first.size() < 2;
+  });
+  EXPECT_EQ(first, (std::vector<size_t>{7, 49}));
+}
+
 TEST(Evaluator, ErrorsSayWhatIsWrong) {
   const auto rows = std::make_shared<Rows>(3);
   const auto build = [](const graph::Model& model, data::DatasetPtr data, std::vector<std::string> names) {

@@ -65,6 +65,35 @@ TEST(Foresight, SomeOfManySamplesAreEnough) {
   EXPECT_FALSE(meets(softmax_in_float, 0.7 * value, 300));
 }
 
+// Whether operators are given up before or after rounding makes no other model of the same codes.
+TEST(Foresight, LooksAtEqualPlansOnce) {
+  const MadeUpTrials trials(words_for(1, 16));
+  Foresight foresight(trials.trial_context(), 0);
+  const search::Point from = with(trials, rounded);
+  ASSERT_TRUE(foresight.begin(finished(from, scored(trials, from))));
+  EXPECT_TRUE(foresight.meets(with(trials, softmax_in_float)));
+  EXPECT_EQ(foresight.samples_run(), 16u);
+  Changes before = softmax_in_float;
+  before.emplace_back(fallback_parameter, fallback_before_rounding);
+  EXPECT_TRUE(foresight.meets(with(trials, before)));
+  EXPECT_EQ(foresight.samples_run(), 16u);
+}
+
+TEST(Foresight, RefusesAsSoonAsNoRestCanHelp) {
+  const double value = distance(softmax_in_float, 40);
+  const MadeUpTrials trials(words_for(0.2 * value, 40));
+  Foresight foresight(trials.trial_context(), 0);
+  const search::Point from = with(trials, rounded), point = with(trials, softmax_in_float);
+  ASSERT_TRUE(foresight.begin(finished(from, scored(trials, from))));
+  EXPECT_FALSE(foresight.meets(point));
+  const size_t first = foresight.samples_run();
+  EXPECT_GT(first, 0u);
+  EXPECT_LE(first, 20u) << "a fifth of the loss is reached on the hardest samples";
+  EXPECT_FALSE(foresight.meets(point, 0.201)) << "what was seen so far is no value";
+  EXPECT_GT(foresight.samples_run(), first);
+  EXPECT_TRUE(foresight.meets(point, 0.199));
+}
+
 TEST(Foresight, SaysNothingWhereTrialsAreQuick) {
   const MadeUpTrials trials(words_for(1, 16));
   const search::Point nearest = trials.default_point(), from = with(trials, rounded);

@@ -73,8 +73,10 @@ class Repairing {
     }
     if (notes_.accurate()) {
       if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(false);
-      come_down(context_.space, sequence_, notes_, foresight_);
-      if (round_again()) come_down(context_.space, sequence_, notes_, foresight_);
+      // Single operators are asked when the layers that stay are rounded for good, and before that where nothing is foreseen.
+      const bool foreseen = come_down_as_foreseen(context_.space, sequence_, notes_, foresight_);
+      if (!foreseen) come_down(context_.space, sequence_, notes_, foresight_);
+      if (round_again() || foreseen) come_down(context_.space, sequence_, notes_, foresight_);
     }
     return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
   }
