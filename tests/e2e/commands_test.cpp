@@ -44,6 +44,9 @@ TEST(Commands, MisspeltCommandGetsTheNearest) {
   EXPECT_NE(ran.err.find("did you mean 'search'?"), std::string::npos) << ran.err;
   const Ran unlike = run("nonsense");
   EXPECT_EQ(unlike.code, 1);
+  const Ran option = run("inspect --target ort_cpu --calibb x.npz model.onnx");
+  EXPECT_EQ(option.code, 1);
+  EXPECT_NE(option.err.find("did you mean '--calib'?"), std::string::npos) << option.err;
   EXPECT_NE(unlike.err.find("unknown command 'nonsense'; known: auto, completion, "), std::string::npos) << unlike.err;
 }
 

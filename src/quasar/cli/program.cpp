@@ -23,7 +23,21 @@
 namespace quasar::cli {
 namespace {
 
-// CLI11's messages, with the nearest command when one was misspelt.
+// Behind a message about a command's arguments: the nearest name of the first option that it does not have.
+std::string nearest_option(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    if (name.starts_with("--") && name.size() > 2 && std::ranges::find(known, name) == known.end())
+      return did_you_mean(name, known);
+  }
+  return "";
+}
+
+// CLI11's messages, with the nearest command or option when one was misspelt.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string what = error.what();
@@ -31,6 +45,8 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int ar
   for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::ranges::find(known, argv[1]) == known.end()) {
     what = "unknown command '" + std::string(argv[1]) + "'; known: " + joined(known) + did_you_mean(argv[1], known);
+  } else if (argc > 1 && argv[1][0] != '-') {
+    what += nearest_option(*app.get_subcommand(argv[1]), argc, argv);
   }
   std::cerr << "quasar: " << printable_message(what) << "\nRun with --help for usage.\n";
   return exit_input;

@@ -204,10 +204,34 @@ quant::Plan Variants::plan(const quant::Config& given, const quant::Target& targ
   return plan;
 }
 
+namespace {
+
+// What "conv1: 2 weight scales raised so that …" has in common with the same of other nodes and numbers.
+std::string kind_of(const std::string& note) {
+  const size_t name = note.find(": ");
+  std::string out = name == std::string::npos || note.find(' ') < name ? note : note.substr(name);
+  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
+  return out;
+}
+
+}  // namespace
+
+// Of notes that differ in node and number only, the first is told, with how many are alike; the others are for the log.
 void Variants::tell_new(const std::vector<std::string>& notes) {
   const std::lock_guard lock(guard_);
+  std::vector<std::string> fresh;
+  std::map<std::string, size_t> alike;
   for (const auto& note : notes) {
-    if (told_.insert(note).second) tell(options_.log, Level::info, note);
+    if (!told_.insert(note).second) continue;
+    fresh.push_back(note);
+    ++alike[kind_of(note)];
+  }
+  for (const auto& note : fresh) {
+    const std::string kind = kind_of(note);
+    const size_t others = alike.at(kind) - 1;
+    const bool first = told_kinds_.insert(kind).second;
+    tell(options_.log, first ? Level::info : Level::debug,
+         first && others > 0 ? note + " (" + std::to_string(others) + " more alike)" : note);
   }
 }
 

@@ -84,7 +84,7 @@ class Variants {
   std::shared_ptr<Variant> base_, raw_;
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const Variant>> by_settings_, by_digest_;
-  std::set<std::string> told_;
+  std::set<std::string> told_, told_kinds_;
   std::vector<std::pair<std::string, std::shared_ptr<Rounded>>> rounded_;  // by hash of the plan, the latest last
 };
 
