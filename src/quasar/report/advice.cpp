@@ -45,9 +45,11 @@ void on_outcome(const Json& contents, Json& out) {
     return;
   }
   if (status == "ok" && result.contains("best") && result["best"].is_object())
-    out.push_back(
-        "Use best.onnx as it is, or make it again with `quasar quantize MODEL --config best_config.yaml --calib DATA -o "
-        "OUT.onnx`.");
+    out.push_back(std::string("Use best.onnx as it is, or make it again with ") +
+                  (result.value("study", "") == "memory"
+                       ? "`quasar quantize MODEL --config best_config.yaml --calib DATA -o OUT.onnx`, DATA being the calibration "
+                         "samples of the search."
+                       : "`quasar quantize --from-study FOLDER -o OUT.onnx`, FOLDER being this search's."));
 }
 
 void on_warnings(const Json& contents, Json& out) {
