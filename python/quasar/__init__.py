@@ -21,7 +21,8 @@ from ._study import Space, Study, Trial
 from ._tuning import Operator, Tuner, TuningStrategy, register_strategy
 from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, CalibrationDataReader, Config, Configs,
                           QuantizationConfig, SearchSpace, generate_all_configs, get_auto_search_config, get_default_config)
-from .enums import CalibrationMethod, ExtendedQuantType, Int16Method, LayerWiseMethod, PowerOfTwoMethod, QuantFormat, QuantType
+from .enums import (CalibrationMethod, ExtendedQuantFormat, ExtendedQuantType, Int16Method, LayerWiseMethod, PowerOfTwoMethod, QuantFormat,
+                    QuantType)
 
 __version__: str = _core.version
 onnxruntime_version: str = _core.onnxruntime_version
@@ -37,7 +38,7 @@ def listed(kind: str) -> Dict[str, str]:
 
 __all__ = [
     "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationDataReader", "CalibrationMethod",
-    "Config", "Configs", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
+    "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
     "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search",

@@ -8,6 +8,7 @@ import copy
 import difflib
 import inspect as _inspect
 import os
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
@@ -244,10 +245,14 @@ class AutoSearch:
 
         AutoSearch(model_input, config, auto_search_config=None, eval_dataloader=None, calibration_data_reader=None, calibration_data_path=None)
         AutoSearch(config, auto_search_config, model_input, calibration_data_reader)
+
+    `model_output`, which examples for Quark give: a file (….onnx) or a folder for a copy of best.onnx, with its weights beside it where
+    those are a file of their own. A search that finds no model writes nothing there, and warns.
     """
 
     def __init__(self, *arguments: Any, model_input: Optional[Model] = None, config: Any = None, auto_search_config: Any = None,
-                 eval_dataloader: Samples = None, calibration_data_reader: Samples = None, calibration_data_path: Optional[str] = None) -> None:
+                 eval_dataloader: Samples = None, calibration_data_reader: Samples = None, calibration_data_path: Optional[str] = None,
+                 model_output: Union[None, str, "os.PathLike[str]"] = None) -> None:
         package = ["model_input", "config", "auto_search_config", "eval_dataloader", "calibration_data_reader", "calibration_data_path"]
         documents = ["config", "auto_search_config", "model_input", "calibration_data_reader", "eval_dataloader"]
         order = package if not arguments or _is_model(arguments[0]) else documents
@@ -263,6 +268,7 @@ class AutoSearch:
         if given["model_input"] is None:
             raise TypeError("AutoSearch() needs the float model: model_input")
         self.model_input = given["model_input"]
+        self.model_output = None if model_output is None else self._output_file(Path(model_output).absolute())
         self.config = given["config"]
         self.auto_search_config = given["auto_search_config"] if given["auto_search_config"] is not None else AutoSearchConfig_Default
         self.eval_dataloader = given["eval_dataloader"]
@@ -270,6 +276,23 @@ class AutoSearch:
         #: What is searched when it is set: of build_all_configs(), concatenated or filtered.
         self.all_configs: Union[None, Configs, Sequence[Mapping[str, Any]]] = None
         self.result: Optional[SearchResult] = None
+
+    def _output_file(self, path: Path) -> Path:
+        path = path if path.suffix == ".onnx" and not path.is_dir() else path / "best.onnx"
+        if isinstance(self.model_input, (str, os.PathLike)) and path.resolve() == Path(self.model_input).resolve():
+            raise _core.QuasarError(f"model_output is {path}, but that is model_input: the float model would be overwritten")
+        return path
+
+    def _copy_best(self) -> None:
+        assert self.result is not None and self.model_output is not None
+        best = self.result.best_model
+        if best is None or not Path(best).exists():
+            warnings.warn(f"the search found no model: {self.model_output} is not written", stacklevel=3)
+            return
+        self.model_output.parent.mkdir(parents=True, exist_ok=True)
+        for file, copy_of in ((Path(best), self.model_output), (Path(f"{best}.data"), self.model_output.with_name("best.onnx.data"))):
+            if file.exists() and file.resolve() != copy_of.resolve():
+                shutil.copyfile(file, copy_of)
 
     def _base(self) -> Any:
         config = self.config if self.config is not None else _setting(self.auto_search_config, "default_config")
@@ -325,6 +348,8 @@ class AutoSearch:
         were found: {config_index, difference, model_path, config}; of an advanced_fastft_search the best parameters by FastFinetune's
         names: {NumIterations, LearningRate}. `result` holds everything else; the best is result.best_model"""
         self.result = _searched(self._words(), self.model_input)
+        if self.model_output is not None:
+            self._copy_best()
         if _setting(self.auto_search_config, "advanced_fastft_search"):
             return self._best_of_ranges()
         objective = self.result.result["objectives"][0]

@@ -14,7 +14,14 @@ class QuantType(Enum):
 
 
 class QuantFormat(Enum):
-    """How quantized operators are written; Quasar writes QDQ."""
+    """How quantized operators are written: as pairs around them (QDQ), or as operators on 8-bit codes."""
+
+    QOperator = 0
+    QDQ = 1
+
+
+class ExtendedQuantFormat(Enum):
+    """The same, by the name that Quark gives it."""
 
     QOperator = 0
     QDQ = 1

@@ -364,6 +364,33 @@ class V1(Case):
         with self.assertRaisesRegex(NotImplementedError, "get_next"):
             quasar.CalibrationDataReader().get_next()
 
+    def test_names_that_published_scripts_import(self):
+        from quasar import quant_utils
+
+        self.assertIs(quant_utils.PowerOfTwoMethod, quasar.PowerOfTwoMethod)
+        self.assertIs(quant_utils.ExtendedQuantFormat, quasar.ExtendedQuantFormat)
+        for name in quant_utils.__all__:
+            self.assertTrue(hasattr(quasar, name), name)
+        for written in (quasar.ExtendedQuantFormat.QDQ, quasar.ExtendedQuantFormat.QOperator):
+            out = Path(f"{written.name}.onnx")
+            quasar.quantize(MODEL, out, {"scheme": "S8S8_AAWS", "quant_format": written}, calib=Reader(self.calibration[0][:8]))
+            self.assertEqual(b"QLinearConv" in out.read_bytes(), written is quasar.ExtendedQuantFormat.QOperator)
+
+    def test_model_output_gets_the_best_model(self):
+        class Small(AutoSearchConfig):
+            search_space = SMALL
+            search_output_dir = "out"
+
+        for place, file in (("made/there.onnx", "made/there.onnx"), ("folder", "folder/best.onnx")):
+            search = AutoSearch(config=Config(get_default_config("S8S8_AAWS")), auto_search_config=Small, model_input=MODEL, model_output=place,
+                                calibration_data_reader=Reader(self.calibration[0][:8]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the second search has a folder of its own
+                search.search_model()
+            self.assertEqual(Path(file).read_bytes(), Path(search.result.best_model).read_bytes())
+        with self.assertRaisesRegex(quasar.QuasarError, "would be overwritten"):
+            AutoSearch(model_input=MODEL, model_output=MODEL)
+
     def test_arguments(self):
         with self.assertRaisesRegex(TypeError, "model_input"):
             AutoSearch(config=get_default_config("XINT8"))

@@ -56,7 +56,7 @@ class Launched(Case):
     def test_without_a_storage_that_all_share_they_say_so(self):
         (code, _, messages), = self.start([1])
         self.assertEqual(code, 1)
-        self.assertIn("they need a storage that all share, storage: postgresql://", messages)
+        self.assertIn("they need a storage that all share, study_storage_db: postgresql://", messages)
         self.assertFalse(os.path.exists("out"))
 
     def test_the_others_end_with_a_first_one_that_fails(self):

@@ -120,6 +120,28 @@ TEST(Commands, EvaluateSaysWhatItRunsIn) {
   EXPECT_NE(wrong.err.find("did you mean 'openvino'?"), std::string::npos) << wrong.err;
 }
 
+// Without --metric a classifier's answers count too; a word says what the numbers mean.
+TEST(Commands, EvaluateScoresTheHead) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string();
+  ASSERT_EQ(
+      run("quantize " + digits("digits.onnx") + " -o " + path + " --scheme U8S8_CHANNEL --calib " + digits("calibration.npz"))
+          .code,
+      0);
+  const std::string asked = "evaluate " + path + " --reference " + digits("digits.onnx") + " --data " + digits("evaluation.npz");
+  const Json facts = parse_json(run(asked + " --json").out, "stdout");
+  EXPECT_EQ(facts["head"]["name"], "classes");
+  EXPECT_EQ(facts["metrics"]["agreement"]["word"], "good") << facts["metrics"];
+  EXPECT_EQ(facts["metrics"]["parts"]["word"], "good") << facts["metrics"];
+  const std::string text = run(asked).out;
+  const size_t line = text.find("\nagreement");
+  ASSERT_NE(line, std::string::npos) << text;
+  EXPECT_EQ(text.substr(0, text.find('\n', line + 1)).substr(line).find("good") != std::string::npos, true) << text;
+  const Json chosen = parse_json(run(asked + " --metric L2 --json").out, "stdout");
+  EXPECT_EQ(chosen["metrics"].size(), 1U) << chosen["metrics"];
+  EXPECT_FALSE(chosen.contains("head"));
+}
+
 TEST(Commands, EverySchemeQuantizesTheDemo) {
   const TemporaryFolder folder;
   for (const auto& scheme : parse_json(run("list --json schemes").out, "schemes")) {

@@ -209,6 +209,13 @@ TEST_F(Search, ATrialIsMadeAgainFromTheModelAndTheSamplesOfTheSearch) {
   const Ran same = quantize("");
   EXPECT_EQ(same.code, 0) << same.err;
   EXPECT_EQ(read_file(again), best) << "of the search's own model";
+  fs::remove(again);
+  const Ran unnamed = run("quantize --from-study " + out.string() + " -o " + again.string());
+  EXPECT_EQ(unnamed.code, 0) << unnamed.err;
+  EXPECT_EQ(read_file(again), best) << "the best trial, unless another one is named";
+  const Ran database = run("quantize --from-study " + (out / "auto_search.db").string() + " -o " + again.string());
+  EXPECT_EQ(database.code, 1);
+  EXPECT_NE(database.err.find("name one by --trial N"), std::string::npos) << database.err;
   const Ran others = quantize(digits("digits.onnx"), " --calib " + digits("calibration.npz"));
   EXPECT_EQ(others.code, 0) << others.err;
   EXPECT_NE(others.out.find(known), std::string::npos) << others.out;

@@ -122,9 +122,9 @@ class Examination {
     if (pairs_ == 0)
       out["pairs_without_clip6"] = pairs_in(quant::transforms::table().make("clip6_to_relu")->rewrite(model_, {}).model);
     const quant::Config& config = schemes_.front().config;
-    quant::Plan plan = variants_.plan(config, *simulated_);
+    quant::Plan plan = variants_.plan(config, *target_);
     variants_.improve(config, plan);
-    const NoiseAlong noise = real(out);
+    const NoiseAlong noise = real(out, plan);
     out["length"] = noise.length;
     out["layers"] = layers(plan, noise);
     if (layer_samples_ < samples_->size()) out["layer_samples"] = layer_samples_;
@@ -133,7 +133,7 @@ class Examination {
     const Json none;
     out["ranges"] =
         to_json(ranges_of({variants_.graph_of(config)->model, plan, variants_.seen(config), runs, none}, worst(out["layers"])));
-    out["advice"] = advice_on_layers(out);
+    out["advice"] = advice_on_layers(out, obstacle_to_16_bits(target_name_));
     return out;
   }
 
@@ -159,9 +159,8 @@ class Examination {
   }
 
   // The model that the target gets, beside the float model.
-  NoiseAlong real(Json& out) {
+  NoiseAlong real(Json& out, quant::Plan plan) {
     const quant::Config& config = schemes_.front().config;
-    quant::Plan plan = variants_.plan(config, *target_);
     const graph::Model built = variants_.build(config, plan).model;
     NoiseAlong noise = noise_along(variants_.graph_of(config)->model, built, plan, *samples_);
     const graph::Model& model = variants_.graph_of(config)->model;
@@ -213,8 +212,7 @@ class Examination {
     Json out = Json::array();
     for (const auto& node : variants_.graph_of(schemes_.front().config)->model.nodes) {
       const auto known = simulated.find(node.name);
-      const bool alone = simulated.empty() && (plan.nodes.contains(node.name) || plan.skipped.contains(node.name));
-      if (known == simulated.end() && !alone) continue;
+      if (known == simulated.end() && !(simulated.empty() && plan.nodes.contains(node.name))) continue;
       Json layer{{"node", node.name}, {"type", node.op_type}};
       if (known != simulated.end()) layer.update(known->second);
       if (const auto found = noise.nodes.find(node.name); found != noise.nodes.end()) layer["accumulated_noise"] = found->second;

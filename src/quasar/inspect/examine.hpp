@@ -19,8 +19,9 @@ struct ExamineOptions {
   Progress progress = {};
 };
 
-// Layers by themselves are simulated (toggled_model.hpp), whatever the target's kernels; `real` and accumulated_noise are of the
-// quantized model that ONNX Runtime runs.
+// `layers` are the operators that the target quantizes: to leave another one in float changes nothing. By themselves they are
+// simulated (toggled_model.hpp), whatever the target's kernels; `real` and accumulated_noise are of the quantized model that ONNX
+// Runtime runs. `schemes` quantize all that has a quantized form.
 //   {samples, scheme, schemes: [{name, distance}], length, equalized_pairs, real: {target, distance, quantized, float},
 //    layers: [{node, type, output_error, accumulated, noise_to_signal, accumulated_noise, rounding_error: {tensor, channel},
 //    weight_error: {tensor, channel}, outlier_channels, channels, widest}], ranges, advice: [text]}

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "quasar/base/digits.hpp"
+#include "quasar/quant/target.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -49,16 +50,17 @@ void on_weights(const Json& examination, Json& out) {
 }
 
 // Whether activations or weights cost more.
-void on_activations(const Json& examination, Json& out) {
+void on_activations(const Json& examination, const std::string& obstacle, Json& out) {
   const auto wide = distance_of(examination, "wide"), tensor = distance_of(examination, "tensor");
   if (!wide || !tensor || *tensor <= 0) return;
   const double share = 1 - std::min(1.0, std::pow(*wide / *tensor, 2));
   if (share > 0.5)
     out.push_back("Of the squared distance with per-tensor weights " + in_digits(100 * share) +
-                  " % come from 8-bit activations: with 16 bits for them " + in_digits(*wide) + " is left.");
+                  " % come from 8-bit activations: with 16 bits for them " + in_digits(*wide) + " is left" +
+                  (obstacle.empty() ? "." : ". But " + obstacle + "."));
 }
 
-void on_worst(const Json& examination, Json& out) {
+void on_worst(const Json& examination, const std::string& obstacle, Json& out) {
   constexpr size_t most = 3, least = 6;
   const Json& layers = examination["layers"];
   double total = 0, worst = 0;
@@ -74,7 +76,8 @@ void on_worst(const Json& examination, Json& out) {
   }
   if (layers.size() > least && worst > 0.5 * total)
     out.push_back("Three layers bring " + in_digits(100 * worst / total) + " % of the squared error: " + names +
-                  ". Leaving them in float, or giving them 16 bits, helps most.");
+                  (obstacle.empty() ? ". Leaving them in float, or giving them 16 bits, helps most."
+                                    : ". Leaving them in float (`exclude`) helps most."));
 }
 
 void on_outliers(const Json& examination, Json& out) {
@@ -120,9 +123,23 @@ void on_real_model(const Json& examination, Json& out) {
 
 }  // namespace
 
-Json advice_on_layers(const Json& examination) {
+std::string obstacle_to_16_bits(const std::string& target) {
+  const auto made = quant::targets::table().make(target);
+  quant::Config config;
+  config.activation.type = made->wide_type();
+  config.activation.symmetric = config.activation.type == DataType::int16;
+  const std::string refusal = made->refuses_types(config);
+  return refusal.empty() ? made->remark(config) : refusal;
+}
+
+Json advice_on_layers(const Json& examination, const std::string& obstacle_to_16_bits) {
   Json out = Json::array();
-  for (const auto part : {on_schemes, on_weights, on_activations, on_worst, on_outliers, on_real_model}) part(examination, out);
+  on_schemes(examination, out);
+  on_weights(examination, out);
+  on_activations(examination, obstacle_to_16_bits, out);
+  on_worst(examination, obstacle_to_16_bits, out);
+  on_outliers(examination, out);
+  on_real_model(examination, out);
   return out;
 }
 

@@ -26,12 +26,36 @@ const Json& list_of(const Json& words, const std::string& key) {
   return words;
 }
 
+// The metric of an entry whose other keys are `known`, or options of the metric: {metric: mAP, truth: float, max_drop: 0.1}.
+std::string metric_of(const Json& words, const std::string& key, const std::vector<std::string>& known, const Own& own) {
+  const Json& metric = words.at("metric");
+  Json with_options{{"name", metric}};
+  std::string first;
+  for (const auto& [name, value] : words.items()) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    if (first.empty()) first = name;
+    with_options[name] = value;
+  }
+  if (first.empty()) return metric_named(metric, key, own);
+  const auto fail = [&](const std::string& why) {
+    return Error(key + ": unknown key '" + first + "'; known: " + joined(known) + did_you_mean(first, known) + why);
+  };
+  if (!did_you_mean(first, known).empty()) throw fail("");
+  if (!metric.is_string() || !eval::is_metric(metric.get<std::string>()))
+    throw fail(", and options of metrics that are built in");
+  try {
+    return eval::metric_text(with_options, key);
+  } catch (const Error& e) {
+    throw fail(std::string(", and options of the metric: ") + e.what());
+  }
+}
+
 Objective objective_of(const Json& words, const Own& own) {
-  Objective out{metric_named(words.at("metric"), "objectives", own), Direction::minimize};
+  const std::vector<std::string> known{"metric", "direction"};
+  Objective out{metric_of(words, "objectives", known, own), Direction::minimize};
   out.direction = direction_of(out.metric, own);
   for (const auto& [name, value] : words.items()) {
-    if (name == "metric") continue;
-    if (name != "direction") throw Error("objectives: unknown key '" + name + "'; known: metric, direction");
+    if (name != "direction") continue;
     const char* way = out.direction == Direction::minimize ? "minimize" : "maximize";
     if (value != way) throw Error("objectives: " + out.metric + " is better when one can " + way + " it; leave 'direction' out");
   }
@@ -39,15 +63,12 @@ Objective objective_of(const Json& words, const Own& own) {
 }
 
 Constraint constraint_of(const Json& words, const Own& own) {
-  const std::string metric = metric_named(words.at("metric"), "constraints", own);
+  const std::vector<std::string> known{"metric", "max_drop", "max", "min"};
+  const std::string metric = metric_of(words, "constraints", known, own);
   std::optional<Constraint> out;
   for (const auto& [name, value] : words.items()) {
-    if (name == "metric") continue;
     const auto bound = bounds.find(name);
-    if (bound == bounds.end()) {
-      const std::vector<std::string> known{"metric", "max_drop", "max", "min"};
-      throw Error("constraints: unknown key '" + name + "'; known: " + joined(known) + did_you_mean(name, known));
-    }
+    if (bound == bounds.end()) continue;  // the metric, and its options
     if (!value.is_number() || std::isnan(value.get<double>()))
       throw Error("constraints: " + name + " of " + metric + " is " + as_written(value) + ", but must be a number");
     if (out) throw Error("constraints: " + words.dump() + " has two bounds; write one entry for each");

@@ -69,7 +69,9 @@ std::vector<OptionSpec> own_keys() {
       {.name = "objectives",
        .fallback = nullptr,
        .help = "[{metric: top1}, {metric: latency}]; metrics, bytes, latency (ms), peak_memory (bytes)"},
-      {.name = "constraints", .fallback = nullptr, .help = "[{metric: top1, max_drop: 0.01}]; bounds max_drop, max, min"},
+      {.name = "constraints",
+       .fallback = nullptr,
+       .help = "[{metric: top1, max_drop: 0.01}]; bounds max_drop, max, min; options of the metric beside it"},
       {.name = "search_evaluator",
        .fallback = nullptr,
        .help =

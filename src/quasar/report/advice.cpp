@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quasar/base/digits.hpp"
+#include "quasar/inspect/examine_advice.hpp"
 
 namespace quasar::report {
 namespace {
@@ -17,6 +18,12 @@ size_t count(const Json& result, const char* kind) {
   return result.value(Pointer(std::string("/trials/") + kind), size_t{0});
 }
 
+// Whether the study's target computes in 16 bits, and does not only simulate them in float.
+bool takes_16_bits(const Json& contents) {
+  const std::string target = contents["result"].value(Pointer("/environment/target"), "");
+  return target.empty() || tune::obstacle_to_16_bits(target).empty();
+}
+
 void on_outcome(const Json& contents, Json& out) {
   const Json& result = contents["result"];
   const std::string status = result.value("status", "");
@@ -24,9 +31,9 @@ void on_outcome(const Json& contents, Json& out) {
     out.push_back("The search was interrupted. `quasar search … --resume` continues it where it stopped.");
   if (status == "no_candidate" || status == "goal_missed") {
     out.push_back(
-        "No configuration met the goal. Allow more: per-channel weights, `algorithms: [adaround, null]`, 16-bit activations for "
-        "the worst "
-        "layers, or a larger tolerance.");
+        std::string(
+            "No configuration met the goal. Allow more: per-channel weights, `algorithms: [adaround, null]`, the worst ") +
+        (takes_16_bits(contents) ? "layers in 16 bits or float" : "layers in float (`exclude`)") + ", or a larger tolerance.");
   }
   if (result.value("quality", "") == "poor") {
     std::string text = "Do not use best.onnx";
@@ -38,9 +45,11 @@ void on_outcome(const Json& contents, Json& out) {
     return;
   }
   if (status == "ok" && result.contains("best") && result["best"].is_object())
-    out.push_back(
-        "Use best.onnx as it is, or make it again with `quasar quantize MODEL --config best_config.yaml --calib DATA -o "
-        "OUT.onnx`.");
+    out.push_back(std::string("Use best.onnx as it is, or make it again with ") +
+                  (result.value("study", "") == "memory"
+                       ? "`quasar quantize MODEL --config best_config.yaml --calib DATA -o OUT.onnx`, DATA being the calibration "
+                         "samples of the search."
+                       : "`quasar quantize --from-study FOLDER -o OUT.onnx`, FOLDER being this search's."));
 }
 
 void on_warnings(const Json& contents, Json& out) {
@@ -123,7 +132,7 @@ void on_evidence(const Json& contents, Json& out) {
 }
 
 // The layers whose own results err most with optimized weights.
-void on_rounded_layers(const Json& layers, Json& out) {
+void on_rounded_layers(const Json& layers, bool takes_16_bits, Json& out) {
   constexpr size_t most = 3, least = 6;
   std::vector<std::pair<double, std::string>> errors;
   for (const auto& layer : layers) {
@@ -136,7 +145,8 @@ void on_rounded_layers(const Json& layers, Json& out) {
   for (size_t i = 0; i < most; ++i)
     names += (i > 0 ? ", " : "") + errors[i].second + " (" + in_digits(100 * errors[i].first) + " % of its variance)";
   out.push_back("The layers whose own results err most after rounding was optimized: " + names +
-                ". If more accuracy is needed, give them 16 bits (`specific_layer_config`) or leave them in float (`exclude`).");
+                ". If more accuracy is needed, " + (takes_16_bits ? "give them 16 bits (`specific_layer_config`) or " : "") +
+                "leave them in float (`exclude`).");
 }
 
 // The layers that cost most at the outputs when they alone are quantized, where that was measured.
@@ -151,7 +161,7 @@ void on_layers(const Json& contents, Json& out) {
     errors.emplace_back(error.get<double>(), layer["node"].get<std::string>());
     total += errors.back().first * errors.back().first;
   }
-  if (errors.empty()) return on_rounded_layers(layers, out);
+  if (errors.empty()) return on_rounded_layers(layers, takes_16_bits(contents), out);
   if (errors.size() < least || !(total > 0)) return;
   std::ranges::stable_sort(errors, std::greater<>(), &std::pair<double, std::string>::first);
   double worst = 0;
@@ -162,9 +172,9 @@ void on_layers(const Json& contents, Json& out) {
   }
   if (worst < 0.5 * total) return;
   out.push_back("Three layers bring " + in_digits(100 * worst / total) +
-                " % of the squared error, each quantized alone: " + names +
-                ". If more accuracy is needed, give them 16 bits (`specific_layer_config`), optimized rounding, or leave them in "
-                "float (`exclude`).");
+                " % of the squared error, each quantized alone: " + names + ". If more accuracy is needed, give them " +
+                (takes_16_bits(contents) ? "16 bits (`specific_layer_config`), " : "") +
+                "optimized rounding, or leave them in float (`exclude`).");
 }
 
 // Parts of values that one grid would lose.

@@ -11,13 +11,13 @@
 #include "quasar/trial/trial.hpp"
 
 namespace quasar::report {
-namespace {
-
 Json score_json(const std::string& metric, const eval::Score& score) {
   Json out{{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
   if (const std::string word = tune::plain_word(metric, score.value); !word.empty()) out["word"] = word;
   return out;
 }
+
+namespace {
 
 Json scores_json(const eval::Scores& scores) {
   Json out = Json::object();

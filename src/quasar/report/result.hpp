@@ -8,6 +8,9 @@ namespace quasar::report {
 // All of result.json (docs/reports.md).
 Json result_json(const tune::Job& job, const tune::Summary& summary);
 
+// {value, low, high, samples, word}: a metric's score; `word` (trial/quality.hpp) where the number alone says something.
+Json score_json(const std::string& metric, const eval::Score& score);
+
 // Its parts, for a report while the search runs: versions, machine, seed and objectives; the float model; trials by what became
 // of them; the best trial with what the study knows of it.
 Json header_json(const tune::Job& job);

@@ -102,6 +102,17 @@ Found chosen(const Place& asked, const std::string& name, const std::string& pre
                              : "one of them (" + asked.named_by + ")"));
 }
 
+// The trial that best.onnx is of.
+int64_t best_in(const Place& place, const std::string& study) {
+  const Json results = results_in(place.path);
+  const Json best = results.is_object() ? results.value("best", Json()) : Json();
+  const Json number = best.is_object() ? best.value("trial", Json()) : Json();
+  if (!number.is_number_integer() || text_in(results, "study_name") != study)
+    throw Error(without_password(place.path) + " does not tell which trial of the study '" + study +
+                "' is the best one: name one by --trial N");
+  return number.get<int64_t>();
+}
+
 // The same configuration makes another model for another target.
 Json with_target(Json words, const search::StudyRecord& study) {
   if (study.user_attributes.contains("target")) words["target"] = study.user_attributes.at("target");
@@ -192,8 +203,9 @@ std::string PastTrial::note_on(const data::Dataset& samples) const {
   return "the calibration samples are others than the search's, so that this is another model than that of " + where;
 }
 
-PastTrial past_trial(const Place& place, const std::string& study, int64_t number) {
+PastTrial past_trial(const Place& place, const std::string& study, std::optional<int64_t> wanted) {
   const PastStudy past = past_study(place, study);
+  const int64_t number = wanted ? *wanted : best_in(place, past.record.name);
   for (const auto& trial : past.trials) {
     if (trial.number != number) continue;
     if (trial.user_attributes.contains("config"))

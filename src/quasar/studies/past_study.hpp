@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ struct PastTrial {
   std::string note_on(const data::Dataset& samples) const;
 };
 
-// Throws Error when there is no such trial, or it did not finish.
-PastTrial past_trial(const Place& place, const std::string& study, int64_t number);
+// nullopt: the best one by the results in the output folder. Throws Error when there is no such trial, or it did not finish.
+PastTrial past_trial(const Place& place, const std::string& study, std::optional<int64_t> number);
 
 // The server that the result.json of an output folder without a database of its own names; "": none.
 std::string server_named_in(const std::string& folder);

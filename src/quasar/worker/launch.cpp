@@ -38,7 +38,7 @@ void require_shared(const Job& job) {
   if (rank() == 0 || search::is_shared_storage(job.study.storage)) return;
   throw Error("this is process " + std::to_string(rank()) +
               " of a search that mpirun or srun started several times: they need a storage that all share, "
-              "storage: postgresql://user@host:port/database");
+              "study_storage_db: postgresql://user@host:port/database");
 }
 
 Job in_scratch(Job job, const std::filesystem::path& scratch) {

@@ -37,5 +37,21 @@ TEST(Goals, ABoundIsANumber) {
   EXPECT_EQ(said, "constraints: min of cos is .nan, but must be a number");
 }
 
+TEST(Goals, OptionsStandBesideTheMetric) {
+  const Json bound{{{"metric", "mAP"}, {"truth", "float"}, {"max_drop", 0.1}}};
+  const Goals goals = parse_goals({{{"metric", "topk"}, {"k", 3}}}, bound, {"mAP(truth=float)"});
+  EXPECT_EQ(goals.objectives.front().metric, "topk(k=3)");
+  EXPECT_EQ(goals.constraints.front().metric, "mAP(truth=float)");
+  EXPECT_EQ(goals.constraints.front().value, 0.1);
+  const auto said = [](const Json& entry) { return test::error_of([&] { parse_goals(nullptr, Json::array({entry}), {"L2"}); }); };
+  EXPECT_EQ(said({{"metric", "mAP"}, {"max_dorp", 0.1}}),
+            "constraints: unknown key 'max_dorp'; known: metric, max_drop, max, min; did you mean 'max_drop'?");
+  const std::string option = said({{"metric", "mAP"}, {"trooth", "float"}, {"max_drop", 0.1}});
+  EXPECT_NE(option.find("unknown key 'trooth'"), std::string::npos) << option;
+  EXPECT_NE(option.find("did you mean 'truth'"), std::string::npos) << option;
+  const std::string cost = said({{"metric", "bytes"}, {"truth", "float"}, {"max", 1}});
+  EXPECT_NE(cost.find("unknown key 'truth'"), std::string::npos) << cost;
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -112,6 +112,19 @@ TEST(Report, CsvQuotesWhatNeedsIt) {
   EXPECT_EQ(text.substr(0, text.find("\r\n")), "trial,state,objective L2,seconds,duplicate_of,error,a,b,c");
 }
 
+TEST(Report, SixteenBitsAreAdvisedWhereTheTargetComputesInThem) {
+  Json result = small_result();
+  for (int i = 0; i < 7; ++i)
+    result["best"]["layers"].push_back(
+        {{"node", "n" + std::to_string(i)}, {"type", "Conv"}, {"output_error", i == 0 ? 1.0 : 0.1}});
+  for (const auto& [target, advised] : {std::pair{"ort_cpu", false}, {"qnn_htp", true}}) {
+    result["environment"] = {{"target", target}};
+    const std::string advice = contents_of(result, grid_trials(), Json::object())["advice"].dump();
+    EXPECT_NE(advice.find("Three layers bring"), std::string::npos) << advice;
+    EXPECT_EQ(advice.find("16 bits") != std::string::npos, advised) << target << advice;
+  }
+}
+
 TEST(Report, AdviceNamesParametersWithoutEffect) {
   const Json contents = contents_of(small_result(), grid_trials(), Json::object());
   EXPECT_NE(contents["advice"].dump().find("Hardly any effect on the objective (below 1 %): c"), std::string::npos);

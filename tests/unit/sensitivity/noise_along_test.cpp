@@ -7,6 +7,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/inspect/examine.hpp"
+#include "quasar/inspect/examine_advice.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -123,6 +124,44 @@ TEST(Examine, TakesTheConfigurationThatIsGiven) {
   EXPECT_TRUE(halves["layers"][0].contains("accumulated_noise"));
   const Json nothing = examined({{"activation", nullptr}, {"weight", "Int4Spec"}, {"exclude", {{{"op_type", "Gemm"}}}}});
   EXPECT_NE(all_advice(nothing).find("quantizes no operator"), std::string::npos) << all_advice(nothing);
+}
+
+// A target that quantizes a part of the model: the rest stays in float whatever is excluded.
+TEST(Examine, RanksWhatTheTargetQuantizes) {
+  const ExamineOptions options{.model = digits / "digits.onnx",
+                               .data = {{"reader", "npz"}, {"path", (digits / "calibration.npz").string()}, {"limit", 4}},
+                               .target = "tensorrt"};
+  const graph::Model model = runtime::prepare(graph::load(options.model));
+  const data::DatasetPtr samples = data::first(data::open(options.data, model.inputs), 4);
+  const quant::Config config = quant::parse_config(quant::schemes::table().make("s8s8_tensorrt")->words());
+  CalibrationNeeds needs;
+  needs.add(config);
+  Variants variants(model, model, samples, needs);
+  const quant::Plan plan = variants.plan(config, *quant::targets::table().make("tensorrt"));
+  ASSERT_FALSE(plan.skipped.empty());
+  const Json facts = examine(options);
+  EXPECT_FALSE(facts["layers"].empty());
+  for (const auto& layer : facts["layers"])
+    EXPECT_TRUE(plan.nodes.contains(layer["node"].get<std::string>())) << layer["node"] << " stays in float";
+}
+
+TEST(Examine, AdvisesSixteenBitsWhereTheTargetComputesInThem) {
+  Json layers = Json::array();
+  for (int i = 0; i < 7; ++i) layers.push_back({{"node", "n" + std::to_string(i)}, {"output_error", i == 0 ? 1.0 : 0.1}});
+  const Json facts{
+      {"schemes", {{{"key", "tensor"}, {"name", "t"}, {"distance", 1.0}}, {{"key", "wide"}, {"name", "w"}, {"distance", 0.1}}}},
+      {"length", 1.0},
+      {"layers", layers},
+      {"real", nullptr}};
+  const std::string on_htp = advice_on_layers(facts, obstacle_to_16_bits("qnn_htp")).dump();
+  EXPECT_NE(on_htp.find("or giving them 16 bits, helps most"), std::string::npos) << on_htp;
+  EXPECT_EQ(on_htp.find("kernels"), std::string::npos) << on_htp;
+  for (const char* target : {"ort_cpu", "openvino", "ort_cuda", "tensorrt"}) {
+    const std::string why = obstacle_to_16_bits(target), advice = advice_on_layers(facts, why).dump();
+    EXPECT_FALSE(why.empty()) << target;
+    EXPECT_EQ(advice.find("giving them 16 bits"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("is left. But "), std::string::npos) << advice;
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
+#include "quasar/report/result.hpp"
 #include "quasar/runtime/latency.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/open_data.hpp"
@@ -28,12 +29,16 @@ class Evaluate final : public Command {
     app.add_option("--reference", reference_, "the float model it is compared with (default: the model itself)");
     app.add_option("--data", data_, data_help)->required();
     app.add_flag("--as-is", as_is_, as_is_help);
-    app.add_option("--metric", metrics_, "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times")
-        ->capture_default_str();
+    metric_ =
+        app.add_option("--metric", metrics_,
+                       "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times [parts, cos, and what "
+                       "the model's head is measured by]");
     app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
     app.add_option("--runtime", runtime_, "what the model runs in: onnxruntime (default), openvino or qnn_htp");
     app.add_flag("--json", json_, json_help);
-    app.footer("Example: quasar evaluate int8.onnx --reference model.onnx --data eval.npz --metric L2 --metric top1");
+    app.footer(
+        "Where a number alone says something, a word stands behind it: good, check or broken.\nExample: quasar evaluate "
+        "int8.onnx --reference model.onnx --data eval.npz --metric L2 --metric top1");
   }
 
   int run() override {
@@ -47,6 +52,7 @@ class Evaluate final : public Command {
       options.decoder = parse_yaml(decoder_, "--decoder");
     else
       options.judged = ops::judged_of(reference, model);
+    options.judge_head = metric_->count() == 0;
     options.exact_sums = false;
     options.device.library = runtime::parse_library(runtime_);
     runtime::check_device(options.device);
@@ -55,7 +61,7 @@ class Evaluate final : public Command {
     if (const std::string doubt = evaluator.label_doubt(); !doubt.empty())
       std::cerr << "warning: " << printable_name(doubt) << "\n";
     const tune::Processors processors = processors_for(model, options.device.library);
-    print(options, scores, runtime::latency(model, *samples, {}, options.device), to_json(processors));
+    print(evaluator.head(), options.device, scores, runtime::latency(model, *samples, {}, options.device), to_json(processors));
     if (const std::string why = in_words(processors); !why.empty()) std::cerr << "warning: " << printable_name(why) << "\n";
     return exit_done;
   }
@@ -73,16 +79,22 @@ class Evaluate final : public Command {
     return alike ? reference : graph::half_to_float(std::move(reference));
   }
 
-  void print(const eval::EvaluatorOptions& options, const eval::Scores& scores, const runtime::Latency& latency,
-             const Json& processors) const {
-    const std::vector<std::string>& names = options.metrics;
+  // The wanted metrics in their order, then the head's.
+  std::vector<std::string> shown(const std::optional<eval::Head>& head) const {
+    std::vector<std::string> names;
+    for (const auto& name : metrics_) names.push_back(eval::metric_text(name));
+    if (head && !head->metric.empty() && std::ranges::find(names, head->metric) == names.end()) names.push_back(head->metric);
+    return names;
+  }
+
+  void print(const std::optional<eval::Head>& head, const runtime::Device& device, const eval::Scores& scores,
+             const runtime::Latency& latency, const Json& processors) const {
+    const std::vector<std::string> names = shown(head);
     Json report{{"model", model_}, {"bytes", graph::bytes_on_disk(model_)}};
-    for (const auto& name : names) {
-      const eval::Score& score = scores.at(name);
-      report["metrics"][name] = {{"value", score.value}, {"low", score.low}, {"high", score.high}, {"samples", score.samples}};
-    }
+    if (head) report["head"] = to_json(*head);
+    for (const auto& name : names) report["metrics"][name] = report::score_json(name, scores.at(name));
     report["latency_ms"] = {{"median", latency.median_ms}, {"p90", latency.p90_ms}};
-    report["judge"] = runtime::facts_of(options.device);
+    report["judge"] = runtime::facts_of(device);
     report["processors"] = processors;
     if (json_) {
       std::cout << report.dump(2) << "\n";
@@ -91,10 +103,11 @@ class Evaluate final : public Command {
     size_t longest = 10;
     for (const auto& name : names) longest = std::max(longest, name.size());
     const auto width = static_cast<int>(longest + 2);
-    for (const auto& [name, score] : report["metrics"].items()) {
+    for (const auto& name : names) {
+      const Json& score = report["metrics"][name];
       std::cout << std::left << std::setw(width) << name << std::setprecision(6) << score["value"].get<double>()
                 << "  (95 %: " << score["low"].get<double>() << " to " << score["high"].get<double>() << ", " << score["samples"]
-                << " samples)\n";
+                << " samples)" << (score.contains("word") ? "  " + score["word"].get<std::string>() : "") << "\n";
     }
     std::cout << std::setw(width) << "bytes" << report["bytes"] << "\n"
               << std::setw(width) << "latency" << latency.median_ms << " ms (median), " << latency.p90_ms
@@ -104,6 +117,7 @@ class Evaluate final : public Command {
 
   std::string model_, reference_, data_, decoder_, runtime_ = "onnxruntime";
   std::vector<std::string> metrics_{"parts", "cos"};
+  const CLI::Option* metric_ = nullptr;
   bool json_ = false, as_is_ = false;
 };
 

@@ -31,7 +31,7 @@ class Quantize final : public Command {
     how->add_option("--config", config_, "a file with a configuration, for example best_config.yaml");
     auto* from_study = how->add_option("--from-study", study_, "the output folder of a search, or a study's database");
     how->require_option(1);
-    app.add_option("--trial", trial_, "with --from-study: the trial's number")->needs(from_study);
+    app.add_option("--trial", trial_, "with --from-study: the trial's number [the best one's]")->needs(from_study);
     app.add_option("--study-name", study_name_, "with --from-study: which study, where there are several")->needs(from_study);
     app.add_option("--storage", storage_, "with --from-study: the address of the folder's study, where that is on a server")
         ->needs(from_study);
@@ -169,9 +169,8 @@ class Quantize final : public Command {
 
   std::optional<tune::PastTrial> past_trial() const {
     if (study_.empty()) return std::nullopt;
-    if (!trial_) throw Error("--from-study needs --trial N");
-    if (*trial_ < 0) throw Error("--trial is " + std::to_string(*trial_) + ", but trials are counted from 0");
-    return tune::past_trial({study_, storage_}, study_name_, *trial_);
+    if (trial_ && *trial_ < 0) throw Error("--trial is " + std::to_string(*trial_) + ", but trials are counted from 0");
+    return tune::past_trial({study_, storage_}, study_name_, trial_);
   }
 
   bool as_is_ = false, json_ = false;
