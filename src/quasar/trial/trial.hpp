@@ -48,10 +48,10 @@ quant::Plan plan_of(const TrialContext& context, const quant::Config& config);
 // The quantized model of a configuration's plan, rounding optimized as the plan says.
 Built build(const TrialContext& context, const quant::Config& config, quant::Plan plan, const std::function<void()>& check = {});
 
-// The same of a point's configuration. Throws Error where a trial would fail before anything is built.
+// plan_of() the point's configuration. Throws Error where a trial would fail before anything is built.
 quant::Plan possible_plan(const TrialContext& context, const quant::Config& config, const search::Point& point);
 
-// Why that throws; "": it does not.
+// Why possible_plan() throws; "": it does not.
 std::string why_impossible(const TrialContext& context, const search::Point& point);
 
 // What a finished trial tried: as it recorded it, also when the space has changed since.
