@@ -17,7 +17,7 @@ struct Repair : testing::Test {
     write_file(folder.path() / "job.yaml",
                "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
                    ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-                   ", labels: label}\nleast_agreement: 0\nsearch_metric: " + metric + "\naccuracy_criterion: " + criterion +
+                   ", labels: label}\nleast_agreement: 0\nspeed_gate: off\nsearch_metric: " + metric + "\naccuracy_criterion: " + criterion +
                    "\n");
     return run("search " + (folder.path() / "job.yaml").string() + " --output-dir " + out.string() + " " + arguments);
   }
@@ -30,6 +30,15 @@ TEST_F(Repair, TheDefaultIsEnoughForAnEasyGoal) {
   EXPECT_EQ(result()["status"], "ok");
   EXPECT_EQ(result()["trials"]["executed"], 1);
   EXPECT_TRUE(result()["tuning"]["float"].empty());
+  EXPECT_FALSE(result().contains("speed_gate"));
+}
+
+// What is no faster in integers is not looked for there, unless the user says so.
+TEST_F(Repair, SpeedIsMeasuredFirst) {
+  const Ran ran = search("{criterion: relative, tolerable_loss: 0.01}", "agreement", "--set speed_gate=1.02");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(result()["speed_gate"]["told"].get<std::string>().find("the float model's time"), std::string::npos);
+  EXPECT_TRUE(result()["tuning"]["float"].empty()) << "operators that are faster in float are not given up";
 }
 
 // The classifier's Softmax decides this model's distance; leaving it in float is what meets the goal.

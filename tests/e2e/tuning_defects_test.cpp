@@ -31,7 +31,7 @@ struct TuningDefect : testing::Test {
     write_file(config,
                "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
                    ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-                   ", labels: label, limit: 200}\nstrategy: " + strategy + "\n" + (metric ? "" : "search_metric: L2\n") + more);
+                   ", labels: label, limit: 200}\nspeed_gate: off\nstrategy: " + strategy + "\n" + (metric ? "" : "search_metric: L2\n") + more);
     return run("search " + config.string() + " --output-dir " + out.string() + " " + arguments);
   }
   Json result() const { return read_json(out / "result.json"); }

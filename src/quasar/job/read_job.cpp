@@ -64,7 +64,9 @@ Json stop_of(const Json& words) {
   return out;
 }
 
-std::optional<double> speed_gate_of(const Json& words) {
+std::optional<double> speed_gate_of(const Options& keys, const StrategyFacts& strategy) {
+  if (!keys.has("speed_gate") && !keys.has("search_space") && !keys.has("search_spaces")) return strategy.speed_gate();
+  const Json words = keys.json("speed_gate");
   if (words.is_null() || words == false || (words.is_string() && normalized(words.get<std::string>()) == "off"))
     return std::nullopt;
   if (!words.is_number() || words.get<double>() < 1 || words.get<double>() > 100)
@@ -232,7 +234,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   warn_of_optimism(job, keys);
   read_search_keys(job, keys);
   choose_library(job, keys);
-  job.speed_gate = speed_gate_of(keys.json("speed_gate"));
+  job.speed_gate = speed_gate_of(keys, *strategy);
   if (job.speed_gate && canonical_keys(given).contains("speed_gate") &&
       (!quant::targets::table().make(job.target)->timed_here() || !job.devices.front().is_cpu()))
     job.warnings.push_back("speed_gate has no effect: it measures on ONNX Runtime's CPU, which candidates do not run on here");

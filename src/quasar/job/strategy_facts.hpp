@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ class StrategyFacts {
   virtual ~StrategyFacts() = default;
   // What it searches when the user gives no space; null: a space is required. `target` and `tuning` of the job are read already.
   virtual Json default_space(const Job& job) const = 0;
+  // The factor of the speed gate when the user gives neither that key nor a space; nullopt: off.
+  virtual std::optional<double> speed_gate() const { return std::nullopt; }
   // What it optimizes when the user gives no objectives, in their words; null: the first of search_metric.
   virtual Json objectives() const { return nullptr; }
   // Metrics that it needs besides the user's.

@@ -49,6 +49,12 @@ TEST(Job, SpeedGateIsAFactorOrOff) {
   for (const Json& off : {Json("off"), Json(false), Json()}) EXPECT_FALSE(job_of({{"speed_gate", off}}).speed_gate) << off;
   EXPECT_EQ(job_of({{"preset", "cpu_int8_search"}}).speed_gate, 1.02);
   EXPECT_FALSE(job_of({{"preset", "cpu_int8_search"}, {"speed_gate", "off"}}).speed_gate);
+  Json repair{{"strategy", "repair"}, {"model_input", "m.onnx"}};
+  repair["calib_data_reader"] = repair["eval_data_reader"] = {{"reader", "random"}};
+  EXPECT_EQ(parse_job(repair, ".").speed_gate, 1.02);
+  repair["speed_gate"] = "off";
+  EXPECT_FALSE(parse_job(repair, ".").speed_gate);
+  EXPECT_FALSE(job_of({{"strategy", "repair"}}).speed_gate);  // on a space of the user's
   for (const Json& wrong : {Json(0.9), Json("fast"), Json(true), Json(1000)})
     EXPECT_TRUE(
         holds(error_of({{"speed_gate", wrong}}), "speed_gate is " + wrong.dump() + ", but must be a factor from 1 to 100"))

@@ -24,6 +24,7 @@ namespace {
 using search::Point;
 using search::Trial;
 
+constexpr double usual_speed_gate = 1.02;  // what is no faster in integers is not looked for there
 constexpr size_t ranking_samples = 8, first_samples = 4;
 // What may be given up before anything else is tried: so many operators, with so much of the work.
 constexpr double operators_first = 0.25, work_first = 0.1;
@@ -295,6 +296,7 @@ class Repairing {
 class Repair final : public Strategy {
  public:
   Json default_space(const Job& job) const override { return repairs_for(job); }
+  std::optional<double> speed_gate() const override { return usual_speed_gate; }
   bool has_goal() const override { return true; }
   void check(const Job& job, const Spaces& spaces) const override {
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
