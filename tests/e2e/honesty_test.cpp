@@ -65,6 +65,22 @@ TEST_F(Search, HoldoutIsScoredForWinnerAndFloatOnly) {
   EXPECT_EQ(result()["baseline"]["holdout"]["agreement"]["value"], 1.0);
 }
 
+// The goal holds for pictures of digits. The hold-out samples are noise, on which the model loses far more.
+TEST_F(Search, AGoalThatHoldoutSamplesMissIsAWarning) {
+  const auto at = [&](const std::string& loss) {
+    std::filesystem::remove_all(out);
+    const Ran ran =
+        search("model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+               ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+               ", labels: label}\nholdout_data_reader: {reader: random, count: 50}\nsearch_metric: L2\nstrategy: repair\n" +
+               "speed_gate: off\naccuracy_criterion: {criterion: absolute, tolerable_loss: " + loss + "}\n");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return result()["warnings"].dump();
+  };
+  EXPECT_NE(at("0.01").find("the goal is met on the evaluation samples, and not on the hold-out samples"), std::string::npos);
+  EXPECT_EQ(at("10").find("not on the hold-out samples"), std::string::npos);
+}
+
 // Ranges, scales, codes and biases come from the calibration samples: whatever else is scored, the model stays the same, byte by
 // byte.
 TEST_F(Search, NothingLeaksFromTheSamplesThatScore) {
