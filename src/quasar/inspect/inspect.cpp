@@ -237,7 +237,7 @@ Json inspect(const InspectOptions& given) {
     std::map<std::string, int> operators;
     for (const auto& node : model.nodes) operators[node.op_type]++;
     facts["operators"] = operators;
-    facts["processors"] = to_json(processors_of(model));
+    facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else {
     facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(model)
                                                          : eval::head_on(model, *data::open(options.data, model.inputs)));

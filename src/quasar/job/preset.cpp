@@ -64,6 +64,21 @@ bool names_a_strategy(const Json& words) {
 
 }  // namespace
 
+Preset search_for(const TargetSearch& target) {
+  Json space{{"activation", target.activations},
+             {"activation_params",
+              {{"symmetric", {target.symmetric}}, {"calibration_method", target.methods}, {"only_if", "activation"}}},
+             {"weight", {"Int8Spec"}},
+             {"weight_params",
+              {{"symmetric", {true}},
+               {"calibration_method", {"MinMax", "MinMSE"}},
+               {"quant_granularity", {"Channel"}},
+               {"only_if", "weight"}}}};
+  for (const auto& [name, choices] : target.more.items()) space[name] = choices;
+  space["algorithms"] = {nullptr, "adaround", "adaquant"};
+  return Preset({{"target", target.target}, {"search_space", space}, {"two_stage_search", true}, {"search_algo", "Grid"}}, true);
+}
+
 void forget_unreachable(Json& space, const Json& before) {
   const Json now = space;
   for (const auto& [name, group] : now.items()) {

@@ -17,6 +17,18 @@ class Preset {
   bool is_rescued_;
 };
 
+// What presets for one target differ in.
+struct TargetSearch {
+  std::string target;
+  std::vector<std::string> activations;  // specifications
+  bool symmetric = false;                // activations
+  std::vector<std::string> methods;      // calibration methods of activations
+  Json more = Json::object();            // parameters of the space besides
+};
+
+// A search in two stages: all of these calibrations with int8 weights per channel, then optimized rounding of the best.
+Preset search_for(const TargetSearch& target);
+
 // The user's words over the preset's: top-level keys that the user gave win; `search_space` is merged key by key at its first
 // level, and groups of the preset whose only_if can no longer hold go. A strategy of the user's takes the place of the preset's
 // two_stage_search.

@@ -99,12 +99,13 @@ class Search {
 
   void look_at(const graph::Node& node, const Tensor* weights, int most_input) {
     if (weights == nullptr || weights->type() != DataType::int8) return;
-    const auto order = sum_order(node, weights->shape(), kernels_);
+    const bool in_32_bits = kernels_ == Kernels::neon;
+    const auto order = sum_order(node, weights->shape(), in_32_bits ? Kernels::onnxruntime : kernels_);
     if (!order) return;
     const auto stored = weights->as<int8_t>();
     const std::vector<int32_t> codes(stored.begin(), stored.end());
     Overflow one{.node = node.name, .pairs = order->pairs()};
-    one.overflowing = overflowing_pairs(codes, *order, most_input);
+    if (!in_32_bits) one.overflowing = overflowing_pairs(codes, *order, most_input);
     one.lowest = static_cast<size_t>(std::ranges::count(codes, -128));
     if (one.overflowing > 0 || one.lowest > 1) found_.push_back(std::move(one));
   }

@@ -77,6 +77,7 @@ SumOrder of_columns(const Shape& shape) {
 
 std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights, Kernels kernels) {
   const std::string& type = node.op_type;
+  if (kernels == Kernels::neon) return std::nullopt;
   if (among(convolutions, type)) return of_convolution(node, weights, kernels);
   if (type == "ConvTranspose" && kernels == Kernels::onednn) return of_transposed(node, weights);
   if (weights.size() < 2) return std::nullopt;

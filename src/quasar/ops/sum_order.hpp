@@ -6,6 +6,8 @@
 // ConvInteger have kernels without such sums.
 // Found by experiment with ONNX Runtime 1.30 (tests/processors).
 //
+// On 64-bit Arm its kernels add in 32 bits (tests/processors, Cortex-A53 and the newest that QEMU knows).
+//
 // OpenVINO's kernels (oneDNN) add pairs too. They differ in two points, found by experiment with OpenVINO 2026.4:
 //   Conv without groups          an odd last channel of a kernel element shares its sum with nothing
 //   ConvTranspose                has such sums: of two neighbouring input channels at one kernel element
@@ -21,7 +23,7 @@
 namespace quasar::ops {
 
 // Whose kernels add.
-enum class Kernels { onnxruntime, onednn };
+enum class Kernels { onnxruntime, neon, onednn };  // neon: ONNX Runtime's on 64-bit Arm
 
 // Where the terms of a sum are stored in the tensor of weights.
 struct SumOrder {

@@ -72,6 +72,9 @@ std::optional<Saturation> saturation_on(const Target& target, const std::optiona
   if (wanted && !usual)
     throw Error("saturation is " + name_of(*wanted) +
                 ", but this target has no use for the key: its kernels add products in 32 bits; leave it out");
+  if (wanted && target.kernels() == ops::Kernels::neon && wanted != Saturation::avoid && wanted != Saturation::ignore)
+    throw Error("saturation is " + name_of(*wanted) + ", but this target's kernels add products in 32 bits; use " +
+                name_of(Saturation::avoid) + " (its default: weights have no code -128) or " + name_of(Saturation::ignore));
   const bool makes_unsigned = wanted == Saturation::unsigned_weights || wanted == Saturation::avoid;
   if (makes_unsigned && !target.takes_unsigned_weights())
     throw Error("saturation is " + name_of(*wanted) +

@@ -9,6 +9,8 @@ namespace {
 
 constexpr const char* with_wide_sums = "x86 processors with VNNI and Arm processors with dot products";
 constexpr const char* on_x86 = "x86 processors with VNNI, and Arm processors";
+constexpr const char* on_arm_with_dot_products = "64-bit Arm processors with dot products";
+constexpr const char* on_arm = "64-bit Arm processors";
 constexpr const char* cure =
     "quantize the float model with Quasar, whose `saturation: avoid` (the default on ort_cpu) chooses scales with which no "
     "sum can overflow; `saturation: unsigned` keeps scales, and takes more time";
@@ -22,8 +24,9 @@ const char* cure_of(const Processors& processors) {
 }
 
 std::string scores_hold_for(const Processors& processors) {
-  if (processors.nodes.empty()) return "every processor";
+  if (processors.nodes.empty()) return processors.kernels == ops::Kernels::neon ? on_arm : "every processor";
   const auto lowest = [](const ops::Overflow& node) { return node.lowest > 1; };
+  if (processors.kernels == ops::Kernels::neon) return on_arm_with_dot_products;
   return std::ranges::any_of(processors.nodes, lowest) ? with_wide_sums : on_x86;
 }
 

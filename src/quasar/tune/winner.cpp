@@ -8,6 +8,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/base/system/processor.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
@@ -122,7 +123,8 @@ Processors processors_for(const TrialContext& context, const Winner& winner, con
   Processors facts = processors_of(model, context.target.kernels());
   if (const std::string why = in_words(facts); !why.empty()) closing.warn(why);
   const bool in_onnxruntime = context.devices.first().library == runtime::Library::onnxruntime;
-  if (!in_onnxruntime || !runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
+  const bool for_this_one = context.target.kernels() != ops::Kernels::neon || processor_is_arm64();
+  if (!in_onnxruntime || !for_this_one || !runtime::sums_overflow_here(model) || closing.limit.stop_requested()) return facts;
   or_warn(closing, "what this processor's sums make of the scores", [&] {
     eval::EvaluatorOptions options = evaluator_options(context.job, context.evaluator.judged_values(), true);
     options.exact_sums = false;

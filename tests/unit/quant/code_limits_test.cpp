@@ -172,6 +172,29 @@ TEST(SaturationKey, IsAvoidedOnOrtCpuUnlessItIsAskedFor) {
   EXPECT_GT(could, 0U);
 }
 
+// Kernels on 64-bit Arm add in 32 bits: scales stay, and only code -128 is left out.
+TEST(SaturationKey, OnArmWeightsKeepAllOtherCodes) {
+  const auto model = separable();
+  Config config = config_of(DataType::uint8, false, Granularity::channel);
+  const Plan arm = plan_of(model, config, "ort_arm64"), plain = plan_of(model, config, "generic");
+  config.saturation = Saturation::ignore;
+  const Plan ignored = plan_of(model, config, "ort_cpu");
+  for (const auto& [name, node] : arm.nodes) {
+    if (!node.weight) continue;
+    EXPECT_EQ(node.weight->params, ignored.nodes.at(name).weight->params) << name;
+    EXPECT_EQ(node.weight->limits.pair, 0) << name;
+    EXPECT_EQ(node.weight->limits.most, 127) << name;
+  }
+  const auto quantized = apply(model, arm);
+  EXPECT_TRUE(ops::overflows(quantized, ops::Kernels::neon).empty());
+  EXPECT_FALSE(ops::overflows(quantized).empty()) << "the test's weights do not overflow on x86 either";
+  EXPECT_FALSE(plain.nodes.empty());
+  for (const auto wanted : {Saturation::reduce_range, Saturation::unsigned_weights, Saturation::raise_scales}) {
+    config.saturation = wanted;
+    EXPECT_THROW(plan_of(model, config, "ort_arm64"), Error) << name_of(wanted);
+  }
+}
+
 TEST(SaturationKey, RaisedScalesKeepInt8WhereFewProductsAreAdded) {
   Builder b(7);
   const auto model = b.finish({b.node("Relu", {b.conv(b.input("x", {1, 3, 8, 8}), 3, 8, 3)})});

@@ -78,6 +78,14 @@ std::string processor_name() {
   return own.empty() ? "unknown processor" : own;
 }
 
+bool processor_is_arm64() {
+#if defined(__aarch64__) || defined(_M_ARM64)
+  return true;
+#else
+  return false;
+#endif
+}
+
 bool processor_has_vnni() {
 #if defined(__x86_64__) || defined(__i386__)
   constexpr uint32_t vectors_of_256_bits = 0b110, vectors_of_512_bits = 0b11100110;  // of XCR0: the registers that they use

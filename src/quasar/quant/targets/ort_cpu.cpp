@@ -1,91 +1,12 @@
-// ONNX Runtime's CPU provider on x86-64 (1.30), as found by experiment: which operators its QDQ fusion turns into integer
-// kernels.
-//
-// It computes with uint8 activations: an int8 Q/DQ pair becomes uint8 with a zero point moved by 128, but only a pair whose Q has
-// one reader. Where a value is read several times, and in constants, the conversion is done here, or their readers would run in
-// float.
-//
-// 4 and 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors;
-// here they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.
-
-#include "quasar/quant/target.hpp"
-#include "quasar/quant/write/integer_operators.hpp"
+// ONNX Runtime's CPU provider on x86-64. Without VNNI it adds two products in 16 bits.
+#include "quasar/quant/onnxruntime_cpu.hpp"
 
 namespace quasar::quant::targets {
 namespace {
 
-bool has_integer_kernel(const graph::Node& node) {
-  const InCodes how = in_codes(node.op_type);
-  return how != InCodes::no && how != InCodes::moved_alone;
-}
-
-// Activations in float are not quantized at all: their nodes have kernels of their own.
-bool simulated(const Config& config) {
-  return config.activation.type != DataType::float32 && !config.activation.dynamic &&
-         (!is_byte(config.activation.type) || !is_byte(config.weight.type));
-}
-
-class OrtCpu final : public Target {
+class OrtCpu final : public OnnxRuntimeCpu {
  public:
-  bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
-    if (simulated(config)) return true;
-    if (!has_integer_kernel(node) || (node.is("Resize") && roles.kind != ops::Kind::movement)) {
-      why = "ONNX Runtime's CPU has no integer kernel for it";
-    } else if (node.is("AveragePool") && is_dilated(node)) {
-      why = "ONNX Runtime's integer AveragePool takes no dilations";
-    } else {
-      return true;
-    }
-    return false;
-  }
-
-  std::string remark(const Config& config) const override {
-    const auto for_npus = [](const Scheme& scheme) { return scheme.scale_type == ScaleType::power_of_two && scheme.symmetric; };
-    if (!simulated(config) && for_npus(config.activation) && for_npus(config.weight))
-      return "power-of-two scales alone do not make a model for NPUs: target xint8 keeps their rules";
-    if (!simulated(config)) return "";
-    if (is_half(config.activation.type))
-      return "ONNX Runtime's CPU computes in float32: values are rounded to 16 bits by casts, weights take half the space";
-    const bool four = bits_of(config.activation.type) == 4 || bits_of(config.weight.type) == 4;
-    return std::string("ONNX Runtime's CPU has no integer kernels for ") + (four ? "4" : "16") +
-           " bits with quantized activations: what has them runs there in float between Q and DQ, as a simulation";
-  }
-
-  // Its fusion compares the ends of the grid with the bounds.
-  bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override {
-    return !is_byte(output.type) || keeps_within(output, bounds);
-  }
-
-  // Where two of them follow a Conv without a pair between them, its fusion (1.30) makes two nodes of one name, and it refuses
-  // the model.
-  bool fuses(const graph::Node& producer, const graph::Node&) const override {
-    return !producer.is("Clip") && !producer.is("Relu");
-  }
-
-  bool fuses_bias() const override { return true; }
-
-  bool cheap_in_float(const graph::Node& node, const Config& config) const override {
-    return !simulated(config) && (node.is("Add") || node.is("Mul"));
-  }
-
-  // MatMulIntegerToFloat, and QGemm without an output scale.
-  bool writes_float(const graph::Node& node, const Config& config) const override {
-    return !simulated(config) && (node.is("MatMul") || node.is("Gemm"));
-  }
-
-  // From opset 21 on, its own change of int8 to uint8 leaves the pairs that it moved before a Gemm with the old type
-  // (1.30, 1.31).
-  DataType activation_type(DataType wanted, size_t readers, int64_t opset) const override {
-    return wanted == DataType::int8 && (readers > 1 || opset >= 21) ? DataType::uint8 : wanted;
-  }
-
-  DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }
-
-  std::string usual_scheme() const override { return "u8s8_channel"; }
-
-  // x86 without VNNI adds two products in 16 bits.
   bool timed_here() const override { return true; }
-  std::optional<Saturation> saturation() const override { return Saturation::avoid; }
 };
 
 }  // namespace
