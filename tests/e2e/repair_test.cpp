@@ -17,8 +17,8 @@ struct Repair : testing::Test {
     write_file(folder.path() / "job.yaml",
                "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
                    ", labels: label}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-                   ", labels: label}\nleast_agreement: 0\nspeed_gate: off\nsearch_metric: " + metric + "\naccuracy_criterion: " + criterion +
-                   "\n");
+                   ", labels: label}\nleast_agreement: 0\nspeed_gate: off\nsearch_metric: " + metric +
+                   "\naccuracy_criterion: " + criterion + "\n");
     return run("search " + (folder.path() / "job.yaml").string() + " --output-dir " + out.string() + " " + arguments);
   }
   Json result() const { return read_json(out / "result.json"); }

@@ -18,7 +18,8 @@ struct Strategies : testing::Test {
     write_file(config,
                "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
                    ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-                   ", labels: label, limit: 200}\nsearch_metric: L2\nleast_agreement: 0\nspeed_gate: off\nstrategy: " + name + "\n" + more);
+                   ", labels: label, limit: 200}\nsearch_metric: L2\nleast_agreement: 0\nspeed_gate: off\nstrategy: " + name +
+                   "\n" + more);
     return run("search " + config.string() + " --output-dir " + out(name).string() + " " + arguments);
   }
   std::filesystem::path out(const std::string& name) const { return folder.path() / (place.empty() ? name : place); }

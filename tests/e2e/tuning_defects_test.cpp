@@ -28,10 +28,11 @@ struct TuningDefect : testing::Test {
   Ran search(const std::string& strategy, const std::string& more, const std::string& arguments = "") {
     const fs::path config = folder.path() / "search.yaml";
     const bool metric = more.find("search_metric") != std::string::npos || more.find("search_evaluator") != std::string::npos;
-    write_file(config,
-               "model_input: " + digits("digits.onnx") + "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
-                   ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
-                   ", labels: label, limit: 200}\nspeed_gate: off\nstrategy: " + strategy + "\n" + (metric ? "" : "search_metric: L2\n") + more);
+    write_file(config, "model_input: " + digits("digits.onnx") +
+                           "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                           ", labels: label, limit: 60}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") +
+                           ", labels: label, limit: 200}\nspeed_gate: off\nstrategy: " + strategy + "\n" +
+                           (metric ? "" : "search_metric: L2\n") + more);
     return run("search " + config.string() + " --output-dir " + out.string() + " " + arguments);
   }
   Json result() const { return read_json(out / "result.json"); }
