@@ -114,7 +114,7 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
 
 // MatMulInteger has one scale per output and 8 bits.
 bool in_blocks(const QuantParams& params) {
-  return params.block > 0 || bits_of(params.type) == 4;
+  return params.block > 0 || bits_of(params.type) < 8;
 }
 
 std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
