@@ -61,7 +61,7 @@ class Samples:
 
 def peers(model, calibration):
     """-> (name, function that writes the model)"""
-    from onnxruntime.quantization import QuantType, matmul_nbits_quantizer as nbits, quantize_dynamic
+    from onnxruntime.quantization import QuantFormat, QuantType, matmul_nbits_quantizer as nbits, quantize_dynamic, quantize_static
 
     def writer(size=32, **how):
         def write(path):
@@ -79,6 +79,9 @@ def peers(model, calibration):
     yield "MatMulNBits RTN", writer(algo_config=nbits.RTNWeightOnlyQuantConfig())
     yield "MatMulNBits GPTQ", lambda path: writer(algo_config=nbits.GPTQWeightOnlyQuantConfig(calibration_data_reader=Samples(calibration), block_size=32,
                                                                                             actorder=True))(path)
+    static = {"quant_format": QuantFormat.QDQ, "activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
+    for channels in (False, True):
+        yield "quantize_static" + ", per_channel" * channels, lambda path: quantize_static(model, path, Samples(calibration), per_channel=channels, **static)
     yield "quantize_dynamic", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8)
     yield "quantize_dynamic, per_channel", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8, per_channel=True)
 

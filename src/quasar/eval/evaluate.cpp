@@ -133,7 +133,7 @@ struct Evaluator::Impl {
     targets.resize(needs(Truth::target) ? count : 0);
     const auto run = [&](size_t i) {
       data::Sample sample = samples->at(i);
-      const Flattened output(runs.run(session, sample), session.outputs(), *weights);
+      const Flattened output(run_first(session, sample, i), session.outputs(), *weights);
       const auto values = output.values();
       if (values.empty()) throw Error("the float model's outputs are empty" + at_sample(i));
       if (!all_finite(values)) throw Error("the float model's outputs are not finite" + at_sample(i));
@@ -159,6 +159,15 @@ struct Evaluator::Impl {
     graph_outputs = session.outputs();
     for (size_t i = 0; i < session.outputs().size(); ++i) {
       if (weights->of(i) != 0) output_names.push_back(session.outputs()[i].name);
+    }
+  }
+
+  // What the float model cannot run is the sample's fault more often than the model's.
+  std::vector<Tensor> run_first(const runtime::Runner& session, const data::Sample& sample, size_t i) const {
+    try {
+      return runs.run(session, sample);
+    } catch (const Error& e) {
+      throw Error(e.what() + at_sample(i), e.blame());
     }
   }
 

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
-#include "quasar/eval/metric.hpp"
+#include "quasar/eval/evaluate.hpp"
+#include "unit/error_of.hpp"
+#include "unit/runtime/models.hpp"
 
 namespace quasar::eval {
 namespace {
@@ -118,6 +120,48 @@ TEST(TokenAccuracy, PaddingDoesNotCount) {
   };
   EXPECT_NEAR(accuracy("token_accuracy(truth=float)"), 1.0 / 2, 1e-12);
   EXPECT_NEAR(accuracy("token_accuracy(truth=float,mask=none)"), 2.0 / 3, 1e-12);
+}
+
+// Windows of two tokens each.
+class Windows : public data::Dataset {
+ public:
+  explicit Windows(std::vector<int64_t> second) : second_(std::move(second)) {}
+  size_t size() const override { return second_.size(); }
+  data::Sample at(size_t i) const override { return {Tensor::of<int64_t>({1, 2}, std::vector<int64_t>{0, second_[i]})}; }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+  std::string source() const override { return "'windows'"; }
+
+ private:
+  std::vector<int64_t> second_;
+};
+
+// Logits of the next token by the present one: ln of these weights behind token 0, all alike behind token 1.
+graph::Model pairs_of_tokens(float first, float second) {
+  graph::Model m = test::empty_model();
+  m.inputs = {{.name = "input_ids", .type = DataType::int64, .shape = Shape{-1, -1}, .symbols = {"batch", "positions"}}};
+  m.outputs = {test::float_value("logits", {-1, -1, 2}, {"batch", "positions", ""})};
+  m.initializers["table"] = Tensor::of<float>({2, 2}, {std::log(first), std::log(second), 0, 0});
+  m.nodes = {test::node("Gather", "look", {"table", "input_ids"}, {"logits"})};
+  return m;
+}
+
+TEST(Perplexity, OfAModel) {
+  const auto windows = std::make_shared<Windows>(std::vector<int64_t>{1, 1, 0, 1});
+  const Evaluator evaluator(pairs_of_tokens(1, 3), windows, {.metrics = {"perplexity"}});
+  const Score own = evaluator.reference().at("perplexity");
+  EXPECT_NEAR(own.value, std::pow(4.0 / 3 * 4.0 / 3 * 4 * 4.0 / 3, 0.25), 1e-6);
+  EXPECT_LT(own.low, own.value);
+  EXPECT_GT(own.high, own.value);
+  const Score worse = evaluator.score(pairs_of_tokens(1, 1)).at("perplexity");
+  EXPECT_NEAR(worse.value, 2, 1e-6);
+  EXPECT_EQ(worse.resampled.size(), own.resampled.size());  // differences are taken between the same windows
+}
+
+TEST(Perplexity, IdsThatTheModelDoesNotKnowAreFoundByTheirSample) {
+  const auto windows = std::make_shared<Windows>(std::vector<int64_t>{1, 1, 7});
+  const std::string said = test::error_of([&] { Evaluator(pairs_of_tokens(1, 3), windows, {.metrics = {"perplexity"}}); });
+  EXPECT_NE(said.find("idx=7"), std::string::npos) << said;
+  EXPECT_TRUE(said.ends_with("(sample 2)")) << said;
 }
 
 }  // namespace
