@@ -1,5 +1,7 @@
 #include "quasar/eval/answers.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
 
 namespace quasar::eval {
@@ -32,6 +34,31 @@ std::vector<int64_t> truth_of(const Pair& sample, bool as_float, ClassAxis axis,
                 std::to_string(labels.size()) + " in all, but the model answers for " + std::to_string(places) + " places");
   }
   return {labels.begin(), labels.end()};
+}
+
+std::vector<int64_t> ctc_text(std::vector<int64_t> classes, int64_t blank) {
+  const auto repeats = std::ranges::unique(classes);
+  classes.erase(repeats.begin(), repeats.end());
+  std::erase(classes, blank);
+  return classes;
+}
+
+OptionSpec blank_option() {
+  return {"blank", nullptr, "CTC's blank class: repeats are merged and blanks dropped; left out: no CTC"};
+}
+
+std::vector<int64_t> without_ignored(const Tensor& labels, int64_t ignore) {
+  const auto values = labels.as<int64_t>();
+  std::vector<int64_t> out(values.begin(), values.end());
+  std::erase(out, ignore);
+  return out;
+}
+
+std::optional<int64_t> class_option(const Options& options, const std::string& name, const std::string& owner) {
+  if (!options.has(name)) return std::nullopt;
+  if (!options.json(name).is_number_integer())
+    throw Error(owner + ": option '" + name + "' is " + options.json(name).dump() + ", but must be a class");
+  return options.integer(name);
 }
 
 PlaceMask::PlaceMask(const Options& options) : input_(options.text("mask")), asked_(options.given("mask")) {}
