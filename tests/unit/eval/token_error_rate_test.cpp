@@ -10,7 +10,9 @@ namespace {
 // Outputs [1, length, classes] whose greatest values are at these classes.
 std::vector<float> answering(const std::vector<int64_t>& answers, int64_t classes) {
   std::vector<float> out(answers.size() * static_cast<size_t>(classes));
-  for (size_t i = 0; i < answers.size(); ++i) out[i * static_cast<size_t>(classes) + static_cast<size_t>(answers[i])] = 1;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] >= 0) out[i * static_cast<size_t>(classes) + static_cast<size_t>(answers[i])] = 1;
+  }
   return out;
 }
 
