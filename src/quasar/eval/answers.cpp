@@ -1,5 +1,7 @@
 #include "quasar/eval/answers.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
 
 namespace quasar::eval {
@@ -32,6 +34,59 @@ std::vector<int64_t> truth_of(const Pair& sample, bool as_float, ClassAxis axis,
                 std::to_string(labels.size()) + " in all, but the model answers for " + std::to_string(places) + " places");
   }
   return {labels.begin(), labels.end()};
+}
+
+std::vector<int64_t> ctc_text(std::vector<int64_t> classes, int64_t blank) {
+  const auto repeats = std::ranges::unique(classes);
+  classes.erase(repeats.begin(), repeats.end());
+  std::erase(classes, blank);
+  return classes;
+}
+
+OptionSpec blank_option() {
+  return {"blank", nullptr, "CTC's blank class: repeats are merged and blanks dropped; left out: no CTC"};
+}
+
+std::vector<int64_t> without_ignored(const Tensor& labels, int64_t ignore) {
+  const auto values = labels.as<int64_t>();
+  std::vector<int64_t> out(values.begin(), values.end());
+  std::erase(out, ignore);
+  return out;
+}
+
+std::optional<int64_t> class_option(const Options& options, const std::string& name, const std::string& owner) {
+  if (!options.has(name)) return std::nullopt;
+  if (!options.json(name).is_number_integer())
+    throw Error(owner + ": option '" + name + "' is " + options.json(name).dump() + ", but must be a class");
+  return options.integer(name);
+}
+
+PlaceMask::PlaceMask(const Options& options) : input_(options.text("mask")), asked_(options.given("mask")) {}
+
+OptionSpec PlaceMask::option() {
+  return {"mask", "attention_mask",
+          "the model's input that is 0 at padded places, which do not count, where it has one; none: all places count"};
+}
+
+std::vector<WantedInput> PlaceMask::looks_at() const {
+  if (input_ == "none") return {};
+  return {{input_, "mask", asked_ ? "none: all places count" : ""}};
+}
+
+std::vector<bool> PlaceMask::of(const Pair& sample, size_t rows, size_t places, const std::string& owner) const {
+  std::vector<bool> out(rows * places, true);
+  if (input_ == "none" || sample.inputs == nullptr) return out;
+  const auto found = sample.inputs->find(input_);
+  if (found == sample.inputs->end()) return out;
+  const std::vector<double> mask = to_doubles(found->second);
+  const size_t columns = rows == 0 ? 0 : mask.size() / rows;
+  if (columns < places || columns * rows != mask.size() || found->second.shape().size() != 2) {
+    throw Error(owner + ": the input '" + input_ + "' " + to_string(found->second.shape()) + " does not mask " +
+                std::to_string(rows) + " x " + std::to_string(places) + " places (sample " + std::to_string(sample.index) +
+                "); mask=none counts all places");
+  }
+  for (size_t i = 0; i < out.size(); ++i) out[i] = mask[i / places * columns + columns - places + i % places] > 0;
+  return out;
 }
 
 OptionSpec truth_option() {

@@ -22,6 +22,34 @@ std::vector<int64_t> answers_of(std::span<const float> values, const Layout* lay
 // differ.
 std::vector<int64_t> truth_of(const Pair& sample, bool as_float, ClassAxis axis, size_t places, const std::string& owner);
 
+// What connectionist temporal classification reads in the classes of all places (Graves et al. 2006, the greedy decoder):
+// repeated classes are merged, then blanks dropped.
+std::vector<int64_t> ctc_text(std::vector<int64_t> classes, int64_t blank);
+OptionSpec blank_option();
+
+// The labels but those that do not count.
+std::vector<int64_t> without_ignored(const Tensor& labels, int64_t ignore);
+
+// An option that is a class; nullopt: left out. Throws Error that begins with `owner` for other values.
+std::optional<int64_t> class_option(const Options& options, const std::string& name, const std::string& owner);
+
+// The input that says which places of a sequence are padding.
+class PlaceMask {
+ public:
+  explicit PlaceMask(const Options& options);
+  static OptionSpec option();
+
+  // Which of rows × places count: those where the input [rows, places] is above 0. An input with more columns than places also
+  // masks what a cache holds; its last columns are taken. All count where the model has no such input. Throws Error that begins
+  // with `owner` for other sizes.
+  std::vector<bool> of(const Pair& sample, size_t rows, size_t places, const std::string& owner) const;
+  std::vector<WantedInput> looks_at() const;
+
+ private:
+  std::string input_;
+  bool asked_;
+};
+
 // The option `truth`: labels or float.
 OptionSpec truth_option();
 

@@ -79,8 +79,8 @@ struct Evaluator::Impl {
       }
       check_truth(name, metric.needs());
     }
-    for (const auto& [name, metric] : metrics) looked_at.insert(metric->looks_at());
-    if (options.judge_head) looked_at.insert(make_metric("embedding_cos")->looks_at());  // of texts; known when they have run
+    for (const auto& [name, metric] : metrics) look_at_inputs(*metric);
+    if (options.judge_head) look_at_inputs(*make_metric("embedding_cos"));  // of texts; known when they have run
   }
 
   // Of every sample for labels, which cost nothing; of the first for the others.
@@ -102,6 +102,22 @@ struct Evaluator::Impl {
       fail("a label per place or pixel", "name an array of them with labels of reader npz", 0);
   }
 
+  void look_at_inputs(const Metric& metric) {
+    for (const auto& wanted : metric.looks_at()) looked_at.insert(wanted.name);
+  }
+
+  void check_inputs(const runtime::Runner& session) const {
+    std::vector<std::string> names;
+    for (const auto& input : session.inputs()) names.push_back(input.name);
+    for (const auto& [text, metric] : metrics) {
+      for (const auto& [name, option, instead] : metric->looks_at()) {
+        if (instead.empty() || std::ranges::find(names, name) != names.end()) continue;
+        throw Error("metric '" + text + "': " + option + " is '" + name + "', which is no input of the model; its inputs: " +
+                    joined(names) + did_you_mean(name, names) + "; " + instead);
+      }
+    }
+  }
+
   bool needs(Truth truth) const {
     return std::ranges::any_of(metrics, [&](const auto& m) { return m.metric->needs() == truth; });
   }
@@ -109,6 +125,7 @@ struct Evaluator::Impl {
   // Runs the float model, keeps its outputs, their range and the first samples.
   void run_reference(const graph::Model& model, size_t threads, const runtime::Device& device) {
     const runtime::Runner session = runs.judged_runner(model, threads, device);
+    check_inputs(session);
     weights.emplace(output_weights, session.outputs());
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
@@ -116,7 +133,7 @@ struct Evaluator::Impl {
     targets.resize(needs(Truth::target) ? count : 0);
     const auto run = [&](size_t i) {
       data::Sample sample = samples->at(i);
-      const Flattened output(runs.run(session, sample), session.outputs(), *weights);
+      const Flattened output(run_first(session, sample, i), session.outputs(), *weights);
       const auto values = output.values();
       if (values.empty()) throw Error("the float model's outputs are empty" + at_sample(i));
       if (!all_finite(values)) throw Error("the float model's outputs are not finite" + at_sample(i));
@@ -142,6 +159,15 @@ struct Evaluator::Impl {
     graph_outputs = session.outputs();
     for (size_t i = 0; i < session.outputs().size(); ++i) {
       if (weights->of(i) != 0) output_names.push_back(session.outputs()[i].name);
+    }
+  }
+
+  // What the float model cannot run is the sample's fault more often than the model's.
+  std::vector<Tensor> run_first(const runtime::Runner& session, const data::Sample& sample, size_t i) const {
+    try {
+      return runs.run(session, sample);
+    } catch (const Error& e) {
+      throw Error(e.what() + at_sample(i), e.blame());
     }
   }
 
@@ -218,7 +244,8 @@ struct Evaluator::Impl {
             &layouts[i],
             boxes.empty() ? nullptr : &boxes[i],
             targets.empty() ? nullptr : &targets[i],
-            &inputs[i]};
+            &inputs[i],
+            i};
   }
 
   void check_label(size_t i, size_t classes) const {
@@ -242,7 +269,7 @@ struct Evaluator::Impl {
     reference = ledger.scores();
     for (const auto& [name, metric] : metrics) {
       Score& score = reference[name];
-      if (metric->needs() == Truth::none) score.low = score.high = score.value;
+      if (metric->compares_to_float()) score.low = score.high = score.value;
     }
     keep_answers(reference, answers);
   }

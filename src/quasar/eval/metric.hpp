@@ -45,17 +45,26 @@ struct Pair {
   const data::Boxes* boxes = nullptr;
   const Tensor* target = nullptr;
   const std::map<std::string, Tensor>* inputs = nullptr;  // what the model was fed, of the inputs that metrics look at
+  size_t index = 0;                                       // of the sample, for messages
 };
 
 class PooledMetric;
+
+// One of the model's inputs whose values a metric looks at.
+struct WantedInput {
+  std::string name;
+  std::string option;        // of the metric, by which the user may name another one
+  std::string instead = "";  // what can be done where the model has none of this name; "": the metric does without
+};
 
 class QUASAR_API Metric {
  public:
   virtual ~Metric() = default;
   virtual Direction direction() const = 0;
   virtual Truth needs() const { return Truth::none; }
+  virtual bool compares_to_float() const { return needs() == Truth::none; }  // the float model itself has its best value
   virtual bool needs_decoder() const { return false; }
-  virtual std::string looks_at() const { return ""; }  // the model's input whose values it wants, where there is one of this name
+  virtual std::vector<WantedInput> looks_at() const { return {}; }
   virtual bool is_proportion() const { return false; }  // per-sample values are 0 or 1: Wilson's interval
 
   // The best value that any sample can have (0 for a distance, 1 for a share). nullopt: there is none, or the metric is no mean

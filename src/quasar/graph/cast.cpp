@@ -137,38 +137,49 @@ auto with_type(DataType type, const Work& work) {
   }
 }
 
-// 4-bit integers as bytes, low nibble first.
+// Integers of which several share a byte, the low bits first.
+struct Sharing {
+  size_t bits, per_byte;
+  int mask, low;  // all bits set; the least value
+};
+
+Sharing sharing_of(DataType type) {
+  const size_t bits = bits_of(type);
+  const bool is_signed = type == DataType::int4 || type == DataType::int2;
+  return {bits, 8 / bits, (1 << bits) - 1, is_signed ? -(1 << (bits - 1)) : 0};
+}
+
 Tensor unpacked(const Tensor& tensor) {
   std::vector<int8_t> values(tensor.count());
-  const bool is_signed = tensor.type() == DataType::int4;
+  const auto [bits, per_byte, mask, low] = sharing_of(tensor.type());
   for (size_t i = 0; i < values.size(); ++i) {
-    const int nibble = static_cast<int>(tensor.bytes()[i / 2]) >> (i % 2 * 4) & 0xF;
-    values[i] = static_cast<int8_t>(is_signed && nibble > 7 ? nibble - 16 : nibble);
+    const int code = static_cast<int>(tensor.bytes()[i / per_byte]) >> (i % per_byte * bits) & mask;
+    values[i] = static_cast<int8_t>(code > mask + low ? code - mask - 1 : code);
   }
   return Tensor::of(tensor.shape(), values);
 }
 
 Tensor packed(const Tensor& tensor, DataType type) {
-  const int low = type == DataType::int4 ? -8 : 0;
+  const auto [bits, per_byte, mask, low] = sharing_of(type);
   const auto values = to_doubles(tensor);
   std::vector<uint8_t> bytes(bytes_of(type, values.size()));
   for (size_t i = 0; i < values.size(); ++i) {
-    const int value = std::clamp<int>(integer_from<int8_t>(values[i]), low, low + 15);
-    bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] | (value & 0xF) << (i % 2 * 4));
+    const int value = std::clamp<int>(integer_from<int8_t>(values[i]), low, low + mask);
+    bytes[i / per_byte] = static_cast<uint8_t>(bytes[i / per_byte] | (value & mask) << (i % per_byte * bits));
   }
   return Tensor::copy(type, tensor.shape(), bytes.data(), bytes.size());
 }
 
-bool is_nibble(DataType type) {
-  return type == DataType::int4 || type == DataType::uint4;
+bool is_packed(DataType type) {
+  return type == DataType::int4 || type == DataType::uint4 || type == DataType::int2 || type == DataType::uint2;
 }
 
 }  // namespace
 
 Tensor converted(const Tensor& tensor, DataType type) {
   if (tensor.type() == type) return tensor;
-  if (is_nibble(tensor.type())) return converted(unpacked(tensor), type);
-  if (is_nibble(type)) return packed(tensor, type);
+  if (is_packed(tensor.type())) return converted(unpacked(tensor), type);
+  if (is_packed(type)) return packed(tensor, type);
   return with_type(tensor.type(), [&](auto from) {
     return with_type(type, [&](auto to) {
       using From = decltype(from);
@@ -182,7 +193,7 @@ Tensor converted(const Tensor& tensor, DataType type) {
 }
 
 std::vector<double> to_doubles(const Tensor& tensor) {
-  if (is_nibble(tensor.type())) return to_doubles(unpacked(tensor));
+  if (is_packed(tensor.type())) return to_doubles(unpacked(tensor));
   return with_type(tensor.type(), [&](auto from) {
     const auto* values = reinterpret_cast<const decltype(from)*>(tensor.bytes().data());
     std::vector<double> out(tensor.count());

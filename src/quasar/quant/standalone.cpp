@@ -112,11 +112,6 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
   return out;
 }
 
-// MatMulInteger has one scale per output and 8 bits.
-bool in_blocks(const QuantParams& params) {
-  return params.block > 0 || bits_of(params.type) == 4;
-}
-
 std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   const auto roles = ops::roles_of(node, model, why);
   if (!roles) return std::nullopt;
@@ -128,7 +123,7 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
     const Tensor& weights = *model.initializer(node.inputs[roles->weight->input]);
     NodePlan plan{.form = form_of(config.activation)};
     plan.weight = ConstantPlan{roles->weight->input, weight_params(weights, roles->weight->axis, config.weight)};
-    if (plan.form == NodeForm::dynamic && !in_blocks(plan.weight->params))
+    if (plan.form == NodeForm::dynamic && !are_in_blocks(plan.weight->params))
       limit_sums(*plan.weight, node, weights, config.saturation, 255, config.weight.scale_type);
     return plan;
   }
@@ -136,6 +131,11 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
 }
 
 }  // namespace
+
+// MatMulInteger has one scale per output and 8 bits.
+bool are_in_blocks(const QuantParams& params) {
+  return params.block > 0 || bits_of(params.type) < 8;
+}
 
 NodeForm form_of(const Scheme& activation) {
   if (activation.dynamic) return NodeForm::dynamic;
@@ -183,7 +183,7 @@ std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& 
 std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   if (node.is("LSTM")) return {dynamic_lstm(node, plan, context)};
   if (node.is("Gather")) return gather_codes(node, plan, context);
-  if (plan.form == NodeForm::weights_only || in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
+  if (plan.form == NodeForm::weights_only || are_in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
   return matmul_integer(node, plan, context);
 }
 

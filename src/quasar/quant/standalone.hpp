@@ -17,6 +17,9 @@ namespace quasar::quant {
 // How activations of this kind are quantized.
 NodeForm form_of(const Scheme& activation);
 
+// Whether a dynamic product with such weights is MatMulNBits, not MatMulInteger.
+bool are_in_blocks(const QuantParams& params);
+
 // Whether the node has weights that this form could quantize at all, float types aside (others are not worth a remark).
 bool has_weights_for(NodeForm form, const graph::Node& node, const graph::Model& model);
 

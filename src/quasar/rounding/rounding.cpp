@@ -7,6 +7,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/quant/codes/rounding_options.hpp"
 #include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/standalone.hpp"
 #include "quasar/quant/vector_behind.hpp"
 #include "quasar/rounding/activation_scales.hpp"
 #include "quasar/rounding/frontier.hpp"
@@ -285,8 +286,8 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
   const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
-    const bool can = node.form != quant::NodeForm::dynamic && bits_of(node.weight->params.type) <= 16 &&
-                     !quant::is_half(node.weight->params.type);
+    const bool can = (node.form != quant::NodeForm::dynamic || quant::are_in_blocks(node.weight->params)) &&
+                     bits_of(node.weight->params.type) <= 16 && !quant::is_half(node.weight->params.type);
     if (!can) report.kept.push_back(layer.node + ": its layer rule gives it no codes that could be chosen");
     return can;
   });

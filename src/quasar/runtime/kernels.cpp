@@ -19,6 +19,8 @@ namespace {
 
 bool is_code(DataType type) {
   switch (type) {
+    case DataType::uint2:
+    case DataType::int2:
     case DataType::uint4:
     case DataType::int4:
     case DataType::uint8:

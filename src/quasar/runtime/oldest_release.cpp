@@ -110,7 +110,8 @@ bool has_half_scale(const graph::Model& model, const graph::Node& node) {
 void add_block_product(const graph::Node& node, Needs& needs) {
   const int64_t bits = node.integer("bits", 4);
   if (bits == 8) needs.add(22, "com.microsoft MatMulNBits of 8 bits");
-  if (bits != 4 && bits != 8) needs.add_unknown("com.microsoft MatMulNBits of " + std::to_string(bits) + " bits");
+  if (bits == 2) needs.add(24, "com.microsoft MatMulNBits of 2 bits");
+  if (bits != 2 && bits != 4 && bits != 8) needs.add_unknown("com.microsoft MatMulNBits of " + std::to_string(bits) + " bits");
   if (node.inputs.size() > 5) needs.add(19, "com.microsoft MatMulNBits with a bias");
   if (node.find("accuracy_level") != nullptr) needs.add(17, "com.microsoft MatMulNBits with accuracy_level");
 }

@@ -204,6 +204,14 @@ TEST_F(Npz, SamplesWithoutValuesAreFewOrRefused) {
             "");
 }
 
+TEST_F(Npz, AMissingCacheIsToldHowToBeEmpty) {
+  const std::vector<graph::Value> inputs{input_of("ids", DataType::int64, Shape{-1, -1}),
+                                         input_of("past", DataType::float32, Shape{-1, 2, -1, 16})};
+  const auto file = npy_text<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const std::string said = error_of([&] { open_npz({{"ids", file}}, inputs); });
+  EXPECT_EQ(missing(said, {"no array for the model's input 'past'", "add an array of the shape [samples,2,0,16]"}), "") << said;
+}
+
 TEST(Labels, OffsetsThatNoNumberHoldsAreRefused) {
   EXPECT_EQ(with_offset(INT64_MAX, -1), INT64_MAX - 1);
   EXPECT_EQ(missing(error_of([] { with_offset(INT64_MAX, 1); }), {"9223372036854775807", "label_offset 1"}), "");

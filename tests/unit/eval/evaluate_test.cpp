@@ -250,6 +250,9 @@ TEST(Evaluator, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(3, 1), {"L2"}), "no error");
   EXPECT_EQ(build(scaled({1, 1, 1}), std::make_shared<Rows>(0), {"L2"}), "'rows' holds no samples to evaluate on");
   EXPECT_NE(build(scaled({1, 1, 1}), rows, {"L3"}).find("did you mean"), std::string::npos);
+  EXPECT_EQ(build(scaled({1, 1, 1}), rows, {"perplexity"}),
+            "metric 'perplexity': ids is 'input_ids', which is no input of the model; its inputs: x; name the one that holds the "
+            "tokens, or give ids=labels");
   EXPECT_EQ(build(scaled({1, INFINITY, 1}), rows, {"L2"}), "the float model's outputs are not finite (sample 0)");
 
   const Evaluator evaluator(scaled({1, 1, 1}), rows, {});

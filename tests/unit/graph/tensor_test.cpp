@@ -121,6 +121,14 @@ TEST(Converted, NibblesArePacked) {
   EXPECT_EQ(to_doubles(converted(Tensor::of<int32_t>({2}, {16, -1}), DataType::uint4)), (std::vector<double>{15, 0}));
 }
 
+TEST(Converted, QuartersArePacked) {
+  const Tensor two = converted(Tensor::of<int32_t>({5}, {-3, 1, -1, 0, 1}), DataType::int2);
+  EXPECT_EQ(two.bytes().size(), 2);
+  EXPECT_EQ(two.bytes()[0], std::byte{0b00110110});
+  EXPECT_EQ(to_doubles(two), (std::vector<double>{-2, 1, -1, 0, 1}));
+  EXPECT_EQ(to_doubles(converted(Tensor::of<int32_t>({3}, {7, -1, 2}), DataType::uint2)), (std::vector<double>{3, 0, 2}));
+}
+
 TEST(Converted, RefusesStrings) {
   EXPECT_THROW(converted(Tensor::strings({1}, {"a"}), DataType::float32), Error);
 }

@@ -1,4 +1,4 @@
-// Weights of 4 bits and scales in blocks: the laws of the codes, and what ONNX Runtime makes of them.
+// Weights of 2 and 4 bits and scales in blocks: the laws of the codes, and what ONNX Runtime makes of them.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -31,7 +31,8 @@ size_t scale_of(const QuantParams& params, const Shape& shape, size_t row, size_
 }
 
 RC_GTEST_PROP(FourBits, PackingIsLossless, ()) {
-  const auto type = *rc::gen::element(DataType::int4, DataType::uint4, DataType::int8, DataType::uint16);
+  const auto type =
+      *rc::gen::element(DataType::int2, DataType::uint2, DataType::int4, DataType::uint4, DataType::int8, DataType::uint16);
   const Grid grid = grid_of(type, false);
   const auto codes = *rc::gen::container<std::vector<int32_t>>(
       rc::gen::inRange(static_cast<int32_t>(grid.low), static_cast<int32_t>(grid.high) + 1));
@@ -41,7 +42,8 @@ RC_GTEST_PROP(FourBits, PackingIsLossless, ()) {
 
 // Every weight comes back within half a step, or lies at the clipping bound.
 RC_GTEST_PROP(FourBits, WeightsInBlocksComeBackWithinHalfAStep, ()) {
-  const auto type = *rc::gen::element(DataType::int4, DataType::uint4, DataType::int8, DataType::uint8);
+  const auto type =
+      *rc::gen::element(DataType::int2, DataType::uint2, DataType::int4, DataType::uint4, DataType::int8, DataType::uint8);
   const bool symmetric = *rc::gen::arbitrary<bool>();
   const int axis = *rc::gen::inRange(0, 2);
   const Shape shape{*rc::gen::inRange(1, 70), *rc::gen::inRange(1, 70)};
@@ -73,7 +75,8 @@ RC_GTEST_PROP(FourBits, WeightsInBlocksComeBackWithinHalfAStep, ()) {
 // With min_mse no block does worse than with min_max.
 RC_GTEST_PROP(FourBits, LeastErrorIsNotMoreThanMinMax, ()) {
   const Tensor weights = normal({32, 8}, *rc::gen::arbitrary<uint32_t>());
-  Scheme scheme{.type = *rc::gen::element(DataType::int4, DataType::uint4), .symmetric = *rc::gen::arbitrary<bool>()};
+  Scheme scheme{.type = *rc::gen::element(DataType::int2, DataType::uint2, DataType::int4, DataType::uint4),
+                .symmetric = *rc::gen::arbitrary<bool>()};
   scheme.granularity = Granularity::group;
   scheme.group_size = 16;
   const auto error = [&](const std::string& method) {
@@ -114,7 +117,8 @@ graph::Model with_rounded_weights(graph::Model model, const Plan& plan) {
 TEST(FourBits, WeightsOnlyRunAsTheRoundedModelDoes) {
   const graph::Model model = products();
   const Tensor x = normal({3, 40}, 5);
-  for (const DataType type : {DataType::int4, DataType::uint4, DataType::int8, DataType::uint8}) {
+  for (const DataType type :
+       {DataType::int2, DataType::uint2, DataType::int4, DataType::uint4, DataType::int8, DataType::uint8}) {
     for (const Granularity granularity : {Granularity::tensor, Granularity::channel, Granularity::group}) {
       for (const bool symmetric : {true, false}) {
         Config config;
@@ -130,6 +134,48 @@ TEST(FourBits, WeightsOnlyRunAsTheRoundedModelDoes) {
         for (size_t i = 0; i < got[0].count(); i++) EXPECT_NEAR(got[0].as<float>()[i], wanted[0].as<float>()[i], 2e-5);
       }
     }
+  }
+}
+
+// All that ONNX Runtime's kernel is asked for: bits, sizes of blocks, with zero points and without.
+TEST(FourBits, BlocksOfEverySizeRunAsTheRoundedModelDoes) {
+  Builder b(4);
+  const graph::Model model = b.finish({b.node("MatMul", {b.input("x", {2, 300}), b.weights({300, 5})})});
+  const Tensor x = normal({2, 300}, 6);
+  for (const DataType type : {DataType::uint2, DataType::uint4, DataType::uint8}) {
+    for (const size_t size : {16, 32, 64, 128, 256}) {
+      for (const bool symmetric : {true, false}) {
+        Config config;
+        config.activation.type = DataType::float32;
+        config.weight = {.type = type, .symmetric = symmetric, .granularity = Granularity::group, .group_size = size};
+        const Plan plan = plan_of(model, config);
+        const graph::Model quantized = apply(model, plan);
+        const graph::Node& product = quantized.nodes.front();
+        EXPECT_EQ(product.integer("bits", 0), static_cast<int64_t>(bits_of(type)));
+        EXPECT_EQ(product.integer("block_size", 0), static_cast<int64_t>(size));
+        EXPECT_EQ(product.inputs.size(), symmetric ? 3u : 4u);
+        const auto wanted = runtime::Session(with_rounded_weights(model, plan)).run({{x}});
+        const auto got = runtime::Session(quantized).run({{x}});
+        for (size_t i = 0; i < got[0].count(); i++)
+          EXPECT_NEAR(got[0].as<float>()[i], wanted[0].as<float>()[i], 5e-5) << name_of(type) << size;
+      }
+    }
+  }
+}
+
+// Activations in 8 bits per block, found at run time.
+TEST(FourBits, BlocksRunWithDynamicActivations) {
+  const graph::Model model = products();
+  const Tensor x = normal({3, 40}, 5);
+  for (const DataType type : {DataType::uint2, DataType::int4, DataType::int8}) {
+    Config config;
+    config.activation = {.type = DataType::uint8, .symmetric = false, .range_method = "min_max", .dynamic = true};
+    config.weight = {.type = type, .symmetric = true, .granularity = Granularity::group, .group_size = 32};
+    const Plan plan = plan_of(model, config);
+    const auto wanted = runtime::Session(with_rounded_weights(model, plan)).run({{x}});
+    const auto got = runtime::Session(apply(model, plan)).run({{x}});
+    for (size_t i = 0; i < got[0].count(); i++)
+      EXPECT_NEAR(got[0].as<float>()[i], wanted[0].as<float>()[i], 0.3) << name_of(type);
   }
 }
 

@@ -57,6 +57,13 @@ TEST(Refusals, FourBitsForAValueByItsName) {
   EXPECT_THROW(resolve(model, made_up_statistics(model), config, *targets::table().make("ort_cpu")), Error);
 }
 
+TEST(Refusals, TwoBitsAreForWeightsInBlocks) {
+  EXPECT_NE(refusal({{"activation", "UInt8Spec"}, {"weight", "UInt2Spec"}}).find("weights of 2 bits are MatMulNBits'"),
+            std::string::npos);
+  EXPECT_NE(refusal({{"activation", "UInt2Spec"}}).find("2 bits are for weights"), std::string::npos);
+  EXPECT_EQ(refusal({{"activation", "Float32Spec"}, {"weight", "UInt2Spec"}}), "");
+}
+
 TEST(Refusals, OverridesThatAProcessorCannotShift) {
   const graph::Model model = separable();
   const auto refusal = [&](const Json& own) -> std::string {

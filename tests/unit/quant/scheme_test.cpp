@@ -26,7 +26,10 @@ TEST(Grid, CodesOfEachType) {
   EXPECT_EQ(grid_of(DataType::uint16, false), (Grid{0, 65535, false}));
   EXPECT_EQ(grid_of(DataType::int4, true), (Grid{-7, 7, true}));
   EXPECT_EQ(grid_of(DataType::uint4, false), (Grid{0, 15, false}));
-  EXPECT_THROW(grid_of(DataType::int2, true), Error);
+  EXPECT_EQ(grid_of(DataType::int2, true), (Grid{-1, 1, true}));
+  EXPECT_EQ(grid_of(DataType::int2, false), (Grid{-2, 1, false}));
+  EXPECT_EQ(grid_of(DataType::uint2, true), (Grid{1, 3, true}));
+  EXPECT_THROW(grid_of(DataType::float32, true), Error);
 }
 
 TEST(ScaleFor, WorkedExamples) {

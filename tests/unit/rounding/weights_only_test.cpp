@@ -111,6 +111,28 @@ TEST(WeightsOnly, EveryMethodLowersTheOutputsError) {
   }
 }
 
+// MatMulNBits at accuracy level 4: activations get their 8 bits at run time, weights their codes as without.
+TEST(WeightsOnly, IsRoundedWithDynamicActivationsToo) {
+  const auto words = [](const std::string& method) {
+    Json out = weights_only(method);
+    out["activation"] = "DynamicSpec";
+    return out;
+  };
+  const Trial nearest = tried(words("rtn"));
+  for (const std::string method : {"adaquant", "gptq", "awq"}) {
+    const Trial trial = tried(words(method));
+    EXPECT_EQ(count(trial.model, "MatMulNBits"), 4U);
+    for (const auto& node : trial.model.nodes) {
+      if (node.is("Gemm") || node.is("MatMul")) ADD_FAILURE() << node.name;
+      if (node.op_type != "MatMulNBits") continue;
+      EXPECT_EQ(node.integer("accuracy_level", 0), 4);
+    }
+    EXPECT_LT(trial.error, (method == "awq" ? 0.9 : 0.6) * nearest.error) << method;
+    EXPECT_EQ(trial.report.layers.size(), 4U);
+  }
+  EXPECT_THROW(quant::parse_config({{"scheme", "DYNAMIC"}, {"algorithms", "gptq"}}), Error);
+}
+
 // MatMul → Relu → MatMul; some of the values between are large.
 graph::Model two_products() {
   graph::Model model;

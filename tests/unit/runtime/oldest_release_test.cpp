@@ -50,6 +50,7 @@ TEST(OldestRelease, OwnOperatorsDecide) {
   EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s"})), "1.16");
   EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s", "", "", "bias"})), "1.19");
   EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s"}, {{"bits", int64_t{8}}})), "1.22");
+  EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s"}, {{"bits", int64_t{2}}})), "1.24");
 }
 
 TEST(OldestRelease, HalfScalesDecide) {

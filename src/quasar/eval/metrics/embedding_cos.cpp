@@ -16,7 +16,10 @@ class EmbeddingCos : public Metric {
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return 1; }
 
-  std::string looks_at() const override { return mean_ && mask_ != "none" ? mask_ : ""; }
+  std::vector<WantedInput> looks_at() const override {
+    if (!mean_ || mask_ == "none") return {};
+    return {{mask_, "mask", asked_ ? "none: all places count" : ""}};
+  }
 
   double of(const Pair& x, const Context&) const override {
     const std::vector<double> weights = weights_of(x);
@@ -30,9 +33,7 @@ class EmbeddingCos : public Metric {
   std::vector<double> weights_of(const Pair& x) const {
     if (looks_at().empty() || x.inputs == nullptr) return {};
     const auto found = x.inputs->find(mask_);
-    if (found != x.inputs->end()) return to_doubles(found->second);
-    if (asked_) throw Error("metric embedding_cos: mask is '" + mask_ + "', which is no input of the model");
-    return {};
+    return found == x.inputs->end() ? std::vector<double>() : to_doubles(found->second);
   }
 
   std::vector<float> embedding(std::span<const float> values, const Layout* layout, const std::vector<double>& weights) const {

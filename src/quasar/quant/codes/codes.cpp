@@ -144,7 +144,7 @@ void for_runs(const Blocks& blocks, bool per_slice, const Visit& visit) {
   }
 }
 
-// What the encoders above cannot do: 4 bits, and scales in blocks.
+// What the encoders above cannot do: codes that share a byte, and scales in blocks.
 std::vector<int32_t> general_codes(const Tensor& values, const QuantParams& params) {
   const Grid grid = grid_of(params.type, false);
   const auto x = values.as<float>();
@@ -176,7 +176,30 @@ Tensor general_values(const Tensor& codes, const QuantParams& params) {
 }
 
 bool is_general(const QuantParams& params) {
-  return params.block > 0 || bits_of(params.type) == 4;
+  return params.block > 0 || bits_of(params.type) < 8;
+}
+
+// Codes that share a byte, the low bits first.
+std::vector<int32_t> unpacked_codes(const Tensor& codes) {
+  const size_t bits = bits_of(codes.type()), per_byte = 8 / bits;
+  const Grid grid = grid_of(codes.type(), false);
+  const auto high = static_cast<int32_t>(grid.high), count = static_cast<int32_t>(grid.high - grid.low) + 1;
+  std::vector<int32_t> out(codes.count());
+  const auto bytes = codes.bytes();
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int32_t code = static_cast<int32_t>(bytes[i / per_byte]) >> (i % per_byte * bits) & (count - 1);
+    out[i] = code > high ? code - count : code;
+  }
+  return out;
+}
+
+Tensor packed_codes(DataType type, const Shape& shape, std::span<const int32_t> codes) {
+  const size_t bits = bits_of(type), per_byte = 8 / bits;
+  const int32_t mask = (1 << bits) - 1;
+  std::vector<uint8_t> packed((codes.size() + per_byte - 1) / per_byte);
+  for (size_t i = 0; i < codes.size(); ++i)
+    packed[i / per_byte] |= static_cast<uint8_t>((codes[i] & mask) << (i % per_byte * bits));
+  return Tensor::copy(type, shape, packed.data(), packed.size());
 }
 
 template <class Code>
@@ -212,20 +235,14 @@ std::vector<int32_t> plain_codes(const Tensor& codes) {
       return widened<uint16_t>(codes);
     case DataType::int32:
       return widened<int32_t>(codes);
+    case DataType::int2:
+    case DataType::uint2:
     case DataType::int4:
     case DataType::uint4:
-      break;
+      return unpacked_codes(codes);
     default:
       unsupported(codes.type());
   }
-  std::vector<int32_t> out(codes.count());
-  const auto bytes = codes.bytes();
-  const bool with_sign = codes.type() == DataType::int4;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const int32_t nibble = static_cast<int32_t>(bytes[i / 2]) >> (i % 2 * 4) & 15;
-    out[i] = with_sign && nibble > 7 ? nibble - 16 : nibble;
-  }
-  return out;
 }
 
 Tensor codes_tensor(DataType type, const Shape& shape, std::span<const int32_t> codes) {
@@ -240,15 +257,14 @@ Tensor codes_tensor(DataType type, const Shape& shape, std::span<const int32_t> 
       return narrowed<uint16_t>(shape, codes);
     case DataType::int32:
       return narrowed<int32_t>(shape, codes);
+    case DataType::int2:
+    case DataType::uint2:
     case DataType::int4:
     case DataType::uint4:
-      break;
+      return packed_codes(type, shape, codes);
     default:
       unsupported(type);
   }
-  std::vector<uint8_t> packed((codes.size() + 1) / 2);
-  for (size_t i = 0; i < codes.size(); ++i) packed[i / 2] |= static_cast<uint8_t>((codes[i] & 15) << (i % 2 * 4));
-  return Tensor::copy(type, shape, packed.data(), packed.size());
 }
 Tensor quantize(const Tensor& values, const QuantParams& params) {
   if (is_half(params.type)) return converted(values, params.type);

@@ -10,11 +10,12 @@ namespace quasar::quant {
 namespace {
 
 bool is_unsigned(DataType type) {
-  return type == DataType::uint4 || type == DataType::uint8 || type == DataType::uint16;
+  return type == DataType::uint2 || type == DataType::uint4 || type == DataType::uint8 || type == DataType::uint16;
 }
 
 // The zero point of symmetric quantization: the middle of the type.
 int32_t middle(DataType type) {
+  if (type == DataType::uint2) return 2;
   if (type == DataType::uint4) return 8;
   if (type == DataType::uint8) return 128;
   return type == DataType::uint16 ? 32768 : 0;
@@ -36,6 +37,10 @@ Grid grid_of(DataType type, bool symmetric) {
     return {symmetric ? low + 1 : low, std::numeric_limits<Code>::max(), symmetric};
   };
   switch (type) {
+    case DataType::int2:
+      return {symmetric ? -1 : -2, 1, symmetric};
+    case DataType::uint2:
+      return {symmetric ? 1 : 0, 3, symmetric};
     case DataType::int4:
       return {symmetric ? -7 : -8, 7, symmetric};
     case DataType::uint4:
@@ -51,7 +56,7 @@ Grid grid_of(DataType type, bool symmetric) {
     case DataType::int32:
       return limits(int32_t{});
     default:
-      throw Error("there are no codes of type " + std::string(name_of(type)) + "; integers of 4, 8, 16 and 32 bits are");
+      throw Error("there are no codes of type " + std::string(name_of(type)) + "; integers of 2, 4, 8, 16 and 32 bits are");
   }
 }
 

@@ -28,6 +28,8 @@ const std::vector<Spec>& specs() {
                                      {"UInt8Spec", DataType::uint8, false},
                                      {"Int16Spec", DataType::int16, true},
                                      {"UInt16Spec", DataType::uint16, false},
+                                     {"Int2Spec", DataType::int2, true},
+                                     {"UInt2Spec", DataType::uint2, false},
                                      {"Int4Spec", DataType::int4, true},
                                      {"UInt4Spec", DataType::uint4, false},
                                      {"BFloat16Spec", DataType::bfloat16, true},
@@ -187,7 +189,7 @@ Scheme parse_scheme(const Json& words, const std::string& side) {
   Scheme scheme{.type = spec.type,
                 .symmetric = spec.symmetric,
                 .scale_type = spec.xint8 ? ScaleType::power_of_two : ScaleType::float32,
-                .range_method = spec.xint8 || bits_of(spec.type) == 4 ? "min_mse"
+                .range_method = spec.xint8 || bits_of(spec.type) <= 4 ? "min_mse"
                                 : weight                              ? "min_max"
                                                                       : "percentile"};
   for (const auto& [name, value] : given.items()) {
@@ -229,7 +231,7 @@ void check_method_options(Scheme& scheme, const std::string& owner) {
 }
 
 void check_value_type(DataType type, const std::string& key) {
-  if (bits_of(type) == 4)
+  if (bits_of(type) < 8)
     throw Error(key + " is " + std::string(name_of(type)) +
                 ", but single values have 8 or 16 bits: ONNX Runtime cannot open or run 4-bit values behind Relu and Clip or "
                 "beside MaxPool; with activation: UInt4Spec all those have 4 bits that it can run");
@@ -241,17 +243,22 @@ void check_sides(const Scheme& values, const Scheme& weights) {
     throw Error("activation is " + std::string(name_of(activation)) + " and weight " + std::string(name_of(weight)) +
                 ", but 16-bit floating point is for both sides or none: values and weights are cast alike");
   }
+  if (bits_of(activation) == 2)
+    throw Error("activation is " + std::string(name_of(activation)) + ", but 2 bits are for weights with activations in float");
+  if (bits_of(weight) == 2 && activation != DataType::float32 && !values.dynamic)
+    throw Error("weight is " + std::string(name_of(weight)) + " and activation " + std::string(name_of(activation)) +
+                ", but weights of 2 bits are MatMulNBits', whose activations are in float: activation: Float32Spec");
   if (values.dynamic && bits_of(weight) > 8)
     throw Error("weight is " + std::string(name_of(weight)) +
                 ", but ONNX Runtime multiplies dynamically quantized activations "
-                "with 4 or 8 bits only");
+                "with 2, 4 or 8 bits only");
   if (weight == DataType::float32) {
     if (activation == DataType::float32) throw Error("activation and weight are both Float32Spec: nothing would be quantized");
     throw Error("weight is Float32Spec, but activations of type " + std::string(name_of(activation)) +
                 " are only multiplied with quantized weights");
   }
   if (activation == DataType::float32 && bits_of(weight) > 8)
-    throw Error("weight: with activations in float, weights have 4 or 8 bits (MatMulNBits); " + std::string(name_of(weight)) +
+    throw Error("weight: with activations in float, weights have 2, 4 or 8 bits (MatMulNBits); " + std::string(name_of(weight)) +
                 " would save less than Float16Spec does");
 }
 

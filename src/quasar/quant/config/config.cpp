@@ -97,16 +97,24 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
   parse_option_key({config.switches, config.selection, config.exclude, config.max_loop_num}, key, value);
 }
 
+// MatMulNBits: its codes are chosen alike, whether its activations are floats or found at run time.
+bool in_blocks(const Scheme& weight) {
+  return weight.granularity == Granularity::group || bits_of(weight.type) < 8;
+}
+
 // Optimized rounding chooses codes, and scales freely.
 void check_rounding(const Config& config) {
   if (!config.rounding.optimizes()) return;
   const std::string what = "algorithms: " + config.rounding.method;
   if (is_half(config.weight.type))
     throw Error(what + " chooses integer codes, but weight is " + std::string(name_of(config.weight.type)));
-  if (config.activation.dynamic)
-    throw Error(what + " needs activations whose scales are known before the run, not DynamicSpec; leave algorithms out");
+  if (config.activation.dynamic && !in_blocks(config.weight))
+    throw Error(
+        what +
+        " needs activations whose scales are known before the run, not DynamicSpec, or weights of 2 or 4 bits or in groups "
+        "(quant_granularity: Group); leave algorithms out");
   if (rounding::table().make(config.rounding.method, config.rounding.options)->weights_only() &&
-      config.activation.type != DataType::float32)
+      config.activation.type != DataType::float32 && !config.activation.dynamic)
     throw Error(what + " is for weights only (activation: Float32Spec); include_sq scales channels of quantized activations");
   if (config.weight.scale_type == ScaleType::int16)
     throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");

@@ -1,6 +1,7 @@
 // The range mean ± k · standard deviation, cut to what was observed.
 //   k: where clipping and rounding of normally distributed values cost least together (Banner, Nahshan, Soudry 2019,
-//   "Post training 4-bit quantization of convolutional networks", table of α*/σ): 2.55 for 4 bits, 3.92 for 8; 16 bits: 6
+//   "Post training 4-bit quantization of convolutional networks", table of α*/σ): 1.71 for 2 bits, 2.55 for 4, 3.92 for 8; 16
+//   bits: 6
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +12,7 @@ namespace quasar::quant::ranges {
 namespace {
 
 double best_for_normal(DataType type) {
+  if (bits_of(type) == 2) return 1.71;
   if (bits_of(type) == 4) return 2.55;
   return bits_of(type) == 8 ? 3.92 : 6;
 }
@@ -39,7 +41,7 @@ Entry<RangeMethod> distribution() {
           .make = make_as<Distribution, RangeMethod>,
           .options = {{.name = "deviations",
                        .fallback = 0.0,
-                       .help = "how many; 0: 2.55 for 4 bits, 3.92 for 8, 6 for 16",
+                       .help = "how many; 0: 1.71 for 2 bits, 2.55 for 4, 3.92 for 8, 6 for 16",
                        .low = 0.0,
                        .high = 100.0}},
           .aliases = {"CalibrationMethod.Distribution"}};

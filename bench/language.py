@@ -1,0 +1,162 @@
+"""A language model in all of Quasar's forms beside ONNX Runtime's own quantizers: perplexity, size, speed.
+usage: PYTHON bench/language.py QUASAR FOLDER [--only WORD …]
+PYTHON: numpy, onnx, onnxruntime, onnx_ir, and torch for HQQ. FOLDER is what examples/language/train.py wrote. Perplexity is counted here, from logits
+alone, on evaluation and hold-out windows; time is of one window on one thread, the best of 60 runs, in turns with the float model; seconds are of the
+whole job, Quasar's with loading and saving."""
+import contextlib
+import logging
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+STATIC = ["A8W8", "U8S8_CHANNEL", "A16W8"]
+BITS = {2: "UInt2Spec", 4: "UInt4Spec", 8: "UInt8Spec"}
+
+
+def ours():
+    """-> name, scheme, settings"""
+    yield "W8", "W8", []
+    for name in ("RTN_G32ASYM", "GPTQ_G32ASYM", "AWQ_G32ASYM", "W4"):
+        yield name, name, []
+    yield "W4, gptq", "W4", ["algorithms=gptq"]
+    yield "W4, adaquant", "W4", ["algorithms=adaquant"]
+    yield "GPTQ_G128ASYM", "GPTQ_G128ASYM", []
+    for bits in (2, 4, 8):
+        for size in (16, 32, 64, 128, 256):
+            yield f"{bits} bits, groups of {size}, rtn", "RTN_G32ASYM", [f"weight={BITS[bits]}", f"weight_params.group_size={size}"]
+    yield "2 bits, groups of 32, gptq", "GPTQ_G32ASYM", ["weight=UInt2Spec"]
+    yield "4 bits, groups of 32, symmetric, rtn", "RTN_G32ASYM", ["weight=Int4Spec", "weight_params.symmetric=true"]
+    yield "8 bits, groups of 32, symmetric, rtn", "RTN_G32ASYM", ["weight=Int8Spec", "weight_params.symmetric=true"]
+    yield "W4, activations of 8 bits at run time", "W4", ["activation=DynamicSpec"]
+    yield "W8, activations of 8 bits at run time", "W8", ["activation=DynamicSpec"]
+    yield "DYNAMIC", "DYNAMIC", []
+    yield "DYNAMIC, saturation=ignore", "DYNAMIC", ["saturation=ignore"]
+    for name in STATIC:
+        yield name, name, []
+    yield "U8S8_CHANNEL, adaquant", "U8S8_CHANNEL", ["algorithms=adaquant"]
+
+
+class Samples:
+    """ONNX Runtime's calibration reader protocol."""
+    def __init__(self, rows):
+        self.rows, self.at = rows, 0
+
+    def get_next(self):
+        self.at += 1
+        return {"input_ids": self.rows[self.at - 1:self.at]} if self.at <= len(self.rows) else None
+
+    def rewind(self):
+        self.at = 0
+
+    def __iter__(self):
+        return ({"input_ids": self.rows[i:i + 1]} for i in range(len(self.rows)))
+
+
+def peers(model, calibration):
+    """-> (name, function that writes the model)"""
+    from onnxruntime.quantization import QuantFormat, QuantType, matmul_nbits_quantizer as nbits, quantize_dynamic, quantize_static
+
+    def writer(size=32, **how):
+        def write(path):
+            tool = nbits.MatMulNBitsQuantizer(onnx.load(model), block_size=size, is_symmetric=False, **how)
+            with contextlib.redirect_stdout(None):  # a line of progress for each node
+                tool.process()
+            tool.model.save_model_to_file(path, False)
+        return write
+    for bits in (2, 4, 8):
+        yield f"MatMulNBits default, {bits} bits", writer(bits=bits)
+    yield "MatMulNBits default, 4 bits, groups of 128", writer(128)
+    yield "MatMulNBits default, 4 bits, accuracy_level 4", writer(accuracy_level=4)
+    yield "MatMulNBits HQQ", writer(algo_config=nbits.HQQWeightOnlyQuantConfig(block_size=32, bits=4))
+    yield "MatMulNBits k_quant", writer(algo_config=nbits.KQuantWeightOnlyQuantConfig())
+    yield "MatMulNBits RTN", writer(algo_config=nbits.RTNWeightOnlyQuantConfig())
+    yield "MatMulNBits GPTQ", lambda path: writer(algo_config=nbits.GPTQWeightOnlyQuantConfig(calibration_data_reader=Samples(calibration), block_size=32,
+                                                                                            actorder=True))(path)
+    static = {"quant_format": QuantFormat.QDQ, "activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
+    for channels in (False, True):
+        yield "quantize_static" + ", per_channel" * channels, lambda path: quantize_static(model, path, Samples(calibration), per_channel=channels, **static)
+    yield "quantize_dynamic", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8)
+    yield "quantize_dynamic, per_channel", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8, per_channel=True)
+
+
+def session(path):
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def perplexity(one, windows):
+    total = 0.0
+    for row in windows:
+        logits = one.run(None, {"input_ids": row[None]})[0][0, :-1].astype(np.float64)
+        top = logits.max(1)
+        total += (np.log(np.exp(logits - top[:, None]).sum(1)) + top - logits[np.arange(len(row) - 1), row[1:]]).sum()
+    return math.exp(total / (len(windows) * (windows.shape[1] - 1)))
+
+
+def speed(one, base, row):
+    """Of float, by the best runs in turns."""
+    times = ([], [])
+    for _ in range(60):
+        for each, into in ((base, times[0]), (one, times[1])):
+            start = time.perf_counter()
+            each.run(None, {"input_ids": row})
+            into.append(time.perf_counter() - start)
+    return min(times[0]) / min(times[1])
+
+
+def main():
+    logging.disable(logging.INFO)
+    quasar, folder = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
+    words = [word for word in sys.argv[3:] if word != "--only"]
+    calibration, evaluation, holdout = (np.load(folder / f"{name}.npz")["input_ids"] for name in ("calibration", "evaluation", "holdout"))
+    model = str(folder / "gpt.onnx")
+    base = session(model)
+    floats = [perplexity(base, windows) for windows in (evaluation, holdout)]
+    print("| | perplexity | more than float | hold-out, more | MB | times as fast as float | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(f"| float | {floats[0]:.4f} | | ({floats[1]:.4f}) | {pathlib.Path(model).stat().st_size / 1e6:.2f} | 1 | |", flush=True)
+
+    def row(name, path, seconds):
+        one = session(path)
+        found = [perplexity(one, windows) for windows in (evaluation, holdout)]
+        more = [f"{100 * (a / b - 1):+.2f} %" for a, b in zip(found, floats)]
+        print(f"| {name} | {found[0]:.4f} | {more[0]} | {more[1]} | {pathlib.Path(path).stat().st_size / 1e6:.2f} | "
+              f"{speed(one, base, evaluation[:1]):.2f} | {seconds:.1f} |", flush=True)
+
+    def wanted(name):
+        return not words or any(word in name for word in words)
+
+    with tempfile.TemporaryDirectory() as temporary:
+        out = str(pathlib.Path(temporary) / "out.onnx")
+        for name, write in peers(model, calibration):
+            if not wanted(name):
+                continue
+            start = time.time()
+            try:
+                write(out)
+                row(name, out, time.time() - start)
+            except Exception as error:
+                print(f"| {name} | fails: {str(error)[:160]} | | | | | |", flush=True)
+        for name, scheme, settings in ours():
+            if not wanted("Quasar, " + name):
+                continue
+            words_of = [word for setting in settings for word in ("--set", setting)]
+            start = time.time()
+            done = subprocess.run([quasar, "quantize", model, "-o", out, "--scheme", scheme, "--calib", str(folder / "calibration.npz"), *words_of],
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                print(f"| Quasar, {name} | fails: {done.stderr.strip().splitlines()[-1][:300]} | | | | | |", flush=True)
+            else:
+                row("Quasar, " + name, out, time.time() - start)
+
+
+if __name__ == "__main__":
+    main()
