@@ -27,6 +27,18 @@ quasar_system_library(onnx onnx/onnx_pb.h onnx onnx_proto)
 target_compile_definitions(quasar_onnx INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
 target_link_libraries(quasar_onnx INTERFACE protobuf::libprotobuf)
 
+# The solver of integer programs, for strategy budget. A build without it says so where it would be needed: Debian's folder for another
+# processor has none.
+find_path(cbc_INCLUDE coin/Cbc_C_Interface.h)
+find_library(cbc_LIBRARY CbcSolver)
+add_library(quasar_cbc INTERFACE)
+if(cbc_INCLUDE AND cbc_LIBRARY)
+  target_link_libraries(quasar_cbc INTERFACE ${cbc_LIBRARY})
+  target_include_directories(quasar_cbc SYSTEM INTERFACE ${cbc_INCLUDE})
+else()
+  message(STATUS "COIN-OR's CBC was not found: strategy budget will not run")
+endif()
+
 find_package(onnxruntime CONFIG QUIET)
 if(NOT TARGET onnxruntime::onnxruntime)
   execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/onnxruntime.sh --for ${CMAKE_SYSTEM_PROCESSOR} --where OUTPUT_VARIABLE copy OUTPUT_STRIP_TRAILING_WHITESPACE

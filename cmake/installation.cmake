@@ -81,6 +81,9 @@ foreach(library ${soci_soci_core} ${soci_soci_sqlite3} ${soci_soci_postgresql} $
         ${Protobuf_LIBRARY} ${JPEG_LIBRARIES} ${PNG_LIBRARIES})
   string(APPEND linked "${library};")
 endforeach()
+if(cbc_LIBRARY)
+  string(APPEND linked "${cbc_LIBRARY};")
+endif()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/quasar-internals.cmake CONTENT "add_library(quasar::internals STATIC IMPORTED)
 set_target_properties(quasar::internals PROPERTIES IMPORTED_LOCATION $<TARGET_FILE:quasar_internals> INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src
   INTERFACE_LINK_LIBRARIES \"nlohmann_json::nlohmann_json;Threads::Threads;$<TARGET_FILE:onnxruntime::onnxruntime>;${linked}$<TARGET_FILE:yaml-cpp>;$<TARGET_FILE:spdlog::spdlog>;$<TARGET_FILE:fmt::fmt>;${CMAKE_DL_LIBS}\")

@@ -22,7 +22,7 @@ LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
 CHAPTERS = {
     "Start": ["README.md", "docs/install.md", "docs/tutorial.md", "docs/guides.md", "docs/faq.md"],
     "Concepts": ["docs/concepts.md", "docs/quantization.md", "docs/calibration.md", "docs/rounding.md", "docs/search.md", "docs/samplers.md", "docs/pruning.md", "docs/metrics.md", "docs/how_it_works.md"],
-    "Guides": ["docs/data.md", "docs/evaluators.md", "docs/tuning.md", "docs/language.md", "docs/targets.md", "docs/npu.md", "docs/python.md", "docs/programs.md", "docs/coming_from_quark.md", "docs/coming_from_inc.md", "docs/coming_from_onnxruntime.md", "docs/coming_from_others.md", "docs/cpp.md", "docs/reports.md"],
+    "Guides": ["docs/data.md", "docs/evaluators.md", "docs/tuning.md", "docs/budget.md", "docs/language.md", "docs/targets.md", "docs/npu.md", "docs/python.md", "docs/programs.md", "docs/coming_from_quark.md", "docs/coming_from_inc.md", "docs/coming_from_onnxruntime.md", "docs/coming_from_others.md", "docs/cpp.md", "docs/reports.md"],
     "Reference": ["docs/reference/README.md", "docs/options.md"],
     "Project": ["docs/benchmarks.md", "docs/measured.md", "docs/promises.md", "docs/decisions.md", "docs/roadmap.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/versioning.md", "bench/README.md", "CHANGELOG.md",
                 "NOTICE.md"],

@@ -65,6 +65,15 @@ libraries() {
   done
 }
 
+# The two functions of LAPACK that CBC uses, under the library's name. A build without CBC needs none.
+lapack() {
+  local coin name
+  coin=$(libraries | grep '/libCoinUtils\.so') || return 0
+  name=$(objdump -p "$coin" | awk '$1 == "NEEDED" && $2 ~ /^liblapack/ { print $2 }')
+  [[ -n $name ]] || return 0
+  "$compiler" -shared -fPIC -O2 -Wall -Wextra -Werror -Wl,-soname,"$name" -o "$work/stand-ins/$name" "$root/scripts/wheel/lapack.c" -lm
+}
+
 # libldap of our own, under the name and the symbol version that libpq asks for.
 stand_in() {
   local libpq ldap
@@ -127,6 +136,7 @@ build() {
 rm -rf "$work/stand-ins" "$work/licences"
 mkdir -p "$work" "$wheels"
 stand_in
+lapack
 licences
 for python in "${pythons[@]}"; do
   python=$(interpreter "$python")

@@ -456,5 +456,23 @@ class Studies(Case):
         self.assertRaises(TypeError, len, ranged)
 
 
+class Budgets(Case):
+    def within(self, budget):
+        return quasar.search(MODEL, calib=self.calibration[0], eval=self.evaluation, metric="L2", budget=budget, output_dir="out", n_trials=8)
+
+    def test_a_dictionary_of_shares_and_quantities(self):
+        found = self.within({"bytes": "80 kB", "groups": 4})
+        self.assertEqual(found.status, "ok")
+        self.assertLessEqual(Path("out/best.onnx").stat().st_size, 80000)
+        told = json.loads(Path("out/result.json").read_text())["tuning"]
+        self.assertEqual((told["strategy"], told["budget"]["bounds"]), ("budget", {"bytes": 80000.0}))
+        self.assertTrue(told["budget"]["front"]["bytes"])
+
+    def test_what_is_wrong_in_it(self):
+        for budget, words in (({"byte": 0.3}, "did you mean 'bytes'"), ({"bytes": 2}, "at most 1"), ({"bytes": 0.001}, "the smallest model has")):
+            with self.subTest(budget=budget), self.assertRaisesRegex(quasar.QuasarError, words):
+                self.within(budget)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -25,7 +25,7 @@ void check_name(const std::string& name, const std::vector<OwnMetric>& before) {
     if (normalized(name) == normalized(built_in))
       throw Error("search_evaluator: '" + name + "' is a metric of Quasar's own; give yours another name");
   }
-  for (const char* cost : {"bytes", "latency", "peak_memory"}) {
+  for (const char* cost : {"bytes", "latency", "relative_latency", "peak_memory"}) {
     if (normalized(name) == normalized(cost))
       throw Error("search_evaluator: '" + name + "' is what Quasar itself measures; give your metric another name");
   }

@@ -11,7 +11,7 @@
 namespace quasar::tune {
 namespace {
 
-const std::vector<std::string> costs{"bytes", "latency", "peak_memory"};
+const std::vector<std::string> costs{"bytes", "latency", "relative_latency", "peak_memory"};
 using Own = std::vector<eval::OwnMetric>;
 
 const std::map<std::string, Bound> bounds{{"max_drop", Bound::max_drop}, {"max", Bound::max}, {"min", Bound::min}};

@@ -4,8 +4,8 @@
 //   constraints: [{metric: top1, max_drop: 0.01}, {metric: bytes, max: 1000000}]
 //
 // A metric is one of eval/metrics, one that the user's own evaluator gives, or what running the model costs: bytes (of the file),
-// latency (ms, median of one thread), and peak_memory (bytes of weights and live tensors, from runtime::peak_memory). Costs are
-// minimized.
+// latency (ms, median of one thread), relative_latency (how many times as long as the float model), and peak_memory (bytes of
+// weights and live tensors, from runtime::peak_memory). Costs are minimized.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ struct Goals {
   bool needs(const std::string& metric) const;  // some objective or constraint is about it
 };
 
-// bytes, latency or peak_memory.
+// bytes, latency, relative_latency or peak_memory.
 bool is_cost(const std::string& metric);
 
 // One that the user's evaluator gives.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/job/budget.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/tuning_keys.hpp"
 #include "quasar/runtime/device.hpp"
@@ -73,6 +74,7 @@ struct Job {
   TuningKeys tuning;
   Limits limits;
   std::optional<double> speed_gate;  // nullopt: off
+  std::optional<Budget> budget;      // whose bounds are among aim.goals.constraints; nullopt: none is given
   int64_t n_jobs = 1;
   std::vector<runtime::Device> devices = {runtime::Device()};  // that candidates are scored on, in turn
   uint64_t seed = 0;

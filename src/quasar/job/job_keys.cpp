@@ -50,7 +50,7 @@ std::vector<OptionSpec> own_keys() {
       {.name = "warm_start_study", .fallback = "", .help = "which study of warm_start, where it holds several", .local = true},
       {.name = "strategy",
        .fallback = nullptr,
-       .help = "who decides what is tried next (flat; repair with accuracy_criterion and no search_space)"},
+       .help = "who decides what is tried next (flat; budget with budget; repair with accuracy_criterion and no search_space)"},
       {.name = "two_stage_search", .fallback = false, .help = "calibration first, then fine-tuning"},
       {.name = "search_algo",
        .fallback = nullptr,
@@ -68,7 +68,8 @@ std::vector<OptionSpec> own_keys() {
        .help = "{output: factor}: what distances at several outputs count; 0 leaves one out"},
       {.name = "objectives",
        .fallback = nullptr,
-       .help = "[{metric: top1}, {metric: latency}]; metrics, bytes, latency (ms), peak_memory (bytes)"},
+       .help = "[{metric: top1}, {metric: latency}]; metrics, bytes, latency (ms), relative_latency (times float), peak_memory "
+               "(bytes)"},
       {.name = "constraints",
        .fallback = nullptr,
        .help = "[{metric: top1, max_drop: 0.01}]; bounds max_drop, max, min; options of the metric beside it"},
@@ -93,6 +94,11 @@ std::vector<OptionSpec> own_keys() {
            "a factor of 1 and more, such as 1.02: operators with which the quantized model takes more than this many times as "
            "long stay in float; measured once, on target ort_cpu (default off; 1.02 in preset cpu_int8_search and in strategy "
            "repair on its own space)"},
+      {.name = "budget",
+       .fallback = nullptr,
+       .help =
+           "{bytes: 0.3, latency: 4 ms}: what the model may cost, as shares of float's or absolute; strategy budget looks for "
+           "the best one within it"},
       {.name = "accuracy_criterion",
        .fallback = nullptr,
        .help = "{criterion: relative | absolute, tolerable_loss: 0.01, higher_is_better, metrics: {top1: 2, F1: 1}}: how much "

@@ -194,7 +194,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
 
 std::string strategy_of(const Options& keys, const TuningKeys& tuning, const KnownStrategies& strategies) {
   const bool has_space = keys.has("search_space") || keys.has("search_spaces");
-  std::string name = keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
+  std::string name = keys.has("budget") ? "budget" : keys.has("accuracy_criterion") && !has_space ? "repair" : "flat";
   if (!tuning.strategy.empty()) name = tuning.strategy;
   if (keys.has("strategy")) name = keys.text("strategy");
   if (!keys.flag("two_stage_search")) return strategies.resolve(name);

@@ -74,6 +74,18 @@ std::optional<double> speed_gate_of(const Options& keys, const StrategyFacts& st
   return words.get<double>();
 }
 
+// Its bounds are constraints, whatever the strategy.
+void read_budget(Job& job, const Options& keys) {
+  if (!keys.has("budget")) return;
+  job.budget = parse_budget(keys.json("budget"), job.model);
+  for (const Constraint& constraint : constraints_of(*job.budget)) {
+    const auto same = [&](const Constraint& own) { return own.metric == constraint.metric; };
+    if (std::ranges::any_of(job.aim.goals.constraints, same))
+      throw Error("budget and constraints both bound " + constraint.metric + "; keep one of them");
+    job.aim.goals.constraints.push_back(constraint);
+  }
+}
+
 void read_search_keys(Job& job, const Options& keys) {
   job.limits.stop = stop_of(keys.json("search_stop_condition"));
   job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
@@ -173,7 +185,7 @@ std::string metric_of_goal(const Json& words) {
 // Neural Compressor's default goal, where a strategy needs one and none is given.
 void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
   const Options keys(job_keys(), words, "configuration");
-  if (keys.has("accuracy_criterion")) return;
+  if (keys.has("accuracy_criterion") || keys.has("budget")) return;  // what a budget bounds is the goal
   const TuningKeys tuning = parse_tuning_keys(keys);
   const std::string strategy = strategy_of(keys, tuning, strategies);
   if (!tuning.given && !strategies.of(strategy)->has_goal()) return;
@@ -231,6 +243,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   check_stages(job, *strategy);
   job.sampler = sampler_of(keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
   job.aim = aim_of(keys, base, *strategy);
+  read_budget(job, keys);
   warn_of_optimism(job, keys);
   read_search_keys(job, keys);
   choose_library(job, keys);

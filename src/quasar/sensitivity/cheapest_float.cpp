@@ -5,11 +5,10 @@
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <limits>
 
+#include "quasar/sensitivity/conversion_costs.hpp"
+
 namespace quasar::tune {
 namespace {
-
-// Of one value: what calling a kernel takes, and what each element takes. Measured where a model has changes of form of its own.
-constexpr double microseconds_per_call = 3, microseconds_per_element = 2e-4;
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 using Network = boost::adjacency_list<
@@ -72,26 +71,6 @@ class Cut {
   Network network_;
 };
 
-double elements(const std::string& value, const stats::Statistics& seen) {
-  const auto found = seen.find(value);
-  if (found == seen.end()) return 0;
-  double out = 1;
-  for (const auto size : found->second.shape) out *= static_cast<double>(std::max<int64_t>(size, 1));
-  return out;
-}
-
-// Of changes of form in the quantized model; a model that has none tells nothing.
-double price_per_element(const std::map<std::string, double>& conversions, const stats::Statistics& seen) {
-  double time = 0, count = 0;
-  for (const auto& [value, took] : conversions) {
-    const double size = elements(value, seen);
-    if (size < 10000) continue;
-    time += std::max(took - microseconds_per_call, 0.0);
-    count += size;
-  }
-  return count > 0 ? time / count : microseconds_per_element;
-}
-
 }  // namespace
 
 std::set<std::string> cheapest_float(const graph::Model& model, const quant::Plan& plan, const OperatorCosts& costs,
@@ -110,15 +89,13 @@ std::set<std::string> cheapest_float(const graph::Model& model, const quant::Pla
   }
   const size_t outside = cut.add();
   cut.stays_in_float(outside);
-  const double entering = price_per_element(costs.entering, seen), leaving = price_per_element(costs.leaving, seen);
+  const ConversionCosts prices(costs, seen);
   const auto connect = [&](const std::string& value, size_t from) {
     std::vector<size_t> readers;
     for (const graph::Node* reader : index.consumers(value)) readers.push_back(vertices.at(reader->name));
     if (index.is_output(value)) readers.push_back(outside);
     if (readers.empty()) return;
-    const double size = elements(value, seen);
-    cut.conversion(from, readers, conversions * (microseconds_per_call + entering * size),
-                   conversions * (microseconds_per_call + leaving * size));
+    cut.conversion(from, readers, conversions * prices.entering(value), conversions * prices.leaving(value));
   };
   for (const auto& input : model.inputs) connect(input.name, outside);
   for (const auto& node : model.nodes) {

@@ -64,35 +64,41 @@ void add_squares(const Tensor& exact, const Tensor& rounded, ToggledModel::Local
 }  // namespace
 
 struct ToggledModel::Part {
-  Part(Piece piece) : unit(piece.unit), exact(std::move(piece.exact)), quantized(std::move(piece.quantized)) {}
+  Part(Piece piece) : unit(piece.unit), exact(std::move(piece.exact)) {
+    for (auto& model : piece.quantized) quantized.push_back(model ? std::make_unique<LateSession>(std::move(*model)) : nullptr);
+  }
 
-  std::vector<Tensor> run(const std::vector<Tensor>& values, bool is_quantized) const {
+  std::vector<Tensor> run(const std::vector<Tensor>& values, size_t level) const {
     std::vector<Tensor> given;
     for (const size_t input : inputs) given.push_back(values[input]);
-    return (is_quantized ? quantized : exact).run(given);
+    return (level == 0 || quantized[level - 1] == nullptr ? exact : *quantized[level - 1]).run(given);
   }
 
   std::optional<size_t> unit;
   std::vector<size_t> inputs, outputs;  // numbers of values
   std::vector<size_t> last;             // values that no later piece reads
-  LateSession exact, quantized;
+  LateSession exact;
+  std::vector<std::unique_ptr<LateSession>> quantized;  // by plan; nullptr: none, it stays exact
 };
 
 struct ToggledModel::Run {
-  size_t first = 0;                      // piece
-  bool all = true;                       // false: the first piece, and what depends on it
-  bool keep = false;                     // values that no later piece reads
-  std::vector<Local>* locals = nullptr;  // per unit, to be filled
+  size_t first = 0;                           // piece
+  const std::vector<bool>* turned = nullptr;  // by piece: only these run, and what depends on them; nullptr: all
+  bool keep = false;                          // values that no later piece reads
+  std::vector<Local>* locals = nullptr;       // per unit, to be filled
 };
 
 ToggledModel::ToggledModel(const graph::Model& model, const quant::Plan& plan, size_t memory_limit)
+    : ToggledModel(model, std::span(&plan, 1), memory_limit) {}
+
+ToggledModel::ToggledModel(const graph::Model& model, std::span<const quant::Plan> plans, size_t memory_limit)
     : kept_bytes_(std::min(memory_limit, most_kept_bytes)) {
-  guarded([&] { make(model, plan); });
+  guarded([&] { make(model, plans); });
 }
 
 ToggledModel::~ToggledModel() = default;
 
-void ToggledModel::make(const graph::Model& model, const quant::Plan& plan) {
+void ToggledModel::make(const graph::Model& model, std::span<const quant::Plan> plans) {
   std::vector<std::string> wanted;
   for (const auto& output : model.outputs) {
     if (output.type == DataType::float32) wanted.push_back(output.name);
@@ -102,7 +108,7 @@ void ToggledModel::make(const graph::Model& model, const quant::Plan& plan) {
     outputs_.push_back(number_of(output));
     if (const Tensor* constant = model.initializer(output)) constants_[outputs_.back()] = *constant;
   }
-  Pieces cut = pieces_of(model, plan, wanted);
+  Pieces cut = pieces_of(model, plans, wanted);
   units_ = std::move(cut.units);
   part_of_.resize(units_.size());
   std::map<size_t, size_t> readers;  // the last one of each value
@@ -138,17 +144,18 @@ std::vector<Tensor> ToggledModel::outputs_in(const std::vector<Tensor>& values) 
   return out;
 }
 
-void ToggledModel::run(std::vector<Tensor>& values, const std::vector<bool>& on, const Run& how) const {
-  std::vector<bool> changed(values.size(), how.all);
+void ToggledModel::run(std::vector<Tensor>& values, const Levels& levels, const Run& how) const {
+  const bool all = how.turned == nullptr;
+  std::vector<bool> changed(values.size(), all);
   for (size_t p = how.first; p < parts_.size(); p++) {
     const Part& part = *parts_[p];
-    const bool runs = how.all || p == how.first || std::ranges::any_of(part.inputs, [&](size_t value) { return changed[value]; });
+    const bool runs = all || (*how.turned)[p] || std::ranges::any_of(part.inputs, [&](size_t value) { return changed[value]; });
     if (!runs) continue;
-    const bool is_on = part.unit && on[*part.unit];
-    std::vector<Tensor> found = part.run(values, is_on);
+    const size_t level = part.unit ? levels[*part.unit] : 0;
+    std::vector<Tensor> found = part.run(values, level);
     if (how.locals != nullptr && part.unit) {
-      const std::vector<Tensor> other = part.run(values, !is_on);
-      add_squares((is_on ? other : found).front(), (is_on ? found : other).front(), (*how.locals)[*part.unit]);
+      const std::vector<Tensor> other = part.run(values, level == 0 ? 1 : 0);
+      add_squares((level != 0 ? other : found).front(), (level != 0 ? found : other).front(), (*how.locals)[*part.unit]);
     }
     for (size_t i = 0; i < part.outputs.size(); i++) {
       values[part.outputs[i]] = std::move(found[i]);
@@ -160,10 +167,29 @@ void ToggledModel::run(std::vector<Tensor>& values, const std::vector<bool>& on,
   }
 }
 
+void ToggledModel::run_changes(std::vector<Tensor>& values, const Levels& before, const Levels& after, bool keep) const {
+  std::vector<bool> turned(parts_.size());
+  size_t first = parts_.size();
+  for (size_t u = 0; u < units_.size(); u++) {
+    if (before[u] == after[u]) continue;
+    turned[part_of_[u]] = true;
+    first = std::min(first, part_of_[u]);
+  }
+  run(values, after, {.first = first, .turned = &turned, .keep = keep});
+}
+
+namespace {
+
+ToggledModel::Levels levels_of(const std::vector<bool>& on) {
+  return {on.begin(), on.end()};
+}
+
+}  // namespace
+
 std::vector<Tensor> ToggledModel::outputs(const data::Sample& sample, const std::vector<bool>& on) const {
   return guarded([&] {
     std::vector<Tensor> values = start(sample);
-    run(values, on, {});
+    run(values, levels_of(on), {});
     return outputs_in(values);
   });
 }
@@ -173,29 +199,42 @@ std::vector<ToggledModel::Local> ToggledModel::locals(const data::Sample& sample
   if (units_.empty()) return out;
   guarded([&] {
     std::vector<Tensor> values = start(sample);
-    run(values, on, {.locals = &out});
+    run(values, levels_of(on), {.locals = &out});
   });
   return out;
 }
 
-ToggledModel::Passage::Passage(const ToggledModel& model, const data::Sample& sample, std::vector<bool> on)
-    : model_(model), on_(std::move(on)), values_(model.start(sample)) {
-  guarded([&] { model_.run(values_, on_, {.keep = true}); });
+ToggledModel::Passage::Passage(const ToggledModel& model, const data::Sample& sample, const std::vector<bool>& on)
+    : Passage(model, sample, levels_of(on)) {}
+
+ToggledModel::Passage::Passage(const ToggledModel& model, const data::Sample& sample, Levels levels)
+    : model_(model), levels_(std::move(levels)), values_(model.start(sample)) {
+  guarded([&] { model_.run(values_, levels_, {.keep = true}); });
 }
 
-std::vector<Tensor> ToggledModel::Passage::flipped(size_t unit) const {
+std::vector<Tensor> ToggledModel::Passage::outputs_at(const Levels& levels) const {
   return guarded([&] {
-    std::vector<bool> on = on_;
-    on[unit] = !on[unit];
     std::vector<Tensor> values = values_;
-    model_.run(values, on, {.first = model_.part_of_[unit], .all = false});
+    model_.run_changes(values, levels_, levels, false);
     return model_.outputs_in(values);
   });
 }
 
+void ToggledModel::Passage::turn_to(const Levels& levels) {
+  guarded([&] { model_.run_changes(values_, levels_, levels, true); });
+  levels_ = levels;
+}
+
+std::vector<Tensor> ToggledModel::Passage::flipped(size_t unit) const {
+  Levels levels = levels_;
+  levels[unit] = levels[unit] == 0 ? 1 : 0;
+  return outputs_at(levels);
+}
+
 void ToggledModel::Passage::flip(size_t unit) {
-  on_[unit] = !on_[unit];
-  guarded([&] { model_.run(values_, on_, {.first = model_.part_of_[unit], .all = false, .keep = true}); });
+  Levels levels = levels_;
+  levels[unit] = levels[unit] == 0 ? 1 : 0;
+  turn_to(levels);
 }
 
 size_t ToggledModel::Passage::bytes() const {

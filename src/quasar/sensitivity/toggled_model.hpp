@@ -1,5 +1,5 @@
-// A model in which every operator can be switched between float and quantized, so that the effect of any subset is a run and
-// not a new model and session.
+// A model in which every operator can be switched between float and quantized, by one plan or several, so that the effect of any
+// subset is a run and not a new model and session.
 //
 // The model is cut into pieces (toggled_pieces.hpp), and each piece runs as its switch says: nothing is computed twice, and
 // after a switch is turned only what depends on it runs again.
@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,12 @@ class ToggledModel {
   // `memory_limit`: bytes that may be kept, where those are fewer. Throws ToggledModelFailed where a type cannot be simulated;
   // whatever runs throws it with ONNX Runtime's message.
   ToggledModel(const graph::Model& model, const quant::Plan& plan, size_t memory_limit = most_kept_bytes);
+  // Units that can be quantized in several ways, which is what differs between the plans; the first one decides what a unit is.
+  ToggledModel(const graph::Model& model, std::span<const quant::Plan> plans, size_t memory_limit = most_kept_bytes);
   ~ToggledModel();
+
+  // Of each unit: 0 is float, k quantized by the plan k − 1, or float where that plan leaves it so.
+  using Levels = std::vector<uint8_t>;
 
   const std::vector<Unit>& units() const { return units_; }
   size_t kept_bytes() const { return kept_bytes_; }
@@ -51,16 +57,19 @@ class ToggledModel {
   // One sample's way through the model, with all that passes between pieces. The model must outlive it.
   class Passage {
    public:
-    Passage(const ToggledModel& model, const data::Sample& sample, std::vector<bool> on);
+    Passage(const ToggledModel& model, const data::Sample& sample, const std::vector<bool>& on);
+    Passage(const ToggledModel& model, const data::Sample& sample, Levels levels);
 
     std::vector<Tensor> outputs() const { return model_.outputs_in(values_); }
-    std::vector<Tensor> flipped(size_t unit) const;  // the outputs with this switch turned, which stays as it is
-    void flip(size_t unit);                          // turns it
-    size_t bytes() const;                            // of what is held
+    std::vector<Tensor> flipped(size_t unit) const;              // the outputs with this switch turned, which stays as it is
+    void flip(size_t unit);                                      // turns it
+    std::vector<Tensor> outputs_at(const Levels& levels) const;  // with all switches so; only what depends on a change runs
+    void turn_to(const Levels& levels);                          // the same for good
+    size_t bytes() const;                                        // of what is held
 
    private:
     const ToggledModel& model_;
-    std::vector<bool> on_;
+    Levels levels_;
     std::vector<Tensor> values_;
   };
 
@@ -68,11 +77,12 @@ class ToggledModel {
   struct Part;
   struct Run;
 
-  void make(const graph::Model& model, const quant::Plan& plan);
+  void make(const graph::Model& model, std::span<const quant::Plan> plans);
   size_t number_of(const std::string& value);
   std::vector<Tensor> start(const data::Sample& sample) const;
   std::vector<Tensor> outputs_in(const std::vector<Tensor>& values) const;
-  void run(std::vector<Tensor>& values, const std::vector<bool>& on, const Run& how) const;
+  void run(std::vector<Tensor>& values, const Levels& levels, const Run& how) const;
+  void run_changes(std::vector<Tensor>& values, const Levels& before, const Levels& after, bool keep) const;
 
   size_t kept_bytes_;
   std::vector<Unit> units_;

@@ -162,8 +162,8 @@ std::vector<std::string> read_by(const graph::Node& node) {
 
 class Cutting {
  public:
-  Cutting(const graph::Model& model, const quant::Plan& plan, const std::vector<std::string>& outputs)
-      : index_(model), plan_(plan), wanted_(outputs.begin(), outputs.end()) {}
+  Cutting(const graph::Model& model, std::span<const quant::Plan> plans, const std::vector<std::string>& outputs)
+      : index_(model), plans_(plans), plan_(plans.front()), wanted_(outputs.begin(), outputs.end()) {}
 
   Pieces run() {
     std::map<std::string, Nodes> units;  // by the name of their last node
@@ -216,7 +216,11 @@ class Cutting {
     if (!add_piece(nodes)) return;
     Piece& piece = out_.pieces.back();
     piece.unit = out_.units.size();
-    piece.quantized = quantized_copy(piece.exact, index_, plan_);
+    for (const quant::Plan& plan : plans_) {
+      const auto is_planned = [&](const graph::Node* member) { return plan.nodes.contains(member->name); };
+      piece.quantized.emplace_back();
+      if (std::ranges::all_of(nodes, is_planned)) piece.quantized.back() = quantized_copy(piece.exact, index_, plan);
+    }
     out_.units.push_back({.node = node.name, .op_type = node.op_type, .inputs_per_output = products_of(node)});
   }
 
@@ -275,15 +279,16 @@ class Cutting {
   }
 
   const graph::Index index_;
-  const quant::Plan& plan_;
+  const std::span<const quant::Plan> plans_;
+  const quant::Plan& plan_;  // the first of them
   const std::set<std::string> wanted_;
   Pieces out_;
 };
 
 }  // namespace
 
-Pieces pieces_of(const graph::Model& model, const quant::Plan& plan, const std::vector<std::string>& outputs) {
-  return Cutting(model, plan, outputs).run();
+Pieces pieces_of(const graph::Model& model, std::span<const quant::Plan> plans, const std::vector<std::string>& outputs) {
+  return Cutting(model, plans, outputs).run();
 }
 
 }  // namespace quasar::tune

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,11 @@ struct Unit {
 
 struct Piece {
   std::optional<size_t> unit;
-  // Values of the float model that pass between pieces. Both models below take and give them in this order (the quantized one's
+  // Values of the float model that pass between pieces. All models below take and give them in this order (the quantized ones'
   // outputs have other names); the types of inputs are open.
   std::vector<std::string> inputs, outputs;
-  graph::Model exact, quantized;
+  graph::Model exact;
+  std::vector<std::optional<graph::Model>> quantized;  // by plan; nullopt: that plan leaves the unit in float
 };
 
 struct Pieces {
@@ -35,7 +37,7 @@ struct Pieces {
   std::vector<Piece> pieces;  // both in topological order
 };
 
-// `outputs`: the graph outputs that are wanted.
-Pieces pieces_of(const graph::Model& model, const quant::Plan& plan, const std::vector<std::string>& outputs);
+// `plans`: at least one; the first decides where the model is cut. `outputs`: the graph outputs that are wanted.
+Pieces pieces_of(const graph::Model& model, std::span<const quant::Plan> plans, const std::vector<std::string>& outputs);
 
 }  // namespace quasar::tune

@@ -81,8 +81,9 @@ std::vector<Story::Sensitivity> sensitivities(std::span<const UnitError> errors)
 
 Json to_json(const Story& story) {
   Json out{{"strategy", story.strategy}};
-  if (!story.goal) return out;
-  out["goal"] = to_json(*story.goal);
+  if (!story.goal && story.budget.is_null()) return out;
+  if (story.goal) out["goal"] = to_json(*story.goal);
+  if (!story.budget.is_null()) out["budget"] = story.budget;
   out["steps"] = list_json(story.steps);
   out["float"] = list_json(story.in_float);
   out["ignored"] = story.ignored;

@@ -100,6 +100,13 @@ std::vector<std::string> Strategy::idle(const Job& /*job*/, const graph::Model& 
   return {};
 }
 
+void Strategy::expect_possible(const Beginning& /*begin*/) const {}
+
+Json Strategy::outlook(const Job& /*job*/, const search::Space& /*space*/, const graph::Model& /*model*/,
+                       const quant::Target& /*target*/) const {
+  return nullptr;
+}
+
 std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /*model*/, const quant::Target& /*target*/) const {
   return {};
 }

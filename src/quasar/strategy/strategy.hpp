@@ -25,6 +25,17 @@ struct StrategyContext {
   data::DatasetPtr samples = nullptr;                                              // the calibration samples
   std::span<const search::Trial> earlier = {};                                     // of the study that warm_start names
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
+  Log log = {};
+};
+
+// What is known before the study begins.
+struct Beginning {
+  const Job& job;
+  const search::Space& space;  // the first one
+  const graph::Model& model;
+  const quant::Target& target;
+  Variants& variants;
+  double float_bytes = 0, float_ms = 0;
 };
 
 // How a strategy ended.
@@ -59,6 +70,11 @@ class Strategy : public StrategyFacts {
   virtual std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const;
   // What of the job has no effect on this model, in words: known before anything runs.
   virtual std::vector<std::string> idle(const Job& job, const graph::Model& model, const quant::Target& target) const;
+  // Throws Error for a goal that no model of the space can reach; called once all that is observed is known, and before the study
+  // begins.
+  virtual void expect_possible(const Beginning& begin) const;
+  // What it would do, besides what a dry run says of all strategies: {key: …}; null: nothing.
+  virtual Json outlook(const Job& job, const search::Space& space, const graph::Model& model, const quant::Target& target) const;
   virtual Finding run(const StrategyContext& context) const = 0;
 };
 

@@ -30,12 +30,6 @@ size_t weight_bytes(const graph::Model& model) {
   return total;
 }
 
-// Of the file that it would make; beyond protobuf's 2 GB its weights, which are nearly all of it.
-size_t bytes_of(const graph::Model& model) {
-  const size_t weights = weight_bytes(model);
-  return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
-}
-
 double latency_at_pace(const TrialContext& context, const graph::Model& model, const runtime::Device& device) {
   if (context.float_ms <= 0 || !runtime::runs_float(device.library))
     return runtime::latency(model, context.samples, {}, device).median_ms;
@@ -46,6 +40,11 @@ double latency_at_pace(const TrialContext& context, const graph::Model& model, c
 
 }  // namespace
 
+size_t bytes_of(const graph::Model& model) {
+  const size_t weights = weight_bytes(model);
+  return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
+}
+
 Measures measured(const TrialContext& context, const graph::Model& model, const eval::Scores& scores, Undisturbed::Work& work,
                   const runtime::Device& device) {
   const Goals& goals = context.job.aim.goals;
@@ -53,7 +52,10 @@ Measures measured(const TrialContext& context, const graph::Model& model, const 
   for (const auto& [name, score] : scores) out[name] = score.value;
   if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
   if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, context.samples));
-  if (goals.needs("latency")) out["latency"] = work.alone([&] { return latency_at_pace(context, model, device); });
+  if (goals.needs("latency") || goals.needs("relative_latency")) {
+    const double latency = out["latency"] = work.alone([&] { return latency_at_pace(context, model, device); });
+    if (context.float_ms > 0) out["relative_latency"] = latency / context.float_ms;
+  }
   return out;
 }
 

@@ -39,6 +39,9 @@ struct TrialContext {
 Measures measured(const TrialContext& context, const graph::Model& model, const eval::Scores& scores, Undisturbed::Work& work,
                   const runtime::Device& device);
 
+// Of the file that the model makes; beyond protobuf's 2 GB its weights, which are nearly all of it.
+size_t bytes_of(const graph::Model& model);
+
 // Where a configuration wants weights to be saved.
 graph::ExternalData external(const quant::Config& config);
 

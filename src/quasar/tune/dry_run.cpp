@@ -366,6 +366,9 @@ Json dry_run(const Job& asked, const Progress& progress) {
              {"strategy", job.strategy},
              {"trials", trials},
              {"nodes", prepared.model.nodes.size()}};
+  if (const Json more = prepared.strategy->outlook(job, prepared.spaces.each.front(), prepared.model, *prepared.target);
+      more.is_object())
+    facts.update(more);
   if (job.aim.criterion) facts["ended_by"] = end_of(job, *prepared.strategy, trials);
   if (job.spaces.size() > 1) facts["spaces"] = prepared.spaces.facts;
   if (job.translated) facts["search_space"] = job.spaces.size() == 1 ? job.spaces[0] : Json(job.spaces);

@@ -344,6 +344,8 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   summary.float_s = phase.seconds();
   variants.observe();
   require_something_quantized(prepared, variants);
+  prepared.strategy->expect_possible({job, prepared.spaces.each.front(), prepared.model, *prepared.target, variants,
+                                      static_cast<double>(summary.baseline.bytes), summary.baseline.latency.median_ms});
   for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
 
   phase = {};
@@ -351,7 +353,8 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if (!storage) storage = search::open_storage(storage_url(job));
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   gate_speed(summary, job, prepared, variants, study, monitor.log);
-  if (job.aim.goals.needs("latency") && study.trials().empty())
+  const Goals& goals = job.aim.goals;
+  if ((goals.needs("latency") || goals.needs("relative_latency")) && study.trials().empty())
     study.set_attribute(float_ms_attribute, summary.baseline.latency.median_ms);
   study.announce("running");
   std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study, TrialRoom::Role::leader);

@@ -246,7 +246,8 @@ Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, s
                                  .stop = monitor.stop,
                                  .samples = prepared.samples.calibration,
                                  .earlier = judged_anew(prepared.earlier, context.job, context.evaluator.reference()),
-                                 .begin = begin});
+                                 .begin = begin,
+                                 .log = monitor.log});
 }
 
 }  // namespace quasar::tune

@@ -138,7 +138,7 @@ TEST(ToggledModel, ALookupDoesNoMultiplications) {
   for (const char* value : {"e", "y"}) plan.values[value] = half_params();
   plan.nodes["e_node"].weight = quant::ConstantPlan{0, half_params()};
   plan.nodes["y_node"].weight = quant::ConstantPlan{1, half_params()};
-  const Pieces pieces = pieces_of(model, plan, {"y"});
+  const Pieces pieces = pieces_of(model, std::span(&plan, 1), {"y"});
   ASSERT_EQ(pieces.units.size(), 2U);
   EXPECT_EQ(pieces.units[0].inputs_per_output, 1);
   EXPECT_EQ(pieces.units[1].inputs_per_output, 8);

@@ -7,7 +7,7 @@
 namespace quasar::tune {
 namespace {
 
-const char* const space = R"({
+const char* const space_text = R"({
   "activation": ["Int8Spec"],
   "activation_params": {"symmetric": [true, false], "calibration_method": ["MinMax", "Percentile"], "only_if": "activation"},
   "weight": ["Int8Spec"],
@@ -22,7 +22,7 @@ const char* const space = R"({
 
 struct Stages : testing::Test {
   Stages() {
-    job.spaces = {parse_json(space, "test")};
+    job.spaces = {parse_json(space_text, "test")};
     job.strategy = "two_stage";
     job.sampler.name = "tpe";
     job.aim.metrics = {"L2"};

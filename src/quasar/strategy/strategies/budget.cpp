@@ -1,0 +1,450 @@
+// The best model within a budget of bytes and time. Every group of operators gets one of the precisions that target and space
+// offer. What that loses is estimated by the effects of single groups and of pairs, measured at the model's outputs by one model
+// with switches; what it costs, from models of single changes and from the times of single operators. An integer program finds
+// the assignment of least loss within the budget, and its model is made and measured: the budget must be kept by what was
+// measured. The next best assignments follow, with all that trials have shown of the estimates, until none is better any more.
+// In the end what costs nothing at run time (ranges, rounding …) is tried on the best model.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "quasar/base/digits.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/job/goal_parts.hpp"
+#include "quasar/job/precision.hpp"
+#include "quasar/job/spaces.hpp"
+#include "quasar/quant/computed_hash.hpp"
+#include "quasar/search/models/integer_program.hpp"
+#include "quasar/strategy/budget_choices.hpp"
+#include "quasar/strategy/budget_costs.hpp"
+#include "quasar/strategy/budget_loss.hpp"
+#include "quasar/strategy/budget_space.hpp"
+#include "quasar/strategy/exit_policy.hpp"
+#include "quasar/strategy/repair_notes.hpp"
+#include "quasar/strategy/strategy.hpp"
+
+namespace quasar::tune::strategies {
+namespace {
+
+using search::Point;
+using search::Trial;
+
+constexpr int64_t usual_trials = 40;
+constexpr size_t in_vain = 10;           // assignments in a row that are no better end the way through them
+constexpr double hopeless = 1.5;         // times the best loss that an assignment is estimated to have
+constexpr size_t most_misses = 200;      // assignments whose models turn out to be too large, or impossible
+constexpr size_t until_tightened = 4;    // of those in a row
+constexpr size_t most_changes = 12;      // of single groups that are tried around the best assignment
+constexpr size_t most_nearest = 4;       // assignments that are tried though they are estimated to take too long
+constexpr size_t most_widened = 60;      // times that the bound is moved until there is one
+constexpr double a_little_wider = 1.03;  // by this
+constexpr double a_little_more = 1.1;    // of the budget, by which is told what more would bring
+
+class Budgeting {
+ public:
+  explicit Budgeting(const StrategyContext& context)
+      : context_(context),
+        choices_(context.job, context.space, context.trial_context->model, context.trial_context->target),
+        sequence_({.seed = context.job.seed,
+                   .n_jobs = static_cast<size_t>(context.job.n_jobs),
+                   .stage = "budget",
+                   .listener = context.listener,
+                   .stop = context.stop,
+                   .begin = context.begin},
+                  context.study, context.space, conditions_of(context.job, usual_trials), context.objective) {}
+
+  Finding run() {
+    Finding finding;
+    finding.result = run_to_its_end(context_, sequence_, finding.warnings, [this] { return traverse(); });
+    tell_front();
+    if (best_) finding.winner = best_->number;
+    finding.story = story();
+    return finding;
+  }
+
+ private:
+  std::string traverse() {
+    for (const Point& point : first_points(context_.job, context_.space))
+      note(sequence_.evaluate(point, "default configuration"), "default configuration", Json::object());
+    loss_.emplace(context_, choices_);
+    tell_choices();
+    learn_default();
+    const Budget& budget = *context_.job.budget;
+    if (budget.bytes) problem_.costs.push_back(bytes_of_assignments(context_, choices_));
+    if (latency()) problem_.costs.push_back(latency_of_assignments(context_, choices_));
+    const std::string reason = try_assignments();
+    while (change_one()) {
+    }
+    tell_more();
+    if (best_) improve();
+    if (best_) return "within the budget nothing better is expected: " + reason;
+    return "no model within the budget was found: " + reason;
+  }
+
+  // All in 8 bits: what trials count in.
+  void learn_default() {
+    const Assignment all = choices_.all_in(quantized);
+    const Trial* trial = sequence_.find(choices_.point_of(all));
+    if (trial != nullptr && trial->state == search::State::complete) {
+      loss_->learn(all, lost_by(*trial, context_));
+      excluded_.push_back(all);
+      is_new(all);
+      if (best_ && best_->number == trial->number) best_assignment_ = all;
+    }
+    problem_.loss = loss_->parts();
+  }
+
+  // The best ones, as many at a time as run at a time. -> why no more
+  std::string try_assignments() {
+    for (size_t worse = 0; worse < in_vain;) {
+      std::vector<BestAssignment> next;
+      std::vector<Point> points;
+      while (points.size() < static_cast<size_t>(context_.job.n_jobs)) {
+        const auto one = propose();
+        if (!one) break;
+        next.push_back(*one);
+        points.push_back(choices_.point_of(one->assignment));
+      }
+      if (next.empty()) return why_none_;
+      if (is_hopeless(next.front()))
+        return "what is left is estimated to lose " + in_digits(hopeless) + " times as much and more";
+      const auto trials = sequence_.evaluate(points, std::vector<std::string>(points.size(), "best assignment"));
+      for (size_t i = 0; i < trials.size(); i++) {
+        const bool better = learn(trials[i], next[i], "best assignment");
+        worse = better ? 0 : worse + (best_ ? 1 : 0);
+      }
+    }
+    return std::to_string(in_vain) + " assignments in a row were no better";
+  }
+
+  // Those that are impossible or too large, as the model that is made of them shows, are passed over.
+  std::optional<BestAssignment> propose() {
+    for (size_t misses = 0, in_a_row = 0; misses < most_misses; misses++) {
+      auto found = best_assignment(problem_, excluded_);
+      if (!found && !best_ && latency()) found = nearest();
+      if (!found) {
+        why_none_ = "no other assignment is estimated to keep it";
+        return std::nullopt;
+      }
+      tell(context_.log, Level::debug,
+           "assignment: " + choices_.in_words(found->assignment) + "; loss estimated at " +
+               in_digits(loss_->as_loss(found->loss)) +
+               (found->is_proven ? ", proved to be the least" : ", not proved to be the least: the solver's time was up") +
+               " (gap " + in_digits(100 * found->gap) + " %)");
+      excluded_.push_back(found->assignment);
+      const double excess = bytes_above(found->assignment);
+      if (excess <= 0 && is_new(found->assignment)) return found;
+      if (excess <= 0) continue;
+      if (++in_a_row < until_tightened || !std::isfinite(excess)) continue;
+      bytes().most -= excess;  // what three and more groups have in common
+      in_a_row = 0;
+    }
+    why_none_ = "the models of " + std::to_string(most_misses) + " assignments are larger than estimated, or cannot be made";
+    return std::nullopt;
+  }
+
+  // Where no time is estimated to be short enough: what is shortest, about.
+  std::optional<BestAssignment> nearest() {
+    AssignmentProblem wider = problem_;
+    for (size_t i = 0; i < most_widened && nearest_tried_ < most_nearest; i++) {
+      wider.costs.back().most *= a_little_wider;
+      const auto found = best_assignment(wider, excluded_);
+      if (!found) continue;
+      nearest_tried_++;
+      return found;
+    }
+    return std::nullopt;
+  }
+
+  BoundedCost& bytes() { return problem_.costs.front(); }
+
+  // Whether its model has values that no model before had. Where time counts, kernels do too.
+  bool is_new(const Assignment& assignment) {
+    const TrialContext& trials = *context_.trial_context;
+    const quant::Config config = quant::parse_config(words_of(context_.space, choices_.point_of(assignment)));
+    const quant::Plan plan = plan_of(trials, config);
+    const bool kernels_count = latency() || plan.rounding.optimizes();
+    return values_
+        .insert(kernels_count ? quant::hash_of(plan) : quant::hash_of_values(trials.variants.graph_of(config)->model, plan))
+        .second;
+  }
+
+  bool latency() const { return context_.job.budget->milliseconds || context_.job.budget->relative_latency; }
+
+  // Infinite: no model can be made of it.
+  double bytes_above(const Assignment& assignment) {
+    const TrialContext& trials = *context_.trial_context;
+    const Point point = choices_.point_of(assignment);
+    if (!why_impossible(trials, point).empty()) return HUGE_VAL;
+    if (!context_.job.budget->bytes) return 0;
+    return bytes_at(point, context_.space, trials.variants, trials.target) - *context_.job.budget->bytes;
+  }
+
+  bool is_hopeless(const BestAssignment& next) const {
+    return best_assignment_ && loss_->as_loss(next.loss) > hopeless * loss_->as_loss(problem_.loss.of(*best_assignment_));
+  }
+
+  // -> whether it is the best so far
+  bool learn(const Trial& trial, const BestAssignment& found, const std::string& step) {
+    Json facts{
+        {"precisions", choices_.in_words(found.assignment)}, {"estimated", loss_->as_loss(found.loss)}, {"gap", found.gap}};
+    for (const BoundedCost& cost : problem_.costs) facts["estimated_" + cost.name] = cost.of(found.assignment);
+    const Measures measures = measures_of(context_.job.aim.goals, trial);
+    for (const auto& constraint : context_.job.aim.goals.constraints) {
+      if (measures.contains(constraint.metric)) facts[constraint.metric] = measures.at(constraint.metric);
+    }
+    const bool better = note(trial, step, facts);
+    if (better) best_assignment_ = found.assignment;
+    if (trial.state != search::State::complete) return better;
+    loss_->learn(found.assignment, lost_by(trial, context_));
+    problem_.loss = loss_->parts();
+    correct_latency(found.assignment, measures);
+    return better;
+  }
+
+  // Estimates of time are of operators by themselves: the bound follows what whole models take.
+  void correct_latency(const Assignment& assignment, const Measures& measures) {
+    for (BoundedCost& cost : problem_.costs) {
+      const double estimate = cost.name == "latency" ? cost.of(assignment) : 0;
+      if (estimate <= 0 || !measures.contains("latency")) continue;
+      const double most = most_milliseconds(), is = measures.at("latency");
+      cost.most = most * estimate / is;
+    }
+  }
+
+  double most_milliseconds() const {
+    const Budget& budget = *context_.job.budget;
+    const double share = budget.relative_latency ? *budget.relative_latency * context_.trial_context->float_ms : HUGE_VAL;
+    return std::min(budget.milliseconds.value_or(HUGE_VAL), share);
+  }
+
+  bool note(const Trial& trial, const std::string& step, const Json& parameters) {
+    const bool keeps = trial.state == search::State::complete && trial.violation() <= 0;
+    const bool better = keeps && (!best_ || lost_by(trial, context_) < lost_by(*best_, context_));
+    if (better) best_ = trial;
+    steps_.push_back({.name = step,
+                      .trial = trial.number,
+                      .value = trial.values.empty() ? std::nullopt : std::optional(trial.values.front()),
+                      .change = Story::Step::Change{parameters, better}});
+    return better;
+  }
+
+  // One group of the best assignment in another precision, the most promising first: what effects of three and more groups are is
+  // not estimated. -> whether one is better, from which it goes on
+  bool change_one() {
+    if (!best_assignment_) return false;
+    std::vector<BestAssignment> others;
+    for (size_t g = 0; g < best_assignment_->size(); g++) {
+      for (size_t p = 0; p < choices_.own(g).size(); p++) {
+        Assignment other = *best_assignment_;
+        other[g] = p;
+        if (std::ranges::find(excluded_, other) == excluded_.end()) others.push_back({other, problem_.loss.of(other)});
+      }
+    }
+    std::ranges::stable_sort(others, {}, &BestAssignment::loss);
+    size_t tried = 0;
+    for (const BestAssignment& other : others) {
+      if (tried == most_changes || is_hopeless(other)) return false;
+      const auto exceeds = [&](const BoundedCost& cost) { return cost.name != "bytes" && cost.of(other.assignment) > cost.most; };
+      if (std::ranges::any_of(problem_.costs, exceeds)) continue;
+      excluded_.push_back(other.assignment);
+      if (bytes_above(other.assignment) > 0 || !is_new(other.assignment)) continue;
+      tried++;
+      if (learn(sequence_.evaluate(choices_.point_of(other.assignment), "change one group"), other, "change one group"))
+        return true;
+    }
+    return false;
+  }
+
+  // The trials that none beats in loss and in a cost, for each cost.
+  Json front() const {
+    Json out = Json::object();
+    for (const auto& constraint : context_.job.aim.goals.constraints) {
+      std::vector<std::pair<double, const Trial*>> all;
+      for (const Trial& trial : context_.study.trials()) {
+        const Measures measures = measures_of(context_.job.aim.goals, trial);
+        if (measures.contains(constraint.metric) && !trial.is_duplicate())
+          all.emplace_back(measures.at(constraint.metric), &trial);
+      }
+      std::ranges::stable_sort(all, {}, [&](const auto& one) { return std::pair(one.first, lost_by(*one.second, context_)); });
+      Json list = Json::array();
+      double least = HUGE_VAL;
+      for (const auto& [cost, trial] : all) {
+        if (lost_by(*trial, context_) >= least) continue;
+        least = lost_by(*trial, context_);
+        list.push_back({{"trial", trial->number}, {constraint.metric, cost}, {"value", trial->values.front()}});
+      }
+      out[constraint.metric] = list;
+    }
+    return out;
+  }
+
+  void tell_front() const {
+    const Json fronts = front();
+    for (const auto& [cost, list] : fronts.items()) {
+      std::vector<std::string> parts;
+      for (const Json& one : list)
+        parts.push_back(in_digits(one[cost].get<double>(), 6) + ": " + in_digits(one["value"].get<double>(), 4) + " (trial " +
+                        one["trial"].dump() + ")");
+      tell(context_.log, Level::info,
+           "front, " + context_.job.aim.goals.objectives.front().metric + " by " + cost + ": " + joined(parts));
+    }
+  }
+
+  // What costs nothing at run time, one parameter after another in the order of the space.
+  void improve() {
+    for (const auto& parameter : context_.space.parameters()) {
+      if (parameter.name.starts_with(precision_of("")) || !context_.space.is_active(parameter, best_->point)) continue;
+      for (const Json& choice : choices_of(parameter)) {
+        if (choice == *best_->point.find(parameter.name)) continue;
+        const std::pair<std::string, Json> change(parameter.name, choice);
+        const Point point = changed(context_.space, best_->point, std::span(&change, 1));
+        if (!why_impossible(*context_.trial_context, point).empty()) continue;
+        note(sequence_.evaluate(point, "improve"), "improve", {{parameter.name, choice}});
+      }
+    }
+  }
+
+  void tell_choices() {
+    std::vector<std::string> names;
+    for (const Rung& precision : choices_.precisions()) names.push_back(precision.name);
+    tell(context_.log, Level::info,
+         "budget: " + std::to_string(choices_.groups().nodes.size()) + " groups of operators in " + joined(names) + "; " +
+             std::to_string(loss_->pairs()) + " pairs measured on " + std::to_string(loss_->samples()) + " samples");
+  }
+
+  // What a little more would bring, by the estimates of what trials have taught.
+  void tell_more() {
+    if (!best_assignment_) return;
+    const double now = problem_.loss.of(*best_assignment_);
+    for (size_t i = 0; i < problem_.costs.size(); i++) {
+      AssignmentProblem wider = problem_;
+      wider.costs[i].most *= a_little_more;
+      const auto found = best_assignment(wider, {});
+      if (!found || now <= 0) continue;
+      const double less = std::max(0.0, 1 - loss_->as_loss(found->loss) / loss_->as_loss(now));
+      tell(context_.log, Level::info,
+           "a tenth more of " + wider.costs[i].name + " would take an estimated " + in_digits(100 * less, 2) + " % off the loss");
+    }
+  }
+
+  Story story() const {
+    Story out{.strategy = "budget", .steps = steps_};
+    out.budget = {{"bounds", Json::object()}, {"front", front()}};
+    for (const auto& constraint : context_.job.aim.goals.constraints) out.budget["bounds"][constraint.metric] = constraint.value;
+    out.in_float = not_in_eight_bits();
+    if (!loss_) return out;
+    std::vector<Story::Sensitivity> list;
+    const graph::Index index(context_.trial_context->model);
+    for (size_t g = 0; g < choices_.groups().nodes.size(); g++) {
+      const std::string& node = choices_.groups().nodes[g].front();
+      Story::Sensitivity one{node, index.node(node)->op_type, {}};
+      for (size_t p = 0; p < choices_.own(g).size(); p++) {
+        if (choices_.name_of(g, p) != in_float)
+          one.measures.emplace_back("error_in_" + choices_.name_of(g, p), loss_->alone(g, p));
+      }
+      list.push_back(std::move(one));
+    }
+    out.sensitivity = std::move(list);
+    out.instrumented_models = 1;
+    return out;
+  }
+
+  std::vector<Story::InFloat> not_in_eight_bits() const {
+    std::vector<Story::InFloat> out;
+    const Trial* const last = best_ ? &*best_ : context_.study.best();
+    if (last == nullptr) return out;
+    for (const Rung& precision : choices_.precisions()) {
+      for (const auto& nodes : choices_.groups().nodes) {
+        for (const auto& node : nodes) {
+          if (precision.choice != quantized && precision_at(last->point, node) == precision.choice)
+            out.push_back({.node = node, .type = precision.name, .why = "best within the budget"});
+        }
+      }
+    }
+    return out;
+  }
+
+  const StrategyContext& context_;
+  const BudgetChoices choices_;
+  search::Sequence sequence_;
+  std::optional<BudgetLoss> loss_;
+  AssignmentProblem problem_;
+  std::vector<Assignment> excluded_;
+  std::set<std::string> values_;  // of models, by hash
+  std::string why_none_;
+  size_t nearest_tried_ = 0;
+  std::optional<Trial> best_;  // within the budget
+  std::optional<Assignment> best_assignment_;
+  std::vector<Story::Step> steps_;
+};
+
+std::string percent_of(double part, double whole) {
+  return in_digits(100 * part / whole, 3) + " %";
+}
+
+class BudgetStrategy final : public Strategy {
+ public:
+  Json default_space(const Job& job) const override { return repairs_for(job); }
+  void check(const Job& job, const Spaces& spaces) const override {
+    if (!job.budget)
+      throw Error(
+          "strategy budget needs the key budget: what the model may cost, such as budget: {bytes: 0.3} or {latency: 4 ms}");
+    if (spaces.each.size() > 1) throw Error("strategy budget searches one space; give search_space instead of search_spaces");
+    if (job.tuning.approach != Approach::static_ranges)
+      throw Error("strategy budget is for static quantization; leave approach out");
+    if (job.aim.criterion || !job.aim.tolerance.is_null())
+      throw Error(
+          "strategy budget makes the loss as small as the budget allows: accuracy_criterion and search_metric_tolerance would "
+          "have no effect; for the least that must be given up for an accuracy, take strategy repair");
+    if (job.speed_gate) throw Error("strategy budget decides itself which operators stay in float; leave speed_gate out");
+    if (job.aim.goals.objectives.size() > 1 || is_cost(job.aim.goals.objectives.front().metric))
+      throw Error("strategy budget has one objective, a metric, which is best within the budget; leave objectives out");
+    if (!search::has_integer_solver()) throw search::NoSolver();
+    conditions_of(job, usual_trials);
+  }
+  Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
+    return job.budget ? with_precisions(job, search_space, model, target) : search_space;
+  }
+  bool learns_from_earlier() const override { return false; }
+  std::string operator_parameters() const override { return "precisions"; }
+  std::optional<int64_t> most_trials(const Job& job) const override { return trials_wanted(job, usual_trials); }
+
+  Json outlook(const Job& job, const search::Space& space, const graph::Model& model,
+               const quant::Target& target) const override {
+    if (!job.budget) return nullptr;
+    const BudgetChoices choices(job, space, model, target);
+    Json out{{"bounds", Json::object()}, {"groups", choices.groups().nodes}, {"precisions", Json::array()}};
+    for (const auto& constraint : constraints_of(*job.budget)) out["bounds"][constraint.metric] = constraint.value;
+    for (const Rung& precision : choices.precisions()) out["precisions"].push_back(precision.name);
+    return {{"budget", out}};
+  }
+
+  // The smallest model that this could make must fit.
+  void expect_possible(const Beginning& begin) const override {
+    const Budget& budget = *begin.job.budget;
+    const double whole_ms = begin.float_ms;
+    if (budget.milliseconds && *budget.milliseconds > whole_ms)
+      throw Error("budget.latency is " + in_digits(*budget.milliseconds) +
+                  " ms, more than the float model takes here: " + in_digits(whole_ms) + " ms");
+    if (!budget.bytes) return;
+    const BudgetChoices choices(begin.job, begin.space, begin.model, begin.target);
+    const double least = bytes_at(choices.point_of(choices.smallest()), begin.space, begin.variants, begin.target);
+    if (least <= *budget.bytes) return;
+    const double whole = begin.float_bytes;
+    throw Error("budget.bytes is " + in_digits(*budget.bytes, 10) + " bytes (" + percent_of(*budget.bytes, whole) +
+                " of float), but the smallest model has " + in_digits(least, 10) + " (" + percent_of(least, whole) +
+                "), and float " + in_digits(whole, 10));
+  }
+
+  Finding run(const StrategyContext& context) const override { return Budgeting(context).run(); }
+};
+
+}  // namespace
+
+Entry<Strategy> budget() {
+  return {"The best model within a budget of bytes and time: a precision for each group of operators, by an integer program.",
+          make_as<BudgetStrategy, Strategy>};
+}
+
+}  // namespace quasar::tune::strategies

@@ -1,0 +1,178 @@
+// Strategy `budget`: what it finds beside all that could be found, and what becomes of budgets that cannot be kept.
+#include <gtest/gtest.h>
+
+#include "quasar/job/precision.hpp"
+#include "quasar/search/models/integer_program.hpp"
+#include "quasar/strategy/budget_choices.hpp"
+#include "unit/tune/made_up_trials.hpp"
+
+namespace quasar::tune {
+namespace {
+
+// Five groups of operators of the digits, in 8 bits or with weights of 4, in a space of one configuration.
+Json five_groups(const Json& bytes) {
+  Json words = digits_words();
+  words.erase("accuracy_criterion");
+  words["strategy"] = "budget";
+  words["budget"] = {{"bytes", bytes}, {"precisions", {"int4", "quantized"}}, {"groups", 5}};
+  words["search_space"] = {{"weight", {"Int8Spec"}},
+                           {"activation", {"UInt8Spec"}},
+                           {"weight_params", {{"symmetric", {true}}, {"quant_granularity", {"Channel"}}, {"only_if", "weight"}}},
+                           {"activation_params", {{"symmetric", {false}}, {"only_if", "activation"}}}};
+  return words;
+}
+
+struct Budgets : testing::Test {
+  void SetUp() override {
+    if (!search::has_integer_solver()) GTEST_SKIP() << "this build has no solver";
+  }
+};
+
+// Trials with the scores that they really have.
+class RealTrials {
+ public:
+  explicit RealTrials(const Json& words) : trials(words) {}
+
+  Measures at(const search::Point& point) const {
+    const TrialContext& context = trials.trial_context();
+    const quant::Config config = quant::parse_config(words_of(context.space, point));
+    quant::Plan plan = context.variants.plan(config, context.target);
+    const graph::Model model = context.variants.build(config, plan).model;
+    Measures out = measures_of(context.evaluator.score(model));
+    out["bytes"] = static_cast<double>(bytes_of(model));
+    return out;
+  }
+
+  Finding run() {
+    return trials.run([this](const search::Point& point) { return at(point); });
+  }
+
+  BudgetChoices choices() const {
+    return {trials.job, trials.setting.spaces.each.front(), trials.setting.model, *trials.setting.target};
+  }
+
+  MadeUpTrials trials;
+};
+
+TEST_F(Budgets, TheModelIsWithinTwoPercentOfTheBestOfAllAssignments) {
+  const RealTrials all(five_groups(1.0));
+  const BudgetChoices choices = all.choices();
+  ASSERT_EQ(choices.groups().nodes.size(), 5U);
+  std::vector<Measures> every;
+  for (size_t set = 0; set < 32; set++) {
+    Assignment assignment;
+    for (size_t g = 0; g < 5; g++) assignment.push_back(set >> g & 1);
+    for (size_t& choice : assignment)
+      choice = std::min(choice, choices.own(static_cast<size_t>(&choice - assignment.data())).size() - 1);
+    every.push_back(all.at(choices.point_of(assignment)));
+  }
+  const auto bytes = [](const Measures& one) { return one.at("bytes"); };
+  const double least = bytes(*std::ranges::min_element(every, {}, bytes)),
+               most = bytes(*std::ranges::max_element(every, {}, bytes));
+  ASSERT_GT(most, 1.2 * least);
+  for (const double share : {0.25, 0.5, 0.75}) {
+    const double budget = std::floor(least + share * (most - least));
+    RealTrials trials(five_groups(std::to_string(static_cast<int64_t>(budget)) + " bytes"));
+    const Finding finding = trials.run();
+    ASSERT_TRUE(finding.winner) << finding.result.reason;
+    const auto& winner = trials.trials.study.at(*finding.winner);
+    const Measures found = measures_of(trials.trials.job.aim.goals, winner);
+    EXPECT_LE(found.at("bytes"), budget);
+    double best = HUGE_VAL;
+    for (const auto& one : every) {
+      if (one.at("bytes") <= budget) best = std::min(best, one.at("L2"));
+    }
+    EXPECT_LE(found.at("L2"), 1.02 * best) << share;
+    EXPECT_FALSE(finding.story->budget["front"]["bytes"].empty());
+    EXPECT_LT(trials.trials.study.trials().size(), 28U) << "and not by trying all of them";
+    ASSERT_TRUE(finding.story);
+    EXPECT_EQ(finding.story->budget["bounds"]["bytes"], budget);
+    EXPECT_FALSE(finding.story->steps.empty());
+  }
+}
+
+// Made-up measurements: what is written is larger than the budget whatever it is.
+TEST_F(Budgets, AreKeptByWhatIsMeasuredAndNotByEstimates) {
+  MadeUpTrials trials(five_groups(1.0));
+  const double budget = *trials.job.budget->bytes;
+  size_t tried = 0;
+  const Finding finding = trials.run([&](const search::Point&) {
+    tried++;
+    return Measures{{"L2", 1.0 / static_cast<double>(tried)}, {"bytes", tried < 4 ? budget + 1 : budget}};
+  });
+  ASSERT_TRUE(finding.winner);
+  EXPECT_GE(*finding.winner, 3);
+}
+
+TEST_F(Budgets, ThatNothingKeepsEndWithTheNearest) {
+  MadeUpTrials trials(five_groups(1.0));
+  const Finding finding = trials.run([&](const search::Point& point) {
+    const bool all = float_nodes(point).empty();
+    return Measures{{"L2", 0.1}, {"bytes", *trials.job.budget->bytes + (all ? 10 : 20)}};
+  });
+  EXPECT_FALSE(finding.winner);
+  EXPECT_TRUE(finding.result.reason.starts_with("no model within the budget was found")) << finding.result.reason;
+  ASSERT_NE(trials.study.best(), nullptr);
+}
+
+std::string refusal(const Json& words) {
+  try {
+    MadeUpTrials trials(words);
+    trials.setting.strategy->expect_possible({trials.job, trials.setting.spaces.each.front(), trials.setting.model,
+                                              *trials.setting.target, trials.variants, 138964, 1});
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST_F(Budgets, BelowTheSmallestModelAreRefusedWithTheBounds) {
+  const std::string why = refusal(five_groups(0.01));
+  EXPECT_NE(why.find("budget.bytes is 1389 bytes (1 % of float), but the smallest model has "), std::string::npos) << why;
+  EXPECT_NE(why.find("and float 138964"), std::string::npos) << why;
+  EXPECT_EQ(refusal(five_groups(0.9)), "");
+}
+
+TEST_F(Budgets, OfMoreTimeThanFloatTakesAreRefused) {
+  Json words = five_groups(0.9);
+  words["budget"]["latency"] = "2 ms";
+  EXPECT_EQ(refusal(words), "budget.latency is 2 ms, more than the float model takes here: 1 ms");
+}
+
+TEST_F(Budgets, WhatWouldHaveNoEffectIsRefused) {
+  const auto with = [](const char* key, const Json& value) {
+    Json words = five_groups(0.5);
+    words[key] = value;
+    return refusal(words);
+  };
+  const std::string why = with("accuracy_criterion", Json{{"criterion", "absolute"}, {"tolerable_loss", 0.01}});
+  EXPECT_NE(why.find("take strategy repair"), std::string::npos) << why;
+  EXPECT_NE(with("speed_gate", 1.02).find("speed_gate"), std::string::npos);
+  EXPECT_NE(with("objectives", Json::array({Json{{"metric", "latency"}}})).find("one objective"), std::string::npos);
+  EXPECT_NE(with("constraints", Json::array({Json{{"metric", "bytes"}, {"max", 1}}})).find("both bound bytes"),
+            std::string::npos);
+  Json without = five_groups(0.5);
+  without.erase("budget");
+  EXPECT_NE(refusal(without).find("needs the key budget"), std::string::npos);
+}
+
+TEST_F(Budgets, AnotherStrategyKeepsThemAsConstraints) {
+  Json words = five_groups(0.5);
+  words["strategy"] = "flat";
+  const MadeUpTrials trials(words);
+  ASSERT_EQ(trials.job.aim.goals.constraints.size(), 1U);
+  EXPECT_EQ(trials.job.aim.goals.constraints.front().metric, "bytes");
+  EXPECT_EQ(trials.job.aim.goals.constraints.front().value, 69482);
+}
+
+TEST_F(Budgets, SpeakOfGroupsThatTheirWordsName) {
+  const RealTrials trials(five_groups(0.9));
+  const BudgetChoices choices = trials.choices();
+  EXPECT_EQ(choices.in_words(choices.all_in(quantized)), "all in 8 bits");
+  EXPECT_NE(choices.in_words(choices.smallest()).find(" in int4"), std::string::npos);
+  EXPECT_EQ(choices.point_of(choices.all_in(quantized)), choices.base());
+  for (const auto& [first, second] : choices.groups().neighbours) EXPECT_LT(first, second);
+}
+
+}  // namespace
+}  // namespace quasar::tune
