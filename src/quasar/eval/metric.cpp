@@ -67,6 +67,16 @@ std::unique_ptr<Metric> make_metric(const std::string& text) {
   return metrics::table().make(written.name, written.options);
 }
 
+std::vector<std::string> options_left_out(const std::string& metric, const std::string& suggested) {
+  const Written own = read_text(metric, "metric"), other = read_text(suggested, "metric");
+  std::vector<std::string> out;
+  for (const auto& option : metrics::table().find(own.name).second.options) {
+    if (option.fallback.is_null() && other.options.contains(option.name) && !own.options.contains(option.name))
+      out.push_back(option.name + "=" + value_text(other.options[option.name]));
+  }
+  return out;
+}
+
 bool is_metric(const std::string& text) {
   return metrics::table().try_find(text.substr(0, text.find('('))) != nullptr;
 }

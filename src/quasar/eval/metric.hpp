@@ -111,6 +111,10 @@ QUASAR_API std::string metric_text(const Json& words, const std::string& owner =
 // From such a text. Throws Error as metric_text().
 QUASAR_API std::unique_ptr<Metric> make_metric(const std::string& text);
 
+// Options that `suggested` gives (the metric of a model's head) and `metric` knows too and leaves out, as "blank=0"; not those
+// with a default. Both are texts as metric_text() makes them.
+std::vector<std::string> options_left_out(const std::string& metric, const std::string& suggested);
+
 // A name that is a metric's, whatever its options; false for names of custom evaluators and costs.
 QUASAR_API bool is_metric(const std::string& text);
 

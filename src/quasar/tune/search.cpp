@@ -108,6 +108,18 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
            std::to_string(nearer.number) + " -o nearer.onnx` makes it");
 }
 
+// A metric that compares something else than what the model's head answers.
+void warn_of_options(Summary& summary, const Job& job, const eval::Head& head, const Log& log) {
+  for (const auto& metric : job.aim.metrics) {
+    if (head.metric.empty() || !eval::is_metric(metric)) continue;
+    const auto options = eval::options_left_out(metric, head.metric);
+    if (!options.empty())
+      warn(summary, log,
+           "metric " + metric + " leaves out " + joined(options, ", ") + ", which this model's head (" + head.name +
+               ") suggests: without it answers are compared place by place");
+  }
+}
+
 // The goal is judged by the evaluation samples, which the model was chosen by.
 void warn_of_holdout(Summary& summary, const Job& job, const Log& log) {
   if (!summary.best || !summary.best->holdout || !summary.baseline.holdout || !job.aim.criterion) return;
@@ -209,6 +221,7 @@ void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared
                    const Monitor& monitor) {
   tell_head(summary, evaluator, monitor.log);
   warn(summary, monitor.log, evaluator.label_doubt());
+  if (evaluator.head()) warn_of_options(summary, job, *evaluator.head(), monitor.log);
   constexpr runtime::Effort first_look{.turns = 20, .seconds = 2};  // the winner runs in turns with it
   if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
   summary.baseline = {.metrics = evaluator.reference(),

@@ -79,6 +79,16 @@ TEST(Metrics, KullbackLeibler) {
   EXPECT_GT(score("kl", {2, 1}, {1, 2}), 0.4);  // not probabilities: softmax
 }
 
+// What a head suggests and the user's metric knows; not what has a default, nor what the metric does not know.
+TEST(Metrics, OptionsThatAHeadSuggests) {
+  const std::string ctc = "sequence_accuracy(truth=float,blank=0)";
+  EXPECT_EQ(options_left_out("sequence_accuracy", ctc), std::vector<std::string>{"blank=0"});
+  EXPECT_EQ(options_left_out("token_error_rate(truth=float)", ctc), std::vector<std::string>{"blank=0"});
+  EXPECT_TRUE(options_left_out("sequence_accuracy(blank=5)", ctc).empty());
+  EXPECT_TRUE(options_left_out("L2", ctc).empty());
+  EXPECT_TRUE(options_left_out("sequence_accuracy", "agreement").empty());
+}
+
 TEST(Metrics, LabelsAreRanked) {
   const std::vector<float> q = {0.1F, 0.9F, 0.5F, 0.5F, 0.3F, 0.2F, 0.5F};
   const std::vector<double> top1 = {0, 1, 0, 0, 0, 0, 0}, top5 = {0, 1, 1, 1, 1, 0, 1};
