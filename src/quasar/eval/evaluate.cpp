@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/machine.hpp"
@@ -186,7 +187,7 @@ struct Evaluator::Impl {
     const auto kind = [](const std::string& metric) { return metric.substr(0, metric.find('(')); };
     for (const auto& [name, metric] : metrics) {
       if (kind(name) != kind(head->metric)) continue;
-      head->metric = name;
+      head->suggested = std::exchange(head->metric, name);
       return;
     }
     if (custom) head->metric.clear();

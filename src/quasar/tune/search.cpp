@@ -110,9 +110,10 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
 
 // A metric that compares something else than what the model's head answers.
 void warn_of_options(Summary& summary, const Job& job, const eval::Head& head, const Log& log) {
+  const std::string& suggested = head.suggested.empty() ? head.metric : head.suggested;
   for (const auto& metric : job.aim.metrics) {
-    if (head.metric.empty() || !eval::is_metric(metric)) continue;
-    const auto options = eval::options_left_out(metric, head.metric);
+    if (suggested.empty() || !eval::is_metric(metric)) continue;
+    const auto options = eval::options_left_out(metric, suggested);
     if (!options.empty())
       warn(summary, log,
            "metric " + metric + " leaves out " + joined(options, ", ") + ", which this model's head (" + head.name +

@@ -45,6 +45,7 @@ TEST(JudgedHead, AMetricOfItsNameThatWasAskedForTakesItsPlace) {
   const Evaluator evaluator(finder(1), pictures,
                             {.metrics = {"L2", "mAP(truth=float,iou=0.5)"}, .decoder = "fastestdet", .judge_head = true});
   EXPECT_EQ(evaluator.head()->metric, "mAP(truth=float,iou=0.5)");
+  EXPECT_EQ(evaluator.head()->suggested, "mAP(truth=float)");
   EXPECT_EQ(evaluator.reference().size(), 2U);
 }
 
