@@ -21,9 +21,9 @@ struct Head {
   std::string why;                        // the evidence in one sentence, or what an unknown head could be
   std::vector<std::string> outputs = {};  // that it is read from
   std::string metric = {};                // of agreement with the float model; "": none of its own
-  std::string suggested = {};             // that metric as the head itself tells it, where one of the user's takes its place
   Json decoder = nullptr;                 // of detectors, as the key `decoder` takes it
   std::string problem = {};               // why its metric is not there; "": it is, or it has none
+  std::string suggested = {};             // that metric as the head itself tells it, where one of the user's takes its place
 
   bool is_known() const { return !name.empty(); }
 };
