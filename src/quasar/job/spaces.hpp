@@ -22,7 +22,8 @@ struct Spaces {
   // Where a space has several forms (quant/config/model_form.hpp): `calibration` has the first, and here is the same with each
   // other.
   std::vector<std::vector<search::Space>> other_forms;
-  std::set<std::string> lesser_forms = {};        // that quantize less than half of the multiply-adds of the first one
+  // That quantize less than half of the multiply-adds of the first one, or gain less than half of the time.
+  std::set<std::string> lesser_forms = {};
   std::map<std::string, double> form_times = {};  // of forms by name, in times of the float model; empty: not measured
   search::Space all;                              // decodes and records the points of any of them
   CalibrationNeeds needs;

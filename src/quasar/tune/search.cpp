@@ -104,8 +104,8 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
   warn(summary, log,
        "trial " + std::to_string(nearer.number) + " is nearer to float (" + objective.metric + " " + in_digits(other, 3) +
            ", the best model " + in_digits(best, 3) +
-           "), but quantizes less than half of the work: `quasar quantize --from-study " + job.output.dir.string() + " --trial " +
-           std::to_string(nearer.number) + " -o nearer.onnx` makes it");
+           "), but quantizes less than half of the work or gains less than half of the time: `quasar quantize --from-study " +
+           job.output.dir.string() + " --trial " + std::to_string(nearer.number) + " -o nearer.onnx` makes it");
 }
 
 // A metric that compares something else than what the model's head answers.

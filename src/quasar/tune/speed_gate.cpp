@@ -346,10 +346,25 @@ std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepar
   return out;
 }
 
+namespace {
+
+// In times of the float model; 1: it was not measured.
+double time_of(const SpeedGate& gate, const std::string& form) {
+  const auto found = gate.form_times.find(form);
+  return found == gate.form_times.end() ? 1 : found->second;
+}
+
+}  // namespace
+
 void apply(const SpeedGate& gate, Spaces& spaces) {
   for (const auto& form : gate.slower_forms) spaces.leave_out(form, "is slower than float");
   for (const auto& form : gate.idle_forms) spaces.leave_out(form, "quantizes hardly anything beside what stays in float");
   spaces.form_times = gate.form_times;
+  constexpr double half = 0.5;
+  const double usual = spaces.calibration.empty() ? 1 : time_of(gate, Spaces::form_of(spaces.calibration.front()));
+  for (const auto& [form, time] : gate.form_times) {
+    if (usual < 1 && 1 - time < half * (1 - usual)) spaces.lesser_forms.insert(form);
+  }
   if (!gate.saturation.empty()) spaces.hold("saturation", gate.saturation);
   for (const auto& [first, nodes] : gate.regions) spaces.hold(region_of(first), nodes);
 }

@@ -130,6 +130,21 @@ TEST(SpeedGate, FormsThatTheModelDoesNotHaveAreLeftOut) {
   EXPECT_LT(*each.valid(), *each.size()) << "a flat search does not try it either";
 }
 
+// It would win by being near to float, for hardly any gain.
+TEST(SpeedGate, AFormThatGainsLessThanHalfOfTheTimeIsALesserOne) {
+  Json words = gated_words();
+  words["search_space"]["form"] = {"all", "products", "dynamic_products"};
+  const MadeUpTrials trials(words);
+  const auto lesser = [&](double usual) {
+    Spaces spaces = prepare(trials.job).spaces;
+    apply({.form_times = {{"all", usual}, {"products", 0.5}, {"dynamic_products", 0.9}}, .told = {}}, spaces);
+    return spaces.lesser_forms;
+  };
+  EXPECT_EQ(lesser(0.3), std::set<std::string>{"dynamic_products"});
+  EXPECT_TRUE(lesser(0.85).empty());
+  EXPECT_TRUE(lesser(1.1).empty()) << "the first form gains nothing";
+}
+
 TEST(SpeedGate, StandsInTheStudy) {
   const auto storage = search::open_storage("memory");
   search::Study study(*storage, {.directions = {Direction::minimize}});
