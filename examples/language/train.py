@@ -11,6 +11,7 @@ import pathlib
 import time
 
 import numpy as np
+import onnx
 import torch
 from torch import nn
 
@@ -141,6 +142,16 @@ def export(model, path, window, old):
     else:
         sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("positions", min=2)}
         torch.onnx.export(model, (example,), str(path), opset_version=18, dynamic_shapes=(sizes,), dynamo=True, external_data=False, **names)
+    forget_places(path)
+
+
+def forget_places(path):
+    """Exporters note for each node where in which file it was written, with the folders of their machine."""
+    model = onnx.load(path)
+    for part in (model, model.graph, *model.graph.node, *model.graph.value_info):
+        part.doc_string = ""
+        del part.metadata_props[:]
+    onnx.save(model, path)
 
 
 def main():
