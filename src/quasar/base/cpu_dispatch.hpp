@@ -8,4 +8,18 @@
 #define QUASAR_CLONES(...)
 #else
 #define QUASAR_CLONES(...) __attribute__((target_clones(__VA_ARGS__)))
+// QUASAR_WIDE before a function whose vectors have 64 bytes: GCC (12) takes such vectors apart in every clone. It is called only
+// where runs_wide().
+#define QUASAR_WIDE __attribute__((target("avx512f")))
 #endif
+
+namespace quasar {
+
+#ifdef QUASAR_WIDE
+inline bool runs_wide() {
+  static const bool runs = __builtin_cpu_supports("avx512f") != 0;
+  return runs;
+}
+#endif
+
+}  // namespace quasar

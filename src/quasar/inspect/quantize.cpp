@@ -172,7 +172,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
     std::ranges::move(notes, std::back_inserter(done.plan.notes));
     return done;
   }
-  Variants variants(original, model, samples, needs, {.progress = options.progress});
+  Variants variants(original, model, samples, needs, {.rounding = {.once = true}, .progress = options.progress});
   quant::Plan plan = variants.plan(config, *target);
   require_quantized(plan, {model, config});
   std::string little = hardly_quantized(plan, variants.graph_of(config)->model, variants.seen(config));

@@ -9,6 +9,7 @@
 
 #include "quasar/base/hash.hpp"
 #include "quasar/base/json.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/codes/weights.hpp"
@@ -71,10 +72,10 @@ std::vector<quant::QuantParams> scale_candidates(const quant::QuantParams& param
 
 constexpr size_t layers_ahead = 2;
 constexpr size_t fewest_samples = 16, usual_samples = 64;
-constexpr size_t wanted_values = size_t{1} << 20;       // of a tensor, over its samples
-constexpr size_t cheap_values = size_t{1} << 17;        // likewise: all samples judge
-constexpr size_t screenings[] = {8, 16, 32, SIZE_MAX};  // judges after which candidates are given up
-constexpr double largest_bias_code = 1 << 30;           // as where biases are planned
+constexpr size_t wanted_values = size_t{1} << 20;          // of a tensor, over its samples
+constexpr size_t cheap_values = size_t{1} << 17;           // likewise: all samples judge
+constexpr size_t screenings[] = {4, 8, 16, 32, SIZE_MAX};  // judges after which candidates are given up
+constexpr double largest_bias_code = 1 << 30;              // as where biases are planned
 
 class Refinement {
  public:
@@ -96,6 +97,7 @@ class Refinement {
         bytes += trials_[last++].window.weight_bytes;
       measure({trials_.begin() + static_cast<std::ptrdiff_t>(first), trials_.begin() + static_cast<std::ptrdiff_t>(last)},
               reference);
+      if (last < trials_.size()) give_back_memory();  // what one stretch held would stand beside what the next one holds
       first = last;
     }
     return std::move(out_);

@@ -81,7 +81,7 @@ data::DatasetPtr judging_samples(const data::DatasetPtr& samples) {
 }
 
 RounderOptions with_memory(RounderOptions options, const data::DatasetPtr& samples) {
-  if (options.memory == nullptr) options.memory = std::make_shared<RoundingMemory>(samples, options.memory_limit);
+  if (options.memory == nullptr) options.memory = std::make_shared<RoundingMemory>(samples, options.memory_limit, options.once);
   return options;
 }
 
@@ -214,7 +214,7 @@ Refined Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings,
     return found == refined_.end() ? std::nullopt : std::optional(found->second);
   }();
   if (!refined) {
-    const RefineOptions options{.memory_limit = options_.memory_limit / 4,
+    const RefineOptions options{.memory_limit = options_.memory_limit / 10,
                                 .threads = options_.threads,
                                 .keep = settings.keep_activations,
                                 .progress = options_.progress,

@@ -30,6 +30,7 @@ class WindowMemo;
 struct RounderOptions {
   size_t memory_limit = size_t{4} << 30;        // bytes, for samples and activations held
   std::shared_ptr<RoundingMemory> memory = {};  // shared with others that work on the same samples; null: its own
+  bool once = false;                            // one model is made: its own memory keeps nothing for later ones
   size_t threads = 0;                           // 0: all cores; results do not depend on it
   size_t most_inputs = 4608;                    // of one output; layers with more are rounded in blocks of block_inputs
   size_t block_inputs = 2048;

@@ -13,10 +13,11 @@
 namespace quasar::tune {
 
 struct RoundingMemory {
-  RoundingMemory(data::DatasetPtr all, size_t limit)
+  // `once`: one model is made, and nothing is kept for later ones.
+  RoundingMemory(data::DatasetPtr all, size_t limit, bool once)
       : samples(std::make_shared<HeldSamples>(std::move(all), limit / 16)),
-        moments(limit / 8),
-        rounded(limit / 16),
+        moments(once ? 0 : limit / 8),
+        rounded(once ? 0 : limit / 16),
         targets(limit / 4),
         frontiers(limit / 2) {}
 

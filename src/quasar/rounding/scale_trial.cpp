@@ -15,6 +15,7 @@ constexpr double standard_errors = 3;  // that a gain by clipping must exceed
 constexpr double doubt = 2;            // standard errors by which a gain may be larger than it looks
 constexpr double least_gain = 0.01;    // of the error: what is worth further judges
 constexpr size_t few_judges = 8;       // whose sum says little, as it holds the extremes
+constexpr size_t fewest_judges = 4;    // that speak for all where they agree that a candidate is worse
 
 Tensor zero_point_tensor(const quant::QuantParams& params) {
   if (params.type == DataType::int8) return Tensor::scalar(static_cast<int8_t>(params.zero_points[0]));
@@ -66,6 +67,13 @@ void ScaleTrial::look_at(size_t slot, const std::map<std::string, Tensor>& value
 
 void ScaleTrial::screen(size_t count) {
   seen_ = count;
+  if (count < few_judges) {
+    const auto is_worse = [](double gain) { return gain < 0; };
+    if (count >= fewest_judges)
+      std::erase_if(alive, [&](size_t c) { return c != 0 && std::ranges::all_of(gains_of(c, 0), is_worse); });
+    settled_ = alive.size() == 1;
+    return;
+  }
   const std::vector<double> present = errors_of(0);
   const double error = std::accumulate(present.begin(), present.end(), 0.0);
   const double little = least_gain * error;

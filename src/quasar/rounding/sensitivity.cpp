@@ -11,6 +11,33 @@ namespace quasar::tune {
 namespace {
 
 constexpr size_t together = 16;  // outputs, for which a row of the Gram matrix is read once
+constexpr size_t block = 32;     // rows whose products are summed together, and
+constexpr size_t stretch = 128;  // so many columns of all outputs, which the first-level cache holds
+
+// Σᵢⱼ δᵢ G_ij δⱼ for each of these changes [inputs]; of G [inputs, inputs] the part below the diagonal is read. Every sum has the
+// order of quant::dot().
+std::vector<double> squares_of(const std::vector<std::vector<double>>& deltas, const double* gram, size_t inputs) {
+  std::vector<double> squares(deltas.size());
+  for (size_t first = 0; first < inputs; first += block) {
+    const size_t rows = std::min(block, inputs - first);
+    std::vector<double> partial(deltas.size() * rows * 8);
+    for (size_t from = 0; from < first; from += stretch) {
+      std::vector<const double*> there;
+      for (const auto& delta : deltas) there.push_back(delta.data() + from);
+      quant::add_partial_dots(std::min(stretch, first - from), rows, deltas.size(), gram + first * inputs + from, inputs,
+                              there.data(), partial.data());
+    }
+    for (size_t o = 0; o < deltas.size(); o++) {
+      const double* const delta = deltas[o].data();
+      for (size_t i = first; i < first + rows; i++) {
+        if (delta[i] == 0) continue;
+        const double below = quant::finish_dot(partial.data() + (o * rows + i - first) * 8, first, i, gram + i * inputs, delta);
+        squares[o] += delta[i] * (2 * below + gram[i * inputs + i] * delta[i]);
+      }
+    }
+  }
+  return squares;
+}
 
 }  // namespace
 
@@ -29,17 +56,9 @@ double error_of_change(const LinearLayer& layer, const Moments& moments,
     for (size_t o = 0; o < count; o++) {
       for (size_t j = 0; j < k; j++) deltas[o][j] = change(begin + o, j);
     }
-    double squares[together] = {}, sum_of_means[together] = {};
-    for (size_t i = 0; i < k; i++) {
-      for (size_t o = 0; o < count; o++) {
-        const double* const delta = deltas[o].data();
-        if (delta[i] == 0) continue;
-        squares[o] += delta[i] * (2 * quant::dot(i, gram + i * k, delta) + gram[i * k + i] * delta[i]);
-        sum_of_means[o] += delta[i] * means[i];
-      }
-    }
+    const std::vector<double> squares = squares_of(deltas, gram, k);
     for (size_t o = 0; o < count; o++) {
-      const double mean = centred ? share * sum_of_means[o] : 0;
+      const double mean = centred ? share * std::inner_product(deltas[o].begin(), deltas[o].end(), means, 0.0) : 0;
       sums[begin + o] = std::max(share * squares[o] - mean * mean, 0.0);
     }
   });

@@ -98,7 +98,7 @@ Variants::Variants(const graph::Model& original, const graph::Model& prepared, d
       needs_(needs),
       options_(std::move(options)) {
   if (options_.rounding.memory == nullptr)
-    options_.rounding.memory = std::make_shared<RoundingMemory>(samples_, options_.rounding.memory_limit);
+    options_.rounding.memory = std::make_shared<RoundingMemory>(samples_, options_.rounding.memory_limit, options_.rounding.once);
   options_.rounding.progress = options_.progress;
   if (!options_.statistics_dir.empty())
     shared_ = std::make_shared<StatisticsFolder>(options_.statistics_dir, samples_, options_.log);

@@ -29,10 +29,10 @@ struct Several {
   std::vector<std::vector<double>> vectors;
 };
 
-const std::vector<size_t> counts{1, 2, 3, 4, 5, 7, 16}, lengths{0, 1, 7, 8, 9, 64, 131};
+const std::vector<size_t> counts{1, 2, 3, 4, 5, 7, 16}, lengths{0, 1, 7, 8, 9, 64, 131, 291};
 
 TEST(Vectors, RowsAreAddedAsOneByOne) {
-  constexpr size_t rows = 11, stride = 140;
+  constexpr size_t rows = 11, stride = 300;
   const std::vector<double> x = random_values(rows * stride, 1);
   for (const size_t count : counts) {
     for (const size_t n : lengths) {
@@ -53,7 +53,7 @@ TEST(Vectors, RowsAreAddedAsOneByOne) {
 }
 
 TEST(Vectors, ChosenRowsAreAddedAsOneByOne) {
-  constexpr size_t stride = 140;
+  constexpr size_t stride = 300;
   for (const size_t rows : {0U, 1U, 3U, 4U, 5U, 9U}) {
     for (const size_t n : lengths) {
       const std::vector<double> x = random_values(10 * stride, 1), factors = random_values(10, 2);

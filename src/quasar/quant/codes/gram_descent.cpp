@@ -23,7 +23,7 @@ class Descent {
       std::copy_n(problem.gram.data() + j * inputs_, inputs_, gram_.row(j));
       gram_.row(j)[j] += problem.damping;
     }
-    if (options.sequential) factor_.emplace(gram_, inputs_, options.by_activation);
+    if (options.sequential) factor_.emplace(gram_, inputs_, options.by_activation, options.threads);
   }
 
   Solution run() {

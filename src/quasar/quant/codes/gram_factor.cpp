@@ -1,28 +1,84 @@
 #include "quasar/quant/codes/gram_factor.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
+#include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/vectors.hpp"
 
 namespace quasar::quant {
 
-GramFactor::GramFactor(const Square& gram, size_t inputs, bool by_activation) : order_(inputs) {
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+namespace {
+
+constexpr size_t panel = 64;         // columns that are finished together
+constexpr size_t side_by_side = 32;  // rows that one task works on
+
+// Row i of L between the columns first … last − 1, of which the earlier rows are known and earlier columns taken off.
+void finish_row(Square& factor, size_t i, size_t first, size_t last) {
+  double* const row = factor.row(i) + first;
+  for (size_t j = first; j < last; j++)
+    row[j - first] = (row[j - first] - dot(j - first, row, factor.row(j) + first)) / factor.row(j)[j];
+}
+
+// -> false: the matrix is not positive definite
+bool finish_diagonal(Square& factor, size_t first, size_t last) {
+  for (size_t i = first; i < last; i++) {
+    finish_row(factor, i, first, i);
+    double* const row = factor.row(i) + first;
+    const double rest = row[i - first] - dot(i - first, row, row);
+    if (!(rest > 0)) return false;
+    row[i - first] = std::sqrt(rest);
+  }
+  return true;
+}
+
+// Takes what the columns first … last − 1 explain off the rows and columns behind them.
+void take_off(Square& factor, size_t first, size_t last, size_t inputs, size_t threads) {
+  const size_t left = inputs - last, columns = last - first, tasks = (left + side_by_side - 1) / side_by_side;
+  const auto rows_of = [&](size_t task) {
+    const size_t from = last + task * side_by_side;
+    return std::pair{from, std::min(from + side_by_side, inputs)};
+  };
+  std::vector<double> across(columns * left);  // the finished columns, turned
+  parallel_for(tasks, threads, [&](size_t task) {
+    const auto [from, to] = rows_of(task);
+    for (size_t i = from; i < to; i++) {
+      finish_row(factor, i, first, last);
+      for (size_t j = 0; j < columns; j++) across[j * left + i - last] = factor.row(i)[first + j];
+    }
+  });
+  parallel_for(tasks, threads, [&](size_t task) {
+    const auto [from, to] = rows_of(task);
+    double negative[side_by_side][panel];
+    const double* factors[side_by_side];
+    double* rows[side_by_side];
+    for (size_t i = from; i < to; i++) {
+      for (size_t j = 0; j < columns; j++) negative[i - from][j] = -factor.row(i)[first + j];
+      factors[i - from] = negative[i - from];
+      rows[i - from] = factor.row(i) + last;
+    }
+    add_rows(to - last, columns, to - from, factors, across.data(), static_cast<std::ptrdiff_t>(left), rows);
+  });
+}
+
+}  // namespace
+
+// Cholesky's factorization, a panel of columns at a time: G. H. Golub, C. F. Van Loan, Matrix Computations, 4.2.
+GramFactor::GramFactor(const Square& gram, size_t inputs, bool by_activation, size_t threads) : order_(inputs) {
   std::iota(order_.begin(), order_.end(), size_t{0});
   if (by_activation) std::ranges::stable_sort(order_, [&](size_t i, size_t j) { return gram.row(i)[i] < gram.row(j)[j]; });
-  const auto n = static_cast<Eigen::Index>(inputs);
-  Matrix ordered(n, n);
+  Square factor(inputs);
   for (size_t i = 0; i < inputs; i++) {
-    for (size_t j = 0; j < inputs; j++)
-      ordered(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = gram.row(order_[i])[order_[j]];
+    for (size_t j = 0; j < inputs; j++) factor.row(i)[j] = gram.row(order_[i])[order_[j]];
   }
-  const Eigen::LLT<Matrix> factorization(ordered);
-  if (factorization.info() != Eigen::Success) return;
-  factor_ = Square(inputs);
-  for (size_t i = 0; i < inputs; i++) std::copy_n(factorization.matrixLLT().data() + i * inputs, i + 1, factor_.row(i));
+  for (size_t first = 0; first < inputs; first += panel) {
+    const size_t last = std::min(first + panel, inputs);
+    if (!finish_diagonal(factor, first, last)) return;
+    if (last < inputs) take_off(factor, first, last, inputs, threads);
+  }
+  factor_ = std::move(factor);
 }
 
 // L v = r, then Lᵀ u = v.

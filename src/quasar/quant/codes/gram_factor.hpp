@@ -41,8 +41,9 @@ class GramFactor {
   static constexpr size_t block = 32;     // inputs: what one of them changes reaches those of its block at once, others later
 
   // Of H [inputs, inputs] with its rows and columns in the order in which codes are fixed, last first; by_activation: the inputs
-  // with the largest H_jj are fixed first. `positive`: H was positive definite; otherwise nothing else may be called.
-  GramFactor(const Square& gram, size_t inputs, bool by_activation);
+  // with the largest H_jj are fixed first. `positive`: H was positive definite; otherwise nothing else may be called. Results do
+  // not depend on the number of threads (0: all cores).
+  GramFactor(const Square& gram, size_t inputs, bool by_activation, size_t threads);
   bool positive() const { return !factor_.empty(); }
 
   size_t input(size_t i) const { return order_[i]; }             // which input is the i-th of this order
