@@ -153,8 +153,8 @@ std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& s
 }
 
 std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
-                                 size_t threads) {
-  return flipped(model, samples, on, on, threads);
+                                 const std::vector<bool>& among, size_t threads) {
+  return flipped(model, samples, on, among, threads);
 }
 
 std::vector<double> with_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,

@@ -46,9 +46,10 @@ double with_all(const ToggledModel& model, const data::Dataset& samples, size_t 
 std::vector<double> up_to_each(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
                                const Progress& progress = {});
 
-// Of the units that are on: the distance to the float outputs when this one returns to float. The others' are left 0.
+// Of the units `among` those that are on: the distance to the float outputs when this one returns to float. The others' are left
+// 0.
 std::vector<double> without_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
-                                 size_t threads = 0);
+                                 const std::vector<bool>& among, size_t threads = 0);
 
 // Of the units that are off: the distance when this one is quantized too. The others' are left 0.
 std::vector<double> with_each(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,

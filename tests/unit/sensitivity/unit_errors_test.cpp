@@ -194,7 +194,7 @@ TEST(UnitErrors, FlippingOneSwitchOfTwo) {
   const Samples samples;
   const ToggledModel toggled(model, whole_plan());
   const auto errors = alone(toggled, samples);
-  const auto without = without_each(toggled, samples, {true, true});
+  const auto without = without_each(toggled, samples, {true, true}, {true, true});
   EXPECT_DOUBLE_EQ(without[0], errors[1].output_error);
   EXPECT_DOUBLE_EQ(without[1], errors[0].output_error);
   const auto with = with_each(toggled, samples, {true, false});

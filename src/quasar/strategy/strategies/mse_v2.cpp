@@ -1,5 +1,9 @@
 // Fallback of the operator without which the outputs are nearest to the float model's, scored again after every step on some
 // batches; once the goal is met, operators whose return costs least are quantized again as long as it holds.
+//
+// Most steps score only the operators that may be the best: what an operator would gain hardly grows when another one falls back,
+// so that its last score tells whether it must be scored again (M. Minoux, Accelerated greedy algorithms, 1978). As it may grow
+// all the same, some steps score all.
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +15,8 @@ namespace {
 
 constexpr size_t batch = 8;
 constexpr size_t mse_v2_combinations = 2;
+constexpr size_t scored_anew = 4;      // after so many steps all operators are scored again
+constexpr size_t scored_at_once = 12;  // of those that may be the best
 
 class Way {
  public:
@@ -80,13 +86,57 @@ class Way {
   // The unit that falls back as number k: the same for every type, since a switch that is off stands for float32.
   std::optional<size_t> next(size_t k) {
     if (k < order_.size()) return order_[k];
-    std::vector<double> errors = without_each(model_, *samples_, on_);
-    if (k == 0) tuner_.tell_sensitivity(listed(model_, errors));
-    locally_if_need_be(errors, on_, -1);
-    const auto chosen = least(errors, on_, free_);
+    auto chosen = k % scored_anew == 0 || gains_.empty() ? std::nullopt : best_of_the_promising();
+    if (!chosen) chosen = best_of_all(k == 0);
     if (!chosen || std::ranges::count(on_, true) <= 1) return std::nullopt;
     order_.push_back(*chosen);
     return chosen;
+  }
+
+  std::optional<size_t> best_of_all(bool first) {
+    std::vector<double> errors = without_each(model_, *samples_, on_, on_);
+    if (first) {
+      tuner_.tell_sensitivity(listed(model_, errors));
+      present_ = with_all(model_, *samples_);
+    }
+    gains_.clear();
+    if (are_finite(errors, on_)) {
+      for (const double error : errors) gains_.push_back(present_ - error);
+    }
+    locally_if_need_be(errors, on_, -1);
+    const auto chosen = least(errors, on_, free_);
+    if (chosen) present_ = errors[*chosen];
+    return chosen;
+  }
+
+  // nullopt: none, or their outputs cannot be compared.
+  std::optional<size_t> best_of_the_promising() {
+    std::vector<size_t> waiting;  // the most promising last
+    for (size_t u = 0; u < on_.size(); u++) {
+      if (on_[u] && free_[u]) waiting.push_back(u);
+    }
+    std::ranges::stable_sort(waiting, [&](size_t a, size_t b) { return gains_[a] < gains_[b]; });
+    std::optional<size_t> best;
+    while (!waiting.empty() && (!best || gains_[waiting.back()] > gains_[*best])) {
+      std::vector<bool> among(on_.size(), false);
+      for (size_t i = 0; i < scored_at_once && !waiting.empty(); i++, waiting.pop_back()) among[waiting.back()] = true;
+      const std::vector<double> errors = without_each(model_, *samples_, on_, among);
+      if (!are_finite(errors, among)) return std::nullopt;
+      for (size_t u = 0; u < among.size(); u++) {
+        if (!among[u]) continue;
+        gains_[u] = present_ - errors[u];
+        if (!best || gains_[u] > gains_[*best]) best = u;
+      }
+    }
+    if (best) present_ -= gains_[*best];
+    return best;
+  }
+
+  static bool are_finite(const std::vector<double>& errors, const std::vector<bool>& among) {
+    for (size_t u = 0; u < errors.size(); u++) {
+      if (among[u] && !std::isfinite(errors[u])) return false;
+    }
+    return true;
   }
 
   // In the order in which they fall back, with the last one, which stays quantized.
@@ -101,9 +151,7 @@ class Way {
 
   // Where outputs cannot be compared, the noise at each unit's own output stands for them.
   void locally_if_need_be(std::vector<double>& errors, const std::vector<bool>& among, double sign) {
-    bool compare = true;
-    for (size_t u = 0; u < errors.size(); u++) compare = compare && (!among[u] || std::isfinite(errors[u]));
-    if (compare) return;
+    if (are_finite(errors, among)) return;
     if (noise_.empty()) {
       for (const auto& unit : alone(model_, *samples_)) noise_.push_back(unit.noise_to_signal);
     }
@@ -137,6 +185,8 @@ class Way {
   std::vector<bool> on_, free_;  // of each unit: quantized; may fall back
   std::vector<size_t> order_;    // in which units fall back, as far as it is known
   std::vector<double> noise_;    // of each unit at its own output; empty: not needed so far
+  std::vector<double> gains_;    // by how much each unit's return brought the outputs nearer when last scored; empty: unknown
+  double present_ = 0;           // the outputs' distance with the units that are on
   std::string type_ = in_float;
 };
 
