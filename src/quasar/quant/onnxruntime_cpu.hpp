@@ -20,6 +20,7 @@ class OnnxRuntimeCpu : public Target {
   bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override;
   bool fuses(const graph::Node& producer, const graph::Node& activation) const override;
   bool fuses_bias() const override { return true; }
+  bool has_slow_prelu() const override { return true; }
   bool cheap_in_float(const graph::Node& node, const Config& config) const override;
   bool writes_float(const graph::Node& node, const Config& config) const override;
   DataType activation_type(DataType wanted, size_t readers, int64_t opset) const override;

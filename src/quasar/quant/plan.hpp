@@ -64,6 +64,7 @@ struct Plan {
   std::set<std::string> folded;                // Relu and Clip that are removed: the pair behind them clips alike
   std::set<std::string> relus;                 // Clips that become Relu: the pair behind them clips above
   std::set<std::string> swishes = {};          // Muls of x and HardSigmoid(x) that become HardSwish again
+  std::set<std::string> prelus = {};           // PRelus in float that become the larger of x and slope · x
   std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
   bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
   Format format = Format::qdq;                 // how the model is written in the end

@@ -17,6 +17,7 @@
 #include "quasar/quant/promotion.hpp"
 #include "quasar/quant/shared_grids.hpp"
 #include "quasar/quant/write/hard_swish.hpp"
+#include "quasar/quant/write/prelu.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -87,6 +88,7 @@ class Resolver {
     drop_needless_conversions(plan);
     simplify_activations(plan);
     if (target_.has_hard_swish()) plan.swishes = hard_swishes(index_, plan.nodes);
+    if (target_.has_slow_prelu()) plan.prelus = prelus_to_take_apart(index_, plan.nodes);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),

@@ -80,6 +80,8 @@ class Target {
   virtual std::string usual_scheme() const { return "a8w8"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
   virtual bool has_hard_swish() const { return false; }
+  // Whether a product and a maximum take less time there than its kernel of PRelu.
+  virtual bool has_slow_prelu() const { return false; }
   // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.
   virtual std::string runtime() const { return "onnxruntime"; }
   // Whether fault() knows rules, so that finished models can be checked.

@@ -12,6 +12,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/write/hard_swish.hpp"
 #include "quasar/quant/write/integer_operators.hpp"
+#include "quasar/quant/write/prelu.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -223,6 +224,7 @@ class Converting {
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
   restore_hard_swishes(qdq, plan.swishes);
+  take_prelus_apart(qdq, plan.prelus);
   return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 
