@@ -132,6 +132,26 @@ TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
   EXPECT_EQ(read_json(out / "result.json")["trials"]["requested"], finished);
 }
 
+// A server that is stopped keeps its connections and answers nothing: that is said, and holds nobody.
+TEST_F(Workers, ASilentServerHoldsNobody) {
+  const std::vector<std::string> long_ago{"--set", "n_trials=100000"};
+  Child leader(search(long_ago), file("leader")), one(worker("", long_ago), file("one"));
+  ASSERT_TRUE(wait_for_trials(6)) << leader.output() << one.output();
+  server->freeze(true);
+  for (const Child* child : {&leader, &one}) {
+    for (int i = 0; i < 6000 * patience && child->output().find("has not answered for") == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_NE(child->output().find("has not answered for"), std::string::npos) << child->output();
+  }
+  leader.signal(SIGTERM);
+  one.signal(SIGTERM);
+  EXPECT_EQ(leader.wait(), 130) << leader.output();  // while nothing answers
+  EXPECT_EQ(one.wait(), 130) << one.output();
+  server->freeze(false);
+  Child again(search({"--resume", "--set", "n_trials=12"}), file("again"));
+  EXPECT_EQ(again.wait(), 0) << again.output();
+}
+
 // Also one that has not joined it, because its evaluator hangs on the float model.
 TEST_F(Workers, EndWithTheSearchWhateverTheyPrepare) {
   const std::string hung = file("hung").string();
@@ -164,6 +184,9 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(worker(), "n_trials: " + std::to_string(all_trials));
   const auto joins = [&](const std::string& setting) { return worker("", {"--set", "n_trials=100000", "--set", setting}); };
   fails(joins("search_space.activation=[UInt8Spec]"), "search_space");
+  fails(
+      joins("search_space.adaround_params.damping.high=20"),  // the difference alone
+      "this worker's configuration has search_space.adaround_params.damping.high: 20, but the search that it joins has 10; give");
   fails(joins("seed=6"), "seed: 6");
   fails(joins("heartbeat_interval=0.4"), "heartbeat_interval: 0.4, but the search that it joins has 0.2");
   fails(joins("grace_period=5"), "grace_period: 5.0, but the search that it joins has 1.0");

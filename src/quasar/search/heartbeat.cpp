@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/memory_cap.hpp"
 
 namespace quasar::search {
@@ -31,6 +32,7 @@ void Heartbeat::end(int64_t id) {
 }
 
 void Heartbeat::live(const std::stop_token& stop) {
+  const CancelScope scope(stop);
   std::chrono::steady_clock::time_point next{};
   while (!stop.stop_requested()) {
     try {

@@ -26,11 +26,38 @@ bool is_local(const std::string& key) {
   return known != job_keys().end() && known->local;
 }
 
+// The places below `key` where two values differ, as "a.b.c", with what stands there; null: nothing does.
+struct Difference {
+  std::string place;
+  Json there, here;
+};
+
+void collect(std::vector<Difference>& found, const std::string& place, const Json& there, const Json& here) {
+  if (there == here) return;
+  if (!there.is_object() || !here.is_object()) return found.push_back({place, there, here});
+  std::set<std::string> keys;
+  for (const Json* values : {&there, &here}) {
+    for (const auto& [key, value] : values->items()) keys.insert(key);
+  }
+  for (const auto& key : keys) collect(found, place + "." + key, there.value(key, Json()), here.value(key, Json()));
+}
+
 Error other_value(const std::string& key, const Json& there, const Json& here) {
-  const std::string mine = here.is_null() ? "no " + key : key + ": " + here.dump();
-  return Error("this worker's configuration has " + mine + ", but the search that it joins has " +
-               (there.is_null() ? "no such key" : there.dump()) +
-               "; give it the same configuration and --set as `quasar search`");
+  constexpr size_t shown = 3;
+  std::vector<Difference> found;
+  collect(found, key, there, here);
+  const auto name_of = [](const std::string& place, const Json& value) {
+    return value.is_null() ? "no " + place : place + ": " + value.dump();
+  };
+  std::string text;
+  for (size_t i = 0; i < std::min(shown, found.size()); ++i) {
+    const auto& [place, theirs, ours] = found[i];
+    text += (i == 0 ? "this worker's configuration has " : ", and ") + name_of(place, ours) +
+            (i == 0 ? ", but the search that it joins has " : " where that has ") +
+            (theirs.is_null() ? "no such key" : theirs.dump());
+  }
+  if (found.size() > shown) text += ", and differs in " + std::to_string(found.size() - shown) + " more keys of " + key;
+  return Error(text + "; give it the same configuration and --set as `quasar search`");
 }
 
 // Throws Error for a heartbeat that the worker asks for and its leader has not: one of them would take the other for dead. A

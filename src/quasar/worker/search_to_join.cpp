@@ -1,6 +1,7 @@
 #include "quasar/worker/search_to_join.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "quasar/base/cancellation.hpp"
@@ -42,6 +43,13 @@ std::string place_of(const std::string& study, const Job& job) {
   return "the study '" + study + "' in " + without_password(job.study.storage);
 }
 
+// Whoever waits says so again: often at first, and seldom where nobody watches any more.
+constexpr double often = 10, seldom = 60, short_while = 55;  // seconds
+
+std::string up_to(double seconds) {
+  return " (up to " + std::to_string(std::lround(std::max(0.0, seconds))) + " s: --wait)";
+}
+
 // Those that may be the search, the likeliest first: a search that was continued with other choices goes on in another study of
 // the chain. One with other choices is there to be told so.
 std::vector<const search::StudyRecord*> candidates(std::span<const search::StudyRecord> studies, const Job& job) {
@@ -81,18 +89,19 @@ Job SearchToJoin::guess() const {
 }
 
 bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& trouble) const {
-  return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && is_led(study, trouble);
+  return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && led(study, trouble) == Led::yes;
 }
 
 // In a transaction, so that no leader is just taking over from one that died (Study::lock()).
-bool SearchToJoin::is_led(const search::StudyRecord& study, std::string& trouble) const {
+SearchToJoin::Led SearchToJoin::led(const search::StudyRecord& study, std::string& trouble) const {
   try {
     const auto transaction = storage_.sharing()->transaction(study.id);
-    return storage_.sharing()->is_locked(study.id) &&
-           storage_.sharing()->attribute(study.id, search::search_attribute) == study.user_attributes[search::search_attribute];
+    if (!storage_.sharing()->is_locked(study.id)) return Led::no;
+    const Json said = study.user_attributes.value(search::search_attribute, Json());
+    return storage_.sharing()->attribute(study.id, search::search_attribute) == said ? Led::yes : Led::otherwise;
   } catch (const search::ConnectionLost& lost) {  // looked at again
     trouble = lost.what();
-    return false;
+    return Led::otherwise;
   }
 }
 
@@ -118,7 +127,7 @@ SearchToJoin::Look SearchToJoin::look() const {
   if (said.state == "ended") {
     out.ended = said.reason;
     out.missing = again + ", whose search has ended: " + said.reason;
-  } else if (said.state == "running" || (said.state == "preparing" && !is_led(*all.front(), out.trouble))) {
+  } else if ((said.state == "running" || said.state == "preparing") && led(*all.front(), out.trouble) == Led::no) {
     out.missing = again + ": whoever led its search is not there any more";
   }
   return out;
@@ -152,9 +161,15 @@ void SearchToJoin::expect_launch() {
         "the first process of this launch has ended before this one could join its search: its own message says why");
 }
 
+void SearchToJoin::tell_what_is_missing(double patience, const Log& log) const {
+  const Look now = look();
+  if (!now.found) tell(log, Level::info, "waiting for " + now.missing + up_to(patience));
+}
+
 SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
   const Stopwatch watch;
   std::string told;
+  double next = 0;
   for (;;) {
     const Look now = look();
     if (now.found) return *now.found;
@@ -164,7 +179,10 @@ SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
     if (watch.seconds() >= patience)
       throw Error("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
                   "; start `quasar search` with the same storage, or wait longer (--wait)");
-    if (told != now.missing) tell(log, Level::info, "waiting for " + now.missing);
+    if (told != now.missing || watch.seconds() >= next) {
+      tell(log, Level::info, "waiting for " + now.missing + up_to(patience - watch.seconds()));
+      next = watch.seconds() + (watch.seconds() < short_while ? often : seldom);
+    }
     told = now.missing;
     throw_if_cancelled();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

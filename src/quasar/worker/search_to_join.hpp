@@ -27,6 +27,9 @@ class SearchToJoin {
   // The job with the study as it is now, which may be another one when the leader has come.
   Job guess() const;
 
+  // Says, before the work that would be in vain, what there is to be waited for; nothing where a search may be joined.
+  void tell_what_is_missing(double patience, const Log& log) const;
+
   struct Found {
     Job job;
     std::optional<std::string> ended;  // why there is nothing to join
@@ -43,7 +46,9 @@ class SearchToJoin {
   struct Look;
   Look look() const;
   void expect_launch();
-  bool is_led(const search::StudyRecord& study, std::string& trouble) const;
+  // Whether some process leads the search, and has said nothing else than this since.
+  enum class Led { yes, no, otherwise };
+  Led led(const search::StudyRecord& study, std::string& trouble) const;
   bool may_be_joined(const search::StudyRecord& study, std::string& trouble) const;
 
   Job asked_;

@@ -38,6 +38,7 @@ struct Occasion {
 void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor, double patience) {
   Stopwatch phase;
   const auto& [storage, awaited, preparation] = occasion;
+  awaited.tell_what_is_missing(patience, monitor.log);
   const Job before = awaited.guess();
   PreparedJob prepared = prepare(before);
   Variants variants = variants_of(before, prepared, monitor.log);

@@ -9,6 +9,7 @@
 #include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/postgresql_session.hpp"
 #include "quasar/search/optuna/relational.hpp"
+#include "quasar/search/optuna/server_watch.hpp"
 
 namespace quasar::search::storage {
 namespace {
@@ -26,9 +27,10 @@ constexpr const char* beats_once =
 class Postgresql final : public Relational, public Sharing {
  public:
   explicit Postgresql(const Options& options)
-      : address_(postgresql_address(options.text("url"))), patience_(options.real("timeout")) {
+      : address_(postgresql_address(options.text("url"))), patience_(options.real("timeout")), watch_(address_, patience_) {
     try {
       connect(sql_, address_);
+      const Waiting waiting(*this);
       if (options.flag("to_read") && tables() == 0) throw NoStudies(where() + " holds no study");
       if (!options.flag("to_read")) fill();
       check_version(address_.shown);
@@ -42,6 +44,7 @@ class Postgresql final : public Relational, public Sharing {
   void tell_to(Log log) override {
     const std::scoped_lock lock(mutex_, death_mutex_);
     death_log_ = log;
+    watch_.tell_to(log);
     log_ = std::move(log);
   }
 
@@ -153,6 +156,9 @@ class Postgresql final : public Relational, public Sharing {
     sql_ << "SELECT study_id FROM studies WHERE study_id = :s FOR UPDATE", soci::use(study), soci::into(locked);
   }
 
+  void begin_waiting() override { line_.begin(sql_); }
+  void end_waiting() override { line_.end(); }
+
   void started(int64_t trial) override { sql_ << beats_once, soci::use(trial); }
 
   // A lost connection is waited for, and what was only given up is done again, unless a transaction was lost with it.
@@ -166,7 +172,9 @@ class Postgresql final : public Relational, public Sharing {
     if (!is_broken(sql_))
       refuse_statement(error, sql_, one ? "the study '" + held_.begin()->second + "' in the " + database : database);
     if (in_transaction_) throw ConnectionLost("the connection to " + where() + " was lost");
-    reconnect(sql_, address_, {patience_, plain(error), log_});
+    const double waited = line_.end();
+    reconnect(sql_, address_, {std::max(0.0, patience_ - waited), plain(error), log_});
+    line_.begin(sql_);
     for (const auto& [study, name] : held_) take_hold(study, name);
   }
 
@@ -202,6 +210,7 @@ class Postgresql final : public Relational, public Sharing {
   };
 
   void undo() {
+    const Waiting waiting(*this);
     try {
       sql_ << "ROLLBACK";
     } catch (const soci::soci_error&) {  // the connection is gone, and the transaction with it
@@ -254,6 +263,7 @@ class Postgresql final : public Relational, public Sharing {
   void let_go(int64_t study) {
     const std::scoped_lock lock(mutex_);
     held_.erase(study);
+    const Waiting waiting(*this);
     try {
       const int kind = lock_class;
       const int which = static_cast<int>(study);
@@ -268,6 +278,14 @@ class Postgresql final : public Relational, public Sharing {
     ~Closed() { sql.close(); }
   };
 
+  struct Waited {
+    ServerWatch::Line& line;
+    Waited(ServerWatch::Line& asked, soci::session& sql) : line(asked) { line.begin(sql); }
+    ~Waited() { line.end(); }
+    Waited(const Waited&) = delete;
+    Waited& operator=(const Waited&) = delete;
+  };
+
   // Work on the connection that waits for nobody.
   template <class Work>
   auto beside(const Work& work) -> decltype(work(std::declval<soci::session&>())) {
@@ -276,6 +294,7 @@ class Postgresql final : public Relational, public Sharing {
       try {
         if (!beside_open_) connect(beside_, address_);
         beside_open_ = true;
+        const Waited waiting(beside_line_, beside_);
         return work(beside_);
       } catch (const soci::soci_error& error) {
         const Closed afterwards{beside_, std::exchange(beside_open_, false)};
@@ -291,6 +310,8 @@ class Postgresql final : public Relational, public Sharing {
   PostgresqlAddress address_;
   double patience_;
   Log log_;
+  ServerWatch watch_;
+  ServerWatch::Line line_{watch_}, beside_line_{watch_};
   std::map<int64_t, std::string> held_;  // studies that this process leads, with their names
   std::mutex death_mutex_;               // whoever holds mutex_ may wait for another process, and a heartbeat must not
   Log death_log_;
