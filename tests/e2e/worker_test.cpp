@@ -48,6 +48,68 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   EXPECT_NE(late.output().find("the search has ended"), std::string::npos) << late.output();
 }
 
+// A worker needs an address and nothing else, before the search too. It finishes its trial when it is asked to end.
+TEST_F(Workers, OneAddressIsEnough) {
+  Child early({"worker", server->url()}, file("early"));
+  const std::vector<std::string> many{"--set", "n_trials=100000"};
+  Child leader(search(many), file("leader"));
+  Child drained({"worker", server->url(), "--drain", "600", "--json"}, file("drained"));
+  for (int i = 0; i < 6000 * patience && drained.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  drained.signal(SIGTERM);
+  EXPECT_EQ(drained.wait(), 0) << drained.output();
+  EXPECT_NE(drained.output().find("has finished what it ran"), std::string::npos) << drained.output();
+  leader.signal(SIGINT);
+  EXPECT_EQ(leader.wait(), 130) << leader.output();
+  EXPECT_EQ(early.wait(), 0) << early.output();
+  EXPECT_NE(early.output().find("the search has ended: it was interrupted"), std::string::npos) << early.output();
+  std::set<std::string> workers;
+  for (const auto& trial : trials()) {
+    if (trial.finished()) workers.insert(trial.system_attributes.value(search::worker_attribute, std::string()));
+    EXPECT_NE(trial.state, search::State::failed) << trial.user_attributes.dump();
+  }
+  EXPECT_EQ(workers.size(), 3u);
+  expect_no_password({&leader, &early, &drained});
+  Child idle({"worker", server->url(), "--until-idle", "1"}, file("idle"));
+  EXPECT_EQ(idle.wait(), 0) << idle.output();
+  EXPECT_NE(idle.output().find("there was nothing to do"), std::string::npos) << idle.output();
+}
+
+// Whoever can write to a database can have written what its studies name.
+TEST_F(Workers, ADatabaseRunsNothing) {
+  const std::string ran = file("ran").string();
+  const std::string evaluator = "search_evaluator={command: 'echo \"by $WORKER\" >> " + ran + "; : {model}; echo 0.5'}";
+  Child leader(search({"--set", "n_trials=100000", "--set", evaluator}), file("leader"));
+  ASSERT_TRUE(wait_for_trials(2)) << leader.output();
+  const auto called = [](const char* name) { return [name] { return setenv("WORKER", name, 1) == 0; }; };
+  Child refused({"worker", server->url()}, file("refused"), called("refused"));
+  EXPECT_EQ(refused.wait(), 1);
+  EXPECT_NE(refused.output().find("has a search_evaluator, which runs what the study names"), std::string::npos)
+      << refused.output();
+  EXPECT_EQ(read_file(ran).find("by refused"), std::string::npos);
+  Child allowed({"worker", server->url(), "--allow-code", "--until-idle", "600"}, file("allowed"), called("allowed"));
+  for (int i = 0; i < 6000 * patience && allowed.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_NE(read_file(ran).find("by allowed"), std::string::npos) << allowed.output();
+  // Another model is not the search's, and one that is not here is asked for by its option.
+  Child other({"worker", server->url(), "--allow-code", "--model", digits("demo.onnx")}, file("other"));
+  EXPECT_EQ(other.wait(), 1);
+  EXPECT_NE(other.output().find("is another one than that of the study 'AutoSearch'"), std::string::npos) << other.output();
+  Child absent({"worker", server->url(), "--allow-code", "--calib", "absent.npz"}, file("absent"));
+  EXPECT_EQ(absent.wait(), 1);
+  EXPECT_NE(absent.output().find("which is not on this machine; give --calib DATA"), std::string::npos) << absent.output();
+  // Which of two searches is meant has to be said.
+  Child second(search({"--set", "n_trials=100000", "--set", evaluator, "--set", "study_name=Second", "--set",
+                       "output_dir=" + file("second_out").string()}),
+               file("second"));
+  for (int i = 0; i < 6000 * patience && second.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  Child unsure({"worker", server->url(), "--allow-code"}, file("unsure"));
+  EXPECT_EQ(unsure.wait(), 1);
+  EXPECT_NE(unsure.output().find("AutoSearch, Second; say for which to work (--study NAME)"), std::string::npos)
+      << unsure.output();
+}
+
 // The search itself may die: its workers go on, and it is continued.
 TEST_F(Workers, TheLeaderIsKilledAndContinued) {
   std::optional<Child> leader(std::in_place, search(), file("leader"));

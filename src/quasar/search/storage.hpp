@@ -92,6 +92,10 @@ class QUASAR_API Sharing {
   virtual Json attribute(int64_t study, const std::string& key) = 0;                     // a study's; null: none
   virtual bool is_locked(int64_t study) = 0;                                             // some process has its lock()
 
+  // Another text after some process has taken or lost a lock(), or has set the attribute `key` of a study: one question for all
+  // studies, for whoever waits.
+  virtual std::string leaders(const std::string& key) = 0;
+
   // Heartbeats, as Optuna's: whoever runs these trials lives. Those of running trials, as they were last written (id -> text).
   virtual void beat(std::span<const int64_t> trials) = 0;
   virtual std::map<int64_t, std::string> beats(int64_t study) = 0;

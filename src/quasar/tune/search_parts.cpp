@@ -257,18 +257,22 @@ TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& vari
               .float_ms = study.user_attributes().value(float_ms_attribute, 0.0)} {}
 
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
-                     Deadline::Clock::time_point begin) {
+                     Deadline::Clock::time_point begin, const Around& around) {
   recall_models(context, study.trials());
   try {
     if (const search::Trial* incumbent = first_of_the_best(study)) recall_best(context, *incumbent);
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
+  const search::Objective objective = [&](search::RunningTrial& trial) {
+    const auto attempt = [&] { return try_point(context, trial); };
+    return around ? around(attempt) : attempt();
+  };
   return prepared.strategy->run({.trial_context = &context,
                                  .job = context.job,
                                  .spaces = prepared.spaces,
                                  .space = prepared.spaces.each.front(),
                                  .study = study,
-                                 .objective = [&context](search::RunningTrial& trial) { return try_point(context, trial); },
+                                 .objective = objective,
                                  .listener = monitor.listener,
                                  .stop = monitor.stop,
                                  .samples = prepared.samples.calibration,

@@ -1,37 +1,19 @@
 #include "quasar/worker/search_to_join.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <thread>
 
-#include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
-#include "quasar/base/stopwatch.hpp"
 #include "quasar/search/study.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/studies/past_study.hpp"
 #include "quasar/tune/search_parts.hpp"
+#include "quasar/worker/said.hpp"
+#include "quasar/worker/waiting.hpp"
 #include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {
-
-// What the leader has said last; each part may be missing.
-struct Said {
-  std::string state, reason, run, launch;
-  explicit Said(const search::StudyRecord& study) {
-    const Json all = study.user_attributes.value(search::search_attribute, Json());
-    const auto part = [&](const char* key) {
-      const Json value = all.is_object() ? all.value(key, Json()) : Json();
-      return value.is_string() ? value.get<std::string>() : std::string();
-    };
-    state = part("state");
-    reason = part("reason");
-    run = study.name + " " + part("run");
-    launch = part("launch");
-  }
-};
 
 Job in_study(Job job, const search::StudyRecord& study) {
   job.study.name = study.name;
@@ -43,12 +25,7 @@ std::string place_of(const std::string& study, const Job& job) {
   return "the study '" + study + "' in " + without_password(job.study.storage);
 }
 
-// Whoever waits says so again: often at first, and seldom where nobody watches any more.
-constexpr double often = 10, seldom = 60, short_while = 55;  // seconds
-
-std::string up_to(double seconds) {
-  return " (up to " + std::to_string(std::lround(std::max(0.0, seconds))) + " s: --wait)";
-}
+constexpr size_t looks_anyway = 10;  // questions whose answer is the one before, after which one looks all the same
 
 // Those that may be the search, the likeliest first: a search that was continued with other choices goes on in another study of
 // the chain. One with other choices is there to be told so.
@@ -134,6 +111,11 @@ SearchToJoin::Look SearchToJoin::look() const {
 }
 
 std::optional<std::string> SearchToJoin::over() {
+  if (launch_.empty()) {
+    std::string leaders = storage_.sharing()->leaders(search::search_attribute);
+    if (leaders_ == leaders) return std::nullopt;
+    leaders_ = std::move(leaders);
+  }
   const auto studies = storage_.studies();
   std::optional<std::string> reason;
   for (const auto* study : candidates(studies, asked_)) {
@@ -163,29 +145,28 @@ void SearchToJoin::expect_launch() {
 
 void SearchToJoin::tell_what_is_missing(double patience, const Log& log) const {
   const Look now = look();
-  if (!now.found) tell(log, Level::info, "waiting for " + now.missing + up_to(patience));
+  if (!now.found) tell(log, Level::info, words_on_waiting(now.missing, patience));
 }
 
 SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
-  const Stopwatch watch;
-  std::string told;
-  double next = 0;
-  for (;;) {
-    const Look now = look();
+  Waiting waiting(patience);
+  std::optional<std::string> leaders;
+  size_t unchanged = 0;
+  for (Look now = look();;) {
     if (now.found) return *now.found;
-    if (watch.seconds() >= patience && now.ended) return {guess(), now.ended};
-    if (watch.seconds() >= patience && !now.trouble.empty())
+    if (waiting.is_over() && now.ended) return {guess(), now.ended};
+    if (waiting.is_over() && !now.trouble.empty())
       throw Error("no search could be joined in " + Json(patience).dump() + " s: " + now.trouble, Blame::world);
-    if (watch.seconds() >= patience)
-      throw Error("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
-                  "; start `quasar search` with the same storage, or wait longer (--wait)");
-    if (told != now.missing || watch.seconds() >= next) {
-      tell(log, Level::info, "waiting for " + now.missing + up_to(patience - watch.seconds()));
-      next = watch.seconds() + (watch.seconds() < short_while ? often : seldom);
-    }
-    told = now.missing;
-    throw_if_cancelled();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (waiting.is_over())
+      throw NoSearch("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
+                     "; start `quasar search` with the same storage, or wait longer (--wait)");
+    waiting.say(now.missing, log);
+    Waiting::a_second();
+    // One question a second, whatever the database holds. A transaction that just ends may hide a leader from the first look.
+    std::string now_leading = storage_.sharing()->leaders(search::search_attribute);
+    if (leaders == now_leading && now.trouble.empty() && ++unchanged % looks_anyway != 0) continue;
+    leaders = std::move(now_leading);
+    now = look();
   }
 }
 

@@ -18,6 +18,12 @@ class LaunchGone : public Error {
   using Error::Error;
 };
 
+// Nobody leads a search that could be joined.
+class NoSearch : public Error {
+ public:
+  using Error::Error;
+};
+
 class SearchToJoin {
  public:
   // Looks for the first time. `launch`: of processes that were started together; the search is that of the one which leads them,
@@ -35,7 +41,7 @@ class SearchToJoin {
     std::optional<std::string> ended;  // why there is nothing to join
   };
   // Waits up to `patience` seconds for a leader that says "running"; what earlier runs have left in the study does not count.
-  // Throws Error when none comes, unless the last one has said why it ended; and Cancelled.
+  // Throws NoSearch when none comes, unless the last one has said why it ended; and Cancelled.
   Found wait(double patience, const Log& log) const;
 
   // For a thread beside one that prepares: why there is nothing to be joined any more, since the search has ended meanwhile;
@@ -54,7 +60,8 @@ class SearchToJoin {
   Job asked_;
   search::Storage& storage_;
   std::string launch_;
-  std::set<std::string> over_;  // runs that had ended at the first look
+  std::set<std::string> over_;          // runs that had ended at the first look
+  std::optional<std::string> leaders_;  // what over() has seen
   bool launch_seen_ = false;
   std::optional<std::chrono::steady_clock::time_point> launch_missed_;  // since when it is not held any more
 };

@@ -38,7 +38,7 @@ class Search final : public Command {
     if (tune::rank() > 0) {
       if (dry_run_) return exit_done;
       tune::require_shared(job);
-      return run_worker(job, {.quiet = true, .launch = tune::launch()});
+      return run_worker(job, {.quiet = true, .launch = tune::launch()}).code;
     }
     if (dry_run_) {
       report::refuse_to_overwrite(job, arguments_.configuration());

@@ -104,6 +104,14 @@ class Memory final : public Storage, public Sharing {
 
   bool is_locked(int64_t study) override { return held_->has(study); }
 
+  std::string leaders(const std::string& key) override {
+    const std::scoped_lock lock(mutex_);
+    std::string out;
+    for (const Kept& kept : kept_)
+      out += kept.record.user_attributes.value(key, Json()).dump() + (held_->has(kept.record.id) ? " held " : " ");
+    return out;
+  }
+
   void beat(std::span<const int64_t> trials) override {
     const std::scoped_lock lock(mutex_);
     for (const int64_t id : trials) ++beats_[id];

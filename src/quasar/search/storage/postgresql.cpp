@@ -91,6 +91,22 @@ class Postgresql final : public Relational, public Sharing {
     });
   }
 
+  std::string leaders(const std::string& key) override {
+    return guarded([&] {
+      const int kind = lock_class;
+      std::string out;
+      soci::indicator any = soci::i_null;
+      sql_
+          << "SELECT md5(string_agg(x, ' ' ORDER BY x)) FROM (SELECT study_id || ':' || value_json AS x FROM "
+             "study_user_attributes "
+             "WHERE \"key\" = :k UNION ALL SELECT 'held:' || l.objid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted "
+             "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+             "AND l.classid = CAST(CAST(:c AS bigint) AS oid)) all_of_them",
+          soci::use(key), soci::use(kind), soci::into(out, any);
+      return any == soci::i_ok ? out : std::string();
+    });
+  }
+
   void beat(std::span<const int64_t> trials) override {
     beside([&](soci::session& sql) {
       for (const int64_t& trial : trials) sql << beats_once, soci::use(trial);
