@@ -75,6 +75,41 @@ TEST_F(Workers, OneAddressIsEnough) {
   EXPECT_NE(idle.output().find("there was nothing to do"), std::string::npos) << idle.output();
 }
 
+// From any machine one sees what a search does, ends it, and removes what is not needed any more.
+TEST_F(Workers, AreSeenAndStoppedFromElsewhere) {
+  const std::string address = "'" + server->url() + "'";
+  const std::vector<std::string> many{"--set", "n_trials=100000"};
+  Child leader(search(many), file("leader")), one(worker("", many), file("one"));
+  ASSERT_TRUE(wait_for_trials(10)) << leader.output();
+  for (int i = 0; i < 6000 * patience && one.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Ran seen = run("status " + address + " --json");
+  ASSERT_EQ(seen.code, 0) << seen.err;
+  const Json status = parse_json(seen.out, "status");
+  EXPECT_EQ(status["state"], "running");
+  EXPECT_EQ(status["total"], 100000);
+  size_t alive = 0;
+  for (const Json& process : status["workers"]) alive += process["alive"] == true ? 1 : 0;
+  EXPECT_EQ(alive, 2u) << seen.out;
+  const Ran page = run("report " + address + " -o " + file("page.html").string());
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_TRUE(fs::exists(file("page.html")));
+  const Ran early = run("report " + out.string() + " --storage " + address + " --format csv");  // there is no result.json yet
+  EXPECT_EQ(early.code, 0) << early.err;
+  EXPECT_EQ(run("study remove " + address + " AutoSearch").code, 1);  // it is in use
+  const Ran stopped = run("study stop " + address);
+  EXPECT_EQ(stopped.code, 0) << stopped.err;
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(one.wait(), 0) << one.output();
+  EXPECT_NE(one.output().find("quasar study stop"), std::string::npos) << one.output();
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  EXPECT_EQ(run("study stop " + address).code, 1);
+  EXPECT_EQ(run("study remove " + address + " AutoSearch").code, 0);
+  EXPECT_EQ(parse_json(run("study list " + address + " --json").out, "list"), Json::array());
+  for (const Ran& ran : {seen, page, early, stopped})
+    EXPECT_EQ((ran.out + ran.err).find(servers::Postgresql::encoded), std::string::npos) << ran.out;
+}
+
 // Whoever can write to a database can have written what its studies name.
 TEST_F(Workers, ADatabaseRunsNothing) {
   const std::string ran = file("ran").string();

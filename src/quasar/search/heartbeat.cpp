@@ -13,7 +13,7 @@ constexpr double longest_deafness = 1;  // seconds; the leader waits for its wor
 
 }  // namespace
 
-Heartbeat::Heartbeat(const Study& study, std::function<void(const std::string&)> on_end)
+Heartbeat::Heartbeat(Study& study, std::function<void(const std::string&)> on_end)
     : study_(study),
       on_end_(std::move(on_end)),
       options_(study.heartbeat()),
@@ -54,6 +54,7 @@ void Heartbeat::live(const std::stop_token& stop) {
 }
 
 void Heartbeat::listen() {
+  study_.look_for_a_stop();
   const auto word = study_.leader_message();
   options_ = word.heartbeat;
   if (word.ended && !told_) on_end_(*word.ended);

@@ -128,6 +128,21 @@ void Relational::resume(int64_t, const Trial& trial) {
   });
 }
 
+void Relational::remove(const StudyRecord& study) {
+  const auto alone = lock(study);
+  guarded([&] {
+    Transaction transaction(*this, begin_writing());
+    for (const char* table : {"trial_user_attributes", "trial_system_attributes", "trial_params", "trial_values",
+                              "trial_intermediate_values", "trial_heartbeats"}) {
+      sql_ << "DELETE FROM " << table << " WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = :s)",
+          soci::use(study.id);
+    }
+    for (const char* table : {"trials", "study_directions", "study_user_attributes", "study_system_attributes", "studies"})
+      sql_ << "DELETE FROM " << table << " WHERE study_id = :s", soci::use(study.id);
+    transaction.commit();
+  });
+}
+
 void Relational::expect_one(long long rows, const Trial& trial) const {
   if (rows == 1) return;
   throw TrialChanged("trial " + std::to_string(trial.number) + " in " + where() + " was changed by another process");

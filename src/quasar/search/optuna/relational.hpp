@@ -21,6 +21,7 @@ class Relational : public Storage {
   void finish(int64_t study, const Trial& trial) override;
   void release(int64_t study, const Trial& trial) override;
   void resume(int64_t study, const Trial& trial) override;
+  void remove(const StudyRecord& study) override;
 
  protected:
   // What begins a transaction: "BEGIN IMMEDIATE", so that whoever is to write waits at once and never deadlocks.

@@ -5,6 +5,7 @@
 // turns.
 #include <soci/postgresql/soci-postgresql.h>
 
+#include "quasar/base/process.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/postgresql_session.hpp"
@@ -123,6 +124,29 @@ class Postgresql final : public Relational, public Sharing {
                                    soci::use(study), soci::into(id), soci::into(text));
       statement.execute();
       while (statement.fetch()) out[id] = text;
+      return out;
+    });
+  }
+
+  Liveness liveness(int64_t study) override {
+    return beside([&](soci::session& sql) {
+      Liveness out;
+      const std::string mine = process_name();
+      std::string name;
+      soci::statement names = (sql.prepare << "SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = "
+                                              "current_database() AND application_name LIKE 'process % on %' "
+                                              "AND application_name <> :m ORDER BY 1",
+                               soci::use(mine), soci::into(name));
+      names.execute();
+      while (names.fetch()) out.processes.push_back(name);
+      int64_t id = 0;
+      double seconds = 0;
+      soci::statement ages = (sql.prepare << "SELECT h.trial_id, CAST(EXTRACT(EPOCH FROM LOCALTIMESTAMP - h.heartbeat) AS double "
+                                             "precision) FROM trial_heartbeats h JOIN trials t ON t.trial_id = h.trial_id "
+                                             "WHERE t.study_id = :s AND t.state = 'RUNNING'",
+                              soci::use(study), soci::into(id), soci::into(seconds));
+      ages.execute();
+      while (ages.fetch()) out.silent_s[id] = seconds;
       return out;
     });
   }
