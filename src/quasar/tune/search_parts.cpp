@@ -238,10 +238,10 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 }
 
 TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
-                     const search::Study& study, Role role)
+                     const search::Study& study)
     : devices(job.devices),
       racer(prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr),
-      rejection(role == Role::leader ? EarlyRejection::of(job.aim, evaluator, job.seed) : nullptr),
+      rejection(EarlyRejection::of(job.aim, evaluator, job.seed)),
       context{.job = job,
               .model = prepared.model,
               .target = *prepared.target,
@@ -267,13 +267,18 @@ Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, s
     const auto attempt = [&] { return try_point(context, trial); };
     return around ? around(attempt) : attempt();
   };
+  // What others find out is compared with here, too.
+  const search::Listener listener = [&](const search::Event& event) {
+    if (event.elsewhere && context.racer != nullptr) context.racer->learn(event.trial);
+    if (monitor.listener) monitor.listener(event);
+  };
   return prepared.strategy->run({.trial_context = &context,
                                  .job = context.job,
                                  .spaces = prepared.spaces,
                                  .space = prepared.spaces.each.front(),
                                  .study = study,
                                  .objective = objective,
-                                 .listener = monitor.listener,
+                                 .listener = listener,
                                  .stop = monitor.stop,
                                  .samples = prepared.samples.calibration,
                                  .earlier = judged_anew(prepared.earlier, context.job, context.evaluator.reference()),

@@ -41,9 +41,8 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 
 // What a search's trials share, whole: a laboratory with all that nobody else has. The arguments outlive it.
 struct TrialRoom {
-  enum class Role { leader, worker };  // a worker's trials are not given up for the accuracy goal: the leader's order is its own
   TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
-            const search::Study& study, Role role);
+            const search::Study& study);
   ScoreBook book;
   Undisturbed undisturbed;
   runtime::DeviceRing devices;

@@ -61,7 +61,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   search::Study study = join_study(job, storage, {evaluator, prepared.samples, warning});
   leave_out_idle_forms(prepared, variants, monitor.log);
   if (const auto speed = decided_speed(study)) apply(*speed, prepared.spaces);
-  const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::worker);
+  const TrialRoom room(job, prepared, variants, evaluator, study);
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());
   Monitor counting = monitor;
