@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "quasar/search/best_values.hpp"
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/run.hpp"
 
@@ -17,9 +18,6 @@ struct RacerOptions {
   std::optional<double> good_enough = {};  // a mean that makes a candidate
   size_t told = 0;                         // samples of a race whose best values other processes are to know; 0: there are none
 };
-
-// A user attribute: the values of every sample, in the race's order, of a trial that was the best so far of its process.
-inline constexpr const char* best_values_attribute = "values_by_sample";
 
 // Means that differ by no more than this share are the same: sums in another order.
 inline constexpr double tie = 1e-12;

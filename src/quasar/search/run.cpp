@@ -8,8 +8,8 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/memory_cap.hpp"
+#include "quasar/search/best_values.hpp"
 #include "quasar/search/loop.hpp"
-#include "quasar/search/racer.hpp"
 
 namespace quasar::search {
 

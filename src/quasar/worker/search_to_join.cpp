@@ -25,8 +25,6 @@ std::string place_of(const std::string& study, const Job& job) {
   return "the study '" + study + "' in " + without_password(job.study.storage);
 }
 
-constexpr size_t looks_anyway = 10;  // questions whose answer is the one before, after which one looks all the same
-
 // Those that may be the search, the likeliest first: a search that was continued with other choices goes on in another study of
 // the chain. One with other choices is there to be told so.
 std::vector<const search::StudyRecord*> candidates(std::span<const search::StudyRecord> studies, const Job& job) {
@@ -151,7 +149,6 @@ void SearchToJoin::tell_what_is_missing(double patience, const Log& log) const {
 SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
   Waiting waiting(patience);
   std::optional<std::string> leaders;
-  size_t unchanged = 0;
   for (Look now = look();;) {
     if (now.found) return *now.found;
     if (waiting.is_over() && now.ended) return {guess(), now.ended};
@@ -162,9 +159,9 @@ SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
                      "; start `quasar search` with the same storage, or wait longer (--wait)");
     waiting.say(now.missing, log);
     Waiting::a_second();
-    // One question a second, whatever the database holds. A transaction that just ends may hide a leader from the first look.
+    // One question a second, whatever the database holds. It comes before the look, so that nothing falls between them.
     std::string now_leading = storage_.sharing()->leaders(search::search_attribute);
-    if (leaders == now_leading && now.trouble.empty() && ++unchanged % looks_anyway != 0) continue;
+    if (leaders == now_leading && now.trouble.empty()) continue;
     leaders = std::move(now_leading);
     now = look();
   }

@@ -47,6 +47,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   variants.observe();
   done.prepare_s = phase.seconds();
 
+  if (monitor.launch.empty()) preparation.is_done();  // whoever waits looks by itself
   auto [job, ended] = awaited.wait(patience, monitor.log);
   job = with_head(job, evaluator);
   preparation.is_done();
