@@ -102,6 +102,18 @@ void expect_everything_comes_back(const std::function<std::unique_ptr<Storage>()
   const auto trials = storage->trials(studies[1].id);
   ASSERT_EQ(trials.size(), expected.size());
   for (size_t i = 0; i < trials.size(); ++i) expect_equal(trials[i], expected[i]);
+  // One of them goes for ever, unless somebody has it; the other stays as it is.
+  {
+    const auto another = outlives_the_process ? make() : nullptr;
+    const auto held = (another ? *another : *storage).lock(studies[1]);
+    EXPECT_THROW(storage->remove(studies[1]), Error);
+  }
+  storage->remove(studies[1]);
+  ASSERT_EQ(storage->studies().size(), 1u);
+  EXPECT_EQ(storage->studies()[0].name, studies[0].name);
+  EXPECT_EQ(storage->trials(studies[0].id).size(), 9u);
+  const auto again = storage->create(studies[1].name, studies[1].directions);
+  EXPECT_TRUE(storage->trials(again.id).empty());
 }
 
 TEST(StorageContract, HelpIsThere) {

@@ -154,6 +154,25 @@ TEST_F(OwnEvaluator, AFolderOfTemporaryFilesThatFailsEndsTheSearchAndNoTrial) {
   for (const auto& trial : all) EXPECT_EQ(trial.state, search::State::complete) << trial.user_attributes.dump();
 }
 
+// There is no room while the model lies there, and some again as soon as it is gone.
+TEST_F(OwnEvaluator, AFullFolderOfTemporaryFilesFailsNoTrial) {
+  const fs::path place = folder.path() / "tmp";
+  fs::create_directory(place);
+  // Of 1536 kB this leaves 80 kB: enough for a model, and not for one and a look whether there is room.
+  script("score.sh", "[ -e $TMPDIR/full ] && exit 1\nhead -c 1456k /dev/zero > $TMPDIR/full; echo 0.5");
+  write_file(folder.path() / "search.yaml", words("search_evaluator: {command: [./score.sh, '{model}']}\n"));
+  if (std::system(("unshare -m mount -t tmpfs none " + place.string() + " 2> /dev/null").c_str()) != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  const fs::path said = folder.path() / "said";
+  const std::string search = program() + " search " + (folder.path() / "search.yaml").string() + " --output-dir " + out.string();
+  const int status = std::system(("unshare -m sh -c 'mount -t tmpfs -o size=1536k none " + place.string() +
+                                  " && TMPDIR=" + place.string() + " exec " + search + "' > " + said.string() + " 2>&1")
+                                     .c_str());
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1);
+  EXPECT_NE(read_file(said).find("cannot use the folder of temporary files (TMPDIR)"), std::string::npos) << read_file(said);
+  for (const auto& trial : trials()) EXPECT_NE(trial.state, search::State::failed) << trial.user_attributes.dump();
+}
+
 TEST_F(OwnEvaluator, WhatCannotScoreTheFloatModelIsAnErrorBeforeAnythingIsWritten) {
   const Ran ran = search("search_evaluator: {command: 'echo no board >&2; false {model}'}\n");
   EXPECT_EQ(ran.code, 1);

@@ -48,6 +48,103 @@ TEST_F(Workers, OneIsKilledAndNothingIsLost) {
   EXPECT_NE(late.output().find("the search has ended"), std::string::npos) << late.output();
 }
 
+// A worker needs an address and nothing else, before the search too. It finishes its trial when it is asked to end.
+TEST_F(Workers, OneAddressIsEnough) {
+  Child early({"worker", server->url()}, file("early"));
+  const std::vector<std::string> many{"--set", "n_trials=100000"};
+  Child leader(search(many), file("leader"));
+  Child drained({"worker", server->url(), "--drain", "600", "--json"}, file("drained"));
+  for (int i = 0; i < 6000 * patience && drained.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  drained.signal(SIGTERM);
+  EXPECT_EQ(drained.wait(), 0) << drained.output();
+  EXPECT_NE(drained.output().find("has finished what it ran"), std::string::npos) << drained.output();
+  leader.signal(SIGINT);
+  EXPECT_EQ(leader.wait(), 130) << leader.output();
+  EXPECT_EQ(early.wait(), 0) << early.output();
+  EXPECT_NE(early.output().find("the search has ended: it was interrupted"), std::string::npos) << early.output();
+  std::set<std::string> workers;
+  for (const auto& trial : trials()) {
+    if (trial.finished()) workers.insert(trial.system_attributes.value(search::worker_attribute, std::string()));
+    EXPECT_NE(trial.state, search::State::failed) << trial.user_attributes.dump();
+  }
+  EXPECT_EQ(workers.size(), 3u);
+  expect_no_password({&leader, &early, &drained});
+  Child idle({"worker", server->url(), "--until-idle", "1"}, file("idle"));
+  EXPECT_EQ(idle.wait(), 0) << idle.output();
+  EXPECT_NE(idle.output().find("there was nothing to do"), std::string::npos) << idle.output();
+}
+
+// From any machine one sees what a search does, ends it, and removes what is not needed any more.
+TEST_F(Workers, AreSeenAndStoppedFromElsewhere) {
+  const std::string address = "'" + server->url() + "'";
+  const std::vector<std::string> many{"--set", "n_trials=100000"};
+  Child leader(search(many), file("leader")), one(worker("", many), file("one"));
+  ASSERT_TRUE(wait_for_trials(10)) << leader.output();
+  for (int i = 0; i < 6000 * patience && one.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Ran seen = run("status " + address + " --json");
+  ASSERT_EQ(seen.code, 0) << seen.err;
+  const Json status = parse_json(seen.out, "status");
+  EXPECT_EQ(status["state"], "running");
+  EXPECT_EQ(status["total"], 100000);
+  size_t alive = 0;
+  for (const Json& process : status["workers"]) alive += process["alive"] == true ? 1 : 0;
+  EXPECT_EQ(alive, 2u) << seen.out;
+  const Ran page = run("report " + address + " -o " + file("page.html").string());
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_TRUE(fs::exists(file("page.html")));
+  const Ran early = run("report " + out.string() + " --storage " + address + " --format csv");  // there is no result.json yet
+  EXPECT_EQ(early.code, 0) << early.err;
+  EXPECT_EQ(run("study remove " + address + " AutoSearch").code, 1);  // it is in use
+  const Ran stopped = run("study stop " + address);
+  EXPECT_EQ(stopped.code, 0) << stopped.err;
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(one.wait(), 0) << one.output();
+  EXPECT_NE(one.output().find("quasar study stop"), std::string::npos) << one.output();
+  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  EXPECT_EQ(run("study stop " + address).code, 1);
+  EXPECT_EQ(run("study remove " + address + " AutoSearch").code, 0);
+  EXPECT_EQ(parse_json(run("study list " + address + " --json").out, "list"), Json::array());
+  for (const Ran& ran : {seen, page, early, stopped})
+    EXPECT_EQ((ran.out + ran.err).find(servers::Postgresql::encoded), std::string::npos) << ran.out;
+}
+
+// Whoever can write to a database can have written what its studies name.
+TEST_F(Workers, ADatabaseRunsNothing) {
+  const std::string ran = file("ran").string();
+  const std::string evaluator = "search_evaluator={command: 'echo \"by $WORKER\" >> " + ran + "; : {model}; echo 0.5'}";
+  Child leader(search({"--set", "n_trials=100000", "--set", evaluator}), file("leader"));
+  ASSERT_TRUE(wait_for_trials(2)) << leader.output();
+  const auto called = [](const char* name) { return [name] { return setenv("WORKER", name, 1) == 0; }; };
+  Child refused({"worker", server->url()}, file("refused"), called("refused"));
+  EXPECT_EQ(refused.wait(), 1);
+  EXPECT_NE(refused.output().find("has a search_evaluator, which runs what the study names"), std::string::npos)
+      << refused.output();
+  EXPECT_EQ(read_file(ran).find("by refused"), std::string::npos);
+  Child allowed({"worker", server->url(), "--allow-code", "--until-idle", "600"}, file("allowed"), called("allowed"));
+  for (int i = 0; i < 6000 * patience && allowed.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_NE(read_file(ran).find("by allowed"), std::string::npos) << allowed.output();
+  // Another model is not the search's, and one that is not here is asked for by its option.
+  Child other({"worker", server->url(), "--allow-code", "--model", digits("demo.onnx")}, file("other"));
+  EXPECT_EQ(other.wait(), 1);
+  EXPECT_NE(other.output().find("is another one than that of the study 'AutoSearch'"), std::string::npos) << other.output();
+  Child absent({"worker", server->url(), "--allow-code", "--calib", "absent.npz"}, file("absent"));
+  EXPECT_EQ(absent.wait(), 1);
+  EXPECT_NE(absent.output().find("which is not on this machine; give --calib DATA"), std::string::npos) << absent.output();
+  // Which of two searches is meant has to be said.
+  Child second(search({"--set", "n_trials=100000", "--set", evaluator, "--set", "study_name=Second", "--set",
+                       "output_dir=" + file("second_out").string()}),
+               file("second"));
+  for (int i = 0; i < 6000 * patience && second.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  Child unsure({"worker", server->url(), "--allow-code"}, file("unsure"));
+  EXPECT_EQ(unsure.wait(), 1);
+  EXPECT_NE(unsure.output().find("AutoSearch, Second; say for which to work (--study NAME)"), std::string::npos)
+      << unsure.output();
+}
+
 // The search itself may die: its workers go on, and it is continued.
 TEST_F(Workers, TheLeaderIsKilledAndContinued) {
   std::optional<Child> leader(std::in_place, search(), file("leader"));
@@ -132,6 +229,26 @@ TEST_F(Workers, CtrlCOfTheSearchEndsItsWorkers) {
   EXPECT_EQ(read_json(out / "result.json")["trials"]["requested"], finished);
 }
 
+// A server that is stopped keeps its connections and answers nothing: that is said, and holds nobody.
+TEST_F(Workers, ASilentServerHoldsNobody) {
+  const std::vector<std::string> long_ago{"--set", "n_trials=100000"};
+  Child leader(search(long_ago), file("leader")), one(worker("", long_ago), file("one"));
+  ASSERT_TRUE(wait_for_trials(6)) << leader.output() << one.output();
+  server->freeze(true);
+  for (const Child* child : {&leader, &one}) {
+    for (int i = 0; i < 6000 * patience && child->output().find("has not answered for") == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_NE(child->output().find("has not answered for"), std::string::npos) << child->output();
+  }
+  leader.signal(SIGTERM);
+  one.signal(SIGTERM);
+  EXPECT_EQ(leader.wait(), 130) << leader.output();  // while nothing answers
+  EXPECT_EQ(one.wait(), 130) << one.output();
+  server->freeze(false);
+  Child again(search({"--resume", "--set", "n_trials=12"}), file("again"));
+  EXPECT_EQ(again.wait(), 0) << again.output();
+}
+
 // Also one that has not joined it, because its evaluator hangs on the float model.
 TEST_F(Workers, EndWithTheSearchWhateverTheyPrepare) {
   const std::string hung = file("hung").string();
@@ -164,6 +281,9 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(worker(), "n_trials: " + std::to_string(all_trials));
   const auto joins = [&](const std::string& setting) { return worker("", {"--set", "n_trials=100000", "--set", setting}); };
   fails(joins("search_space.activation=[UInt8Spec]"), "search_space");
+  fails(
+      joins("search_space.adaround_params.damping.high=20"),  // the difference alone
+      "this worker's configuration has search_space.adaround_params.damping.high: 20, but the search that it joins has 10; give");
   fails(joins("seed=6"), "seed: 6");
   fails(joins("heartbeat_interval=0.4"), "heartbeat_interval: 0.4, but the search that it joins has 0.2");
   fails(joins("grace_period=5"), "grace_period: 5.0, but the search that it joins has 1.0");

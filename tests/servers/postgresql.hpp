@@ -59,6 +59,15 @@ class Postgresql {
   pid_t pid() const { return pid_; }
   std::string log() const { return read_file(folder_.path() / "log"); }
 
+  // Stops all of its processes where they are, or lets them go on.
+  void freeze(bool stopped) const {
+    const int signal = stopped ? SIGSTOP : SIGCONT;
+    kill(pid_, signal);  // first: it makes no process meanwhile
+    const std::string server = std::to_string(pid_);
+    std::ifstream children("/proc/" + server + "/task/" + server + "/children");
+    for (pid_t child = 0; children >> child;) kill(child, signal);
+  }
+
   // SIGINT: connections are cut, the data is safe. SIGQUIT: as a crash.
   void stop(int signal) {
     const pid_t server = pid_.exchange(-1);

@@ -11,6 +11,7 @@
 #endif
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -35,13 +36,34 @@ constexpr int always_kept_below = 1 << 20;
 
 }  // namespace
 
+namespace {
+
+// Processes of one launch on this machine: Open MPI, Intel's MPI and MPICH, Slurm ("4(x2)": four on each of two machines).
+size_t processes_here() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"}) {
+    const char* text = std::getenv(name);
+    if (const long count = text == nullptr ? 0 : std::strtol(text, nullptr, 10); count > 0) return static_cast<size_t>(count);
+  }
+  return 1;
+}
+
+// A launcher that binds processes to cores has shared them out already.
+size_t shared_out(size_t mine, size_t all) {
+  static const size_t processes = processes_here();
+  return mine < all ? mine : std::max<size_t>(1, mine / processes);
+}
+
+}  // namespace
+
 size_t cores() {
+  const size_t all = std::max(1U, std::thread::hardware_concurrency());
 #ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  const auto online = static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return shared_out(static_cast<size_t>(std::max(1, CPU_COUNT(&set))), online);
 #endif
-  return std::max(1U, std::thread::hardware_concurrency());
+  return shared_out(all, all);
 }
 
 size_t machine_memory() {

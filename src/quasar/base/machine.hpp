@@ -7,7 +7,7 @@
 
 namespace quasar {
 
-// Cores that this process may use.
+// Cores that this process may use: its part of them where mpirun or srun has started several on this machine.
 size_t cores();
 
 // Physical memory, in bytes.

@@ -34,9 +34,14 @@ std::vector<std::string> choices_of_preset(std::vector<std::string> settings) {
 
 }  // namespace
 
+void JobArguments::use(Json words, fs::path folder) {
+  words_ = std::move(words);
+  folder_ = std::move(folder);
+}
+
 tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   if (output_dir_ == "-") throw Error("--output-dir is '-', but results are files in a folder; write ./- for one of that name");
-  Json words = config_.empty() ? Json::object() : tune::read_words(config_);
+  Json words = words_ ? *words_ : config_.empty() ? Json::object() : tune::read_words(config_);
   if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
   if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
   words = tune::canonical_keys(words);
@@ -50,6 +55,7 @@ tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   apply_settings(words, choices_of_preset(settings_));
   words = tune::with_preset(words);  // so that --set reaches into what the preset says
   apply_settings(words, settings_);
+  if (words_) return tune::parse_job(words, folder_);
   return tune::parse_job(words, config_.empty() ? fs::current_path() : fs::absolute(config_).parent_path());
 }
 

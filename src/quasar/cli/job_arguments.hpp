@@ -1,7 +1,9 @@
 // The arguments that say what a search is about, for all commands that take part in one.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +24,16 @@ class JobArguments {
   tune::Job read(const std::function<void(Json&)>& amend) const;
 
   const std::string& configuration() const { return config_; }  // its file; "": none
+
+  // The words of a configuration that comes from elsewhere, in place of a file's; relative paths in them start from `folder`.
+  void use(Json words, std::filesystem::path folder);
   bool has_output_dir() const { return !output_dir_.empty(); }
 
  private:
   std::string config_, model_, calibration_, evaluation_, holdout_, preset_, output_dir_;
   bool as_is_ = false;
+  std::optional<Json> words_;
+  std::filesystem::path folder_;
   std::vector<std::string> settings_;
 };
 

@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/base/version.hpp"
@@ -107,7 +108,10 @@ int search(const tune::Job& job, const SearchRun& how) {
 
 int run_search(tune::Job job, const SearchRun& how) {
   report::refuse_to_overwrite(job, how.configuration);
-  if (how.resume) tune::expect_study(job);
+  if (how.resume) {
+    const CancelScope scope(stop_requested());
+    tune::expect_study(job);
+  }
   if (fs::exists(job.output.dir)) return search(job, how);
   try {
     return search(job, how);

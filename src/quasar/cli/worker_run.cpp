@@ -19,7 +19,12 @@
 namespace quasar::cli {
 namespace fs = std::filesystem;
 
-int run_worker(tune::Job job, const WorkerRunOptions& options) {
+Json worker_json(const tune::WorkerRun& done) {
+  return {{"executed", done.executed}, {"failed", done.failed}, {"duplicates", done.duplicates},
+          {"seconds", done.seconds},   {"reason", done.reason}, {"interrupted", done.interrupted}};
+}
+
+WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
   Console console(options.quiet, job);
   std::optional<TemporaryFolder> scratch;
@@ -36,18 +41,16 @@ int run_worker(tune::Job job, const WorkerRunOptions& options) {
                "; study " + job.study.name + " in " + without_password(job.study.storage));
   const tune::WorkerRun done =
       tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = options.launch},
-                 options.patience);
+                 options.patience, {.drain = options.drain, .idle = options.until_idle});
   console.close_progress();
+  const WorkerEnd end{.code = done.interrupted ? exit_interrupted : exit_done, .idle = done.idle};
   if (options.json) {
-    std::cout << Json{{"executed", done.executed}, {"failed", done.failed}, {"duplicates", done.duplicates},
-                      {"seconds", done.seconds},   {"reason", done.reason}, {"interrupted", done.interrupted}}
-                     .dump(2)
-              << "\n";
-    return done.interrupted ? exit_interrupted : exit_done;
+    std::cout << worker_json(done).dump(2) << "\n";
+    return end;
   }
   std::cout << done.executed << " trials executed here (" << done.failed << " failed), " << done.duplicates << " duplicates, "
             << done.seconds << " s; " << done.reason << "\n";
-  return done.interrupted ? exit_interrupted : exit_done;
+  return end;
 }
 
 }  // namespace quasar::cli

@@ -12,6 +12,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/rng.hpp"
+#include "quasar/base/temporary_space.hpp"
 #include "quasar/data/repeating.hpp"
 #include "quasar/eval/decoder.hpp"
 #include "quasar/eval/flattened.hpp"
@@ -293,8 +294,18 @@ struct Evaluator::Impl {
     }
   }
 
+  // What fails for want of room is no result. The model still takes its own, which is free once the failure is known elsewhere.
+  Values own_values(const Subject& subject) const {
+    try {
+      return custom->score(subject);
+    } catch (const EvaluatorFailed&) {
+      require_temporary_space();
+      throw;
+    }
+  }
+
   void add_own(Scores& scores, const Subject& subject) const {
-    for (const auto& [name, value] : custom->score(subject)) {
+    for (const auto& [name, value] : own_values(subject)) {
       if (scores.contains(name)) throw EvaluatorFailed("the evaluator gives '" + name + "', which Quasar measures itself");
       scores[name] = {.value = value, .low = value, .high = value};
     }

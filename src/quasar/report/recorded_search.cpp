@@ -1,5 +1,6 @@
 #include "quasar/report/recorded_search.hpp"
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/job/job.hpp"
@@ -158,7 +159,10 @@ void take_the_place(Searched& repaired, const Searched& first) {
 }  // namespace
 
 Searched search(const tune::Job& asked, tune::Monitor monitor) {
-  const tune::Job whole = tune::continued(asked);
+  const tune::Job whole = [&] {
+    const CancelScope scope(monitor.stop);
+    return tune::continued(asked);
+  }();
   Searched first = search_once(tune::is_rescued(whole) ? tune::with_two_thirds(whole) : whole, monitor);
   const fs::path folder = whole.output.dir / "repair";
   const auto rescue = tune::is_rescued(whole) ? tune::rescue_of(whole, first.summary, folder, monitor.log) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/memory_cap.hpp"
 
 namespace quasar::search {
@@ -12,7 +13,7 @@ constexpr double longest_deafness = 1;  // seconds; the leader waits for its wor
 
 }  // namespace
 
-Heartbeat::Heartbeat(const Study& study, std::function<void(const std::string&)> on_end)
+Heartbeat::Heartbeat(Study& study, std::function<void(const std::string&)> on_end)
     : study_(study),
       on_end_(std::move(on_end)),
       options_(study.heartbeat()),
@@ -31,6 +32,7 @@ void Heartbeat::end(int64_t id) {
 }
 
 void Heartbeat::live(const std::stop_token& stop) {
+  const CancelScope scope(stop);
   std::chrono::steady_clock::time_point next{};
   while (!stop.stop_requested()) {
     try {
@@ -52,6 +54,7 @@ void Heartbeat::live(const std::stop_token& stop) {
 }
 
 void Heartbeat::listen() {
+  study_.look_for_a_stop();
   const auto word = study_.leader_message();
   options_ = word.heartbeat;
   if (word.ended && !told_) on_end_(*word.ended);

@@ -18,7 +18,7 @@ class Heartbeat {
  public:
   // Beats in a thread of its own until the end of its life. `on_end`: called from that thread, with the leader's reason. The
   // study is not touched but for its storage.
-  Heartbeat(const Study& study, std::function<void(const std::string&)> on_end);
+  Heartbeat(Study& study, std::function<void(const std::string&)> on_end);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
@@ -40,7 +40,7 @@ class Heartbeat {
   void beat();
   void look_for_the_dead();
 
-  const Study& study_;
+  Study& study_;
   std::function<void(const std::string&)> on_end_;
   HeartbeatOptions options_;  // a leader that continues the search may have others
   std::mutex guard_;          // of mine_

@@ -8,6 +8,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/memory_cap.hpp"
+#include "quasar/search/best_values.hpp"
 #include "quasar/search/loop.hpp"
 
 namespace quasar::search {
@@ -137,6 +138,7 @@ Trial Loop::copied(Trial duplicate, const Trial& original) {
   system.update(duplicate.system_attributes);
   duplicate.system_attributes = std::move(system);
   for (const auto& [key, value] : original.user_attributes.items()) {
+    if (key == best_values_attribute) continue;  // many, and of use once
     if (!duplicate.user_attributes.contains(key)) duplicate.user_attributes[key] = value;
   }
   return duplicate;

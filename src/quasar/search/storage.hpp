@@ -77,6 +77,12 @@ struct Updates {
   std::map<int64_t, std::string> plan_hashes;  // id -> what a trial that is running as before has claimed
 };
 
+// Who works on a shared study at this moment.
+struct Liveness {
+  std::vector<std::string> processes;  // those that are connected to the database, for whatever study, by name
+  std::map<int64_t, double> silent_s;  // running trials: id -> seconds since the last heartbeat, by the server's clock
+};
+
 // What several processes need that work on one study at the same time. Times of different machines are never compared.
 class QUASAR_API Sharing {
  public:
@@ -92,9 +98,15 @@ class QUASAR_API Sharing {
   virtual Json attribute(int64_t study, const std::string& key) = 0;                     // a study's; null: none
   virtual bool is_locked(int64_t study) = 0;                                             // some process has its lock()
 
+  // Another text after some process has taken or lost a lock(), or has set the attribute `key` of a study: one question for all
+  // studies, for whoever waits.
+  virtual std::string leaders(const std::string& key) = 0;
+
   // Heartbeats, as Optuna's: whoever runs these trials lives. Those of running trials, as they were last written (id -> text).
   virtual void beat(std::span<const int64_t> trials) = 0;
   virtual std::map<int64_t, std::string> beats(int64_t study) = 0;
+
+  virtual Liveness liveness(int64_t study) = 0;
 
   // A trial whose last heartbeat is still this one becomes waiting; failed when that has happened `max_retry` times before.
   // false: it has another heartbeat, or is not running any more.
@@ -119,6 +131,9 @@ class QUASAR_API Storage {
   virtual void finish(int64_t study, const Trial& trial) = 0;
   virtual void release(int64_t study, const Trial& trial) = 0;  // running -> waiting. TrialChanged: it is not running
   virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start. TrialChanged: not waiting
+
+  // The study with its trials and all that belongs to them, for ever. Throws Error while somebody holds it.
+  virtual void remove(const StudyRecord& study) = 0;
 
   // Whoever holds a study is the only one who changes it. Throws Error, which names the holder, when somebody else does.
   // Of a shared storage: whoever holds a study leads its search.

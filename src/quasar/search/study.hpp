@@ -1,6 +1,7 @@
 // A study: trials towards one goal, in memory and in its storage.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@ QUASAR_API void refuse_existing(std::span<const StudyRecord> studies, const std:
 // A user attribute of a shared study: {state, reason, run, launch, heartbeat}, see Study::announce(). `run` is another text for
 // every run.
 inline constexpr const char* search_attribute = "search";
+
+// The user attribute by which anybody asks the leader of a run to stop: the text of that run.
+inline constexpr const char* stop_attribute = "stop";
 
 // What another process did to a trial.
 struct Change {
@@ -67,7 +71,11 @@ class QUASAR_API Study {
   // What the leader of a shared study says to its workers: "preparing" (from its hold on), "running" when they may join, or
   // "ended" and why; and how its heart beats, so that all processes take the same ones for dead.
   void announce(const std::string& state, const std::string& reason = "");
-  // A worker hears whether the search has ended, and why, and the leader's heartbeat. From any thread.
+  // Looks whether somebody has asked the leader, which this is, to stop; leader_message() knows it from then on. From any thread.
+  void look_for_a_stop();
+
+  // A worker hears whether the search has ended, and why, and the leader's heartbeat; the leader, whether it was asked to stop.
+  // From any thread.
   struct LeaderMessage {
     std::optional<std::string> ended;
     HeartbeatOptions heartbeat;
@@ -146,6 +154,7 @@ class QUASAR_API Study {
   std::string launch_, run_;
   StudyRecord record_;
   std::unique_ptr<StudyLock> lock_;
+  std::shared_ptr<std::atomic<bool>> asked_to_stop_ = std::make_shared<std::atomic<bool>>(false);
   std::vector<Trial> trials_;
   std::unordered_map<uint64_t, std::vector<int64_t>> by_point_;  // numbers, by the hash of the point
   std::set<int64_t> unfinished_;                                 // numbers

@@ -107,7 +107,12 @@ void Study::announce(const std::string& state, const std::string& reason) {
                 {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}, {"heartbeat", heartbeat}});
 }
 
+void Study::look_for_a_stop() {
+  if (!worker_ && sharing_ != nullptr && sharing_->attribute(record_.id, stop_attribute) == Json(run_)) *asked_to_stop_ = true;
+}
+
 Study::LeaderMessage Study::leader_message() const {
+  if (!worker_ && *asked_to_stop_) return {"it was asked to stop (quasar study stop)", heartbeat_};
   if (!worker_) return {std::nullopt, heartbeat_};
   const Json said = sharing_->attribute(record_.id, search_attribute);
   if (!said.is_object()) return {std::nullopt, heartbeat_};

@@ -3,6 +3,8 @@
 namespace quasar::tune {
 namespace {
 
+constexpr size_t most_told = 20000;  // samples whose values go into the study, 200 kB then, with every new best trial
+
 // Why no trial of this job can be given up early, in words; "": they can.
 std::string why_not_raced(const Aim& aim) {
   const Goals& goals = aim.goals;
@@ -32,6 +34,7 @@ std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& stu
   const std::string& objective = job.aim.goals.objectives.front().metric;
   const auto best = eval::make_metric(objective)->best_possible();
   search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
+  if (study.is_shared() && evaluator.samples() <= most_told) options.told = evaluator.samples();
   if (!job.aim.tolerance.is_null()) {
     const double sign = options.direction == Direction::minimize ? 1 : -1;
     options.good_enough = evaluator.reference().at(objective).value + sign * job.aim.tolerance.get<double>();

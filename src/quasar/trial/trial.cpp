@@ -236,6 +236,10 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
   const eval::Scores& reference = context.evaluator.reference();
   outcome.constraints = constraints_of(context.job.aim, measures, reference);
   outcome.user_attributes["metrics"] = measures;
+  if (context.racer != nullptr) {
+    if (Json news = context.racer->news_of(trial.number()); !news.is_null())
+      outcome.user_attributes[search::best_values_attribute] = std::move(news);
+  }
   const bool feasible = std::ranges::all_of(outcome.constraints, [](double excess) { return excess <= 0; });
   outcome.candidate = feasible && is_good_enough(context.job.aim, measures, reference);
   if (feasible) {

@@ -371,7 +371,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if ((goals.needs("latency") || goals.needs("relative_latency")) && study.trials().empty())
     study.set_attribute(float_ms_attribute, summary.baseline.latency.median_ms);
   study.announce("running");
-  std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study, TrialRoom::Role::leader);
+  std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study);
   StudyGuard guard(*storage, folder, monitor);
   Ended ended = [&] {
     const CancelScope in_time(limit.token());
@@ -381,7 +381,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if (asked.limits.one_model && limit.passed() && !guard.has_stopped() && has_no_model(study)) {
     const std::string reason = summary.reason;
     warn(summary, monitor.log, reason + " before the first model was made; one is made all the same");
-    room.emplace(last, prepared, variants, evaluator, study, TrialRoom::Role::leader);
+    room.emplace(last, prepared, variants, evaluator, study);
     ended = run(summary, room->context, prepared, study, guard, begin);
     summary.reason = reason;
   }

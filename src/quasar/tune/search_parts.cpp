@@ -26,11 +26,38 @@ bool is_local(const std::string& key) {
   return known != job_keys().end() && known->local;
 }
 
+// The places below `key` where two values differ, as "a.b.c", with what stands there; null: nothing does.
+struct Difference {
+  std::string place;
+  Json there, here;
+};
+
+void collect(std::vector<Difference>& found, const std::string& place, const Json& there, const Json& here) {
+  if (there == here) return;
+  if (!there.is_object() || !here.is_object()) return found.push_back({place, there, here});
+  std::set<std::string> keys;
+  for (const Json* values : {&there, &here}) {
+    for (const auto& [key, value] : values->items()) keys.insert(key);
+  }
+  for (const auto& key : keys) collect(found, place + "." + key, there.value(key, Json()), here.value(key, Json()));
+}
+
 Error other_value(const std::string& key, const Json& there, const Json& here) {
-  const std::string mine = here.is_null() ? "no " + key : key + ": " + here.dump();
-  return Error("this worker's configuration has " + mine + ", but the search that it joins has " +
-               (there.is_null() ? "no such key" : there.dump()) +
-               "; give it the same configuration and --set as `quasar search`");
+  constexpr size_t shown = 3;
+  std::vector<Difference> found;
+  collect(found, key, there, here);
+  const auto name_of = [](const std::string& place, const Json& value) {
+    return value.is_null() ? "no " + place : place + ": " + value.dump();
+  };
+  std::string text;
+  for (size_t i = 0; i < std::min(shown, found.size()); ++i) {
+    const auto& [place, theirs, ours] = found[i];
+    text += (i == 0 ? "this worker's configuration has " : ", and ") + name_of(place, ours) +
+            (i == 0 ? ", but the search that it joins has " : " where that has ") +
+            (theirs.is_null() ? "no such key" : theirs.dump());
+  }
+  if (found.size() > shown) text += ", and differs in " + std::to_string(found.size() - shown) + " more keys of " + key;
+  return Error(text + "; give it the same configuration and --set as `quasar search`");
 }
 
 // Throws Error for a heartbeat that the worker asks for and its leader has not: one of them would take the other for dead. A
@@ -211,10 +238,10 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 }
 
 TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
-                     const search::Study& study, Role role)
+                     const search::Study& study)
     : devices(job.devices),
       racer(prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr),
-      rejection(role == Role::leader ? EarlyRejection::of(job.aim, evaluator, job.seed) : nullptr),
+      rejection(EarlyRejection::of(job.aim, evaluator, job.seed)),
       context{.job = job,
               .model = prepared.model,
               .target = *prepared.target,
@@ -230,19 +257,28 @@ TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& vari
               .float_ms = study.user_attributes().value(float_ms_attribute, 0.0)} {}
 
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
-                     Deadline::Clock::time_point begin) {
+                     Deadline::Clock::time_point begin, const Around& around) {
   recall_models(context, study.trials());
   try {
     if (const search::Trial* incumbent = first_of_the_best(study)) recall_best(context, *incumbent);
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
+  const search::Objective objective = [&](search::RunningTrial& trial) {
+    const auto attempt = [&] { return try_point(context, trial); };
+    return around ? around(attempt) : attempt();
+  };
+  // What others find out is compared with here, too.
+  const search::Listener listener = [&](const search::Event& event) {
+    if (event.elsewhere && context.racer != nullptr) context.racer->learn(event.trial);
+    if (monitor.listener) monitor.listener(event);
+  };
   return prepared.strategy->run({.trial_context = &context,
                                  .job = context.job,
                                  .spaces = prepared.spaces,
                                  .space = prepared.spaces.each.front(),
                                  .study = study,
-                                 .objective = [&context](search::RunningTrial& trial) { return try_point(context, trial); },
-                                 .listener = monitor.listener,
+                                 .objective = objective,
+                                 .listener = listener,
                                  .stop = monitor.stop,
                                  .samples = prepared.samples.calibration,
                                  .earlier = judged_anew(prepared.earlier, context.job, context.evaluator.reference()),

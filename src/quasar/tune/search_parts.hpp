@@ -41,9 +41,8 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 
 // What a search's trials share, whole: a laboratory with all that nobody else has. The arguments outlive it.
 struct TrialRoom {
-  enum class Role { leader, worker };  // a worker's trials are not given up for the accuracy goal: the leader's order is its own
   TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
-            const search::Study& study, Role role);
+            const search::Study& study);
   ScoreBook book;
   Undisturbed undisturbed;
   runtime::DeviceRing devices;
@@ -52,8 +51,11 @@ struct TrialRoom {
   const TrialContext context;
 };
 
-// The strategy's trials, from wherever the study stands.
+// What stands around every trial: calls it, or throws.
+using Around = std::function<search::Outcome(const std::function<search::Outcome()>& trial)>;
+
+// The strategy's trials, from wherever the study stands. `around` (empty: nothing) runs each of them.
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
-                     Deadline::Clock::time_point begin);
+                     Deadline::Clock::time_point begin, const Around& around = {});
 
 }  // namespace quasar::tune

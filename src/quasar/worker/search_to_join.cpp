@@ -1,36 +1,19 @@
 #include "quasar/worker/search_to_join.hpp"
 
 #include <algorithm>
-#include <thread>
 
-#include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
-#include "quasar/base/stopwatch.hpp"
 #include "quasar/search/study.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/studies/past_study.hpp"
 #include "quasar/tune/search_parts.hpp"
+#include "quasar/worker/said.hpp"
+#include "quasar/worker/waiting.hpp"
 #include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
 namespace {
-
-// What the leader has said last; each part may be missing.
-struct Said {
-  std::string state, reason, run, launch;
-  explicit Said(const search::StudyRecord& study) {
-    const Json all = study.user_attributes.value(search::search_attribute, Json());
-    const auto part = [&](const char* key) {
-      const Json value = all.is_object() ? all.value(key, Json()) : Json();
-      return value.is_string() ? value.get<std::string>() : std::string();
-    };
-    state = part("state");
-    reason = part("reason");
-    run = study.name + " " + part("run");
-    launch = part("launch");
-  }
-};
 
 Job in_study(Job job, const search::StudyRecord& study) {
   job.study.name = study.name;
@@ -81,18 +64,19 @@ Job SearchToJoin::guess() const {
 }
 
 bool SearchToJoin::may_be_joined(const search::StudyRecord& study, std::string& trouble) const {
-  return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && is_led(study, trouble);
+  return Said(study).state == "running" && study.user_attributes.contains(job_attribute) && led(study, trouble) == Led::yes;
 }
 
 // In a transaction, so that no leader is just taking over from one that died (Study::lock()).
-bool SearchToJoin::is_led(const search::StudyRecord& study, std::string& trouble) const {
+SearchToJoin::Led SearchToJoin::led(const search::StudyRecord& study, std::string& trouble) const {
   try {
     const auto transaction = storage_.sharing()->transaction(study.id);
-    return storage_.sharing()->is_locked(study.id) &&
-           storage_.sharing()->attribute(study.id, search::search_attribute) == study.user_attributes[search::search_attribute];
+    if (!storage_.sharing()->is_locked(study.id)) return Led::no;
+    const Json said = study.user_attributes.value(search::search_attribute, Json());
+    return storage_.sharing()->attribute(study.id, search::search_attribute) == said ? Led::yes : Led::otherwise;
   } catch (const search::ConnectionLost& lost) {  // looked at again
     trouble = lost.what();
-    return false;
+    return Led::otherwise;
   }
 }
 
@@ -118,13 +102,18 @@ SearchToJoin::Look SearchToJoin::look() const {
   if (said.state == "ended") {
     out.ended = said.reason;
     out.missing = again + ", whose search has ended: " + said.reason;
-  } else if (said.state == "running" || (said.state == "preparing" && !is_led(*all.front(), out.trouble))) {
+  } else if ((said.state == "running" || said.state == "preparing") && led(*all.front(), out.trouble) == Led::no) {
     out.missing = again + ": whoever led its search is not there any more";
   }
   return out;
 }
 
 std::optional<std::string> SearchToJoin::over() {
+  if (launch_.empty()) {
+    std::string leaders = storage_.sharing()->leaders(search::search_attribute);
+    if (leaders_ == leaders) return std::nullopt;
+    leaders_ = std::move(leaders);
+  }
   const auto studies = storage_.studies();
   std::optional<std::string> reason;
   for (const auto* study : candidates(studies, asked_)) {
@@ -152,22 +141,29 @@ void SearchToJoin::expect_launch() {
         "the first process of this launch has ended before this one could join its search: its own message says why");
 }
 
+void SearchToJoin::tell_what_is_missing(double patience, const Log& log) const {
+  const Look now = look();
+  if (!now.found) tell(log, Level::info, words_on_waiting(now.missing, patience));
+}
+
 SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
-  const Stopwatch watch;
-  std::string told;
-  for (;;) {
-    const Look now = look();
+  Waiting waiting(patience);
+  std::optional<std::string> leaders;
+  for (Look now = look();;) {
     if (now.found) return *now.found;
-    if (watch.seconds() >= patience && now.ended) return {guess(), now.ended};
-    if (watch.seconds() >= patience && !now.trouble.empty())
+    if (waiting.is_over() && now.ended) return {guess(), now.ended};
+    if (waiting.is_over() && !now.trouble.empty())
       throw Error("no search could be joined in " + Json(patience).dump() + " s: " + now.trouble, Blame::world);
-    if (watch.seconds() >= patience)
-      throw Error("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
-                  "; start `quasar search` with the same storage, or wait longer (--wait)");
-    if (told != now.missing) tell(log, Level::info, "waiting for " + now.missing);
-    told = now.missing;
-    throw_if_cancelled();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (waiting.is_over())
+      throw NoSearch("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
+                     "; start `quasar search` with the same storage, or wait longer (--wait)");
+    waiting.say(now.missing, log);
+    Waiting::a_second();
+    // One question a second, whatever the database holds. It comes before the look, so that nothing falls between them.
+    std::string now_leading = storage_.sharing()->leaders(search::search_attribute);
+    if (leaders == now_leading && now.trouble.empty()) continue;
+    leaders = std::move(now_leading);
+    now = look();
   }
 }
 

@@ -18,6 +18,12 @@ class LaunchGone : public Error {
   using Error::Error;
 };
 
+// Nobody leads a search that could be joined.
+class NoSearch : public Error {
+ public:
+  using Error::Error;
+};
+
 class SearchToJoin {
  public:
   // Looks for the first time. `launch`: of processes that were started together; the search is that of the one which leads them,
@@ -27,12 +33,15 @@ class SearchToJoin {
   // The job with the study as it is now, which may be another one when the leader has come.
   Job guess() const;
 
+  // Says, before the work that would be in vain, what there is to be waited for; nothing where a search may be joined.
+  void tell_what_is_missing(double patience, const Log& log) const;
+
   struct Found {
     Job job;
     std::optional<std::string> ended;  // why there is nothing to join
   };
   // Waits up to `patience` seconds for a leader that says "running"; what earlier runs have left in the study does not count.
-  // Throws Error when none comes, unless the last one has said why it ended; and Cancelled.
+  // Throws NoSearch when none comes, unless the last one has said why it ended; and Cancelled.
   Found wait(double patience, const Log& log) const;
 
   // For a thread beside one that prepares: why there is nothing to be joined any more, since the search has ended meanwhile;
@@ -43,13 +52,16 @@ class SearchToJoin {
   struct Look;
   Look look() const;
   void expect_launch();
-  bool is_led(const search::StudyRecord& study, std::string& trouble) const;
+  // Whether some process leads the search, and has said nothing else than this since.
+  enum class Led { yes, no, otherwise };
+  Led led(const search::StudyRecord& study, std::string& trouble) const;
   bool may_be_joined(const search::StudyRecord& study, std::string& trouble) const;
 
   Job asked_;
   search::Storage& storage_;
   std::string launch_;
-  std::set<std::string> over_;  // runs that had ended at the first look
+  std::set<std::string> over_;          // runs that had ended at the first look
+  std::optional<std::string> leaders_;  // what over() has seen
   bool launch_seen_ = false;
   std::optional<std::chrono::steady_clock::time_point> launch_missed_;  // since when it is not held any more
 };

@@ -70,7 +70,7 @@ LaunchLead::LaunchLead(const Job& job, const std::string& launch) {
   }
   // A call finds a connection that was lost, makes it anew and holds again.
   const auto look = [this] {
-    storage_->studies();
+    storage_->sharing()->leaders("");
     return false;
   };
   keeper_.emplace(look, keeping, std::stop_token());

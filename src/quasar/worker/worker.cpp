@@ -33,11 +33,13 @@ struct Occasion {
   search::Storage& storage;
   SearchToJoin& awaited;
   Preparation& preparation;
+  Drain& drain;
 };
 
 void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor, double patience) {
   Stopwatch phase;
-  const auto& [storage, awaited, preparation] = occasion;
+  const auto& [storage, awaited, preparation, drain] = occasion;
+  awaited.tell_what_is_missing(patience, monitor.log);
   const Job before = awaited.guess();
   PreparedJob prepared = prepare(before);
   Variants variants = variants_of(before, prepared, monitor.log);
@@ -45,6 +47,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   variants.observe();
   done.prepare_s = phase.seconds();
 
+  if (monitor.launch.empty()) preparation.is_done();  // whoever waits looks by itself
   auto [job, ended] = awaited.wait(patience, monitor.log);
   job = with_head(job, evaluator);
   preparation.is_done();
@@ -59,7 +62,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   search::Study study = join_study(job, storage, {evaluator, prepared.samples, warning});
   leave_out_idle_forms(prepared, variants, monitor.log);
   if (const auto speed = decided_speed(study)) apply(*speed, prepared.spaces);
-  const TrialRoom room(job, prepared, variants, evaluator, study, TrialRoom::Role::worker);
+  const TrialRoom room(job, prepared, variants, evaluator, study);
   const LeaderWatch leader(study, seconds, monitor.stop);
   const CancelScope scope(leader.token());
   Monitor counting = monitor;
@@ -68,7 +71,9 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
     count_mine(done, event);
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
-  const search::RunResult result = run_strategy(room.context, prepared, study, counting, Deadline::Clock::now()).result;
+  drain.begin();
+  const Around around = [&drain](const std::function<search::Outcome()>& trial) { return drain.run(trial); };
+  const search::RunResult result = run_strategy(room.context, prepared, study, counting, Deadline::Clock::now(), around).result;
   done.all = result.counts;
   done.reason = result.reason;
   done.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
@@ -79,7 +84,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
 
 }  // namespace
 
-WorkerRun work(const Job& asked, const Monitor& monitor, double patience) {
+WorkerRun work(const Job& asked, const Monitor& outer_monitor, double patience, const DrainOptions& end) {
   if (!search::is_shared_storage(asked.study.storage))
     throw Error(
         "a worker needs a storage that several processes share, postgresql://user@host:port/database, but study_storage_db "
@@ -87,6 +92,9 @@ WorkerRun work(const Job& asked, const Monitor& monitor, double patience) {
         without_password(asked.study.storage) + "'");
   const Stopwatch total;
   WorkerRun done;
+  Drain drain(end, outer_monitor.stop);
+  Monitor monitor = outer_monitor;
+  monitor.stop = drain.token();
   const CancelScope outer(monitor.stop);
   const auto storage = search::open_storage(storage_url(asked));
   storage->tell_to(monitor.log);
@@ -94,11 +102,20 @@ WorkerRun work(const Job& asked, const Monitor& monitor, double patience) {
   Preparation preparation(awaited, std::min(asked.study.heartbeat.interval, 1.0), monitor.stop);
   try {
     const CancelScope scope(preparation.token());
-    carry_out(done, {*storage, awaited, preparation}, monitor, patience);
+    carry_out(done, {*storage, awaited, preparation, drain}, monitor, patience);
+  } catch (const NoSearch&) {
+    if (!end.idle) throw;
+    done.idle = true;
+    done.reason = "there was nothing to do";
   } catch (const Cancelled&) {
     const auto ended = preparation.reason();
-    if (!ended) throw;
-    done.reason = "the search has ended: " + *ended;
+    if (!ended && drain.reason().empty()) throw;
+    if (ended) done.reason = "the search has ended: " + *ended;
+  }
+  if (const std::string why = drain.reason(); !why.empty()) {
+    done.interrupted = false;
+    done.reason = why;
+    done.idle = drain.was_idle();
   }
   done.seconds = total.seconds();
   return done;

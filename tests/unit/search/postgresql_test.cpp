@@ -233,6 +233,46 @@ TEST(Postgresql, AnOutageIsTold) {
   }
 }
 
+// A server that is stopped keeps its connections. Its silence is said, ends when it goes on, and holds nobody who is to end.
+TEST(Postgresql, ASilentServerIsNoticed) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto storage = open_storage(server->url());
+  std::mutex guard;
+  std::condition_variable heard;
+  std::vector<std::string> told;
+  storage->tell_to([&](Level, const std::string& text) {
+    const std::scoped_lock lock(guard);
+    told.push_back(text);
+    heard.notify_all();
+  });
+  server->freeze(true);
+  std::jthread asking([&] { EXPECT_TRUE(storage->studies().empty()); });
+  {
+    std::unique_lock lock(guard);
+    heard.wait(lock, [&] { return !told.empty(); });
+    EXPECT_NE(told.front().find("has not answered for"), std::string::npos) << told.front();
+  }
+  server->freeze(false);
+  asking.join();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_NE(told.back().find("answers again"), std::string::npos) << told.back();
+
+  server->freeze(true);
+  std::stop_source stop;
+  std::jthread later([&] {
+    std::this_thread::sleep_for(300ms);
+    stop.request_stop();
+  });
+  {
+    const CancelScope scope(stop.get_token());
+    EXPECT_THROW(storage->studies(), Cancelled);
+    EXPECT_THROW(open_storage(server->url()), Cancelled);
+  }
+  server->freeze(false);
+  EXPECT_TRUE(storage->studies().empty());  // connected again
+}
+
 // A server that breaks a deadlock, or is told to cancel a statement, has rolled back what is done again.
 TEST(Postgresql, WhatTheServerGivesUpIsDoneAgain) {
   Place place{.server = servers::Postgresql::start(), .memory = nullptr};

@@ -214,19 +214,45 @@ TEST(Racer, TheWinnerIsScoredInFullWhateverThePruner) {
   }
 }
 
+struct FakeJob final : RunningTrial {
+  explicit FakeJob(int64_t which = 0) : id(which) {}
+  Point where;
+  int64_t id;
+  std::map<int64_t, double> reports;
+  const Point& point() const override { return where; }
+  int64_t number() const override { return id; }
+  uint64_t seed() const override { return 0; }
+  std::stop_token stop() const override { return {}; }
+  std::optional<int64_t> claim(const std::string&) override { return std::nullopt; }
+  void report(int64_t step, double value) override { reports[step] = value; }
+};
+
+// What another process has found is compared with as one's own; what is no race's values is passed over.
+TEST(Racer, LearnsFromOtherProcesses) {
+  const RacerOptions options{.direction = Direction::maximize, .best_possible = 1, .told = 64};
+  Racer here(pruners::table().make("confidence"), options, {}), there(pruners::table().make("confidence"), options, {});
+  const std::vector<double> good(64, 1), bad(64, 0);
+  FakeJob best(0), poor(1), again(2);
+  EXPECT_FALSE(there.gives_up(best, good, 64));
+  Trial told;
+  told.number = 0;
+  told.state = State::complete;
+  told.values = {1};
+  EXPECT_TRUE(there.news_of(7).is_null());
+  for (const Json& wrong : {Json("1"), Json::array({1, 2}), Json::array()}) {
+    told.user_attributes[best_values_attribute] = wrong;
+    here.learn(told);
+    EXPECT_FALSE(here.gives_up(poor, std::span(bad).first(32), 64)) << wrong;
+  }
+  told.user_attributes[best_values_attribute] = there.news_of(0);
+  ASSERT_EQ(told.user_attributes[best_values_attribute].size(), 64u);
+  here.learn(told);
+  EXPECT_TRUE(here.gives_up(again, std::span(bad).first(32), 64));
+  EXPECT_TRUE(here.news_of(0).is_null());  // another process has told it
+}
+
 // A racer that begins with earlier trials answers as the one that has seen them run.
 TEST(Racer, ResumedAnswersAreTheSame) {
-  struct FakeJob final : RunningTrial {
-    Point where;
-    int64_t id = 0;
-    std::map<int64_t, double> reports;
-    const Point& point() const override { return where; }
-    int64_t number() const override { return id; }
-    uint64_t seed() const override { return 0; }
-    std::stop_token stop() const override { return {}; }
-    std::optional<int64_t> claim(const std::string&) override { return std::nullopt; }
-    void report(int64_t step, double value) override { reports[step] = value; }
-  };
   const Losses shares = drawn(64, 1, [](Rng& rng) { return rng.uniform() < 0.8 ? 1.0 : 0.0; });
   const Losses worse = drawn(64, 2, [](Rng& rng) { return rng.uniform() < 0.4 ? 1.0 : 0.0; });
   const RacerOptions options{.direction = Direction::maximize, .best_possible = 1};

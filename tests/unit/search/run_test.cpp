@@ -440,6 +440,7 @@ class FullDisk final : public Storage {
   void start(int64_t s, Trial& t) override { inner_->start(s, t); }
   void release(int64_t s, const Trial& t) override { inner_->release(s, t); }
   void resume(int64_t s, const Trial& t) override { inner_->resume(s, t); }
+  void remove(const StudyRecord& s) override { inner_->remove(s); }
   std::unique_ptr<StudyLock> lock(const StudyRecord& s) override { return inner_->lock(s); }
   void finish(int64_t s, const Trial& t) override {
     if (t.number >= 5) throw Error("the disk is full", Blame::world);

@@ -86,6 +86,16 @@ TEST(Sqlite, OfAnotherVersionOfTheSchema) {
           path + "' or choose another database");
   EXPECT_EQ(after("UPDATE version_info SET schema_version = 13"),
             path + " has version 13 of Optuna's schema, which is newer than Quasar's 12; choose another database");
+  soci::session(soci::sqlite3, "dbname=" + path) << "UPDATE version_info SET schema_version = 12";
+  EXPECT_EQ(after("UPDATE alembic_version SET version_num = 'v2.6.0.a'"),
+            path +
+                " has the tables of an older Optuna (v2.6.0.a, and Quasar needs v3.2.0.a); run 'optuna storage upgrade "
+                "--storage sqlite:///" +
+                path + "' or choose another database");
+  EXPECT_EQ(after("UPDATE alembic_version SET version_num = 'v9.9.0.a'"),
+            path +
+                " has the tables of a version of Optuna that Quasar does not know (v9.9.0.a, and Quasar needs v3.2.0.a); "
+                "choose another database");
   const std::string none = path + " is damaged: it does not say of which version it is";
   EXPECT_EQ(after("UPDATE version_info SET schema_version = 0"), none);
   EXPECT_EQ(after("DELETE FROM version_info"), none);

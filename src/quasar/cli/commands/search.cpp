@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/job_arguments.hpp"
@@ -37,7 +38,7 @@ class Search final : public Command {
     if (tune::rank() > 0) {
       if (dry_run_) return exit_done;
       tune::require_shared(job);
-      return run_worker(job, {.quiet = true, .launch = tune::launch()});
+      return run_worker(job, {.quiet = true, .launch = tune::launch()}).code;
     }
     if (dry_run_) {
       report::refuse_to_overwrite(job, arguments_.configuration());
@@ -50,7 +51,10 @@ class Search final : public Command {
       return exit_done;
     }
     catch_signals();
-    const tune::LaunchLead lead(job, tune::launch());
+    const tune::LaunchLead lead = [&] {
+      const CancelScope scope(stop_requested());
+      return tune::LaunchLead(job, tune::launch());
+    }();
     try {
       return run_search(job, {.quiet = quiet_, .resume = resume_, .json = json_, .configuration = arguments_.configuration()});
     } catch (const std::exception&) {

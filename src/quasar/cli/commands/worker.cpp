@@ -1,47 +1,105 @@
 #include <CLI/CLI.hpp>
+#include <iostream>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/digits.hpp"
+#include "quasar/base/printable.hpp"
+#include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/results.hpp"
+#include "quasar/search/storage.hpp"
+#include "quasar/worker/search_offer.hpp"
 
 namespace quasar::cli::commands {
 namespace {
+
+double seconds_of(const char* option, double given) {
+  if (!(given >= 0 && given < 1e9))
+    throw Error(std::string(option) + " is " + in_digits(given, 3) + ", but must be a number of seconds from 0 to 1e9");
+  return given;
+}
 
 class Worker final : public Command {
  public:
   void define(CLI::App& app) override {
     arguments_.define(app);
+    app.get_option("config")->description(
+        "the search's configuration, or its database alone, postgresql://…: the configuration comes from there then");
     app.add_option("--storage", storage_, "postgresql://user@host:port/database, as the search has it");
-    app.add_option("--study", study_, "name of the search's study (default AutoSearch)");
+    app.add_option("--study", study_, "name of the search's study (default AutoSearch; of an address alone: the one that runs)");
     app.add_option("--wait", patience_, "seconds to wait for the search to begin (default 600)");
+    app.add_flag("--allow-code", allow_code_, "run the evaluator that the study names, where the database alone is given");
+    app.add_option("--drain", drain_, "on SIGTERM finish what runs for so many seconds, and end with 0");
+    app.add_option("--until-idle", until_idle_, "end with 0 when there has been nothing to do for so many seconds");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
     app.add_flag("--json", json_, json_help);
     app.get_option("--output-dir")
         ->description("where this worker's log and the models that it keeps go (default: it writes nothing)");
-    app.footer("Example: quasar worker --storage postgresql://me@server/quasar --study NAME search.yaml");
+    app.footer("Example: quasar worker postgresql://me@server/quasar");
   }
 
   bool results_are_files() const override { return true; }
 
   int run() override {
-    if (!(patience_ >= 0 && patience_ < 1e9))
-      throw Error("--wait is " + in_digits(patience_, 3) + ", but must be a number of seconds from 0 to 1e9");
+    WorkerRunOptions how{
+        .patience = seconds_of("--wait", patience_), .quiet = quiet_, .json = json_, .keeps_files = arguments_.has_output_dir()};
+    if (drain_) how.drain = seconds_of("--drain", *drain_);
+    if (until_idle_) how.until_idle = seconds_of("--until-idle", *until_idle_);
+    if (how.until_idle) how.patience = *how.until_idle;
+    if (search::is_shared_storage(arguments_.configuration())) return work_for_address(how);
+    if (allow_code_) throw Error("--allow-code is for a worker that has an address alone; a configuration's evaluator is run");
     tune::Job job = arguments_.read([&](Json& words) {
       if (!storage_.empty()) words["study_storage_db"] = storage_;
       if (!study_.empty()) words["study_name"] = study_;
     });
-    if (arguments_.has_output_dir()) report::check_worker_results(job, arguments_.configuration());
-    return run_worker(std::move(job),
-                      {.patience = patience_, .quiet = quiet_, .json = json_, .keeps_files = arguments_.has_output_dir()});
+    if (how.keeps_files) report::check_worker_results(job, arguments_.configuration());
+    return run_worker(std::move(job), how).code;
   }
 
  private:
+  int work_for_address(const WorkerRunOptions& how) {
+    const std::string address = arguments_.configuration();
+    if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
+    catch_signals();
+    const CancelScope scope(stop_requested());
+    const auto storage = search::open_storage(address);
+    const Log log = [this](Level level, const std::string& text) {
+      if (level == Level::warning || (level == Level::info && !quiet_)) std::cerr << printable_message(text) << "\n";
+    };
+    storage->tell_to(log);
+    for (;;) {
+      const auto offer = tune::offer_of_search(*storage,
+                                               {.address = address,
+                                                .study = study_,
+                                                .patience = how.patience,
+                                                .allow_code = allow_code_,
+                                                .none_is_good = how.until_idle.has_value()},
+                                               log);
+      if (!offer) return report_idle();
+      arguments_.use(offer->words, offer->folder);
+      tune::Job job = arguments_.read([](Json&) {});
+      tune::expect_offered_files(*offer, job);
+      if (how.keeps_files) report::check_worker_results(job, {});
+      const WorkerEnd end = run_worker(std::move(job), how);
+      // Where there was something to do, there may be again: the next search.
+      if (!how.until_idle || end.idle || end.code != exit_done || stop_requested().stop_requested()) return end.code;
+    }
+  }
+
+  int report_idle() const {
+    tune::WorkerRun nothing;
+    nothing.reason = "there was nothing to do";
+    std::cout << (json_ ? worker_json(nothing).dump(2) : nothing.reason) << "\n";
+    return exit_done;
+  }
+
   JobArguments arguments_;
   std::string storage_, study_;
   double patience_ = 600;
-  bool quiet_ = false, json_ = false;
+  std::optional<double> drain_, until_idle_;
+  bool allow_code_ = false, quiet_ = false, json_ = false;
 };
 
 }  // namespace

@@ -13,15 +13,28 @@
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/search/optuna/server_watch.hpp"
 
 namespace quasar::search {
 
 namespace {
 
+constexpr double connecting = 10;  // seconds
+
+// Before libpq waits for it, which no signal ends.
+void expect_answer(const PostgresqlAddress& address) {
+  const auto answered = answers(address, connecting, current_cancellation());
+  if (!answered) throw Cancelled("the work was stopped before the study database " + address.shown + " had answered");
+  if (*answered) return;
+  throw soci::soci_error("it has not answered within " + Json(connecting).dump() + " s, as one does that is stopped or has too " +
+                         "much to do");
+}
+
 // libpq reads its connect_timeout off the wall clock: where that is set forward meanwhile, time is over before it has begun.
 void open(soci::session& sql, const PostgresqlAddress& address) {
   constexpr int most = 20;
   constexpr double early = 3;  // seconds, of the ten that connecting may take
+  expect_answer(address);
   for (int attempt = 1;; ++attempt) {
     const Stopwatch watch;
     try {
@@ -122,6 +135,9 @@ void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outag
   const auto begin = std::chrono::steady_clock::now();
   const auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   bool told = false;
+  const auto stopped = [&] {
+    return Cancelled("the work was stopped while it waited for the server; " + gone + ". " + what_is_kept);
+  };
   for (auto pause = std::chrono::milliseconds(50);; pause = std::min(2 * pause, std::chrono::milliseconds(2000))) {
     try {
       sql.close();
@@ -130,6 +146,8 @@ void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outag
         tell(outage.log, Level::warning,
              "study database " + address.shown + ": the server is back after " + std::to_string(std::lround(waited())) + " s");
       return;
+    } catch (const Cancelled&) {
+      throw stopped();
     } catch (const soci::soci_error& error) {
       const std::string why = plain(error);
       const bool dropped = says(why, "database ") && says(why, "does not exist");
@@ -142,8 +160,7 @@ void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outag
            gone + "; waiting up to " + Json(outage.patience).dump() +
                " s for the server to come back; trials that are running go on meanwhile");
     told = true;
-    if (current_cancellation().stop_requested())
-      throw Cancelled("the work was stopped while it waited for the server; " + gone + ". " + what_is_kept);
+    if (current_cancellation().stop_requested()) throw stopped();
     const CappedMeanwhile others;  // whose trials go on
     std::this_thread::sleep_for(pause);
   }

@@ -1,5 +1,9 @@
 #include "quasar/search/optuna/relational.hpp"
 
+#include <algorithm>
+#include <iterator>
+
+#include "quasar/base/printable.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 
@@ -124,6 +128,21 @@ void Relational::resume(int64_t, const Trial& trial) {
   });
 }
 
+void Relational::remove(const StudyRecord& study) {
+  const auto alone = lock(study);
+  guarded([&] {
+    Transaction transaction(*this, begin_writing());
+    for (const char* table : {"trial_user_attributes", "trial_system_attributes", "trial_params", "trial_values",
+                              "trial_intermediate_values", "trial_heartbeats"}) {
+      sql_ << "DELETE FROM " << table << " WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = :s)",
+          soci::use(study.id);
+    }
+    for (const char* table : {"trials", "study_directions", "study_user_attributes", "study_system_attributes", "studies"})
+      sql_ << "DELETE FROM " << table << " WHERE study_id = :s", soci::use(study.id);
+    transaction.commit();
+  });
+}
+
 void Relational::expect_one(long long rows, const Trial& trial) const {
   if (rows == 1) return;
   throw TrialChanged("trial " + std::to_string(trial.number) + " in " + where() + " was changed by another process");
@@ -138,10 +157,24 @@ void Relational::create_schema(const std::vector<std::string>& statements) {
   sql_ << "INSERT INTO alembic_version VALUES (:a)", soci::use(alembic);
 }
 
+// Optuna's version of the schema stands still while it changes tables; the label of its last change does not.
+void Relational::check_revision(const std::string& url) {
+  std::string label;
+  soci::indicator none = soci::i_null;
+  sql_ << "SELECT MAX(version_num) FROM alembic_version", soci::into(label, none);
+  if (none != soci::i_ok) label = "none";
+  if (label == optuna::alembic_version) return;
+  const bool is_older = std::ranges::find(optuna::older_revisions, label) != std::end(optuna::older_revisions);
+  throw Error(
+      where() + " has the tables of " + (is_older ? "an older Optuna" : "a version of Optuna that Quasar does not know") + " (" +
+      printable_name(label) + ", and Quasar needs " + optuna::alembic_version + "); " +
+      (is_older ? "run 'optuna storage upgrade --storage " + url + "' or choose another database" : "choose another database"));
+}
+
 void Relational::check_version(const std::string& url) {
   int version = 0;
   sql_ << "SELECT COALESCE(MAX(schema_version), 0) FROM version_info", soci::into(version);
-  if (version == optuna::schema_version) return;
+  if (version == optuna::schema_version) return check_revision(url);
   if (version == 0) throw Error(where() + " is damaged: it does not say of which version it is");
   if (version > optuna::schema_version)
     throw Error(where() + " has version " + std::to_string(version) + " of Optuna's schema, which is newer than Quasar's " +

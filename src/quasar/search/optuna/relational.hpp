@@ -21,6 +21,7 @@ class Relational : public Storage {
   void finish(int64_t study, const Trial& trial) override;
   void release(int64_t study, const Trial& trial) override;
   void resume(int64_t study, const Trial& trial) override;
+  void remove(const StudyRecord& study) override;
 
  protected:
   // What begins a transaction: "BEGIN IMMEDIATE", so that whoever is to write waits at once and never deadlocks.
@@ -33,6 +34,26 @@ class Relational : public Storage {
   virtual void started(int64_t /*trial*/) {}
   // Returns when the work, which has failed so many times, may be tried again; otherwise throws Error in words for people.
   virtual void recover(const soci::soci_error& error, int failures) = 0;
+
+  // The database is asked from here on, and has answered.
+  virtual void begin_waiting() {}
+  virtual void end_waiting() {}
+
+  // For as long as it lives, the database is asked; one within another is the other's. Whoever makes it has mutex_.
+  class Waiting {
+   public:
+    explicit Waiting(Relational& owner) : owner_(owner) {
+      if (owner_.waiting_++ == 0) owner_.begin_waiting();
+    }
+    ~Waiting() {
+      if (--owner_.waiting_ == 0) owner_.end_waiting();
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Relational& owner_;
+  };
 
   // Rolls back unless committed. Within a transaction it is the transaction's.
   class Transaction {
@@ -52,6 +73,7 @@ class Relational : public Storage {
   template <class Work>
   auto guarded(const Work& work) -> decltype(work()) {
     const std::scoped_lock lock(mutex_);
+    const Waiting waiting(*this);
     for (int failures = 1;; ++failures) {
       try {
         return work();
@@ -84,12 +106,14 @@ class Relational : public Storage {
   void create_schema(const std::vector<std::string>& statements);
   // Throws Error for a version that Quasar does not know.
   void check_version(const std::string& url);
+  void check_revision(const std::string& url);
   // Throws TrialChanged when a change of a trial's state did not find it.
   void expect_one(long long rows, const Trial& trial) const;
 
   std::recursive_mutex mutex_;
   soci::session sql_;
   optuna::TrialWriter writer_{sql_};
+  int waiting_ = 0;
   bool in_transaction_ = false;  // a transaction is open that spans several calls
 };
 

@@ -17,16 +17,18 @@ class Memory final : public Storage, public Sharing {
   std::vector<StudyRecord> studies() override {
     const std::scoped_lock lock(mutex_);
     std::vector<StudyRecord> out;
-    for (const Kept& kept : kept_) out.push_back(kept.record);
+    for (const Kept& kept : kept_) {
+      if (!kept.removed) out.push_back(kept.record);
+    }
     return out;
   }
 
   StudyRecord create(const std::string& name, const std::vector<Direction>& directions) override {
     const std::scoped_lock lock(mutex_);
     for (const Kept& kept : kept_) {
-      if (kept.record.name == name) refuse_name(name);
+      if (!kept.removed && kept.record.name == name) refuse_name(name);
     }
-    kept_.push_back({{static_cast<int64_t>(kept_.size()), name, directions, Json::object()}, {}});
+    kept_.push_back({{static_cast<int64_t>(kept_.size()), name, directions, Json::object()}, {}, false});
     return kept_.back().record;
   }
 
@@ -68,6 +70,13 @@ class Memory final : public Storage, public Sharing {
     ++beats_[trial.id];
   }
 
+  void remove(const StudyRecord& study) override {
+    const auto alone = lock(study);
+    const std::scoped_lock guard(mutex_);
+    of(study.id).removed = true;
+    of(study.id).trials.clear();
+  }
+
   std::unique_ptr<StudyLock> lock(const StudyRecord& study) override {
     const std::scoped_lock lock(mutex_);
     if (!held_->insert(study.id)) throw Error("the study '" + study.name + "' is in use by this process already");
@@ -104,6 +113,14 @@ class Memory final : public Storage, public Sharing {
 
   bool is_locked(int64_t study) override { return held_->has(study); }
 
+  std::string leaders(const std::string& key) override {
+    const std::scoped_lock lock(mutex_);
+    std::string out;
+    for (const Kept& kept : kept_)
+      out += kept.record.user_attributes.value(key, Json()).dump() + (held_->has(kept.record.id) ? " held " : " ");
+    return out;
+  }
+
   void beat(std::span<const int64_t> trials) override {
     const std::scoped_lock lock(mutex_);
     for (const int64_t id : trials) ++beats_[id];
@@ -117,6 +134,8 @@ class Memory final : public Storage, public Sharing {
     }
     return out;
   }
+
+  Liveness liveness(int64_t) override { return {}; }  // there is no other process
 
   bool requeue_dead(int64_t id, const std::string& heartbeat, int64_t max_retry) override {
     const std::scoped_lock lock(mutex_);
@@ -184,6 +203,7 @@ class Memory final : public Storage, public Sharing {
   struct Kept {
     StudyRecord record;
     std::vector<Trial> trials;
+    bool removed = false;
   };
 
   Kept& of(int64_t study) { return kept_.at(static_cast<size_t>(study)); }

@@ -5,10 +5,12 @@
 // turns.
 #include <soci/postgresql/soci-postgresql.h>
 
+#include "quasar/base/process.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/postgresql_session.hpp"
 #include "quasar/search/optuna/relational.hpp"
+#include "quasar/search/optuna/server_watch.hpp"
 
 namespace quasar::search::storage {
 namespace {
@@ -26,9 +28,10 @@ constexpr const char* beats_once =
 class Postgresql final : public Relational, public Sharing {
  public:
   explicit Postgresql(const Options& options)
-      : address_(postgresql_address(options.text("url"))), patience_(options.real("timeout")) {
+      : address_(postgresql_address(options.text("url"))), patience_(options.real("timeout")), watch_(address_, patience_) {
     try {
       connect(sql_, address_);
+      const Waiting waiting(*this);
       if (options.flag("to_read") && tables() == 0) throw NoStudies(where() + " holds no study");
       if (!options.flag("to_read")) fill();
       check_version(address_.shown);
@@ -42,6 +45,7 @@ class Postgresql final : public Relational, public Sharing {
   void tell_to(Log log) override {
     const std::scoped_lock lock(mutex_, death_mutex_);
     death_log_ = log;
+    watch_.tell_to(log);
     log_ = std::move(log);
   }
 
@@ -88,6 +92,22 @@ class Postgresql final : public Relational, public Sharing {
     });
   }
 
+  std::string leaders(const std::string& key) override {
+    return guarded([&] {
+      const int kind = lock_class;
+      std::string out;
+      soci::indicator any = soci::i_null;
+      sql_
+          << "SELECT md5(string_agg(x, ' ' ORDER BY x)) FROM (SELECT study_id || ':' || value_json AS x FROM "
+             "study_user_attributes "
+             "WHERE \"key\" = :k UNION ALL SELECT 'held:' || l.objid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted "
+             "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+             "AND l.classid = CAST(CAST(:c AS bigint) AS oid)) all_of_them",
+          soci::use(key), soci::use(kind), soci::into(out, any);
+      return any == soci::i_ok ? out : std::string();
+    });
+  }
+
   void beat(std::span<const int64_t> trials) override {
     beside([&](soci::session& sql) {
       for (const int64_t& trial : trials) sql << beats_once, soci::use(trial);
@@ -104,6 +124,29 @@ class Postgresql final : public Relational, public Sharing {
                                    soci::use(study), soci::into(id), soci::into(text));
       statement.execute();
       while (statement.fetch()) out[id] = text;
+      return out;
+    });
+  }
+
+  Liveness liveness(int64_t study) override {
+    return beside([&](soci::session& sql) {
+      Liveness out;
+      const std::string mine = process_name();
+      std::string name;
+      soci::statement names = (sql.prepare << "SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = "
+                                              "current_database() AND application_name LIKE 'process % on %' "
+                                              "AND application_name <> :m ORDER BY 1",
+                               soci::use(mine), soci::into(name));
+      names.execute();
+      while (names.fetch()) out.processes.push_back(name);
+      int64_t id = 0;
+      double seconds = 0;
+      soci::statement ages = (sql.prepare << "SELECT h.trial_id, CAST(EXTRACT(EPOCH FROM LOCALTIMESTAMP - h.heartbeat) AS double "
+                                             "precision) FROM trial_heartbeats h JOIN trials t ON t.trial_id = h.trial_id "
+                                             "WHERE t.study_id = :s AND t.state = 'RUNNING'",
+                              soci::use(study), soci::into(id), soci::into(seconds));
+      ages.execute();
+      while (ages.fetch()) out.silent_s[id] = seconds;
       return out;
     });
   }
@@ -153,6 +196,9 @@ class Postgresql final : public Relational, public Sharing {
     sql_ << "SELECT study_id FROM studies WHERE study_id = :s FOR UPDATE", soci::use(study), soci::into(locked);
   }
 
+  void begin_waiting() override { line_.begin(sql_); }
+  void end_waiting() override { line_.end(); }
+
   void started(int64_t trial) override { sql_ << beats_once, soci::use(trial); }
 
   // A lost connection is waited for, and what was only given up is done again, unless a transaction was lost with it.
@@ -166,7 +212,9 @@ class Postgresql final : public Relational, public Sharing {
     if (!is_broken(sql_))
       refuse_statement(error, sql_, one ? "the study '" + held_.begin()->second + "' in the " + database : database);
     if (in_transaction_) throw ConnectionLost("the connection to " + where() + " was lost");
-    reconnect(sql_, address_, {patience_, plain(error), log_});
+    const double waited = line_.end();
+    reconnect(sql_, address_, {std::max(0.0, patience_ - waited), plain(error), log_});
+    line_.begin(sql_);
     for (const auto& [study, name] : held_) take_hold(study, name);
   }
 
@@ -202,6 +250,7 @@ class Postgresql final : public Relational, public Sharing {
   };
 
   void undo() {
+    const Waiting waiting(*this);
     try {
       sql_ << "ROLLBACK";
     } catch (const soci::soci_error&) {  // the connection is gone, and the transaction with it
@@ -254,6 +303,7 @@ class Postgresql final : public Relational, public Sharing {
   void let_go(int64_t study) {
     const std::scoped_lock lock(mutex_);
     held_.erase(study);
+    const Waiting waiting(*this);
     try {
       const int kind = lock_class;
       const int which = static_cast<int>(study);
@@ -268,6 +318,14 @@ class Postgresql final : public Relational, public Sharing {
     ~Closed() { sql.close(); }
   };
 
+  struct Waited {
+    ServerWatch::Line& line;
+    Waited(ServerWatch::Line& asked, soci::session& sql) : line(asked) { line.begin(sql); }
+    ~Waited() { line.end(); }
+    Waited(const Waited&) = delete;
+    Waited& operator=(const Waited&) = delete;
+  };
+
   // Work on the connection that waits for nobody.
   template <class Work>
   auto beside(const Work& work) -> decltype(work(std::declval<soci::session&>())) {
@@ -276,6 +334,7 @@ class Postgresql final : public Relational, public Sharing {
       try {
         if (!beside_open_) connect(beside_, address_);
         beside_open_ = true;
+        const Waited waiting(beside_line_, beside_);
         return work(beside_);
       } catch (const soci::soci_error& error) {
         const Closed afterwards{beside_, std::exchange(beside_open_, false)};
@@ -291,6 +350,8 @@ class Postgresql final : public Relational, public Sharing {
   PostgresqlAddress address_;
   double patience_;
   Log log_;
+  ServerWatch watch_;
+  ServerWatch::Line line_{watch_}, beside_line_{watch_};
   std::map<int64_t, std::string> held_;  // studies that this process leads, with their names
   std::mutex death_mutex_;               // whoever holds mutex_ may wait for another process, and a heartbeat must not
   Log death_log_;

@@ -17,6 +17,7 @@
 #include "quasar/trial/foresight.hpp"
 #include "quasar/trial/quality.hpp"
 #include "quasar/trial/ranking.hpp"
+#include "quasar/trial/recall.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -280,8 +281,14 @@ class Repairing {
   }
 
   // Of every sample; empty where they are not known.
+  // Of a trial that another process ran they are found again, once: every process rejects by the same order then.
   std::vector<double> values_of(const Trial& trial) const {
-    const auto scores = context_.trial_context->book.by_sample(trial.number);
+    const TrialContext& trials = *context_.trial_context;
+    auto scores = trials.book.by_sample(trial.number);
+    if (!scores && context_.study.is_shared() && trials.rejection != nullptr && trial.state == search::State::complete) {
+      recall_best(trials, trial);
+      scores = trials.book.by_sample(trial.number);
+    }
     return scores ? scores->at(context_.job.aim.metrics.front()).per_sample : std::vector<double>();
   }
 

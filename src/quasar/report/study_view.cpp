@@ -1,0 +1,350 @@
+#include "quasar/report/study_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "quasar/base/digits.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/base/printable.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/report/contents.hpp"
+#include "quasar/report/result.hpp"
+#include "quasar/search/study.hpp"
+#include "quasar/studies/attributes.hpp"
+#include "quasar/studies/past_study.hpp"
+#include "quasar/studies/written_result.hpp"
+
+namespace quasar::report {
+namespace {
+
+using search::State;
+using search::Trial;
+
+std::string said_of(const search::StudyRecord& study, const char* key) {
+  const Json said = study.user_attributes.value(search::search_attribute, Json());
+  const Json value = said.is_object() ? said.value(key, Json()) : Json();
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+bool is_led(search::Storage& storage, const search::StudyRecord& study) {
+  return storage.sharing() != nullptr && storage.sharing()->is_locked(study.id);
+}
+
+std::string state_of(search::Storage& storage, const search::StudyRecord& study) {
+  const std::string said = said_of(study, "state");
+  return said == "ended" || said.empty() || is_led(storage, study) ? said : "left";
+}
+
+// Of one objective the least or greatest value; of several the first decides. Among those that keep the constraints best.
+const Trial* best_of(const search::StudyRecord& study, const std::vector<Trial>& trials) {
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials) {
+    if (trial.state != State::complete || trial.values.empty() || !trial.user_attributes.contains(search::attribute::plan_hash))
+      continue;
+    const bool keeps = best == nullptr || trial.violation() < best->violation();
+    const bool ties = best != nullptr && trial.violation() == best->violation();
+    if (keeps || (ties && search::better(trial.values.front(), best->values.front(), study.directions.front()))) best = &trial;
+  }
+  return best;
+}
+
+double seconds_between(search::Time begin, search::Time end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+std::string worker_of(const Trial& trial) {
+  const Json name = trial.system_attributes.value(search::worker_attribute, Json());
+  return name.is_string() ? name.get<std::string>() : "";
+}
+
+int64_t deaths_of(const Trial& trial) {
+  const Json count = trial.system_attributes.value(search::retries_attribute, Json());
+  return count.is_number_integer() ? count.get<int64_t>() : 0;
+}
+
+// The end of the last trial: clocks of machines differ, and these are of those that ran trials.
+std::optional<search::Time> last_end(const std::vector<Trial>& trials) {
+  std::optional<search::Time> out;
+  for (const Trial& trial : trials) {
+    if (trial.complete && (!out || *trial.complete > *out)) out = trial.complete;
+  }
+  return out;
+}
+
+// Trials per second of the minute before the last end, or of all time where that is shorter.
+std::optional<double> rate_of(const std::vector<Trial>& trials) {
+  constexpr double minute = 60;
+  const auto end = last_end(trials);
+  if (!end) return std::nullopt;
+  double longest = 0;
+  size_t count = 0;
+  for (const Trial& trial : trials) {
+    if (!trial.complete || !trial.start || seconds_between(*trial.complete, *end) > minute) continue;
+    ++count;
+    longest = std::max(longest, seconds_between(*trial.start, *end));
+  }
+  return longest > 0 ? std::optional(static_cast<double>(count) / std::min(longest, minute)) : std::nullopt;
+}
+
+struct Worker {
+  size_t finished = 0;
+  double busy = 0;
+  std::optional<search::Time> first, last;
+  std::vector<int64_t> running;
+};
+
+std::map<std::string, Worker> workers_of(const std::vector<Trial>& trials) {
+  std::map<std::string, Worker> out;
+  for (const Trial& trial : trials) {
+    const std::string name = worker_of(trial);
+    if (name.empty() || !trial.start) continue;
+    Worker& worker = out[name];
+    if (trial.state == State::running) worker.running.push_back(trial.number);
+    if (!worker.first || *trial.start < *worker.first) worker.first = trial.start;
+    if (!trial.finished() || !trial.complete) continue;
+    ++worker.finished;
+    worker.busy += seconds_between(*trial.start, *trial.complete);
+    if (!worker.last || *trial.complete > *worker.last) worker.last = trial.complete;
+  }
+  return out;
+}
+
+Json workers_json(const std::vector<Trial>& trials, const search::Liveness& life) {
+  auto workers = workers_of(trials);
+  for (const auto& name : life.processes) workers.try_emplace(name);
+  Json out = Json::array();
+  for (const auto& [name, worker] : workers) {
+    const bool connected = std::ranges::find(life.processes, name) != life.processes.end();
+    const double span = worker.first && worker.last ? seconds_between(*worker.first, *worker.last) : 0;
+    out.push_back({{"name", name},
+                   {"alive", connected},
+                   {"running", worker.running},
+                   {"finished", worker.finished},
+                   {"busy_s", worker.busy},
+                   {"share", span > 0 ? Json(worker.busy / span) : Json()}});
+  }
+  return out;
+}
+
+Json running_json(const std::vector<Trial>& trials, const search::Liveness& life) {
+  Json out = Json::array();
+  for (const Trial& trial : trials) {
+    if (trial.state != State::running) continue;
+    const auto beat = life.silent_s.find(trial.id);
+    out.push_back({{"trial", trial.number},
+                   {"worker", worker_of(trial)},
+                   {"silent_s", beat == life.silent_s.end() ? Json() : Json(beat->second)}});
+  }
+  return out;
+}
+
+Json total_of(const search::StudyRecord& study) {
+  const Json words = study.user_attributes.value(tune::job_attribute, Json());
+  for (const char* place : {"/n_trials", "/search_stop_condition/n_trials"}) {
+    const Json total = words.is_object() ? words.value(Json::json_pointer(place), Json()) : Json();
+    if (total.is_number_integer() && total.get<int64_t>() > 0) return total;
+  }
+  return nullptr;
+}
+
+Json best_json(const search::StudyRecord& study, const std::vector<Trial>& trials) {
+  const Trial* best = best_of(study, trials);
+  if (best == nullptr) return nullptr;
+  Json values = Json::array();
+  for (const double value : best->values) values.push_back(std::isfinite(value) ? Json(value) : Json());
+  return {{"trial", best->number}, {"values", values}, {"metrics", best->user_attributes.value("metrics", Json::object())}};
+}
+
+// A study names its one metric, or all of its goals where there are more.
+std::string name_of_objective(const search::StudyRecord& study, size_t i) {
+  const Json goals = study.user_attributes.value("metric", Json());
+  if (goals.is_string() && i == 0) return goals;
+  const Json name =
+      goals.is_object() ? goals.value(Json::json_pointer("/objectives/" + std::to_string(i) + "/metric"), Json()) : Json();
+  return name.is_string() ? name.get<std::string>() : "objective " + std::to_string(i);
+}
+
+Json objectives_of_study(const search::StudyRecord& study) {
+  Json out = Json::array();
+  for (size_t i = 0; i < study.directions.size(); ++i) {
+    out.push_back({{"name", name_of_objective(study, i)},
+                   {"direction", study.directions[i] == Direction::maximize ? "maximize" : "minimize"}});
+  }
+  return out;
+}
+
+std::vector<std::string> names_of_studies(const std::vector<search::StudyRecord>& studies) {
+  std::vector<std::string> out;
+  for (const auto& study : studies) out.push_back(study.name);
+  return out;
+}
+
+}  // namespace
+
+search::StudyRecord study_in(search::Storage& storage, const std::string& name) {
+  const auto studies = storage.studies();
+  if (studies.empty()) throw Error(storage.where() + " holds no study");
+  if (!name.empty()) {
+    const auto found = std::ranges::find(studies, name, &search::StudyRecord::name);
+    if (found == studies.end())
+      throw Error("there is no study '" + name + "' in " + storage.where() + known_names(name, names_of_studies(studies)));
+    return *found;
+  }
+  std::vector<search::StudyRecord> led;
+  for (const auto& study : studies) {
+    if (is_led(storage, study)) led.push_back(study);
+  }
+  if (led.size() > 1)
+    throw Error("several searches run in " + storage.where() + ": " + joined(names_of_studies(led)) +
+                "; name one (--study NAME)");
+  return led.empty() ? studies.back() : led.front();
+}
+
+Json study_status(search::Storage& storage, const search::StudyRecord& study) {
+  const auto trials = storage.trials(study.id);
+  const search::Liveness life = storage.sharing() == nullptr ? search::Liveness() : storage.sharing()->liveness(study.id);
+  search::Counts counts;
+  size_t waiting = 0;
+  int64_t deaths = 0;
+  for (const Trial& trial : trials) {
+    count(counts, trial);
+    waiting += trial.state == State::waiting ? 1 : 0;
+    deaths += trial.is_duplicate() ? 0 : deaths_of(trial);
+  }
+  const std::string state = state_of(storage, study);
+  const Json total = total_of(study);
+  const auto rate = rate_of(trials);
+  Json out{{"study", study.name},
+           {"where", storage.where()},
+           {"state", state},
+           {"reason", said_of(study, "reason")},
+           {"trials",
+            {{"complete", counts.complete},
+             {"pruned", counts.pruned},
+             {"failed", counts.failed},
+             {"duplicates", counts.duplicates},
+             {"running", counts.running},
+             {"waiting", waiting}}},
+           {"total", total},
+           {"rate", rate ? Json(*rate) : Json()},
+           {"left_s", nullptr},
+           {"deaths", deaths},
+           {"objectives", objectives_of_study(study)},
+           {"best", best_json(study, trials)},
+           {"workers", workers_json(trials, life)},
+           {"running", running_json(trials, life)}};
+  const double left = total.is_null() ? 0 : total.get<double>() - static_cast<double>(counts.finished());
+  if (state == "running" && rate && *rate > 0 && !total.is_null()) out["left_s"] = std::max(0.0, left) / *rate;
+  return out;
+}
+
+Json study_contents(search::Storage& storage, const search::StudyRecord& study) {
+  const auto trials = storage.trials(study.id);
+  tune::expect_finite(trials, "the study '" + study.name + "' in " + storage.where());
+  const Json words = study.user_attributes.value(tune::job_attribute, Json::object());
+  search::Counts counts;
+  for (const Trial& trial : trials) count(counts, trial);
+  const std::string state = state_of(storage, study);
+  const Json model = words.is_object() ? words.value("model_input", Json()) : Json();
+  Json result{{"status", state == "running" || state == "preparing" ? "running" : "interrupted"},
+              {"reason", said_of(study, "reason")},
+              {"study", storage.where()},
+              {"study_name", study.name},
+              {"objectives", objectives_of_study(study)},
+              {"trials", counts_json(counts)},
+              {"baseline", {{"model", model.is_string() ? model : Json("")}, {"metrics", Json::object()}}}};
+  if (const Trial* best = best_of(study, trials)) result["best"] = best_so_far_json(*best);
+  return contents_of(result, trials, words);
+}
+
+Json contents_at(const std::string& place, const std::string& storage, const std::string& study) {
+  const auto in = [&](const std::string& database) -> std::optional<Json> {
+    const auto opened = search::open_to_read(database);
+    if (opened == nullptr) return std::nullopt;
+    return study_contents(*opened, study_in(*opened, study));
+  };
+  if (search::is_shared_storage(place)) {
+    if (auto contents = in(place)) return *contents;
+    throw Error("there is no study in " + without_password(place));
+  }
+  const std::filesystem::path folder = place;
+  if (std::filesystem::is_directory(folder) && tune::read_result(folder).is_null()) {
+    const std::string database = storage.empty() ? (folder / "auto_search.db").string() : storage;
+    if (!storage.empty() || std::filesystem::is_regular_file(database)) {
+      if (auto contents = in(database)) return *contents;
+    }
+  }
+  return open_contents(folder, storage);
+}
+
+namespace {
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<int64_t>(std::lround(seconds));
+  if (whole < 120) return std::to_string(whole) + " s";
+  if (whole < 7200) return std::to_string(whole / 60) + " min";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+std::string numbers_in(const Json& numbers) {
+  std::vector<std::string> texts;
+  for (const Json& number : numbers) texts.push_back(number.dump());
+  return texts.empty() ? "-" : joined(texts);
+}
+
+std::string state_in_words(const Json& status) {
+  const std::string state = status["state"], reason = status["reason"];
+  if (state == "left") return "left: nobody leads it; `quasar search --resume` goes on";
+  if (state.empty()) return "not shared";
+  return reason.empty() ? state : state + ": " + printable_name(reason);
+}
+
+}  // namespace
+
+std::string status_table(const Json& status) {
+  std::ostringstream out;
+  const Json& trials = status["trials"];
+  out << status["study"].get<std::string>() << " in " << status["where"].get<std::string>() << ": " << state_in_words(status)
+      << "\n";
+  const size_t finished = trials["complete"].get<size_t>() + trials["pruned"].get<size_t>() + trials["failed"].get<size_t>() +
+                          trials["duplicates"].get<size_t>();
+  out << finished << (status["total"].is_null() ? "" : " of " + status["total"].dump()) << " trials";
+  for (const char* kind : {"pruned", "failed", "duplicates", "running", "waiting"}) {
+    if (trials[kind] != 0) out << ", " << trials[kind] << " " << kind;
+  }
+  if (status["deaths"] != 0) out << ", " << status["deaths"] << " run again after a death";
+  if (!status["rate"].is_null()) out << "; " << in_digits(status["rate"].get<double>(), 3) << " a second";
+  if (!status["left_s"].is_null()) out << ", about " << duration(status["left_s"].get<double>()) << " left";
+  out << "\n";
+  if (!status["best"].is_null()) {
+    out << "best: trial " << status["best"]["trial"];
+    for (size_t i = 0; i < status["best"]["values"].size(); ++i) {
+      const Json& value = status["best"]["values"][i];
+      out << (i == 0 ? ", " : ", ") << printable_name(status["objectives"][i]["name"].get<std::string>()) << " "
+          << (value.is_number() ? in_digits(value.get<double>(), 4) : "?");
+    }
+    out << "\n";
+  }
+  if (status["workers"].empty()) return out.str();
+  out << "\n"
+      << std::left << std::setw(44) << "process" << std::setw(8) << "alive" << std::setw(10) << "trials" << std::setw(9)
+      << "at work"
+      << "runs\n";
+  for (const Json& worker : status["workers"]) {
+    const Json& share = worker["share"];
+    const std::string at_work =
+        share.is_number() ? std::to_string(std::lround(100 * share.get<double>())) + " %" : std::string("-");
+    out << std::setw(44) << printable_name(worker["name"].get<std::string>()) << std::setw(8)
+        << (worker["alive"].get<bool>() ? "yes" : "no") << std::setw(10) << worker["finished"].dump() << std::setw(9) << at_work
+        << numbers_in(worker["running"]) << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace quasar::report

@@ -1,0 +1,36 @@
+// A search as its study shows it while it runs, to whoever has the study's address: from any machine, without its output folder.
+#pragma once
+
+#include <string>
+
+#include "quasar/base/json.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::report {
+
+// The study of this name; "": the one whose search is led now, else the only one, else the last one made. Throws Error, which
+// names those that there are.
+search::StudyRecord study_in(search::Storage& storage, const std::string& name);
+
+// {study, state, reason, trials: {complete, pruned, failed, duplicates, running, waiting}, total, rate, left_s, deaths, best,
+// workers:
+//  [{name, alive, running: [trial], finished, busy_s, share}], running: [{trial, worker, seconds, silent_s}]}.
+//   state: preparing, running, ended, or left (nobody leads it, and nobody has said why); "" where it was never led
+//   total: trials that the search will have at most; null: not said       rate: trials ended per second, of the last minute
+//   left_s: seconds until total at that rate; null: unknown               deaths: how often a worker died under a trial
+//   alive: the process is connected to the database now      busy_s: seconds in trials; share: of those between first and last
+//   silent_s: seconds since the trial's last heartbeat, by the server's clock; null: no heartbeats are kept
+Json study_status(search::Storage& storage, const search::StudyRecord& study);
+
+// As contents_of(): what is known so far. Metrics of the float model are not in a study.
+Json study_contents(search::Storage& storage, const search::StudyRecord& study);
+
+// The contents (contents.hpp) of a search: `place` is the address of a database with `study` ("": as study_in()), or an output
+// folder. One whose search runs still has no result.json: its study is read, in the folder or at the address `storage`. Throws
+// Error.
+Json contents_at(const std::string& place, const std::string& storage, const std::string& study);
+
+// study_status() for people, at most 100 columns wide.
+std::string status_table(const Json& status);
+
+}  // namespace quasar::report

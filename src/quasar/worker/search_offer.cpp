@@ -1,0 +1,139 @@
+#include "quasar/worker/search_offer.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "quasar/base/names.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/studies/attributes.hpp"
+#include "quasar/studies/comparable.hpp"
+#include "quasar/studies/continuation.hpp"
+#include "quasar/worker/said.hpp"
+#include "quasar/worker/waiting.hpp"
+
+namespace quasar::tune {
+namespace fs = std::filesystem;
+namespace {
+
+using Studies = std::vector<search::StudyRecord>;
+
+// Of the studies whose search is led now, those that the user may mean.
+std::vector<const search::StudyRecord*> led_searches(const Studies& studies, search::Storage& storage, const std::string& name) {
+  std::set<std::string> meant;
+  if (!name.empty()) {
+    for (const auto* study : chain_of(studies, name)) meant.insert(study->name);
+  }
+  std::vector<const search::StudyRecord*> out;
+  for (const auto& study : studies) {
+    if (!name.empty() && !meant.contains(study.name)) continue;
+    const bool runs = Said(study).state == "running" && study.user_attributes.contains(job_attribute);
+    if (runs && storage.sharing()->is_locked(study.id)) out.push_back(&study);
+  }
+  return out;
+}
+
+std::string names_of(const std::vector<const search::StudyRecord*>& studies) {
+  std::vector<std::string> names;
+  for (const auto* study : studies) names.push_back(study->name);
+  return joined(names);
+}
+
+// What the machine of a worker decides for itself, whatever the study says. Where samples and the model lie is told first.
+bool is_of_leader_alone(const std::string& key) {
+  static const std::set<std::string> files{"model_input", "calib_data_reader", "eval_data_reader", "data_reader"};
+  static const std::set<std::string> teaching{"warm_start", "warm_start_study"};
+  const auto known = std::ranges::find(job_keys(), key, &OptionSpec::name);
+  return known != job_keys().end() && known->local && !files.contains(key) && !teaching.contains(key);
+}
+
+[[noreturn]] void refuse_offer(const search::StudyRecord& study, const OfferWanted& wanted, const std::string& why,
+                               const std::string& option) {
+  throw Error("the study '" + study.name + "' in " + without_password(wanted.address) + " " + why + option +
+              "or the search's configuration: quasar worker CONFIG --storage ADDRESS");
+}
+
+SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, const OfferWanted& wanted) {
+  const Json words = study.user_attributes.at(job_attribute);
+  if (!words.is_object()) throw Error("the study '" + study.name + "' is damaged: its configuration is no mapping");
+  if (const Json evaluator = words.value("search_evaluator", Json()); !evaluator.is_null() && !wanted.allow_code)
+    refuse_offer(study, wanted, "has a search_evaluator, which runs what the study names: " + evaluator.dump(),
+                 "; whoever can write to the database can have written that. If you trust them, give --allow-code, ");
+  if (const Json teacher = words.value("warm_start", Json()); teacher.is_string() && search::is_shared_storage(teacher))
+    refuse_offer(study, wanted, "has a warm_start on a server that only the study names: " + without_password(teacher),
+                 "; give ");
+  SearchOffer out{.study = study.name, .words = Json::object(), .folder = {}, .known = study.user_attributes};
+  for (const auto& [key, value] : words.items()) {
+    if (!is_of_leader_alone(key)) out.words[key] = value;
+  }
+  const auto chain = chain_of(studies, words.value("study_name", std::string("AutoSearch")));
+  const bool follows = std::ranges::find(chain, study.name, &search::StudyRecord::name) != chain.end();
+  out.words["study_name"] = follows ? words.value("study_name", std::string("AutoSearch")) : study.name;
+  out.words["study_storage_db"] = wanted.address;
+  const Json samples = study.user_attributes.value(samples_attribute, Json());
+  const Json folder = samples.is_object() ? samples.value("folder", Json()) : Json();
+  out.folder = folder.is_string() ? fs::path(folder.get<std::string>()) : fs::current_path();
+  return out;
+}
+
+std::string what_is_awaited(const OfferWanted& wanted, size_t studies) {
+  return "a search to begin in " + without_password(wanted.address) +
+         (wanted.study.empty() ? "" : " under the name " + wanted.study) +
+         (studies == 0 ? ", which holds no study" : ", where none runs now");
+}
+
+}  // namespace
+
+std::optional<SearchOffer> offer_of_search(search::Storage& storage, const OfferWanted& wanted, const Log& log) {
+  Waiting waiting(wanted.patience);
+  std::optional<std::string> before;
+  size_t count = 0;
+  for (;;) {
+    if (std::string leaders = storage.sharing()->leaders(search::search_attribute); before != leaders) {
+      before = std::move(leaders);
+      const Studies studies = storage.studies();
+      count = studies.size();
+      const auto led = led_searches(studies, storage, wanted.study);
+      if (led.size() == 1) return offer_in(*led.front(), studies, wanted);
+      if (led.size() > 1)
+        throw Error("several searches run in " + without_password(wanted.address) + ": " + names_of(led) +
+                    "; say for which to work (--study NAME)");
+    }
+    if (waiting.is_over() && wanted.none_is_good) return std::nullopt;
+    if (waiting.is_over())
+      throw Error("there is no search to work for: waited " + Json(wanted.patience).dump() + " s for " +
+                  what_is_awaited(wanted, count) + "; start `quasar search` with this storage, or wait longer (--wait)");
+    waiting.say(what_is_awaited(wanted, count), log);
+    Waiting::a_second();
+  }
+}
+
+namespace {
+
+void expect_samples(const SearchOffer& offer, const Job& job, const Json& reader, const std::string& what,
+                    const std::string& option) {
+  const Json path = reader.is_object() ? reader.value("path", Json()) : reader;
+  if (!path.is_string() || path == "random") return;
+  const fs::path place = job.base / path.get<std::string>();
+  std::error_code code;
+  if (fs::exists(place, code)) return;
+  throw Error("the study '" + offer.study + "' names " + what + " '" + place.string() + "', which is not on this machine; give " +
+              option);
+}
+
+}  // namespace
+
+void expect_offered_files(const SearchOffer& offer, const Job& job) {
+  std::error_code code;
+  if (!fs::is_regular_file(job.model, code))
+    throw Error("the study '" + offer.study + "' names the model '" + job.model.string() +
+                "', which is not on this machine; give --model FILE");
+  if (const Json there = offer.known.value(model_attribute, Json()); there.is_string() && !is_same(there, fingerprint(job.model)))
+    throw Error("the model '" + job.model.string() + "' is another one than that of the study '" + offer.study +
+                "', as its hash says; give --model FILE");
+  if (!job.samples.split.is_null()) return expect_samples(offer, job, job.samples.data, "the samples", "--set data_reader=DATA");
+  expect_samples(offer, job, job.samples.calibration, "the calibration samples", "--calib DATA");
+  expect_samples(offer, job, job.samples.evaluation, "the evaluation samples", "--eval DATA");
+}
+
+}  // namespace quasar::tune

@@ -1,0 +1,39 @@
+// What a worker has that was given an address and nothing else: the configuration of the search that runs there, as its leader
+// has written it into the study. Whoever can write to the database can have written it: it names what is read, and runs nothing
+// unless the user allows it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "quasar/base/log.hpp"
+#include "quasar/job/job.hpp"
+#include "quasar/search/storage.hpp"
+
+namespace quasar::tune {
+
+struct SearchOffer {
+  std::string study;             // its name
+  Json words;                    // the search's configuration, without what is a machine's own business
+  std::filesystem::path folder;  // where its relative paths start
+  Json known;                    // the study's attributes
+};
+
+struct OfferWanted {
+  std::string address;        // of the database, with which the words then name it
+  std::string study;          // "": the only one whose search runs
+  double patience = 600;      // seconds to wait for a search to begin
+  bool allow_code = false;    // programs, libraries and Python files that the study names may be run
+  bool none_is_good = false;  // nullopt when none has begun, instead of an error
+};
+
+// Waits for a search that is led now. Throws Error where several are and none is named, where none begins, and for one that would
+// run programs which are not allowed; and Cancelled.
+std::optional<SearchOffer> offer_of_search(search::Storage& storage, const OfferWanted& wanted, const Log& log);
+
+// Throws Error, which says by which option to give another, when the job's model or samples are not here, or when the model is
+// not the search's.
+void expect_offered_files(const SearchOffer& offer, const Job& job);
+
+}  // namespace quasar::tune

@@ -1,0 +1,66 @@
+// What a study tells of a search that runs.
+#include "quasar/report/study_view.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/base/error.hpp"
+#include "quasar/search/space.hpp"
+#include "quasar/search/study.hpp"
+#include "unit/error_of.hpp"
+
+namespace quasar::report {
+namespace {
+using test::error_of;
+
+search::Trial finished(search::Trial trial, double value) {
+  trial.state = search::State::complete;
+  trial.values = {value};
+  trial.complete = *trial.start + std::chrono::seconds(2);
+  trial.user_attributes[search::attribute::plan_hash] = "plan " + std::to_string(trial.number);
+  return trial;
+}
+
+TEST(StudyView, TellsWhatASearchDoes) {
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  EXPECT_NE(error_of([&] { study_in(*storage, ""); }).find("holds no study"), std::string::npos);
+  const auto space = search::Space::parse({{"a", {1, 2, 3, 4, 5}}});
+  std::optional<search::Study> led(std::in_place, *storage, search::StudyOptions{.name = "led"});
+  { search::Study other(*storage, {.name = "other"}); }
+  led->set_attribute("job", {{"n_trials", 8}, {"model_input", "net.onnx"}});
+  led->set_attribute("metric", "distance");
+  led->announce("running");
+  for (const int a : {1, 2, 3}) led->start(space, search::Point{{"a", a}});
+  led->finish(finished(led->at(0), 0.5));
+  led->finish(finished(led->at(1), 0.25));
+
+  EXPECT_EQ(study_in(*storage, "").name, "led");  // and not the last one
+  EXPECT_NE(error_of([&] { study_in(*storage, "lad"); }).find("did you mean 'led'"), std::string::npos);
+  const Json status = study_status(*storage, study_in(*storage, ""));
+  EXPECT_EQ(status["state"], "running");
+  EXPECT_EQ(status["trials"]["complete"], 2);
+  EXPECT_EQ(status["trials"]["running"], 1);
+  EXPECT_EQ(status["total"], 8);
+  EXPECT_EQ(status["best"]["trial"], 1);
+  EXPECT_EQ(status["objectives"][0]["name"], "distance");
+  EXPECT_GT(status["rate"].get<double>(), 0);
+  EXPECT_NEAR(status["left_s"].get<double>() * status["rate"].get<double>(), 6, 1e-6);
+  ASSERT_EQ(status["workers"].size(), 1u);
+  EXPECT_EQ(status["workers"][0]["finished"], 2);
+  EXPECT_EQ(status["workers"][0]["running"], Json({2}));
+  EXPECT_DOUBLE_EQ(status["workers"][0]["busy_s"].get<double>(), 4);
+  const std::string table = status_table(status);
+  EXPECT_NE(table.find("2 of 8 trials, 1 running"), std::string::npos) << table;
+  EXPECT_NE(table.find("best: trial 1, distance 0.25"), std::string::npos) << table;
+
+  const Json contents = study_contents(*storage, study_in(*storage, ""));
+  EXPECT_EQ(contents["running"], true);
+  EXPECT_EQ(contents["trials"].size(), 2u);
+  EXPECT_EQ(contents["result"]["best"]["trial"], 1);
+  EXPECT_EQ(contents["title"], "net.onnx");
+
+  led.reset();  // as a leader that died
+  EXPECT_EQ(study_status(*storage, study_in(*storage, "led"))["state"], "left");
+}
+
+}  // namespace
+}  // namespace quasar::report
