@@ -90,7 +90,8 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
                   .op_type = "MatMulNBits",
                   .domain = "com.microsoft",
                   .inputs = {node.inputs[0]},
-                  .outputs = node.outputs};
+                  .outputs = node.outputs,
+                  .inside = node.inside};
   out.inputs.push_back(context.add(weights + "_quantized", Tensor::of(Shape{outputs, blocks, bytes_per_block}, packed.codes)));
   out.inputs.push_back(context.add(weights + "_scale", Tensor::of(Shape{outputs * blocks}, packed.scales)));
   if (!packed.neutral) {
