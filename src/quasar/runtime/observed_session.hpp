@@ -22,8 +22,8 @@ class ObservedSession {
   // Of the model, in its order: one tensor each is what run() wants.
   const std::vector<graph::Value>& inputs() const { return session_.inputs(); }
 
-  // Computes the values, shows each of them once (of bodies: as often as there is one), and returns nothing. `see` is called by the calling thread; what it throws ends
-  // the run and is thrown again here. May be called from several threads at once.
+  // Computes the values, shows each of them once (of bodies: as often as there is one), and returns nothing. `see` is called by
+  // the calling thread; what it throws ends the run and is thrown again here. May be called from several threads at once.
   void run(std::span<const Tensor> inputs, const Observer& see) const;
 
  private:
