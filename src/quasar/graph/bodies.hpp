@@ -35,6 +35,10 @@ QUASAR_API Model opened(const Model& model);
 // of the model's own graph. Throws Error where a node reads values of two bodies of which none is in the other.
 QUASAR_API Model closed(const Model& model);
 
+// Nodes that say nothing of their body, as transforms add them, come into the deepest one whose values they read. Throws Error as
+// closed() does.
+void place_in_bodies(Model& model);
+
 // The values that open bodies give or are given.
 std::set<std::string> inner_values(const Model& model);
 

@@ -59,8 +59,16 @@ class Placing {
     }
   }
 
+  // Only what is read decides.
+  std::vector<std::string> places() {
+    for (Node& node : model_.nodes) follow_inputs(node, tree_.known(node.inside));
+    std::vector<std::string> out;
+    for (const Node& node : model_.nodes) out.push_back(node.inside);
+    return out;
+  }
+
   Model run() {
-    for (Node& node : model_.nodes) follow_inputs(node);
+    for (Node& node : model_.nodes) follow_inputs(node, floats(node) ? "" : tree_.known(node.inside));
     gather_readers();
     for (size_t i = model_.nodes.size(); i-- > 0;) {
       Node& node = model_.nodes[i];
@@ -77,8 +85,7 @@ class Placing {
     return found == homes_.end() ? "" : found->second;
   }
 
-  void follow_inputs(Node& node) {
-    std::string inside = floats(node) ? "" : tree_.known(node.inside);
+  void follow_inputs(Node& node, std::string inside) {
     for (const auto& input : node.inputs) {
       const std::string from = home(input);
       if (tree_.holds(from, inside)) continue;
@@ -252,6 +259,15 @@ class Closing {
 };
 
 }  // namespace
+
+void place_in_bodies(Model& model) {
+  if (!has_open_bodies(model)) return;
+  const std::vector<std::string> places = Placing(model).places();
+  size_t k = 0;  // entries say for themselves where they stand
+  for (Node& node : model.nodes) {
+    if (node.domain != entry_domain) node.inside = places[k++];
+  }
+}
 
 Model closed(const Model& model) {
   if (!has_open_bodies(model)) return model;

@@ -30,7 +30,8 @@ class Placing {
         seen_(seen),
         barred_(barred),
         memo_(memo),
-        left_(left) {}
+        left_(left),
+        sampled_(std::ranges::any_of(seen, [](const auto& value) { return value.second.count > 0; })) {}
 
   // Lengths that only samples tell are no obstacle.
   Placement run_without_samples() {
@@ -224,7 +225,7 @@ class Placing {
 
   // "": samples, or ranges that are given, say what its values are. Of the model's own graph each sample says so.
   std::string unseen(const graph::Node& node, const ops::Roles& roles) const {
-    if (node.inside.empty() || without_samples_ || on("WeightsOnly")) return "";
+    if (node.inside.empty() || without_samples_ || on("WeightsOnly") || !sampled_) return "";
     std::vector<std::string> values{node.outputs.front()};
     for (const size_t input : roles.activations) values.push_back(node.inputs[input]);
     const bool all = std::ranges::all_of(values, [this](const std::string& value) {
@@ -431,6 +432,7 @@ class Placing {
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
   bool without_samples_ = false;
+  const bool sampled_;  // whether values were observed, not only shapes known or ranges given
   std::map<std::string, ops::Roles> candidates_;
   std::map<std::string, std::string> residual_;  // Add -> the weighted sum's value that it runs as one with
   Placement out_;

@@ -47,7 +47,7 @@ Sums compared(const Tensor& exact, const Tensor& used) {
 std::vector<std::string> looked_at(const graph::Model& model, const graph::Model& built,
                                    const std::map<std::string, std::string>& results) {
   std::set<std::string> known;
-  for (const auto& node : built.nodes) known.insert(node.outputs.begin(), node.outputs.end());
+  for (const auto& node : graph::closed(built).nodes) known.insert(node.outputs.begin(), node.outputs.end());
   std::vector<std::string> out;
   for (const auto& output : model.outputs) {
     if (known.contains(output.name)) out.push_back(output.name);

@@ -97,6 +97,20 @@ TEST(Bodies, EachGraphHasItsOwnDequantizeLinear) {
   EXPECT_EQ(std::ranges::count(choose.captures, "a_pair"), 0);
 }
 
+TEST(Bodies, NodesThatAreAddedStandWhereTheirValuesAre) {
+  Model model = opened(two_levels());
+  const Index index(model);
+  const std::string inner = index.node("choose/else_branch/twice")->outputs[0];
+  model.nodes.push_back({"own", "Neg", "", {"a"}, {"outer_negated"}});
+  model.nodes.push_back({"deep", "Neg", "", {inner}, {"inner_negated"}});
+  sort_nodes(model);
+  place_in_bodies(model);
+  const Index placed(model);
+  EXPECT_EQ(placed.node("own")->inside, "");
+  EXPECT_EQ(placed.node("deep")->inside, "choose/else_branch");
+  EXPECT_TRUE(inner_values(model).contains("inner_negated"));
+}
+
 TEST(Bodies, WhatALoopHandsInHasItsTypes) {
   const Model loop = test::endless_loop(4), model = opened(loop);
   verify(model, "test");
