@@ -60,6 +60,25 @@ std::vector<Choices> choices_of(const graph::Model& model, const std::set<std::s
   return out;
 }
 
+// The node's type with its constants by their places; "": it has none.
+std::string constants_of(const graph::Node& node, const graph::Model& model) {
+  std::string out;
+  for (size_t i = 0; i < node.inputs.size(); i++) {
+    if (model.initializer(node.inputs[i]) != nullptr) out += " " + std::to_string(i) + ":" + node.inputs[i];
+  }
+  return out.empty() ? "" : node.op_type + out;
+}
+
+// But for what rounding has chosen.
+bool asks_for_the_same(quant::NodePlan a, quant::NodePlan b) {
+  for (auto* plan : {&a, &b}) {
+    if (plan->weight) plan->weight->optimized.reset();
+    if (plan->bias) plan->bias->optimized.reset();
+    plan->replaced.clear();
+  }
+  return a == b;
+}
+
 // The model of samples with these choices.
 class Following {
  public:
@@ -163,6 +182,32 @@ quant::Plan without_bodies(quant::Plan plan, const graph::Model& closed) {
   for (auto& [value, readers] : plan.conversions)
     std::erase_if(readers, [&](const auto& reader) { return !nodes.contains(reader.first); });
   return plan;
+}
+
+bool take_from_twins(quant::Plan& plan, const std::set<std::string>& nodes, const std::set<std::string>& rounded,
+                     const graph::Model& inner) {
+  std::map<std::string, const quant::NodePlan*> known;
+  std::map<std::string, std::string> wanted;  // by node
+  for (const auto& node : inner.nodes) {
+    const auto planned = plan.nodes.find(node.name);
+    const std::string constants = constants_of(node, inner);
+    if (planned == plan.nodes.end() || constants.empty()) continue;
+    if (rounded.contains(node.name)) known.emplace(constants, &planned->second);
+    if (nodes.contains(node.name)) wanted.emplace(node.name, constants);
+  }
+  const auto twin_of = [&](const std::string& node) -> const quant::NodePlan* {
+    const auto constants = wanted.find(node);
+    const auto found = constants == wanted.end() ? known.end() : known.find(constants->second);
+    return found != known.end() && asks_for_the_same(plan.nodes.at(node), *found->second) ? found->second : nullptr;
+  };
+  for (const auto& node : nodes) {
+    const auto planned = plan.nodes.find(node);
+    if (planned != plan.nodes.end() && planned->second.weight && twin_of(node) == nullptr) return false;
+  }
+  for (const auto& [node, constants] : wanted) {
+    if (const quant::NodePlan* twin = twin_of(node)) plan.nodes.at(node) = *twin;
+  }
+  return true;
 }
 
 graph::Model only_bodies(const graph::Model& open) {

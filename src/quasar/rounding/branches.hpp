@@ -27,4 +27,10 @@ quant::Plan without_bodies(quant::Plan plan, const graph::Model& closed);
 // The nodes in bodies, and what they read, alone.
 graph::Model only_bodies(const graph::Model& open);
 
+// Branches of a merged decoder have the same weights, which are stored once as long as their codes are the same. Where every
+// layer among `nodes` has the constants and parameters of a node in `rounded`, its codes are put into the plan, and what was
+// corrected behind it. false: nothing was changed.
+bool take_from_twins(quant::Plan& plan, const std::set<std::string>& nodes, const std::set<std::string>& rounded,
+                     const graph::Model& inner);
+
 }  // namespace quasar::tune

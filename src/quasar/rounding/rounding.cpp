@@ -201,10 +201,14 @@ void Rounder::round_branches(quant::Plan& plan, RoundingReport& report, const st
   }
   if (left.empty()) return;
   const auto& rounders = rounders_of_branches();
+  std::set<std::string> rounded;
   for (size_t r = 0; r < rounders.size(); r++) {
     const Route& route = branches_->routes->at(r);
     const auto planned = [&](const std::string& node) { return plan.nodes.contains(node); };
     if (std::ranges::none_of(route.nodes, planned)) continue;
+    for (const auto& node : route.nodes) left.erase(node);
+    if (take_from_twins(plan, route.nodes, rounded, inner)) continue;
+    rounded.insert(route.nodes.begin(), route.nodes.end());
     quant::Plan own = plan;
     Json& options = own.rounding.options;
     if (options.contains("refine_activations")) options["refine_activations"] = false;
@@ -213,7 +217,6 @@ void Rounder::round_branches(quant::Plan& plan, RoundingReport& report, const st
     const RoundingReport part = rounders[r]->improve(own, check);
     for (const auto& node : route.nodes) {
       if (planned(node)) plan.nodes[node] = std::move(own.nodes[node]);
-      left.erase(node);
     }
     const auto is_own = [&](const LayerError& layer) { return route.nodes.contains(layer.node); };
     std::ranges::copy_if(part.layers, std::back_inserter(report.layers), is_own);
