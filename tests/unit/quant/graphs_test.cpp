@@ -263,6 +263,9 @@ TEST(Graphs, BranchesThatSamplesEnterAreQuantized) {
   EXPECT_NE(out.plan.skipped.at("If_0/else_branch/Conv_0").find("no calibration sample comes into its branch"),
             std::string::npos);
   EXPECT_EQ(run_inside(out.quantized, "If_0", "QLinearConv"), 1U);
+  const auto runs = runtime::runs_quantized(out.quantized, {"Conv_0", "If_0/then_branch/Conv_0", "If_0/else_branch/Conv_0"});
+  EXPECT_TRUE(runs.at("Conv_0") && runs.at("If_0/then_branch/Conv_0"));
+  EXPECT_FALSE(runs.at("If_0/else_branch/Conv_0"));
 }
 
 TEST(Graphs, BodiesStayInFloatWhereTheConfigurationSaysSo) {
