@@ -23,7 +23,7 @@ BITS = {2: "UInt2Spec", 4: "UInt4Spec", 8: "UInt8Spec"}
 def ours():
     """-> name, scheme, settings"""
     yield "W8", "W8", []
-    for name in ("RTN_G32ASYM", "GPTQ_G32ASYM", "AWQ_G32ASYM", "W4"):
+    for name in ("RTN_G32ASYM", "HQQ_G32ASYM", "GPTQ_G32ASYM", "AWQ_G32ASYM", "W4"):
         yield name, name, []
     yield "W4, gptq", "W4", ["algorithms=gptq"]
     yield "W4, adaquant", "W4", ["algorithms=adaquant"]

@@ -28,15 +28,21 @@ struct Attribute {
       value;
 };
 
+// A graph that If, Loop or Scan runs, in a model whose bodies are open (bodies.hpp).
+struct Body;
+
 struct QUASAR_API Node {
   std::string name;  // unique in the model and never empty (load gives names where there are none)
   std::string op_type;
   std::string domain;               // "" for ONNX's own (never "ai.onnx")
   std::vector<std::string> inputs;  // "" for an optional input left out
   std::vector<std::string> outputs;
-  std::vector<std::string> captures = {};  // values of this graph that the node's subgraphs read
+  // Values of this graph that the node's subgraphs read; of a node with open bodies: those that its bodies give.
+  std::vector<std::string> captures = {};
   std::vector<Attribute> attributes = {};
   std::shared_ptr<const std::string> rest = {};  // documentation and other fields: a serialized onnx::NodeProto without the above
+  std::string inside = {};                       // the open body in which the node stands (id_of); "": the model's own graph
+  std::shared_ptr<const std::vector<Body>> bodies = {};  // the node's open bodies; null: none
 
   bool is(std::string_view type) const { return domain.empty() && op_type == type; }
   const Attribute* find(std::string_view attribute) const;
@@ -56,6 +62,13 @@ struct Value {
   std::vector<std::string> symbols = {};  // per dimension: its symbolic name, or ""
   std::shared_ptr<const std::string> rest =
       {};  // as it came (documentation, a type that is not a tensor's): an onnx::ValueInfoProto
+};
+
+struct Body {
+  std::string attribute = {};                    // of the node: then_branch, else_branch, body
+  std::vector<Value> inputs = {};                // what the operator hands in, by the names of the model's values
+  std::vector<Value> outputs = {};               // what it takes out
+  std::shared_ptr<const std::string> rest = {};  // everything else: a serialized onnx::GraphProto
 };
 
 struct QUASAR_API Model {

@@ -3,10 +3,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/utf8.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/graph/external_files.hpp"
 #include "quasar/graph/inline_functions.hpp"
 #include "quasar/graph/node_proto.hpp"
@@ -87,18 +89,6 @@ struct Reader {
     return dense_of(proto.sparse_tensor(), files, room);
   }
 };
-
-// Attributes value, value_float, value_floats, value_int, value_ints, value_string, value_strings, sparse_value
-// (https://onnx.ai/onnx/operators/onnx__Constant.html). Throws Error for a node with none of them.
-// `room`: as dense_of() takes it.
-Tensor constant_of(const Node& node, ExternalFiles& files, size_t& room) {
-  try {
-    if (node.attributes.size() != 1) throw Error("it must have exactly one value");
-    return std::visit(Reader{files, room}, node.attributes[0].value);
-  } catch (const Error& e) {
-    throw Error("node '" + node.name + "' (Constant, of '" + node.outputs[0] + "'): " + e.what(), e.blame());
-  }
-}
 
 constexpr int64_t oldest_ir = 3;
 // From here on initializers need not be inputs as well.
@@ -199,6 +189,15 @@ void drop_stale_types(onnx::GraphProto& graph, const Model& model) {
 
 }  // namespace
 
+Tensor constant_of(const Node& node, ExternalFiles& files, size_t& room) {
+  try {
+    if (node.attributes.size() != 1) throw Error("it must have exactly one value");
+    return std::visit(Reader{files, room}, node.attributes[0].value);
+  } catch (const Error& e) {
+    throw Error("node '" + node.name + "' (Constant, of '" + node.outputs[0] + "'): " + e.what(), e.blame());
+  }
+}
+
 Model model_of(onnx::ModelProto& proto, const std::filesystem::path& folder) {
   check_header(proto);
   inline_functions(proto);
@@ -226,7 +225,10 @@ Model model_of(onnx::ModelProto& proto, const std::filesystem::path& folder) {
   return model;
 }
 
-void set_model(onnx::ModelProto& proto, const Model& model) {
+void set_model(onnx::ModelProto& proto, const Model& given) {
+  std::optional<Model> without;
+  if (has_open_bodies(given)) without = closed(given);
+  const Model& model = without ? *without : given;
   if (model.rest && !proto.ParseFromString(*model.rest)) throw Error("the rest of the model cannot be read");
   proto.set_ir_version(model.ir_version);
   for (const auto& [domain, version] : model.opsets) {

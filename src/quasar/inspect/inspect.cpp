@@ -4,6 +4,7 @@
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/eval/head.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/v1_configuration.hpp"
@@ -124,6 +125,7 @@ class Fate {
 stats::Statistics shapes_of(const graph::Model& model) {
   stats::Statistics out;
   for (const auto& [name, shape] : stats::known_shapes(model)) out[name].shape = shape;
+  for (const auto& name : quant::observed_values(model)) out.try_emplace(name);  // of bodies no shape is known
   return out;
 }
 
@@ -216,7 +218,9 @@ Json inspect(const InspectOptions& given) {
   const auto target = quant::targets::table().make(chosen);
   const bool finished = quant::is_quantized(original);
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
-  const graph::Model model = finished ? original : raw ? runtime::unoptimized(original) : runtime::prepare(original);
+  const graph::Model model = finished ? graph::opened(original)
+                             : raw    ? runtime::unoptimized(original)
+                                      : runtime::prepare(original);
   Json facts{{"model", options.model.string()},
              {"bytes", graph::bytes_on_disk(options.model)},
              {"opset", original.opset()},

@@ -69,6 +69,7 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
   stats::Statistics seen;
   if (chosen) {
     for (const auto& [name, shape] : stats::known_shapes(model)) seen[name].shape = shape;
+    for (const auto& name : quant::observed_values(model)) seen.try_emplace(name);  // of bodies no shape is known
   }
   for (const auto& [name, given] : means.given) {
     seen[name].given = given;

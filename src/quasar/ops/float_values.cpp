@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "quasar/graph/bodies.hpp"
 #include "quasar/ops/op.hpp"
 
 namespace quasar::ops {
@@ -86,6 +87,21 @@ bool is_unknown(const graph::Node& node) {
                               "ImageDecoder"});
 }
 
+// The types that a body is entered with stand in the model; those that it gives are known when its node is reached.
+std::vector<DataType> types_of_bodies(const graph::Node& node, const Types& known) {
+  std::vector<DataType> out;
+  if (node.domain == graph::entry_domain) {
+    for (const int64_t type : node.integers("types")) out.push_back(static_cast<DataType>(type));
+  } else if (node.bodies != nullptr) {
+    const auto& outputs = node.bodies->front().outputs;
+    for (size_t k = node.is("Loop") ? 1 : 0; k < outputs.size(); k++) {  // a Loop's first one is its condition
+      const auto found = known.find(outputs[k].name);
+      out.push_back(found == known.end() ? DataType::undefined : found->second);
+    }
+  }
+  return out;
+}
+
 // Whether a further output has the first one's type (indices and masks do not).
 bool shares_type(const graph::Node& node) {
   return among(node.op_type, {"Split", "LSTM", "GRU", "RNN", "BatchNormalization", "LayerNormalization"});
@@ -102,6 +118,11 @@ std::set<std::string> float_values(const graph::Model& model) {
     if (input.type == DataType::float32) floats.insert(input.name);
   }
   for (const auto& node : model.nodes) {
+    const std::vector<DataType> given = types_of_bodies(node, types);
+    for (size_t k = 0; k < std::min(given.size(), node.outputs.size()); k++) {
+      types[node.outputs[k]] = given[k];
+      if (given[k] == DataType::float32) floats.insert(node.outputs[k]);
+    }
     if (is_unknown(node)) continue;
     const auto known = [&](size_t input) {
       const auto found = input < node.inputs.size() ? types.find(node.inputs[input]) : types.end();

@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/quant/config/exclude.hpp"
 #include "quasar/quant/config/selection.hpp"
 
@@ -34,7 +35,7 @@ const graph::Node* twin_of(const graph::Node& node, const graph::Node& reader, c
 }  // namespace
 
 NodeNames::NodeNames(const graph::Model& original, const graph::Model& prepared)
-    : original_(skeleton(original)), prepared_(skeleton(prepared)), before_(original_), after_(prepared_) {
+    : original_(skeleton(graph::opened(original))), prepared_(skeleton(prepared)), before_(original_), after_(prepared_) {
   for (const auto& [name, tensor] : prepared.initializers) constants_.insert(name);
 }
 

@@ -16,6 +16,9 @@
 namespace quasar::quant {
 namespace {
 
+constexpr const char* no_sample = "no calibration sample comes into its branch or body, or its values are empty in all of them";
+constexpr const char* body_off = "EnableSubgraph is false, and it stands in a body of If, Loop or Scan";
+
 class Placing {
  public:
   Placing(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
@@ -27,7 +30,8 @@ class Placing {
         seen_(seen),
         barred_(barred),
         memo_(memo),
-        left_(left) {}
+        left_(left),
+        sampled_(std::ranges::any_of(seen, [](const auto& value) { return value.second.count > 0; })) {}
 
   // Lengths that only samples tell are no obstacle.
   Placement run_without_samples() {
@@ -78,7 +82,9 @@ class Placing {
       if (!has_weights_for(form, node, model_)) continue;
       const LayerRule* rule = rule_for(node, config_);
       std::string why = "excluded";
-      if (excluded.contains(node.name)) {
+      if (is_in_closed_body(node)) {
+        leave_by_choice(node.name, body_off);
+      } else if (excluded.contains(node.name)) {
         leave_by_choice(node.name, why);
       } else if (const auto left = unselected.find(node.name); left != unselected.end()) {
         leave_by_choice(node.name, left->second);
@@ -108,7 +114,9 @@ class Placing {
         if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, why_not_alone(form, node, model_));
         continue;
       }
-      if (excluded.contains(name)) {
+      if (is_in_closed_body(node)) {
+        leave_by_choice(name, body_off);
+      } else if (excluded.contains(name)) {
         leave_by_choice(name, "excluded");
       } else if (const auto left = unselected.find(name); left != unselected.end()) {
         leave_by_choice(name, left->second);
@@ -119,6 +127,8 @@ class Placing {
             name, std::string("left in float by ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config"));
       } else if (const auto apart = left_.find(name); apart != left_.end()) {
         out_.skipped[name] = apart->second;
+      } else if (why = unseen(node, roles); !why.empty()) {
+        out_.skipped[name] = why;
       } else if (why = barrier(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = too_few_bits(node, roles, rule, unfit); !why.empty()) {
@@ -209,6 +219,21 @@ class Placing {
     if (on("WeightsOnly") && !roles.weight) return "WeightsOnly";
     if (node.is("Slice") && !on("AlignSlice")) roles.kind = ops::Kind::elementwise;
     return "";
+  }
+
+  bool is_in_closed_body(const graph::Node& node) const { return !node.inside.empty() && !on("EnableSubgraph"); }
+
+  // "": samples, or ranges that are given, say what its values are. Of the model's own graph each sample says so.
+  std::string unseen(const graph::Node& node, const ops::Roles& roles) const {
+    if (node.inside.empty() || without_samples_ || on("WeightsOnly") || !sampled_) return "";
+    std::vector<std::string> values{node.outputs.front()};
+    for (const size_t input : roles.activations) values.push_back(node.inputs[input]);
+    const bool all = std::ranges::all_of(values, [this](const std::string& value) {
+      const auto seen = seen_.find(value);
+      if (model_.initializer(value) != nullptr || index_.producer(value) == nullptr) return true;
+      return seen != seen_.end() && (seen->second.count > 0 || seen->second.given);
+    });
+    return all ? "" : no_sample;
   }
 
   // "": no grid is refused to what it reads and writes.
@@ -407,6 +432,7 @@ class Placing {
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
   bool without_samples_ = false;
+  const bool sampled_;  // whether values were observed, not only shapes known or ranges given
   std::map<std::string, ops::Roles> candidates_;
   std::map<std::string, std::string> residual_;  // Add -> the weighted sum's value that it runs as one with
   Placement out_;

@@ -24,6 +24,7 @@ Json to_json(const QuantParams& params) {
   Json out{{"type", name_of(params.type)}, {"scales", bits(params.scales)}, {"zero_points", bits(params.zero_points)}};
   if (params.axis >= 0) out["axis"] = params.axis;
   if (params.block > 0) out["block"] = params.block;
+  if (!params.real_zero_points.empty()) out["real_zero_points"] = bits(params.real_zero_points);
   return out;
 }
 

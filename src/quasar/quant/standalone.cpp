@@ -36,7 +36,7 @@ size_t scale_index(const QuantParams& params, const Matrix& matrix, size_t outpu
 // MatMulNBits wants codes without sign, [outputs, blocks, bytes of a block], low bits first; zero points packed alike per output.
 struct Packed {
   std::vector<uint8_t> codes, zero_points;
-  std::vector<float> scales;
+  std::vector<float> scales, real_zero_points;  // the latter where they are no integers
   size_t block = 0, blocks = 0;
   bool neutral = true;  // all zero points are the middle, which is the operator's default
 };
@@ -61,6 +61,8 @@ Packed pack(const Tensor& codes, const QuantParams& params, const Matrix& matrix
       const size_t scale = scale_index(params, matrix, o, b * out.block);
       const int32_t zero = params.zero_points[scale] - lowest;
       out.scales[o * out.blocks + b] = params.scales[scale];
+      if (!params.real_zero_points.empty())
+        out.real_zero_points.push_back(params.real_zero_points[scale] - static_cast<float>(lowest));
       out.neutral = out.neutral && zero == middle;
       put(out.zero_points, o * zero_line * per_byte + b, zero);
       for (size_t i = b * out.block; i < (b + 1) * out.block; ++i)
@@ -90,10 +92,14 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
                   .op_type = "MatMulNBits",
                   .domain = "com.microsoft",
                   .inputs = {node.inputs[0]},
-                  .outputs = node.outputs};
+                  .outputs = node.outputs,
+                  .inside = node.inside};
   out.inputs.push_back(context.add(weights + "_quantized", Tensor::of(Shape{outputs, blocks, bytes_per_block}, packed.codes)));
   out.inputs.push_back(context.add(weights + "_scale", Tensor::of(Shape{outputs * blocks}, packed.scales)));
-  if (!packed.neutral) {
+  if (!packed.real_zero_points.empty()) {
+    const Shape shape{static_cast<int64_t>(packed.real_zero_points.size())};
+    out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, packed.real_zero_points)));
+  } else if (!packed.neutral) {
     const Shape shape{static_cast<int64_t>(packed.zero_points.size())};
     out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, packed.zero_points)));
   }

@@ -26,7 +26,8 @@ std::string text_of(const Scheme& scheme) {
 std::string text_of(const QuantParams& params) {
   return std::to_string(static_cast<int>(params.type)) + " " + std::to_string(params.axis) + " " + std::to_string(params.block) +
          " " + quasar::hash_of(std::as_bytes(std::span(params.scales))) +
-         quasar::hash_of(std::as_bytes(std::span(params.zero_points)));
+         quasar::hash_of(std::as_bytes(std::span(params.zero_points))) +
+         quasar::hash_of(std::as_bytes(std::span(params.real_zero_points)));
 }
 
 // Two threads may compute the same: neither waits for the other.

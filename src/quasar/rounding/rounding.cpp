@@ -5,11 +5,13 @@
 #include <numeric>
 
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/quant/codes/rounding_options.hpp"
 #include "quasar/quant/npu/check.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/quant/vector_behind.hpp"
 #include "quasar/rounding/activation_scales.hpp"
+#include "quasar/rounding/branches.hpp"
 #include "quasar/rounding/frontier.hpp"
 #include "quasar/rounding/input_scales.hpp"
 #include "quasar/rounding/judges.hpp"
@@ -67,9 +69,14 @@ void drop_idle_options(quant::Plan& plan, bool vectors) {
   idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
 }
 
-graph::Model without_unused(graph::Model model) {
+graph::Model needed(graph::Model model) {
   graph::remove_unused(model);
   return model;
+}
+
+// With bodies of If, Loop and Scan closed: what is run in pieces is run on every sample.
+graph::Model without_unused(const graph::Model& given) {
+  return needed(graph::closed(given));
 }
 
 // Of the whole set, as many as a fixed budget allows: which samples judge does not depend on how many can be held.
@@ -119,6 +126,16 @@ bool asks_the_same(const LinearLayer& layer, const quant::Plan& a, const quant::
 
 }  // namespace
 
+// Ways through the branches of the model as it is given.
+struct Rounder::Branches {
+  explicit Branches(const graph::Model& open) : model(open) {}
+
+  const graph::Model model;
+  std::mutex guard;
+  std::optional<std::vector<Route>> routes = {};  // nullopt: nobody needed them yet
+  std::vector<std::unique_ptr<Rounder>> rounders = {};
+};
+
 // How layers are rounded.
 struct Rounder::Effort {
   quant::LayerSettings settings;
@@ -154,9 +171,61 @@ Rounder::Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOpt
       options_(with_memory(std::move(options), samples)),
       memory_(options_.memory),
       name_(std::to_string(memory_->users++) + "/"),
-      windows_(std::make_shared<WindowMemo>()) {}
+      windows_(std::make_shared<WindowMemo>()),
+      branches_(std::make_unique<Branches>(graph::has_open_bodies(model) ? needed(model) : model_)) {}
 
 Rounder::~Rounder() = default;
+
+// Finds the ways through the branches when they are first needed.
+const std::vector<std::unique_ptr<Rounder>>& Rounder::rounders_of_branches() {
+  const std::lock_guard lock(branches_->guard);
+  if (branches_->routes || !graph::has_open_bodies(branches_->model)) return branches_->rounders;
+  branches_->routes = routes_of(branches_->model, *memory_->samples, options_.threads);
+  for (const Route& route : *branches_->routes) {
+    RounderOptions own = options_;
+    own.memory = nullptr;
+    own.log = {};
+    branches_->rounders.push_back(std::make_unique<Rounder>(route.model, data::subset(memory_->samples, route.samples), own));
+  }
+  return branches_->rounders;
+}
+
+// Layers of branches, with the scales of values that the other layers have now.
+void Rounder::round_branches(quant::Plan& plan, RoundingReport& report, const std::function<void()>& check) {
+  const graph::Model inner = only_bodies(branches_->model);
+  follow_refined_inputs(inner, plan);
+  std::set<std::string> left;
+  for (const auto& node : inner.nodes) {
+    const auto found = plan.nodes.find(node.name);
+    if (found != plan.nodes.end() && found->second.weight) left.insert(node.name);
+  }
+  if (left.empty()) return;
+  const auto& rounders = rounders_of_branches();
+  std::set<std::string> rounded;
+  for (size_t r = 0; r < rounders.size(); r++) {
+    const Route& route = branches_->routes->at(r);
+    const auto planned = [&](const std::string& node) { return plan.nodes.contains(node); };
+    if (std::ranges::none_of(route.nodes, planned)) continue;
+    for (const auto& node : route.nodes) left.erase(node);
+    if (take_from_twins(plan, route.nodes, rounded, inner)) continue;
+    rounded.insert(route.nodes.begin(), route.nodes.end());
+    quant::Plan own = plan;
+    Json& options = own.rounding.options;
+    if (options.contains("refine_activations")) options["refine_activations"] = false;
+    if (const Json wanted = options.value("data_size", Json()); wanted.is_number())
+      options["data_size"] = std::min(wanted.get<size_t>(), route.samples.size());
+    const RoundingReport part = rounders[r]->improve(own, check);
+    for (const auto& node : route.nodes) {
+      if (planned(node)) plan.nodes[node] = std::move(own.nodes[node]);
+    }
+    const auto is_own = [&](const LayerError& layer) { return route.nodes.contains(layer.node); };
+    std::ranges::copy_if(part.layers, std::back_inserter(report.layers), is_own);
+    report.wanted = std::max(report.wanted, part.wanted);
+    report.samples = std::max(report.samples, part.samples);
+  }
+  for (const auto& node : left)
+    report.kept.push_back(node + ": it stands in a body of Loop or Scan, or no sample enters its branch");
+}
 
 std::shared_ptr<Rounder::Material> Rounder::material(size_t count) {
   const std::lock_guard lock(guard_);
@@ -199,7 +268,7 @@ bool Rounder::rounding_acts(quant::Plan& plan) const {
     const auto found = plan.nodes.find(layer.node);
     return found != plan.nodes.end() && found->second.weight;
   };
-  if (std::ranges::any_of(layers_of(model_), rounded)) return true;
+  if (std::ranges::any_of(layers_of(branches_->model), rounded)) return true;
   plan.notes.push_back(plan.rounding.method + ": no layer of this model has codes that could be chosen");
   return false;
 }
@@ -242,7 +311,11 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   const auto method = entry.make(options);
   if (!method->optimizes()) return {};
   const Effort effort{quant::layer_settings(options), *method, check};
-  RoundingReport report = effort.settings.refine_activations ? round_refined(plan, effort) : round(plan, effort);
+  quant::Plan outer = without_bodies(plan, model_);
+  RoundingReport report = effort.settings.refine_activations ? round_refined(outer, effort) : round(outer, effort);
+  for (auto& [node, planned] : outer.nodes) plan.nodes[node] = std::move(planned);
+  plan.refined = std::move(outer.refined);
+  round_branches(plan, report, check);
   report.seconds = watch.seconds();
   if (report.samples < report.wanted && !report.layers.empty())
     tell(options_.log, Level::warning, samples_given_up(report.samples, report.wanted, options_.memory_limit));
@@ -324,9 +397,10 @@ void Rounder::take_over(quant::Plan& plan, const quant::Plan& rounded) const {
     const auto found = plan.values.find(value);
     if (found != plan.values.end() && found->second == rounded.values.at(value)) plan.refined[value] = params;
   }
-  follow_refined_inputs(model_, plan);
-  const graph::Index index(model_);
-  for (const LinearLayer& layer : layers_of(model_)) {
+  const graph::Model& model = branches_->model;
+  follow_refined_inputs(model, plan);
+  const graph::Index index(model);
+  for (const LinearLayer& layer : layers_of(model)) {
     const auto to = plan.nodes.find(layer.node);
     const auto from = rounded.nodes.find(layer.node);
     if (to == plan.nodes.end() || from == rounded.nodes.end() || !asks_the_same(layer, plan, rounded)) continue;

@@ -65,6 +65,9 @@ class Rounder {
  private:
   struct Material;
   struct Effort;
+  struct Branches;
+  const std::vector<std::unique_ptr<Rounder>>& rounders_of_branches();
+  void round_branches(quant::Plan& plan, RoundingReport& report, const std::function<void()>& check);
   bool rounding_acts(quant::Plan& plan) const;
   std::shared_ptr<Material> material(size_t samples);
   FrontierOptions frontier_options(size_t samples) const;
@@ -86,6 +89,7 @@ class Rounder {
   const std::shared_ptr<RoundingMemory> memory_;
   const std::string name_;  // in what is kept for several
   const std::shared_ptr<WindowMemo> windows_;
+  const std::unique_ptr<Branches> branches_;
   std::mutex guard_;
   std::map<size_t, std::shared_ptr<Material>> materials_;  // by number of samples
   std::map<std::string, Refined> refined_;                 // by hash of the plan without its rounding

@@ -1,4 +1,5 @@
 // Values of a graph, looked at while it runs: none of them is kept. Of a graph with more than 2000 values, when it has run.
+// Values of open bodies (graph/bodies.hpp) are looked at whenever the body computes them: not at all, once, or several times.
 #pragma once
 
 #include <functional>
@@ -21,12 +22,13 @@ class ObservedSession {
   // Of the model, in its order: one tensor each is what run() wants.
   const std::vector<graph::Value>& inputs() const { return session_.inputs(); }
 
-  // Computes the values, shows each of them once, and returns nothing. `see` is called by the calling thread; what it throws ends
-  // the run and is thrown again here. May be called from several threads at once.
+  // Computes the values, shows each of them once (of bodies: as often as there is one), and returns nothing. `see` is called by
+  // the calling thread; what it throws ends the run and is thrown again here. May be called from several threads at once.
   void run(std::span<const Tensor> inputs, const Observer& see) const;
 
  private:
-  bool are_outputs_ = false;  // of the session, where there are so many values that observers would make it slow to open
+  // Places of the values that the session gives out, where there are so many that observers would make it slow to open.
+  std::vector<size_t> given_out_;
   Session session_;
 };
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/plain_gemm.hpp"
@@ -62,7 +63,8 @@ graph::Model modern(const graph::Model& given) {
 
 graph::Model prepare(const graph::Model& given) {
   const graph::Model model = modern(given);
-  graph::Model out = cleaned(model);
+  // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
+  graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
   graph::write_plain_gemm(out);
   strip_imports(out, model);
   out.ir_version = std::max(model.ir_version, oldest_ir);
@@ -75,7 +77,7 @@ graph::Model prepare(const graph::Model& given) {
 }
 
 graph::Model unoptimized(const graph::Model& given) {
-  graph::Model out = modern(given);
+  graph::Model out = graph::opened(modern(given));
   out.ir_version = std::max(out.ir_version, oldest_ir);
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -59,7 +60,8 @@ void find_scalars(const graph::Model& model, std::map<std::string, graph::Value>
 
 }  // namespace
 
-graph::Model tapped(const graph::Model& model, const std::vector<std::string>& values) {
+graph::Model tapped(const graph::Model& given, const std::vector<std::string>& values) {
+  const graph::Model model = graph::closed(given);
   if (values.empty()) throw Error("no value of the graph was named to look at");
   const std::vector<std::string> known = all_values(model);
   const std::set<std::string> names(known.begin(), known.end());
@@ -80,14 +82,18 @@ graph::Model tapped(const graph::Model& model, const std::vector<std::string>& v
 }
 
 std::map<std::string, graph::Value> value_types(const graph::Model& model) {
-  return value_types(model, all_values(model));
+  const graph::Model closed = graph::closed(model);
+  return value_types(closed, all_values(closed));
 }
 
-std::map<std::string, graph::Value> value_types(const graph::Model& model, const std::vector<std::string>& values) {
+std::map<std::string, graph::Value> value_types(const graph::Model& model, const std::vector<std::string>& named) {
   std::map<std::string, graph::Value> out;
+  const std::set<std::string> inner = graph::inner_values(model);
+  std::vector<std::string> values = named;
+  std::erase_if(values, [&](const std::string& value) { return inner.contains(value); });
   if (values.empty()) return out;
   for (const auto& value : outputs_of(tapped(model, values))) out.emplace(value.name, value);
-  find_scalars(model, out);
+  find_scalars(graph::closed(model), out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/eval/sums.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -46,7 +47,7 @@ Sums compared(const Tensor& exact, const Tensor& used) {
 std::vector<std::string> looked_at(const graph::Model& model, const graph::Model& built,
                                    const std::map<std::string, std::string>& results) {
   std::set<std::string> known;
-  for (const auto& node : built.nodes) known.insert(node.outputs.begin(), node.outputs.end());
+  for (const auto& node : graph::closed(built).nodes) known.insert(node.outputs.begin(), node.outputs.end());
   std::vector<std::string> out;
   for (const auto& output : model.outputs) {
     if (known.contains(output.name)) out.push_back(output.name);
@@ -62,10 +63,13 @@ std::vector<std::string> looked_at(const graph::Model& model, const graph::Model
 NoiseAlong noise_along(const graph::Model& model, const graph::Model& built, const quant::Plan& plan,
                        const data::Dataset& samples, size_t threads) {
   const graph::Index index(model);
+  const std::set<std::string> inner = graph::inner_values(model);
   std::map<std::string, std::string> results;
   for (const auto& node : model.nodes) {
+    if (!node.inside.empty()) continue;
     if (plan.nodes.contains(node.name) || plan.skipped.contains(node.name)) results[node.name] = result_of(node, index, plan);
   }
+  std::erase_if(results, [&](const auto& result) { return inner.contains(result.second); });
   const std::vector<std::string> values = looked_at(model, built, results);
   NoiseAlong out;
   if (values.empty() || samples.size() == 0) return out;

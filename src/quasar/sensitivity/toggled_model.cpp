@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "quasar/graph/bodies.hpp"
+
 namespace quasar::tune {
 
 // A model whose session is made when it runs first: then the types of its inputs are known.
@@ -98,7 +100,9 @@ ToggledModel::ToggledModel(const graph::Model& model, std::span<const quant::Pla
 
 ToggledModel::~ToggledModel() = default;
 
-void ToggledModel::make(const graph::Model& model, std::span<const quant::Plan> plans) {
+// Operators in bodies of If, Loop and Scan stay as they are.
+void ToggledModel::make(const graph::Model& given, std::span<const quant::Plan> plans) {
+  const graph::Model model = graph::closed(given);
   std::vector<std::string> wanted;
   for (const auto& output : model.outputs) {
     if (output.type == DataType::float32) wanted.push_back(output.name);

@@ -7,8 +7,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/graph/tensor.hpp"
-#include "quasar/runtime/prepare.hpp"
-#include "quasar/runtime/session.hpp"
+#include "quasar/runtime/observed_session.hpp"
 #include "quasar/stats/gram.hpp"
 
 namespace quasar::stats {
@@ -177,28 +176,30 @@ ChannelStatistics collect_channels(const graph::Model& model, const data::Datase
   for (const auto& [name, axis] : axes) {
     if (input_number(model, name) == model.inputs.size()) inner.push_back(name);
   }
-  std::optional<runtime::Session> session;
+  std::optional<runtime::ObservedSession> session;
   std::vector<size_t> fed;
   if (!inner.empty()) {
-    session.emplace(runtime::tapped(model, inner));
+    session.emplace(model, inner);
     for (const auto& input : session->inputs()) fed.push_back(input_number(model, input.name));
   }
   struct Seen {
-    std::map<std::string, Tensor> values;  // kept for products only
+    std::map<std::string, std::vector<Tensor>> values;  // kept for products only; of a body none, or several
     std::map<std::string, ChannelAccumulator> sums;
   };
   const auto observe = [&](size_t sample) {
     const data::Sample given = samples.at(sample);
-    std::vector<Tensor> inputs, outputs;
+    std::vector<Tensor> inputs;
     for (const size_t input : fed) inputs.push_back(given.at(input));
-    if (session) outputs = session->run(inputs);
     Seen seen;
-    for (size_t i = 0; i < inner.size(); i++) seen.values[inner[i]] = std::move(outputs[i]);
+    const auto look = [&](const std::string& name, const Tensor& value) {
+      seen.sums.try_emplace(name, axes.at(name)).first->second.add(value, name);
+      if (options.block == 0) return;
+      seen.values[name].push_back(Tensor::copy(value.type(), value.shape(), value.bytes().data(), value.bytes().size()));
+    };
+    if (session) session->run(inputs, [&](size_t number, const Tensor& value) { look(inner[number], value); });
     for (const auto& [name, axis] : axes) {
-      if (!seen.values.contains(name)) seen.values[name] = given.at(input_number(model, name));
-      seen.sums.try_emplace(name, axis).first->second.add(seen.values[name], name);
+      if (const size_t input = input_number(model, name); input < model.inputs.size()) look(name, given.at(input));
     }
-    if (options.block == 0) seen.values.clear();
     return seen;
   };
   const size_t count = options.samples == 0 ? samples.size() : std::min(options.samples, samples.size());
@@ -214,7 +215,11 @@ ChannelStatistics collect_channels(const graph::Model& model, const data::Datase
     for (const auto& [name, sums] : total) {
       if (options.block == 0 || sums.channels() == 0) continue;
       std::vector<const Tensor*> tensors;
-      for (const auto& part : parts) tensors.push_back(&part.values.at(name));
+      for (const auto& part : parts) {
+        const auto found = part.values.find(name);
+        if (found == part.values.end()) continue;
+        for (const Tensor& value : found->second) tensors.push_back(&value);
+      }
       products.try_emplace(name, sums.channels(), options.block).first->second.add(tensors, options.threads);
     }
   }

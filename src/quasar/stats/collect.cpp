@@ -83,6 +83,25 @@ struct Seen {
   Shape shape;
   std::optional<ChannelAccumulator> channels;
   bool is_wrong = false;
+  size_t times = 0;  // of a body's value, which a sample may show never or several times
+
+  void merge(Seen other) {
+    if (times == 0) return void(*this = std::move(other));
+    const bool first = summary.count == 0, nothing = other.summary.count == 0;
+    if (!nothing) summary.low = first ? other.summary.low : std::min(summary.low, other.summary.low);
+    if (!nothing) summary.high = first ? other.summary.high : std::max(summary.high, other.summary.high);
+    summary.sum += other.summary.sum;
+    summary.sum_squares += other.summary.sum_squares;
+    summary.count += other.summary.count;
+    summary.not_finite += other.summary.not_finite;
+    if (shape.size() != other.shape.size()) shape.clear();
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] != other.shape[i]) shape[i] = -1;
+    }
+    if (channels) channels->add(*other.channels);
+    is_wrong = is_wrong || other.is_wrong;
+    times += other.times;
+  }
 };
 
 // A value over the samples. Histograms are the same in whatever order samples come; the rest is added in the samples' order.
@@ -141,7 +160,7 @@ class Pass {
 
   std::vector<Seen> look_at(const data::Sample& sample) {
     std::vector<Seen> out(running_.size());
-    source_.show(sample, [&](size_t v, const Tensor& value) { out[v] = looked_at(v, value); });
+    source_.show(sample, [&](size_t v, const Tensor& value) { out[v].merge(looked_at(v, value)); });
     parts_.done();
     return out;
   }
@@ -164,12 +183,14 @@ class Pass {
       out.channels->add(value, name);
     }
     const auto is_wrong = [place = place_of(name)](float x) { return !is_allowed(x, place); };
+    out.times = 1;
     out.is_wrong = out.summary.not_finite > 0 && std::ranges::any_of(values, is_wrong);
     return out;
   }
 
   void add(const std::vector<Seen>& sample) {
     for (size_t v = 0; v < sample.size(); ++v) {
+      if (sample[v].times == 0) continue;
       Running& running = *running_[v];
       running.all.add(sample[v].summary);
       running.all.note_shape(sample[v].shape);

@@ -34,9 +34,15 @@ std::string counted(const std::map<std::string, size_t>& types) {
 // What a form quantizes, in the model: the operators of its types, outside and inside of If, Loop and Scan.
 class Supply {
  public:
-  Supply(const graph::Model& model, quant::NodeForm form) : model_(model), form_(form) {
+  // `bodies`: whether operators in open ones are quantized.
+  Supply(const graph::Model& model, quant::NodeForm form, bool bodies) : model_(model), form_(form), bodies_(bodies) {
     for (const auto& node : model.nodes) {
-      if (node.domain.empty() && fits(node.op_type)) ++outside_[node.op_type];
+      const bool left = is_left(node);
+      if (node.domain.empty() && fits(node.op_type)) ++(left ? inside_ : outside_)[node.op_type];
+      if (left && node.domain.empty() && fits(node.op_type)) {
+        const std::string holder = "'" + node.inside + "'";
+        if (std::ranges::find(holders_, holder) == holders_.end()) holders_.push_back(holder);
+      }
       bool holds = false;
       for (const auto& [type, count] : graph::inner_operators(node)) {
         if (!fits(type)) continue;
@@ -59,7 +65,7 @@ class Supply {
       return inside_.empty() ? "this model has no operator that Quasar quantizes"
                              : "all of this model's operators that could be quantized stand inside " + place();
     }
-    const auto fed = [&](const graph::Node& node) { return quant::has_weights_for(form_, node, model_); };
+    const auto fed = [&](const graph::Node& node) { return !is_left(node) && quant::has_weights_for(form_, node, model_); };
     if (std::ranges::any_of(model_.nodes, fed)) return "";
     const std::string products = form_ == quant::NodeForm::dynamic ? "MatMul, Gemm or LSTM" : "MatMul or Gemm";
     std::string text = "this model has no " + products + (outside_.empty() ? "" : " with constant weights");
@@ -94,14 +100,24 @@ class Supply {
   // "If 'If_0' (3 Conv, 1 LSTM), whose graphs Quasar does not quantize"
   std::string place() const {
     const std::string more = holders_.size() > 1 ? " and " + std::to_string(holders_.size() - 1) + " more" : "";
-    return holders_.front() + more + " (" + counted(inside_) + "), and Quasar does not quantize the graphs in there";
+    const std::string why =
+        bodies_ ? ", and Quasar does not quantize the graphs in there" : ", which EnableSubgraph: false leaves in float";
+    return holders_.front() + more + " (" + counted(inside_) + ")" + why;
   }
+
+  bool is_left(const graph::Node& node) const { return !bodies_ && !node.inside.empty(); }
 
   const graph::Model& model_;
   const quant::NodeForm form_;
+  const bool bodies_;
   std::map<std::string, size_t> outside_, inside_;
   std::vector<std::string> holders_;
 };
+
+Supply supply_of(const PlanOrigin& origin) {
+  const bool bodies = quant::is_on(origin.config.switches, "EnableSubgraph", false);
+  return {origin.model, quant::form_of(origin.config.activation), bodies};
+}
 
 // The reasons node by node.
 std::string each_reason(const quant::Plan& plan) {
@@ -118,14 +134,13 @@ std::string each_reason(const quant::Plan& plan) {
 }  // namespace
 
 std::string why_nothing(const graph::Model& model, quant::NodeForm form) {
-  return Supply(model, form).why_empty();
+  return Supply(model, form, true).why_empty();
 }
 
 void require_quantized(const quant::Plan& plan, const PlanOrigin& origin) {
   const bool only_casts = origin.halves == Halves::fallback && !has_codes(plan);
   if (!plan.nodes.empty() && !only_casts) return;
-  std::string why =
-      only_casts && !plan.nodes.empty() ? "" : Supply(origin.model, quant::form_of(origin.config.activation)).why_empty();
+  std::string why = only_casts && !plan.nodes.empty() ? "" : supply_of(origin).why_empty();
   if (why.empty()) why = each_reason(plan);
   throw Error("nothing in this model is quantized under this configuration" + (why.empty() ? "" : ": " + why));
 }

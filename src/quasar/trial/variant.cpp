@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/hash.hpp"
+#include "quasar/graph/bodies.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -59,6 +60,7 @@ class Transforming {
 
   void finish() {
     if (changes_ == 0) return;
+    graph::place_in_bodies(out->model);
     graph::verify(out->model, "the transforms");
     out->digest = digest_of(out->model, means_.prepared);
   }

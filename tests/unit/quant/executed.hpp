@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
+#include "quasar/runtime/observed_session.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -35,12 +36,17 @@ inline Samples random_samples(const graph::Model& model, size_t count) {
 
 inline stats::Statistics observe(const graph::Model& model, const Samples& samples) {
   const auto values = observed_values(model);
-  const runtime::Session session(runtime::tapped(model, values));
+  const runtime::ObservedSession session(model, values);
   std::vector<std::vector<float>> seen(values.size());
   for (const auto& sample : samples) {
-    const auto tensors = session.run(sample);
-    for (size_t k = 0; k < values.size(); k++)
-      seen[k].insert(seen[k].end(), tensors[k].as<float>().begin(), tensors[k].as<float>().end());
+    std::vector<Tensor> given;
+    for (const auto& input : session.inputs()) {
+      const auto found = std::ranges::find(model.inputs, input.name, &graph::Value::name);
+      given.push_back(sample[static_cast<size_t>(found - model.inputs.begin())]);
+    }
+    session.run(given, [&](size_t k, const Tensor& tensor) {
+      seen[k].insert(seen[k].end(), tensor.as<float>().begin(), tensor.as<float>().end());
+    });
   }
   stats::Statistics out;
   for (size_t k = 0; k < values.size(); k++) out[values[k]] = stats::of_values(seen[k], {.histogram = true});

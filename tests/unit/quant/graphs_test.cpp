@@ -8,7 +8,11 @@
 #include "made_up_statistics.hpp"
 #include "no_overflow.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/graph/bodies.hpp"
+#include "quasar/graph/inner_operators.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "sample_models.hpp"
 #include "unit/runtime/models.hpp"
 
@@ -179,8 +183,8 @@ TEST(Graphs, RecurrentLayersStayInFloat) {
   EXPECT_TRUE(is_quantized(out, "MatMul_0") && is_quantized(out, "Gemm_0"));
 }
 
-// A loop whose body reads a quantized value of the outer graph, between layers.
-TEST(Graphs, LoopsStayInFloat) {
+// A loop that sums up a quantized value of the outer graph, between layers.
+TEST(Graphs, SumsInLoops) {
   Builder b;
   const auto stem = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);
   const auto body = test::subgraph(
@@ -197,32 +201,99 @@ TEST(Graphs, LoopsStayInFloat) {
   EXPECT_TRUE(is_quantized(out, "Conv_0") && is_quantized(out, "Conv_1"));
 }
 
-TEST(Graphs, ScansStayInFloat) {
-  Builder b;
-  const auto rows = b.node("MatMul", {b.input("x", {5, 4}), b.weights({4, 3})});
-  const auto body = test::subgraph(
-      "body", {test::node_bytes("Add", {"sum", "row"}, "next_sum"), test::node_bytes("Tanh", {"next_sum"}, "written")},
-      {test::value_bytes("sum", DataType::float32, {3}), test::value_bytes("row", DataType::float32, {3})},
-      {test::value_bytes("next_sum", DataType::float32, {3}), test::value_bytes("written", DataType::float32, {3})});
-  b.node("Scan", {b.weights({3}), rows}, {body, {"num_scan_inputs", int64_t{1}}}, 2);
-  const graph::Model model = b.finish({b.node("MatMul", {"Scan_0_out1", b.weights({3, 4})}), "Scan_0_out"});
-  const Outcome out = quantized_everywhere(model);
-  EXPECT_FALSE(is_quantized(out, "Scan_0"));
-  EXPECT_TRUE(is_quantized(out, "MatMul_0") && is_quantized(out, "MatMul_1"));
+// How many nodes of the type ONNX Runtime runs in the node's bodies.
+size_t run_inside(const graph::Model& model, const std::string& node, const std::string& type) {
+  const graph::Model run = runtime::optimized(model);
+  const auto found = graph::inner_operators(*graph::Index(run).node(node));
+  const auto count = found.find(type);
+  return count == found.end() ? 0 : count->second;
 }
 
-// A branch that reads a quantized value of the outer graph.
-TEST(Graphs, BranchesStayInFloat) {
+// state ← state · W, three times.
+TEST(Graphs, LayersInLoopsAreQuantized) {
+  Builder b;
+  const auto first = b.node("MatMul", {b.input("x", {5, 4}), b.weights({4, 4})}), weights = b.weights({4, 4});
+  const auto body = test::subgraph(
+      "body", {test::node_bytes("Identity", {"go_on"}, "goes_on"), test::node_bytes("MatMul", {"state", weights}, "next")},
+      {test::value_bytes("round", DataType::int64, {}), test::value_bytes("go_on", DataType::boolean, {}),
+       test::value_bytes("state", DataType::float32, {5, 4})},
+      {test::value_bytes("goes_on", DataType::boolean, {}), test::value_bytes("next", DataType::float32, {5, 4})});
+  const auto rounds = b.constant(Tensor::scalar(int64_t{3})), go = b.constant(Tensor::scalar(true));
+  const auto last = b.node("Loop", {rounds, go, first}, {body});
+  b.model().nodes.back().captures = {weights};
+  const Outcome out = quantized_everywhere(b.finish({b.node("MatMul", {last, b.weights({4, 3})})}));
+  EXPECT_TRUE(is_quantized(out, "Loop_0/body/MatMul_1"));
+  EXPECT_EQ(run_inside(out.quantized, "Loop_0", "MatMul"), 0U);
+}
+
+TEST(Graphs, LayersInScansAreQuantized) {
+  Builder b;
+  const auto rows = b.node("MatMul", {b.input("x", {5, 4}), b.weights({4, 3})});
+  const auto square = b.weights({3, 3});
+  const auto body = test::subgraph(
+      "body", {test::node_bytes("Add", {"sum", "row"}, "next_sum"), test::node_bytes("MatMul", {"next_sum", square}, "written")},
+      {test::value_bytes("sum", DataType::float32, {1, 3}), test::value_bytes("row", DataType::float32, {3})},
+      {test::value_bytes("next_sum", DataType::float32, {1, 3}), test::value_bytes("written", DataType::float32, {1, 3})});
+  b.node("Scan", {b.weights({1, 3}), rows}, {body, {"num_scan_inputs", int64_t{1}}}, 2);
+  b.model().nodes.back().captures = {square};
+  const Outcome out = quantized_everywhere(b.finish({b.node("MatMul", {"Scan_0_out1", b.weights({3, 4})}), "Scan_0_out"}));
+  EXPECT_FALSE(is_quantized(out, "Scan_0"));
+  EXPECT_TRUE(is_quantized(out, "Scan_0/body/MatMul_1"));
+}
+
+// Branches of Conv and Relu on a quantized value of the outer graph; samples enter the first one only.
+graph::Model two_branches() {
   Builder b;
   const auto condition = b.input("condition", {}, DataType::boolean);
-  const auto stem = b.conv(b.input("x", {1, 3, 8, 8}), 3, 4, 3);
+  const auto stem = b.conv(b.input("x", {1, 3, 8, 8}), 3, 4, 3), weights = b.weights({4, 4, 1, 1});
   const auto result = test::value_bytes("result", DataType::float32, {1, 4, 8, 8});
-  const auto chosen = b.node("If", {condition},
-                             {test::subgraph("then_branch", {test::node_bytes("Abs", {stem}, "result")}, {}, {result}),
-                              test::subgraph("else_branch", {test::node_bytes("Neg", {stem}, "result")}, {}, {result})});
-  b.model().nodes.back().captures = {stem};
-  const Outcome out = quantized_everywhere(b.finish({b.conv(chosen, 4, 5, 1), stem}));
-  EXPECT_FALSE(is_quantized(out, "If_0"));
+  const auto branch = [&](const std::string& name, const std::string& type) {
+    return test::subgraph(name, {test::node_bytes("Conv", {stem, weights}, "c"), test::node_bytes(type, {"c"}, "result")}, {},
+                          {result});
+  };
+  const auto chosen = b.node("If", {condition}, {branch("then_branch", "Relu"), branch("else_branch", "Neg")});
+  b.model().nodes.back().captures = {stem, weights};
+  return b.finish({b.conv(chosen, 4, 5, 1), stem});
+}
+
+TEST(Graphs, BranchesThatSamplesEnterAreQuantized) {
+  const Outcome out = quantized_everywhere(two_branches());
+  EXPECT_TRUE(is_quantized(out, "If_0/then_branch/Conv_0"));
+  EXPECT_FALSE(is_quantized(out, "If_0/else_branch/Conv_0"));
+  EXPECT_NE(out.plan.skipped.at("If_0/else_branch/Conv_0").find("no calibration sample comes into its branch"),
+            std::string::npos);
+  EXPECT_EQ(run_inside(out.quantized, "If_0", "QLinearConv"), 1U);
+  const auto runs = runtime::runs_quantized(out.quantized, {"Conv_0", "If_0/then_branch/Conv_0", "If_0/else_branch/Conv_0"});
+  EXPECT_TRUE(runs.at("Conv_0") && runs.at("If_0/then_branch/Conv_0"));
+  EXPECT_FALSE(runs.at("If_0/else_branch/Conv_0"));
+}
+
+TEST(Graphs, BodiesStayInFloatWhereTheConfigurationSaysSo) {
+  Config config = config_of(DataType::uint8, false, Granularity::channel);
+  config.switches["EnableSubgraph"] = false;
+  const Outcome out = quantized(two_branches(), config);
+  EXPECT_FALSE(is_quantized(out, "If_0/then_branch/Conv_0"));
+  EXPECT_TRUE(is_quantized(out, "Conv_0") && is_quantized(out, "Conv_1"));
+}
+
+// Without samples every branch is quantized, however deep; two branches that read a value share its codes.
+TEST(Graphs, ProductsInBranchesHaveTheirScalesAtRunTime) {
+  Builder b;
+  const auto condition = b.input("condition", {}, DataType::boolean), x = b.input("x", {3, 8}), weights = b.weights({8, 8});
+  const auto result = test::value_bytes("result", DataType::float32, {3, 8});
+  const auto branch = [&](const std::string& name, const std::string& type) {
+    return test::subgraph(name, {test::node_bytes("MatMul", {x, weights}, "c"), test::node_bytes(type, {"c"}, "result")}, {},
+                          {result});
+  };
+  const auto chosen = b.node("If", {condition}, {branch("then_branch", "Relu"), branch("else_branch", "Neg")});
+  b.model().nodes.back().captures = {x, weights};
+  const graph::Model model = b.finish({chosen});
+  for (const std::string scheme : {"dynamic", "w4", "w8"}) {
+    const Outcome out = quantized(model, parse_config(schemes::table().make(scheme)->words()));
+    EXPECT_TRUE(is_quantized(out, "If_0/then_branch/MatMul_0") && is_quantized(out, "If_0/else_branch/MatMul_0")) << scheme;
+    EXPECT_EQ(graph::closed(out.quantized).nodes.size(), scheme == "dynamic" ? 2U : 1U) << scheme;
+    EXPECT_EQ(out.quantized.initializers.contains(weights), false) << scheme;
+  }
 }
 
 // One constant as weights of two layers with inputs of different scales, as their bias, and as one side of a sum.

@@ -196,9 +196,11 @@ TEST(Prepare, FoldsAndKeepsNames) {
     graph::Model model;
     std::vector<std::string> nodes;
   } const table[] = {
-      {conv_batchnorm(), {"conv", "relu"}},  {shape_chain(), {"shape", "batch", "concat", "flat", "product", "bias"}},
-      {old_opset(), {"squeeze", "softmax"}}, {branches(), {"relu", "sum", "greater", "choose"}},
-      {loop(), {"relu", "repeat"}},
+      {conv_batchnorm(), {"conv", "relu"}},
+      {shape_chain(), {"shape", "batch", "concat", "flat", "product", "bias"}},
+      {old_opset(), {"squeeze", "softmax"}},
+      {branches(), {"relu", "sum", "greater", "choose/then_branch/Add_0", "choose/else_branch/Sub_0", "choose"}},
+      {loop(), {"relu", "repeat/body/entry", "repeat/body/Identity_0", "repeat/body/Mul_1", "repeat"}},
   };
   for (const auto& row : table) {
     const graph::Model prepared = prepare(row.model);

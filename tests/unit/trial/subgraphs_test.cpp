@@ -1,9 +1,13 @@
 // Models whose subgraphs read values of the outer graph: their pieces open, and what stands inside is told.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "quasar/graph/bodies.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
+#include "quasar/trial/variants.hpp"
 #include "unit/error_of.hpp"
-#include "unit/rounding/rounding_models.hpp"
+#include "unit/rounding/branch_models.hpp"
 #include "unit/runtime/models.hpp"
 
 namespace quasar::tune {
@@ -65,6 +69,31 @@ TEST(Subgraphs, PiecesOfTheModelOpen) {
   }
 }
 
+// What transforms add to branches stands there, and is observed there.
+TEST(Subgraphs, TransformsReachIntoBranches) {
+  const graph::Model model = two_ways();
+  const auto data = chosen_by([](size_t i) { return i % 2 == 0; });
+  for (const char* scheme : {"awq_g32asym", "gptq_g32asym"}) {
+    const quant::Config config = quant::parse_config(quant::schemes::table().make(scheme)->words());
+    CalibrationNeeds needs;
+    needs.add(config);
+    Variants variants(model, model, data, needs);
+    quant::Plan plan = variants.plan(config, *quant::targets::table().make("ort_cpu"));
+    EXPECT_EQ(plan.nodes.size(), 5U) << scheme;
+    const graph::Model built = variants.build(config, plan).model;
+    const runtime::Session exact(model), quantized(built);
+    for (const size_t sample : {size_t{0}, size_t{1}}) {
+      const auto y = exact.run(data->at(sample)), q = quantized.run(data->at(sample));
+      double error = 0, size = 0;
+      for (size_t i = 0; i < y[0].count(); i++) {
+        error += std::pow(y[0].as<float>()[i] - q[0].as<float>()[i], 2);
+        size += std::pow(y[0].as<float>()[i], 2);
+      }
+      EXPECT_LT(error, 0.1 * size) << scheme;
+    }
+  }
+}
+
 std::string refusal(const graph::Model& model, const std::string& scheme) {
   const quant::Config config = quant::parse_config(quant::schemes::table().make(scheme)->words());
   return error_of([&] { require_quantized({}, {model, config}); });
@@ -78,6 +107,18 @@ TEST(Subgraphs, WhatStandsInsideIsTold) {
             std::string::npos)
       << text;
   EXPECT_NE(refusal(model, "dynamic").find("this model has no MatMul, Gemm or LSTM"), std::string::npos);
+}
+
+TEST(Subgraphs, WhatEnableSubgraphLeavesIsTold) {
+  graph::Model model = graph::opened(two_choices());
+  std::erase_if(model.nodes,
+                [](const auto& node) { return node.inside.empty() && node.name != "inner" && node.name != "outer"; });
+  quant::Config config = quant::parse_config(quant::schemes::table().make("u8s8_channel")->words());
+  config.switches["EnableSubgraph"] = false;
+  const std::string text = error_of([&] { require_quantized({}, {model, config}); });
+  EXPECT_NE(text.find("inside 'inner/then_branch' and 1 more (2 Transpose), which EnableSubgraph: false leaves in float"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Subgraphs, SchemesSayWhatTheyQuantize) {

@@ -5,6 +5,7 @@
 
 #include "quasar/base/cpu_dispatch.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/quant/codes/half_quadratic.hpp"
 #include "quasar/quant/codes/range.hpp"
 
 namespace quasar::quant {
@@ -46,12 +47,14 @@ class BlockScale {
         whole_(grid_of(scheme.type, false)),
         method_(ranges::table().make(scheme.range_method, scheme.range_options)) {}
 
+  bool has_real_zeros() const { return method_->of_blocks() == BlockRange::half_quadratic; }
+
+  ScaleAndRealZero with_real_zero(const std::vector<float>& values) const {
+    return half_quadratic(values, range_of(values), scheme_.type);
+  }
+
   ScaleAndZero of(std::vector<float>& values) const {
-    stats::Range range;
-    for (const float value : values) {
-      range.low = std::min<double>(range.low, value);
-      range.high = std::max<double>(range.high, value);
-    }
+    const stats::Range range = range_of(values);
     switch (method_->of_blocks()) {
       case BlockRange::extremes:
         return scale_of(range);
@@ -59,12 +62,22 @@ class BlockScale {
         values.resize((values.size() + lanes - 1) / lanes * lanes);
         return least_error(values, range);
       case BlockRange::by_histogram:
+      case BlockRange::half_quadratic:
         break;
     }
     return scale_of(method_->pick(stats::of_values(values, method_->needs()), scheme_));
   }
 
  private:
+  static stats::Range range_of(const std::vector<float>& values) {
+    stats::Range range;
+    for (const float value : values) {
+      range.low = std::min<double>(range.low, value);
+      range.high = std::max<double>(range.high, value);
+    }
+    return range;
+  }
+
   ScaleAndZero scale_of(const stats::Range& range) const {
     return scale_for(range, scheme_.type, scheme_.symmetric, scheme_.scale_type);
   }
@@ -89,6 +102,12 @@ class BlockScale {
   const std::unique_ptr<RangeMethod> method_;
 };
 
+int32_t nearest_code(float zero_point, DataType type) {
+  const Grid grid = grid_of(type, false);
+  return std::clamp(static_cast<int32_t>(std::nearbyintf(zero_point)), static_cast<int32_t>(grid.low),
+                    static_cast<int32_t>(grid.high));
+}
+
 }  // namespace
 
 QuantParams block_params(const Tensor& weights, int axis, const Scheme& scheme) {
@@ -103,14 +122,22 @@ QuantParams block_params(const Tensor& weights, int axis, const Scheme& scheme) 
   const size_t blocks = (length + block - 1) / block;
   const auto values = weights.as<float>();
   const BlockScale scale(scheme);
+  if (scale.has_real_zeros()) params.real_zero_points.resize(params.scales.size());
   parallel_for(other, 0, [&](size_t row) {
     std::vector<float> line;
     for (size_t b = 0; b < blocks; ++b) {
       line.clear();
       for (size_t i = b * block; i < std::min(length, (b + 1) * block); ++i)
         line.push_back(values[axis == 0 ? i * other + row : row * length + i]);
-      const ScaleAndZero found = scale.of(line);
       const size_t place = axis == 0 ? b * other + row : row * blocks + b;
+      if (scale.has_real_zeros()) {
+        const ScaleAndRealZero real = scale.with_real_zero(line);
+        params.scales[place] = real.scale;
+        params.real_zero_points[place] = real.zero_point;
+        params.zero_points[place] = nearest_code(real.zero_point, scheme.type);
+        continue;
+      }
+      const ScaleAndZero found = scale.of(line);
       params.scales[place] = found.scale;
       params.zero_points[place] = found.zero_point;
     }

@@ -120,7 +120,8 @@ Blocks blocks_of(const Shape& shape, const QuantParams& params) {
   }
   const auto axis = static_cast<size_t>(params.axis);
   if (params.axis < 0 || axis >= shape.size() || params.scales.size() != count_of(scales_shape(shape, params)) ||
-      params.zero_points.size() != params.scales.size()) {
+      params.zero_points.size() != params.scales.size() ||
+      (!params.real_zero_points.empty() && params.real_zero_points.size() != params.scales.size())) {
     throw Error("quantization parameters: " + std::to_string(params.scales.size()) + " scales in blocks of " +
                 std::to_string(params.block) + " do not fit the shape " + to_string(shape));
   }
@@ -152,6 +153,11 @@ std::vector<int32_t> general_codes(const Tensor& values, const QuantParams& para
   for_runs(blocks_of(values.shape(), params), params.block == 0, [&](size_t first, size_t count, size_t scale, bool each) {
     for (size_t i = 0; i < count; ++i) {
       const size_t k = each ? scale + i : scale;
+      if (!params.real_zero_points.empty()) {
+        const float code = std::nearbyintf(x[first + i] / params.scales[k] + params.real_zero_points[k]);
+        codes[first + i] = static_cast<int32_t>(std::clamp(code, static_cast<float>(grid.low), static_cast<float>(grid.high)));
+        continue;
+      }
       const int32_t zero = params.zero_points[k];
       const float low = static_cast<float>(grid.low - zero), high = static_cast<float>(grid.high - zero);
       float steps = x[first + i] / params.scales[k];
@@ -169,7 +175,9 @@ Tensor general_values(const Tensor& codes, const QuantParams& params) {
   for_runs(blocks_of(codes.shape(), params), params.block == 0, [&](size_t first, size_t count, size_t scale, bool each) {
     for (size_t i = 0; i < count; ++i) {
       const size_t k = each ? scale + i : scale;
-      values[first + i] = static_cast<float>(plain[first + i] - params.zero_points[k]) * params.scales[k];
+      const float steps = params.real_zero_points.empty() ? static_cast<float>(plain[first + i] - params.zero_points[k])
+                                                          : static_cast<float>(plain[first + i]) - params.real_zero_points[k];
+      values[first + i] = steps * params.scales[k];
     }
   });
   return Tensor::of(codes.shape(), values);

@@ -10,7 +10,8 @@
 namespace quasar::quant {
 
 // How a method's range is found for blocks of weights, of which there are so many that a histogram of each would take long.
-enum class BlockRange { by_histogram, extremes, least_error };
+// half_quadratic: zero points are no integers there, which MatMulNBits of 2 and 4 bits takes.
+enum class BlockRange { by_histogram, extremes, least_error, half_quadratic };
 
 class RangeMethod {
  public:

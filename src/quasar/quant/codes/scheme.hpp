@@ -45,6 +45,8 @@ struct QuantParams {
   std::vector<int32_t> zero_points;
   int axis = -1;  // −1: per tensor
   int block = 0;  // so many neighbours along the axis share a scale; 0: whole slices do
+  // Zero points that are no integers (half_quadratic.hpp), which hold in place of the others. Empty: the others hold.
+  std::vector<float> real_zero_points = {};
   bool operator==(const QuantParams&) const = default;
 };
 

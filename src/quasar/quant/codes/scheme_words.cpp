@@ -237,7 +237,31 @@ void check_value_type(DataType type, const std::string& key) {
                 "beside MaxPool; with activation: UInt4Spec all those have 4 bits that it can run");
 }
 
+namespace {
+
+bool has_real_zero_points(const Scheme& scheme) {
+  return ranges::table().make(scheme.range_method)->of_blocks() == BlockRange::half_quadratic;
+}
+
+// Only MatMulNBits takes zero points that are no integers, with 2 and 4 bits, and only for values in float.
+void check_real_zero_points(const Scheme& values, const Scheme& weights) {
+  if (values.type != DataType::float32 && has_real_zero_points(values))
+    throw Error("activation_params.calibration_method is " + values.range_method + ", which is for weights of 2 and 4 bits only");
+  if (!has_real_zero_points(weights)) return;
+  const std::string what =
+      "weight_params.calibration_method is " + weights.range_method + ", whose zero points are no integers: ";
+  if (values.type != DataType::float32 || values.dynamic) throw Error(what + "it needs activation: Float32Spec");
+  if (bits_of(weights.type) > 4)
+    throw Error(what + "ONNX Runtime takes them with weights of 2 and 4 bits (UInt2Spec, UInt4Spec)");
+  if (weights.symmetric) throw Error(what + "it needs symmetric: false");
+  if (weights.granularity != Granularity::group) throw Error(what + "it needs quant_granularity: Group");
+  if (weights.scale_type != ScaleType::float32) throw Error(what + "it needs scale_type: Float32");
+}
+
+}  // namespace
+
 void check_sides(const Scheme& values, const Scheme& weights) {
+  check_real_zero_points(values, weights);
   const DataType activation = values.type, weight = weights.type;
   if (activation != weight && (is_half(activation) || is_half(weight))) {
     throw Error("activation is " + std::string(name_of(activation)) + " and weight " + std::string(name_of(weight)) +

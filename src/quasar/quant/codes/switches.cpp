@@ -51,6 +51,8 @@ const std::vector<Switch>& switch_table() {
        "Relu and Clip whose output's grid holds nothing beyond their bounds are removed: quantization clips alike"},
       {"ConvertClipToRelu", "", false, false, false,
        "Clip from 0 becomes Relu where the grid of its output ends at the upper bound or below: quantization clips alike"},
+      {"EnableSubgraph", "", true, false, false,
+       "operators in bodies of If, Loop and Scan are quantized too; off: they stay in float"},
       {"WeightsOnly", "", false, false, false, "only weights are quantized; activations and biases stay float"},
       {"MatMulConstBOnly", "", false, false, false, "MatMul of two activations stays in float"},
       {"ForceQuantizeNoInputCheck", "", false, false, false,

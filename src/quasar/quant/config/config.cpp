@@ -116,6 +116,9 @@ void check_rounding(const Config& config) {
   if (rounding::table().make(config.rounding.method, config.rounding.options)->weights_only() &&
       config.activation.type != DataType::float32 && !config.activation.dynamic)
     throw Error(what + " is for weights only (activation: Float32Spec); include_sq scales channels of quantized activations");
+  if (ranges::table().make(config.weight.range_method, config.weight.range_options)->of_blocks() == BlockRange::half_quadratic)
+    throw Error(what + " chooses codes on integer zero points, and calibration_method " + config.weight.range_method +
+                " has others; use MinMSE, or leave algorithms out");
   if (config.weight.scale_type == ScaleType::int16)
     throw Error(what + " refines weight scales and would leave scale_type Int16; use Float32 or PowerOf2");
 }

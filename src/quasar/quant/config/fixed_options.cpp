@@ -60,7 +60,6 @@ const std::vector<FixedOption>& fixed_options() {
       {"DedicatedQDQPair", {false}, "one pair serves all readers of a value; a second one would compute the same"},
       {"UseQDQVitisCustomOps", {false}, custom},
       {"UseUnsignedReLU", {false}, "asymmetric activations (UInt8Spec) have zero point 0 behind a Relu anyway"},
-      {"EnableSubgraph", {false}, "bodies of If, Loop and Scan stay in float: their values are not observed"},
       {"CalibTensorRangeSymmetric", {false}, "activation_params.symmetric makes grids symmetric"},
       {"UseRandomData", {false}, "calib_data_reader: {reader: random} is the way to say so"},
       {"Int16Scale", {false}, "scale_type: Int16 is the way to say so"},

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "quasar/base/names.hpp"
+#include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/predefined.hpp"
 
@@ -40,9 +41,16 @@ bool has_codes(const Json& words) {
   return is_integer(parse_scheme({{"weight", words.value("weight", Json("Int8Spec"))}}, "weight").type);
 }
 
+// Zero points that are no integers are no codes.
+bool has_integer_zero_points(const Json& words) {
+  const Json method = words.value("weight_params", Json::object()).value("calibration_method", Json("min_max"));
+  return ranges::table().make(method.get<std::string>())->of_blocks() != BlockRange::half_quadratic;
+}
+
 // Of values in codes whose scales are known before the run, and nearest codes otherwise.
 bool may_be_rounded(const Json& words) {
-  return has_codes(words) && !words.contains("algorithms") && !is_dynamic(words.value("activation", Json("Int8Spec")));
+  return has_codes(words) && has_integer_zero_points(words) && !words.contains("algorithms") &&
+         !is_dynamic(words.value("activation", Json("Int8Spec")));
 }
 
 [[noreturn]] void refuse(const std::string& name) {

@@ -146,6 +146,7 @@ class Rewriting {
                                  .quantized = run_time_codes_};
     for (auto& made : rewrite_alone(node, plan, context)) {
       if (!made.domain.empty()) out_.opsets.try_emplace(made.domain, 1);
+      made.inside = node.inside;  // closing moves what several nodes share
       out_.nodes.push_back(std::move(made));
     }
     for (const auto& input : node.inputs) {

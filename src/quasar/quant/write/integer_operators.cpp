@@ -38,7 +38,8 @@ graph::Node renamed(const Group& group, const char* type, const char* domain, st
           .outputs = {group.output ? group.output->codes : group.result},
           .captures = {},
           .attributes = group.node.attributes,
-          .rest = group.node.rest};
+          .rest = group.node.rest,
+          .inside = group.node.inside};
 }
 
 double product_scale(const Codes& values, const Codes& weights, size_t k, const graph::Model& model) {

@@ -172,7 +172,8 @@ class Converting {
                             .op_type = "Identity",
                             .domain = "",
                             .inputs = {group.inputs[0]->codes},
-                            .outputs = {output}});
+                            .outputs = {output},
+                            .inside = group.node.inside});
     }
     taken_.insert(tail.quantize);
     return true;
