@@ -27,13 +27,13 @@ bool has_open_bodies(const Model& model);
 // The model with all bodies of If, Loop and Scan open, nested ones too. Their constants become initializers of the model, their
 // nodes get unique names by name_inside(), values whose name is taken get another one. A node stands behind its bodies' nodes.
 // Bodies that hold other operators with graphs in attributes stay closed. Throws Error for a body that cannot be read.
-QUASAR_API Model opened(const Model& model);
+Model opened(const Model& model);
 
 // The way back: a model without open bodies, which computes the same. Nodes that say nothing of their body follow what they read;
 // QuantizeLinear and DynamicQuantizeLinear go to their readers where these stand in branches of If, DequantizeLinear goes to each
 // reader's body, because runtimes look for pairs within one graph. A body whose node is not in the model (a piece of it) is part
 // of the model's own graph. Throws Error where a node reads values of two bodies of which none is in the other.
-QUASAR_API Model closed(const Model& model);
+Model closed(const Model& model);
 
 // Nodes that say nothing of their body, as transforms add them, come into the deepest one whose values they read. Throws Error as
 // closed() does.

@@ -14,7 +14,8 @@ TEST(AddProducts, EqualsPlainSumsForAllSizes) {
   struct Case {
     size_t rows, others, length;
   };
-  for (const auto& [rows, others, length] : {Case{1, 1, 1}, {3, 4, 8}, {7, 9, 17}, {5, 101, 1030}, {2, 6, 2500}, {19, 104, 1030}}) {
+  for (const auto& [rows, others, length] :
+       {Case{1, 1, 1}, {3, 4, 8}, {7, 9, 17}, {5, 101, 1030}, {2, 6, 2500}, {19, 104, 1030}}) {
     const size_t stride = length + 3;
     std::vector<float> a(rows * stride), b(others * stride);
     for (auto& value : a) value = static_cast<float>(rng.normal());
