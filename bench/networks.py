@@ -204,7 +204,8 @@ def outcome(folder):
     best = result["best"]
     if best is None: return f", {result['status']}"
     metric = result["objectives"][0]["name"]
-    return f", {result['status']}, {result['trials']['executed']} trials, {len(result['tuning']['float'])} given up, {metric} {best['metrics'][metric]['value']:.4g}"
+    given_up = f"{len(result['tuning']['float'])} given up, " if "tuning" in result else ""
+    return f", {result['status']}, {result['trials']['executed']} trials, {given_up}{metric} {best['metrics'][metric]['value']:.4g}"
 
 
 # Seconds of processor, by the clock, MiB; what came of it.
@@ -236,7 +237,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--only", default="", help="jobs that have this in their name")
+    parser.add_argument("--only", default="", help="jobs that have one of these in their name, between commas")
     parser.add_argument("--beside", action="store_true", help="all programs at once")
     given = parser.parse_args()
     folder, programs = given.folder, given.programs
@@ -248,7 +249,7 @@ def main():
         child.join()
     print("| job | " + " | ".join(programs) + " |\n| --- |" + " --- |" * len(programs))
     for name, job in jobs(folder):
-        if given.only not in name: continue
+        if not any(part in name for part in given.only.split(",")): continue
         runs = [[] for _ in programs]
         for _ in range(given.repeat):
             for of_it, run in zip(runs, run_all(programs, folder, job, given.beside)): of_it.append(run)

@@ -53,7 +53,8 @@ def whole(name, quasar, folder, model, calibration, evaluation, repetitions, **m
         seconds, result = search(quasar, folder, model, SPACE, f"{name}{i}", n_jobs=2, **more)
         study = folder / f"{name}{i}"
         db = sqlite3.connect(study / "auto_search.db")
-        tried = [n for (n,) in db.execute("select number from trials join trial_user_attributes using (trial_id) where key = 'score_s'")]
+        numbers = lambda key: {n for (n,) in db.execute("select number from trials join trial_user_attributes using (trial_id) where key = ?", (key,))}
+        tried = numbers("score_s") - numbers("duplicate_of")
         floor = pure(model, calibration) + pure(model, evaluation)
         for number in tried:
             file = folder / "tried.onnx"

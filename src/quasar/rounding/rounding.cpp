@@ -283,7 +283,7 @@ Refined Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings,
     return found == refined_.end() ? std::nullopt : std::optional(found->second);
   }();
   if (!refined) {
-    const RefineOptions options{.memory_limit = options_.memory_limit / 10,
+    const RefineOptions options{.memory_limit = options_.memory_limit / 9,
                                 .threads = options_.threads,
                                 .keep = settings.keep_activations,
                                 .progress = options_.progress,

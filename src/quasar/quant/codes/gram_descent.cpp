@@ -19,10 +19,12 @@ class Descent {
  public:
   Descent(const GramProblem& problem, const DescentOptions& options)
       : problem_(problem), options_(options), inputs_(problem.inputs), gram_(problem.inputs) {
-    for (size_t j = 0; j < inputs_; j++) {
-      std::copy_n(problem.gram.data() + j * inputs_, inputs_, gram_.row(j));
-      gram_.row(j)[j] += problem.damping;
-    }
+    parallel_for((inputs_ + block - 1) / block, options.threads, [&](size_t task) {
+      for (size_t j = task * block; j < std::min((task + 1) * block, inputs_); j++) {
+        std::copy_n(problem.gram.data() + j * inputs_, inputs_, gram_.row(j));
+        gram_.row(j)[j] += problem.damping;
+      }
+    });
     if (options.sequential) factor_.emplace(gram_, inputs_, options.by_activation, options.threads);
   }
 

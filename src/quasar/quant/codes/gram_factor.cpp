@@ -70,9 +70,11 @@ GramFactor::GramFactor(const Square& gram, size_t inputs, bool by_activation, si
   std::iota(order_.begin(), order_.end(), size_t{0});
   if (by_activation) std::ranges::stable_sort(order_, [&](size_t i, size_t j) { return gram.row(i)[i] < gram.row(j)[j]; });
   Square factor(inputs);
-  for (size_t i = 0; i < inputs; i++) {
-    for (size_t j = 0; j < inputs; j++) factor.row(i)[j] = gram.row(order_[i])[order_[j]];
-  }
+  parallel_for((inputs + side_by_side - 1) / side_by_side, threads, [&](size_t task) {
+    for (size_t i = task * side_by_side; i < std::min((task + 1) * side_by_side, inputs); i++) {
+      for (size_t j = 0; j < inputs; j++) factor.row(i)[j] = gram.row(order_[i])[order_[j]];
+    }
+  });
   for (size_t first = 0; first < inputs; first += panel) {
     const size_t last = std::min(first + panel, inputs);
     if (!finish_diagonal(factor, first, last)) return;

@@ -13,9 +13,11 @@ namespace quasar::quant {
 class Square {
  public:
   Square() = default;
-  explicit Square(size_t n) : stride_(((n + line - 1) / line | 1) * line), values_(n * stride_ + line) {
-    void* begin = values_.data();
-    size_t space = values_.size() * sizeof(double);
+  // Elements have no values yet.
+  explicit Square(size_t n)
+      : stride_(((n + line - 1) / line | 1) * line), values_(std::make_unique_for_overwrite<double[]>(n * stride_ + line)) {
+    void* begin = values_.get();
+    size_t space = (n * stride_ + line) * sizeof(double);
     begin_ = static_cast<double*>(std::align(line * sizeof(double), n * stride_ * sizeof(double), begin, space));
   }
   Square(const Square&) = delete;
@@ -31,7 +33,7 @@ class Square {
  private:
   static constexpr size_t line = 8;
   size_t stride_ = 0;
-  std::vector<double> values_;
+  std::unique_ptr<double[]> values_;
   double* begin_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/plan.hpp"
@@ -29,6 +30,14 @@ bool is_late(DataType type) {
   return bits_of(type) == 4 || type == DataType::int16 || type == DataType::uint16;
 }
 
+// A constant whose codes are still to be made.
+struct Awaited {
+  std::string codes;  // their name
+  const Tensor& values;
+  const QuantParams& params;
+  const CodeLimits& limits;
+};
+
 class Rewriting {
  public:
   Rewriting(const graph::Model& model, const Plan& plan) : model_(model), plan_(plan), names_(model), out_(model) {}
@@ -39,6 +48,7 @@ class Rewriting {
       if (plan_.values.contains(input.name)) quantize_value(input.name, input.name, false);
     }
     for (const auto& node : model_.nodes) rewrite(node);
+    quantize_awaited();
     drop_unread_constants();
     suit_onnx_runtime();
     fix_shapes(out_, plan_.fixed_shapes);
@@ -223,7 +233,8 @@ class Rewriting {
       throw Error("the plan does not fit the model: codes for input " + std::to_string(plan.input) + " of " + node.name +
                   " have shape " + to_string(plan.optimized->codes.shape()) + ", the input has " + to_string(values->shape()));
     const std::string codes = names_.fresh(value + "_quantized"), result = names_.fresh(value + "_dequantized");
-    out_.initializers[codes] = plan.optimized ? plan.optimized->codes : quantize_within(*values, params, plan.limits);
+    out_.initializers[codes] = plan.optimized ? plan.optimized->codes : Tensor();
+    if (!plan.optimized) awaited_.push_back({codes, *values, params, plan.limits});
     if (is_half(params.type)) {
       add_cast(value, codes, result, DataType::float32);
     } else {
@@ -232,6 +243,13 @@ class Rewriting {
     }
     constants_[value].emplace_back(plan, result);
     node.inputs[plan.input] = result;
+  }
+
+  void quantize_awaited() {
+    parallel_for(awaited_.size(), 0, [&](size_t i) {
+      const Awaited& one = awaited_[i];
+      out_.initializers.at(one.codes) = quantize_within(one.values, one.params, one.limits);
+    });
   }
 
   // The float originals, unless float nodes or subgraphs still read them.
@@ -257,6 +275,7 @@ class Rewriting {
   std::unordered_map<std::string, std::vector<std::pair<QuantParams, std::string>>> conversions_;
   std::unordered_map<std::string, std::vector<std::pair<ConstantPlan, std::string>>>
       constants_;  // constant -> its dequantized forms
+  std::vector<Awaited> awaited_;
 };
 
 }  // namespace
