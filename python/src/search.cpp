@@ -37,7 +37,7 @@ const char* name_of(Level level) {
 class Callbacks {
  public:
   Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller, const tune::Job& job)
-      : log_(log), event_(event), caller_(std::move(caller)), words_(job) {}
+      : log_(log), event_(event), caller_(std::move(caller)), words_(job.aim) {}
 
   report::TrialWords& words() { return words_; }
 
@@ -129,12 +129,12 @@ void work_for_first(Search& own, const std::stop_token& stop) {
   const tune::WorkerRun done =
       tune::work(tune::in_scratch(own.job, scratch.path()), {.log = log, .stop = stop, .launch = own.launch}, patience);
   if (done.interrupted) return;
-  tune::wait_for_first(own.job, own.launch, stop);
+  tune::wait_for_first(own.job.study, own.launch, stop);
   own.result = tune::read_result(own.job.output.dir);
   if (!own.result.is_object())
     throw Error("this process has worked for the search that the first one led, but does not see what that has written: '" +
                 own.job.output.dir.string() + "' must be a folder that all processes share");
-  const auto storage = search::open_storage(tune::storage_url(own.job));
+  const auto storage = search::open_storage(tune::storage_url(own.job.study));
   for (const auto& study : storage->studies()) {
     if (study.name == own.result.value("study_name", std::string())) own.trials = storage->trials(study.id);
   }
@@ -146,10 +146,10 @@ void run(Search& own, const std::stop_token& stop) {
                                           .listener = own.callbacks.listener(),
                                           .stop = stop,
                                           .baseline = [&](const tune::Measured& baseline) { words.compare_with(baseline); },
-                                          .goes_on = [&](const tune::Job& next) { words.follow(next); },
+                                          .goes_on = [&](const tune::Job& next) { words.follow(next.aim); },
                                           .launch = own.launch});
   const tune::Summary& summary = own.searched->summary;
-  own.table = report::result_table(own.searched->job, summary);
+  own.table = report::result_table(own.searched->job.aim, summary);
   own.result = own.searched->result;
   own.trials = summary.trials;
   std::istringstream lines(own.table + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
@@ -167,10 +167,10 @@ py::dict search(const py::object& words, const std::string& base, const std::str
   const std::string launch = launch_for(job);
   const auto own = std::make_shared<Search>(Search{std::move(job), std::move(callbacks), launch});
   if (tune::rank() > 0) {
-    tune::require_shared(own->job);
+    tune::require_shared(own->job.study);
     CallingThread::attend(caller, [own, stop = caller->stop()] { work_for_first(*own, stop); });
     own->callbacks.raise_what_was_raised();
-    return found(*own, tune::storage_url(own->job));
+    return found(*own, tune::storage_url(own->job.study));
   }
   const tune::LaunchLead first(own->job, own->launch);
   try {
@@ -183,7 +183,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
     first.let_others_see(caller->stop());
     throw;
   }
-  return found(*own, tune::storage_url(own->searched->job));
+  return found(*own, tune::storage_url(own->searched->job.study));
 }
 
 // When the program ends: searches of threads that end with it write what they found; one that a second Ctrl-C left to itself, or

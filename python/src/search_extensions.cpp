@@ -87,7 +87,7 @@ class StrategyHandle {
                    .listener = context.listener,
                    .stop = context.stop,
                    .begin = context.begin},
-                  context.study, context.space, tune::conditions_of(context.job), context.objective) {}
+                  context.study, context.space, tune::conditions_of(context.job.limits), context.objective) {}
   StrategyHandle(const StrategyHandle&) = delete;
   StrategyHandle& operator=(const StrategyHandle&) = delete;
 
@@ -141,7 +141,6 @@ class Strategy final : public tune::Strategy {
 
   void check(const tune::Job& job, const tune::Spaces& spaces) const override {
     if (spaces.each.size() != 1) throw Error("strategy " + name_ + " takes one search_space, not several");
-    tune::condition_words(job);
   }
 
   tune::Finding run(const tune::StrategyContext& context) const override {

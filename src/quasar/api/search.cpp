@@ -19,10 +19,10 @@ Found search(const Json& job, const std::filesystem::path& base, const Monitor& 
   report::refuse_to_overwrite(parsed);
   report::Searched searched = report::search(parsed, {.log = monitor.log, .listener = monitor.listener, .stop = monitor.stop});
   Found found{.result = std::move(searched.result),
-              .table = report::result_table(searched.job, searched.summary),
+              .table = report::result_table(searched.job.aim, searched.summary),
               .trials = {},
               .output_dir = searched.job.output.dir,
-              .storage = tune::storage_url(searched.job)};
+              .storage = tune::storage_url(searched.job.study)};
   found.trials = std::move(searched.summary.trials);
   return found;
 }

@@ -37,7 +37,7 @@ spdlog::level::level_enum level_of(Level level) {
 }  // namespace
 
 struct Console::Impl {
-  Impl(bool silent, const tune::Job& job) : quiet(silent), words(job) {}
+  Impl(bool silent, const tune::Aim& aim) : quiet(silent), words(aim) {}
 
   bool quiet;
   bool terminal = errors_are_terminal();
@@ -91,7 +91,7 @@ struct Console::Impl {
   }
 };
 
-Console::Console(bool quiet, const tune::Job& job) : impl_(std::make_unique<Impl>(quiet, job)) {}
+Console::Console(bool quiet, const tune::Aim& aim) : impl_(std::make_unique<Impl>(quiet, aim)) {}
 
 Console::~Console() {
   impl_->close_progress();
@@ -123,9 +123,9 @@ search::Listener Console::listener() {
   return [this](const search::Event& event) { impl_->event(event); };
 }
 
-void Console::follow(const tune::Job& job) {
+void Console::follow(const tune::Aim& aim) {
   const std::lock_guard lock(impl_->guard);
-  impl_->words.follow(job);
+  impl_->words.follow(aim);
   impl_->progress = ProgressLine(impl_->words.objective());
 }
 

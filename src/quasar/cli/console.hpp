@@ -6,7 +6,7 @@
 #include <string>
 
 #include "quasar/base/log.hpp"
-#include "quasar/job/job.hpp"
+#include "quasar/job/goal_parts.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/summary.hpp"
 
@@ -15,14 +15,14 @@ namespace quasar::cli {
 class Console {
  public:
   // The log file is appended to.
-  Console(bool quiet, const tune::Job& job);
+  Console(bool quiet, const tune::Aim& aim);
   ~Console();
 
   void log_to(const std::filesystem::path& file);
   Log log();                           // for the library
   void note(const std::string& text);  // for the log file only
   search::Listener listener();
-  void follow(const tune::Job& job);                  // from now on
+  void follow(const tune::Aim& aim);                  // from now on
   void compare_with(const tune::Measured& baseline);  // of the float model: values stand beside the goal from now on
   void close_progress();                              // ends the progress line
 

@@ -40,7 +40,7 @@ void remove_if_bare(const fs::path& folder) {
 
 void show(const tune::Job& job, const tune::Summary& summary) {
   const search::Counts& counts = summary.counts;
-  std::cout << report::result_table(job, summary);
+  std::cout << report::result_table(job.aim, summary);
   std::cout << "\n"
             << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
             << counts.failed << " failed, in " << std::setprecision(3) << summary.seconds << " s\n";
@@ -78,7 +78,7 @@ int exit_code(tune::Status status) {
 }
 
 int search(const tune::Job& job, const SearchRun& how) {
-  Console console(how.quiet, job);
+  Console console(how.quiet, job.aim);
   std::error_code code;
   fs::create_directories(job.output.dir, code);
   if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
@@ -90,10 +90,11 @@ int search(const tune::Job& job, const SearchRun& how) {
                            .listener = console.listener(),
                            .stop = stop_requested(),
                            .baseline = [&](const tune::Measured& baseline) { console.compare_with(baseline); },
-                           .goes_on = [&](const tune::Job& next) { console.follow(next); },
+                           .goes_on = [&](const tune::Job& next) { console.follow(next.aim); },
                            .launch = tune::launch()});
   console.close_progress();
-  console.note(report::result_table(found, summary) + "status=" + report::name_of(summary.status) + " reason=" + summary.reason);
+  console.note(report::result_table(found.aim, summary) + "status=" + report::name_of(summary.status) +
+               " reason=" + summary.reason);
   if (how.json) {
     std::cout << result.dump(2) << "\n";
   } else {

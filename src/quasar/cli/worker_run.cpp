@@ -26,7 +26,7 @@ Json worker_json(const tune::WorkerRun& done) {
 
 WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
-  Console console(options.quiet, job);
+  Console console(options.quiet, job.aim);
   std::optional<TemporaryFolder> scratch;
   if (options.keeps_files) {
     fs::create_directories(job.output.dir);

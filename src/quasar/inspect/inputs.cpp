@@ -79,7 +79,7 @@ void reads_of(OverwriteGuard& files, const Job& job) {
   reads_samples(files, job.samples.data, job.base, "the data");
   for (const auto& [name, file] : evaluator_files(job.words.value("search_evaluator", Json()), job.base))
     files.reads(file, "of search_evaluator");
-  reads_database(files, storage_url(job));
+  reads_database(files, storage_url(job.study));
   std::error_code ignored;
   if (fs::is_regular_file(job.base / job.warm_start.place, ignored))
     reads_database(files, (job.base / job.warm_start.place).string());

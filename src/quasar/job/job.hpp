@@ -27,9 +27,12 @@ struct Named {
   Json options = Json::object();
 };
 
+// When the search ends, and what a trial may take.
 struct Limits {
-  Json stop;                    // search_stop_condition
+  Json stop = Json::object();   // search_stop_condition, and timeout as a time_limit, under the names of search::stop::table()
   int64_t n_trials = 0;         // 0: not given
+  ExitPolicy exit;              // of a search for an accuracy goal
+  bool whole_space = false;     // without a number of trials the sampler tries the whole space
   double expected_seconds = 0;  // expected_time_per_config; 0: not given
   double trial_time = 0;        // seconds; 0: none
   size_t trial_memory = 0;      // bytes; 0: none
@@ -40,6 +43,7 @@ struct Limits {
 // Where the study is kept, and how processes share it.
 struct StudyKeys {
   std::string name, storage;
+  std::filesystem::path folder = {};        // output_dir: where a database that is named by a relative path lies
   search::HeartbeatOptions heartbeat = {};  // of a storage that several processes share
   bool load_if_exists = false;
   std::string predecessor = {};  // the study before this one, whose search had other choices (continuation.hpp); "": none
@@ -86,8 +90,8 @@ struct Job {
 // The specification of every key: name, default, meaning. `quasar list`, help and messages follow from it.
 const std::vector<OptionSpec>& job_keys();
 
-// Where the job's study is kept, as search::open_storage() takes it.
-std::string storage_url(const Job& job);
+// Where a study is kept, as search::open_storage() takes it.
+std::string storage_url(const StudyKeys& study);
 
 // The words with every top-level key by its own name (spelling and aliases do not count), for presets, --set and parse_job.
 // Throws Error for a key given twice; unknown ones stay as they are.

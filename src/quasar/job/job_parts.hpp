@@ -15,9 +15,10 @@ void check_places(const Json& words);
 // The opposite: for a key of the mapping `place` that is one of the top level and not among `known`.
 void check_nested(const std::string& place, const Json& words, const std::vector<std::string>& known);
 
-// Where a study is kept, and how processes share it: the keys, and what they say. `base`: where relative paths start.
+// Where a study is kept, and how processes share it: the keys, and what they say. `base`: where paths in URLs start, `folder`:
+// where those of files do.
 std::vector<OptionSpec> storage_key_specs();
-StudyKeys study_of(const Options& keys, const std::filesystem::path& base);
+StudyKeys study_of(const Options& keys, const std::filesystem::path& base, const std::filesystem::path& folder);
 
 // A relative sqlite:/// URL with its path from `folder`; other storages as they are.
 std::string sqlite_from(const std::filesystem::path& folder, const std::string& storage);
@@ -44,7 +45,7 @@ std::string strategy_of(const Options& keys, const TuningKeys& tuning, const Kno
 // Without fine-tuning, or without a choice of calibration, there is one stage only.
 void check_stages(Job& job, const StrategyFacts& strategy);
 
-// The exit policy of tuning_criterion holds for every strategy; what would have no effect is an error.
-void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies);
+// Keys of tuning that would have no effect are an error.
+void check_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies);
 
 }  // namespace quasar::tune

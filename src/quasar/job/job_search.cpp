@@ -240,8 +240,7 @@ void check_named_once(const Job& job, const Options& keys, const KnownStrategies
 
 }  // namespace
 
-// The exit policy holds for every strategy; what would have no effect is an error.
-void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
+void check_tuning_keys(Job& job, const Options& keys, const KnownStrategies& strategies) {
   if (keys.has("quant_level") && keys.has("strategy"))
     throw Error("quant_level and strategy both name a strategy; keep one of them");
   check_named_once(job, keys, strategies);
@@ -263,11 +262,6 @@ void apply_tuning_keys(Job& job, const Options& keys, const KnownStrategies& str
     if (owner != job.strategy)
       throw Error("strategy_kwargs." + name + " is for strategy " + owner + "; it has no effect on " + job.strategy);
   }
-  if (job.tuning.timeout == 0) return;
-  if (job.limits.stop.is_null()) job.limits.stop = Json::object();
-  const Json own = job.limits.stop.value("time_limit", Json());
-  const bool shorter = own.is_number() && own.get<double>() >= 0 && own.get<double>() < job.tuning.timeout;
-  if (!shorter) job.limits.stop["time_limit"] = job.tuning.timeout;
 }
 
 }  // namespace quasar::tune

@@ -9,6 +9,7 @@
 #include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/search/misspelt.hpp"
+#include "quasar/search/sampler.hpp"
 #include "quasar/search/stop.hpp"
 
 namespace quasar::tune {
@@ -53,7 +54,8 @@ constexpr size_t least_memory_of_a_trial = size_t{16} << 20;
 
 // The conditions under their own names. n_trials: 0 is as left out, as at the top level.
 Json stop_of(const Json& words) {
-  if (!words.is_object()) return words;
+  if (words.is_null()) return Json::object();
+  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
   check_nested("search_stop_condition", words, search::stop::table().names());
   Json out = Json::object();
   for (const auto& [given, value] : words.items()) {
@@ -61,6 +63,38 @@ Json stop_of(const Json& words) {
     if (out.contains(name)) throw Error("search_stop_condition." + name + " is given twice (as '" + given + "' too)");
     if (name != "n_trials" || value != 0) out[name] = value;
   }
+  return out;
+}
+
+// Of two limits of time the smaller one holds.
+void add_timeout(Json& stop, double timeout) {
+  if (timeout == 0) return;
+  const Json own = stop.value("time_limit", Json());
+  const bool shorter = own.is_number() && own.get<double>() >= 0 && own.get<double>() < timeout;
+  if (!shorter) stop["time_limit"] = timeout;
+}
+
+Limits limits_of(const Options& keys, const Aim& aim, const Named& sampler) {
+  Limits out;
+  out.stop = stop_of(keys.json("search_stop_condition"));
+  for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
+    if (!aim.tolerance.is_null() || aim.criterion || !out.stop.contains(key)) continue;
+    if (out.stop[key].is_number() && out.stop[key].get<double>() >= 0)
+      throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
+  }
+  search::stop_conditions(out.stop);
+  out.n_trials = keys.integer("n_trials");
+  out.exit = parse_exit_policy(keys);
+  add_timeout(out.stop, out.exit.timeout);
+  out.whole_space = search::samplers::table().make(sampler.name, sampler.options)->enumerates();
+  out.expected_seconds = keys.real("expected_time_per_config");
+  out.trial_time = keys.real("trial_time_limit");
+  out.trial_memory = static_cast<size_t>(keys.integer("trial_memory_limit"));
+  if (out.trial_memory > 0 && out.trial_memory < least_memory_of_a_trial)
+    throw Error("trial_memory_limit is " + std::to_string(out.trial_memory) + " bytes, but must be at least " +
+                std::to_string(least_memory_of_a_trial) + ", or 0 for none");
+  const int64_t memory = keys.integer("memory_limit");
+  out.memory = memory > 0 ? static_cast<size_t>(memory) : machine_memory() / 2;
   return out;
 }
 
@@ -87,9 +121,7 @@ void read_budget(Job& job, const Options& keys) {
 }
 
 void read_search_keys(Job& job, const Options& keys) {
-  job.limits.stop = stop_of(keys.json("search_stop_condition"));
   job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
-  job.limits.n_trials = keys.integer("n_trials");
   job.n_jobs = keys.integer("n_jobs");
   if (keys.has("search_devices")) job.devices = runtime::parse_devices(keys.json("search_devices"));
   if (static_cast<size_t>(job.n_jobs) < job.devices.size()) {
@@ -97,12 +129,6 @@ void read_search_keys(Job& job, const Options& keys) {
                            std::to_string(job.n_jobs) + ": only so many are busy at the same time");
   }
   job.seed = static_cast<uint64_t>(keys.integer("seed"));
-  job.limits.expected_seconds = keys.real("expected_time_per_config");
-  job.limits.trial_time = keys.real("trial_time_limit");
-  job.limits.trial_memory = static_cast<size_t>(keys.integer("trial_memory_limit"));
-  if (job.limits.trial_memory > 0 && job.limits.trial_memory < least_memory_of_a_trial)
-    throw Error("trial_memory_limit is " + std::to_string(job.limits.trial_memory) + " bytes, but must be at least " +
-                std::to_string(least_memory_of_a_trial) + ", or 0 for none");
   job.warm_start.study = keys.text("warm_start_study");
   if (!keys.has("warm_start")) {
     if (!job.warm_start.study.empty())
@@ -146,10 +172,9 @@ void read_places(Job& job, const Options& keys) {
     if (!folder.is_string()) throw Error("statistics_dir is " + folder.dump() + ", but must be a folder");
     if (folder != "") job.output.statistics_dir = job.base / folder.get<std::string>();
   }
-  job.study = study_of(keys, job.base);
+  job.study = study_of(keys, job.base, job.output.dir);
   job.output.keep_models = keys.text("keep_models");
   job.output.plot_results = keys.flag("plot_results");
-  job.limits.memory = keys.integer("memory_limit") > 0 ? static_cast<size_t>(keys.integer("memory_limit")) : machine_memory() / 2;
 }
 
 // Where it is not given, the usual one of every space. A v1 space that names types of 8 bits keeps the target of quant_config:
@@ -186,9 +211,8 @@ std::string metric_of_goal(const Json& words) {
 void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
   const Options keys(job_keys(), words, "configuration");
   if (keys.has("accuracy_criterion") || keys.has("budget")) return;  // what a budget bounds is the goal
-  const TuningKeys tuning = parse_tuning_keys(keys);
-  const std::string strategy = strategy_of(keys, tuning, strategies);
-  if (!tuning.given && !strategies.of(strategy)->has_goal()) return;
+  const std::string strategy = strategy_of(keys, parse_tuning_keys(keys), strategies);
+  if (!parse_exit_policy(keys).given && !strategies.of(strategy)->has_goal()) return;
   if (keys.has("objectives"))
     throw Error("strategy " + strategy + " beside objectives needs accuracy_criterion: the goal to reach");
   Json goal{{"criterion", "relative"}, {"tolerable_loss", 0.01}};
@@ -245,13 +269,14 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   job.aim = aim_of(keys, base, *strategy);
   read_budget(job, keys);
   warn_of_optimism(job, keys);
+  job.limits = limits_of(keys, job.aim, job.sampler);
   read_search_keys(job, keys);
   choose_library(job, keys);
   job.speed_gate = speed_gate_of(keys, *strategy);
   if (job.speed_gate && canonical_keys(given).contains("speed_gate") &&
       (!quant::targets::table().make(job.target)->timed_here() || !job.devices.front().is_cpu()))
     job.warnings.push_back("speed_gate has no effect: it measures on ONNX Runtime's CPU, which candidates do not run on here");
-  apply_tuning_keys(job, keys, strategies);
+  check_tuning_keys(job, keys, strategies);
   if (!job.warm_start.place.empty() && !strategy->learns_from_earlier()) {
     job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +
                            " decides step by step what it tries, whatever was tried before");

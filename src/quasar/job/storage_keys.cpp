@@ -44,8 +44,9 @@ std::string sqlite_from(const fs::path& folder, const std::string& storage) {
   return scheme + fs::absolute(folder / storage.substr(scheme.size())).lexically_normal().string();
 }
 
-StudyKeys study_of(const Options& keys, const fs::path& base) {
+StudyKeys study_of(const Options& keys, const fs::path& base, const fs::path& folder) {
   StudyKeys study;
+  study.folder = folder;
   study.name = keys.text("study_name");
   const size_t length = search::optuna::characters_of(study.name);
   if (length > search::longest_name)
@@ -64,11 +65,11 @@ StudyKeys study_of(const Options& keys, const fs::path& base) {
 
 // Throws Error for a database in the output folder that is a link, which whoever writes to it would follow to another place, and
 // for what SQLite cannot open. A database elsewhere, which the user named, may be a link.
-std::string storage_url(const Job& job) {
-  if (job.study.storage.find("://") != std::string::npos || job.study.storage == "memory") return job.study.storage;
-  const fs::path file = job.output.dir / job.study.storage;
+std::string storage_url(const StudyKeys& study) {
+  if (study.storage.find("://") != std::string::npos || study.storage == "memory") return study.storage;
+  const fs::path file = study.folder / study.storage;
   std::error_code ignored;
-  if (fs::path(job.study.storage).is_relative() && fs::is_symlink(file, ignored))
+  if (fs::path(study.storage).is_relative() && fs::is_symlink(file, ignored))
     throw Error("'" + file.string() +
                 "' is a symbolic link, which a study in output_dir does not follow: remove it, or name the file that it leads to "
                 "(study_storage_db)");

@@ -17,6 +17,13 @@ const std::vector<OptionSpec>& criterion_specs() {
   return all;
 }
 
+// Where it is given.
+Options criterion_of(const Options& keys) {
+  const Json words = keys.json("tuning_criterion");
+  if (!words.is_object()) throw Error("tuning_criterion must be a mapping, not " + words.dump());
+  return {criterion_specs(), words, "tuning_criterion"};
+}
+
 const std::vector<OptionSpec>& kwargs_specs() {
   static const std::vector<OptionSpec> all{
       {.name = "confidence_batches", .fallback = 2, .help = "batches of 8 samples that score an operator (mse_v2)", .low = 1},
@@ -140,15 +147,22 @@ std::vector<OptionSpec> tuning_key_specs() {
            .choices = {"static", "dynamic", "auto", "weight_only"}}};
 }
 
+ExitPolicy parse_exit_policy(const Options& keys) {
+  ExitPolicy out;
+  for (const char* key : {"tuning_criterion", "quant_level", "op_type_dict", "op_name_dict"})
+    out.given = out.given || keys.has(key);
+  if (!keys.has("tuning_criterion")) return out;
+  const Options criterion = criterion_of(keys);
+  out.timeout = criterion.real("timeout");
+  if (criterion.given("max_trials")) out.max_trials = criterion.integer("max_trials");
+  return out;
+}
+
 TuningKeys parse_tuning_keys(const Options& keys) {
   TuningKeys out;
   Json named;
   if (keys.has("tuning_criterion")) {
-    if (!keys.json("tuning_criterion").is_object())
-      throw Error("tuning_criterion must be a mapping, not " + keys.json("tuning_criterion").dump());
-    const Options criterion(criterion_specs(), keys.json("tuning_criterion"), "tuning_criterion");
-    out.timeout = criterion.real("timeout");
-    if (criterion.given("max_trials")) out.max_trials = criterion.integer("max_trials");
+    const Options criterion = criterion_of(keys);
     named = criterion.json("strategy");
     if (!named.is_null() && !named.is_string())
       throw Error("tuning_criterion.strategy is " + named.dump() + ", but must be a name");
@@ -178,8 +192,6 @@ TuningKeys parse_tuning_keys(const Options& keys) {
       (keys.has("op_type_dict") || keys.has("op_name_dict") || !out.smooth_alphas.empty()))
     throw Error(
         "approach: weight_only leaves activations in float: op_type_dict, op_name_dict and smooth_quant would have no effect");
-  for (const char* key : {"tuning_criterion", "quant_level", "op_type_dict", "op_name_dict"})
-    out.given = out.given || keys.has(key);
   return out;
 }
 

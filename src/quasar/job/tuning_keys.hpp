@@ -18,9 +18,14 @@ enum class Approach {
   weight_only     // not at all
 };
 
+// When tuning ends, by tuning_criterion.
+struct ExitPolicy {
+  double timeout = 0;                 // seconds; 0: stop at the first success
+  std::optional<int64_t> max_trials;  // models, as given
+  bool given = false;                 // whether any key of tuning is, so that max_trials has a default
+};
+
 struct TuningKeys {
-  double timeout = 0;                   // seconds; 0: stop at the first success
-  std::optional<int64_t> max_trials;    // of tuning_criterion, as given
   std::string strategy;                 // tuning_criterion.strategy or by quant_level; "": neither is given
   Json kwargs = Json::object();         // tuning_criterion.strategy_kwargs, without secrets
   Json op_types = Json::object();       // op_type_dict
@@ -30,7 +35,6 @@ struct TuningKeys {
   std::vector<Json> sampling_sizes;     // calibration_sampling_size, in order; empty: all samples
   std::string saturation;               // what is done about sums of 16 bits; "": the target's choice
   Approach approach = Approach::static_ranges;
-  bool given = false;  // whether any of these keys is
 };
 
 // Of `recipes`: whether channels are scaled, and its own options.
@@ -41,6 +45,9 @@ std::vector<OptionSpec> tuning_key_specs();
 
 // In strategy_kwargs, the token of a hosted service, which is accepted and never kept.
 inline constexpr const char* secret_keyword = "sigopt_api_token";
+
+// Throws Error for unknown keys and values.
+ExitPolicy parse_exit_policy(const Options& keys);
 
 // Throws Error for unknown keys and values. The secret is dropped here and appears nowhere.
 TuningKeys parse_tuning_keys(const Options& keys);

@@ -37,7 +37,7 @@ Json progress_of(const search::Event& event, double seconds) {
 }  // namespace
 
 void LiveReport::begin(const tune::Measured& baseline) {
-  baseline_ = baseline_json(job_, baseline);
+  baseline_ = baseline_json(job_.model, baseline);
 }
 
 void LiveReport::hear(const search::Event& event) {

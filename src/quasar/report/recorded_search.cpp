@@ -42,7 +42,7 @@ namespace {
 
 // A study that the search would leave behind, with its results replaced.
 void refuse_to_forget(const tune::Job& job) {
-  const std::string storage = tune::storage_url(job), folder = "output_dir '" + job.output.dir.string() + "'";
+  const std::string storage = tune::storage_url(job.study), folder = "output_dir '" + job.output.dir.string() + "'";
   if (!fs::is_directory(job.output.dir)) return;
   const bool exists = search::storage_exists(storage);
   for (const auto& file : fs::directory_iterator(job.output.dir)) {
@@ -173,7 +173,7 @@ Searched search(const tune::Job& asked, tune::Monitor monitor) {
   try {
     Searched repaired = search_once(*rescue, monitor);
     if (tune::takes_the_place_of(first.summary, repaired.summary)) {
-      tune::judge_by(whole, repaired.summary);
+      tune::judge_by(whole.aim, repaired.summary);
       repaired.result = result_json(repaired.job, repaired.summary);
       take_the_place(repaired, first);
       write_report(repaired);

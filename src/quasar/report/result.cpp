@@ -60,12 +60,12 @@ Json best_json(const tune::Winner& best) {
 }
 
 // Sorted by the first objective.
-std::vector<const search::Trial*> front_of(const tune::Job& job, const tune::Summary& summary) {
+std::vector<const search::Trial*> front_of(const tune::Aim& aim, const tune::Summary& summary) {
   std::vector<const search::Trial*> out;
   for (const auto& trial : summary.trials) {
     if (std::ranges::find(summary.front, trial.number) != summary.front.end()) out.push_back(&trial);
   }
-  const Direction direction = job.aim.goals.objectives.front().direction;
+  const Direction direction = aim.goals.objectives.front().direction;
   std::ranges::stable_sort(
       out, [&](const auto* a, const auto* b) { return search::better(a->values.front(), b->values.front(), direction); });
   return out;
@@ -94,7 +94,7 @@ Json environment_json(const tune::Job& job) {
 // {trial, values by objective, params}, the best by the first objective first.
 Json front_json(const tune::Job& job, const tune::Summary& summary) {
   Json out = Json::array();
-  for (const auto* trial : front_of(job, summary)) {
+  for (const auto* trial : front_of(job.aim, summary)) {
     Json values = Json::object();
     for (size_t i = 0; i < trial->values.size(); ++i) values[job.aim.goals.objectives[i].metric] = trial->values[i];
     out.push_back({{"trial", trial->number}, {"values", values}, {"params", params_json(*trial)}});
@@ -136,8 +136,8 @@ Json header_json(const tune::Job& job) {
           {"environment", environment_json(job)}};
 }
 
-Json baseline_json(const tune::Job& job, const tune::Measured& baseline) {
-  Json out{{"model", job.model.string()}};
+Json baseline_json(const std::filesystem::path& model, const tune::Measured& baseline) {
+  Json out{{"model", model.string()}};
   out.update(measured_json(baseline));
   return out;
 }
@@ -162,7 +162,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
   }
   out.update(header_json(job));
   out["seconds"] = summary.seconds;
-  out["baseline"] = baseline_json(job, summary.baseline);
+  out["baseline"] = baseline_json(job.model, summary.baseline);
   if (!summary.head.is_null()) out["head"] = summary.head;
   out["best"] = summary.best ? best_json(*summary.best) : Json(nullptr);
   out["candidates"] = candidates_json(summary);
@@ -206,14 +206,14 @@ std::string interval(const eval::Score& score) {
 }
 
 // One line per trial of the Pareto front, as many objectives as fit.
-std::string front_table(const tune::Job& job, const tune::Summary& summary) {
+std::string front_table(const tune::Aim& aim, const tune::Summary& summary) {
   constexpr size_t most_rows = 12, most_columns = 4;
-  if (job.aim.goals.objectives.size() < 2) return "";
+  if (aim.goals.objectives.size() < 2) return "";
   std::vector<std::string> names;
-  for (const auto& objective : job.aim.goals.objectives) {
+  for (const auto& objective : aim.goals.objectives) {
     if (names.size() < most_columns) names.push_back(objective.metric);
   }
-  const auto front = front_of(job, summary);
+  const auto front = front_of(aim, summary);
   std::string text = "\n" + row("Pareto front", names);
   for (size_t i = 0; i < std::min(front.size(), most_rows); ++i) {
     std::vector<std::string> cells;
@@ -225,8 +225,8 @@ std::string front_table(const tune::Job& job, const tune::Summary& summary) {
 }
 
 // Those that the job names, then the metric of the model's head.
-std::vector<std::string> reported(const tune::Job& job, const tune::Summary& summary) {
-  std::vector<std::string> out = job.aim.metrics;
+std::vector<std::string> reported(const tune::Aim& aim, const tune::Summary& summary) {
+  std::vector<std::string> out = aim.metrics;
   for (const auto& [name, score] : summary.baseline.metrics) {
     if (std::ranges::find(out, name) == out.end()) out.push_back(name);
   }
@@ -252,8 +252,8 @@ std::string verdict(const tune::Summary& summary) {
   return text + ".\n";
 }
 
-std::string result_table(const tune::Job& job, const tune::Summary& summary) {
-  const std::vector<std::string> metrics = reported(job, summary);
+std::string result_table(const tune::Aim& aim, const tune::Summary& summary) {
+  const std::vector<std::string> metrics = reported(aim, summary);
   std::string text = verdict(summary) + row("", {"float", "default", "best", "95 % interval"});
   const search::Trial* first = default_trial(summary);
   for (const auto& metric : metrics) {
@@ -283,7 +283,7 @@ std::string result_table(const tune::Job& job, const tune::Summary& summary) {
   text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms),
                               "[" + in_digits(time.low, 3) + ", " + in_digits(time.high, 3) + "] × float"});
   for (const auto& sentence : sureness(tune::to_json(summary.best->evidence))) text += "  " + sentence + "\n";
-  return text + front_table(job, summary);
+  return text + front_table(aim, summary);
 }
 
 }  // namespace quasar::report

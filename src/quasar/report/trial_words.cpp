@@ -37,9 +37,9 @@ std::string purpose_of(const search::Trial& trial) {
 
 }  // namespace
 
-void TrialWords::follow(const tune::Job& job) {
-  objective_ = job.aim.goals.objectives.front().metric;
-  criterion_ = job.aim.criterion;
+void TrialWords::follow(const tune::Aim& aim) {
+  objective_ = aim.goals.objectives.front().metric;
+  criterion_ = aim.criterion;
   goal_.clear();
 }
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "quasar/job/job.hpp"
+#include "quasar/job/goal_parts.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/summary.hpp"
 
@@ -11,9 +11,9 @@ namespace quasar::report {
 
 class TrialWords {
  public:
-  // Whose trials they are, now and after a search has gone on with another job.
-  explicit TrialWords(const tune::Job& job) { follow(job); }
-  void follow(const tune::Job& job);
+  // Whose trials they are, now and after a search has gone on with another goal.
+  explicit TrialWords(const tune::Aim& aim) { follow(aim); }
+  void follow(const tune::Aim& aim);
   // From now on values stand beside the goal, where that is a bound of the objective. `baseline`: of the float model.
   void compare_with(const tune::Measured& baseline);
 

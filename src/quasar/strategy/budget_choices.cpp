@@ -11,11 +11,11 @@
 
 namespace quasar::tune {
 
-BudgetChoices::BudgetChoices(const Job& job, const search::Space& space, const graph::Model& model, const quant::Target& target)
+BudgetChoices::BudgetChoices(const Budget& budget, const Json& search_space, const search::Space& space,
+                             const graph::Model& model, const quant::Target& target)
     : space_(space),
-      precisions_(precisions_of(job, job.spaces.front(), model, target)),
-      groups_(operator_groups(model, repairable_nodes(Approach::static_ranges, job.spaces.front(), model, target),
-                              job.budget->groups)),
+      precisions_(precisions_of(budget, search_space, model, target)),
+      groups_(operator_groups(model, repairable_nodes(Approach::static_ranges, search_space, model, target), budget.groups)),
       base_(default_point(space)) {
   for (const auto& nodes : groups_.nodes) {
     own_.emplace_back();

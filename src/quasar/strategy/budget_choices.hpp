@@ -14,8 +14,9 @@ namespace quasar::tune {
 
 class BudgetChoices {
  public:
-  // All outlive it. The job has a budget; the space is with_precisions().
-  BudgetChoices(const Job& job, const search::Space& space, const graph::Model& model, const quant::Target& target);
+  // All outlive it. The space is with_precisions().
+  BudgetChoices(const Budget& budget, const Json& search_space, const search::Space& space, const graph::Model& model,
+                const quant::Target& target);
 
   const OperatorGroups& groups() const { return groups_; }
   const std::vector<Rung>& precisions() const { return precisions_; }

@@ -37,27 +37,27 @@ bool has_types_of_layers(const Json& search_space) {
 }
 
 // Those that only save bytes are left out where time is bounded too: ONNX Runtime's CPU computes them in float.
-std::vector<std::string> wanted_by(const Job& job) {
-  if (!job.budget->precisions.empty()) return job.budget->precisions;
-  const bool time = job.budget->milliseconds || job.budget->relative_latency;
+std::vector<std::string> wanted_by(const Budget& budget) {
+  if (!budget.precisions.empty()) return budget.precisions;
+  const bool time = budget.milliseconds || budget.relative_latency;
   return time ? std::vector<std::string>{quantized, "int16", in_float} : budget_precisions();
 }
 
 }  // namespace
 
-std::vector<Rung> precisions_of(const Job& job, const Json& search_space, const graph::Model& model,
+std::vector<Rung> precisions_of(const Budget& budget, const Json& search_space, const graph::Model& model,
                                 const quant::Target& target) {
   const auto nodes = repairable_nodes(Approach::static_ranges, search_space, model, target);
   if (nodes.empty()) {
     const std::string why = why_nothing(model, quant::NodeForm::pairs);
-    throw Error("nothing in this model can be quantized on target " + job.target + (why.empty() ? "" : ": " + why));
+    throw Error("nothing in this model can be quantized on this target" + (why.empty() ? "" : ": " + why));
   }
   const NodeNames all(nodes.begin(), nodes.end());
   const auto rungs = rungs_of(Approach::static_ranges, search_space, model, target);
-  const bool named = !job.budget->precisions.empty();
+  const bool named = !budget.precisions.empty();
   std::vector<Rung> out;
   for (const auto& name : budget_precisions()) {
-    const auto wanted = wanted_by(job);
+    const auto wanted = wanted_by(budget);
     if (std::ranges::find(wanted, name) == wanted.end()) continue;
     Rung one{name, nullptr, {}};
     if (name == quantized || name == in_float) {
@@ -74,15 +74,15 @@ std::vector<Rung> precisions_of(const Job& job, const Json& search_space, const 
     if (!one.nodes.empty()) {
       out.push_back(std::move(one));
     } else if (named) {
-      throw Error("budget.precisions names " + name + ", which no operator of this model can have on target " + job.target +
+      throw Error("budget.precisions names " + name + ", which no operator of this model can have on this target" +
                   (has_types_of_layers(search_space) ? " beside types of layers that the space gives itself" : ""));
     }
   }
   return out;
 }
 
-Json with_precisions(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
-  const auto precisions = precisions_of(job, search_space, model, target);
+Json with_precisions(const Budget& budget, Json search_space, const graph::Model& model, const quant::Target& target) {
+  const auto precisions = precisions_of(budget, search_space, model, target);
   for (const auto& node : repairable_nodes(Approach::static_ranges, search_space, model, target)) {
     Json choices = Json::array({quantized});
     for (const auto& one : precisions) {

@@ -30,8 +30,8 @@ class MaxTrials final : public search::StopCondition {
   uint64_t most_;
 };
 
-int64_t most_of(const Job& job) {
-  return max_trials_of(job).value_or(n_trials_of(job.limits) ? std::numeric_limits<int64_t>::max() : default_max_trials);
+int64_t most_of(const Limits& limits) {
+  return max_trials_of(limits).value_or(n_trials_of(limits) ? std::numeric_limits<int64_t>::max() : default_max_trials);
 }
 
 void replace(std::string& text, const std::string& what, const std::string& by) {
@@ -40,59 +40,46 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
 
 }  // namespace
 
-Json condition_words(const Job& job) {
-  Json words = job.limits.stop.is_null() ? Json::object() : job.limits.stop;
-  if (!words.is_object()) throw Error("search_stop_condition must be a mapping, not " + words.dump());
-  for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
-    if (!job.aim.tolerance.is_null() || job.aim.criterion || !words.contains(key)) continue;
-    if (words[key].is_number() && words[key].get<double>() >= 0) {
-      throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
-    }
-  }
-  search::stop_conditions(words);
-  return words;
-}
-
 std::optional<int64_t> n_trials_of(const Limits& limits) {
-  const Json words = limits.stop.is_object() ? limits.stop.value("n_trials", Json()) : Json();
-  const bool given = words.is_number_integer() && words.get<int64_t>() >= 0;
+  const Json own = limits.stop.value("n_trials", Json());
+  const bool given = own.is_number_integer() && own.get<int64_t>() >= 0;
   return smaller(limits.n_trials > 0 ? std::optional(limits.n_trials) : std::nullopt,
-                 given ? std::optional(words.get<int64_t>()) : std::nullopt);
+                 given ? std::optional(own.get<int64_t>()) : std::nullopt);
 }
 
-std::optional<int64_t> max_trials_of(const Job& job) {
-  if (job.tuning.max_trials) return job.tuning.max_trials;
-  return job.tuning.given && !n_trials_of(job.limits) ? std::optional(default_max_trials) : std::nullopt;
+std::optional<int64_t> max_trials_of(const Limits& limits) {
+  if (limits.exit.max_trials) return limits.exit.max_trials;
+  return limits.exit.given && !n_trials_of(limits) ? std::optional(default_max_trials) : std::nullopt;
 }
 
 std::unique_ptr<search::StopCondition> max_trials(int64_t most) {
   return std::make_unique<MaxTrials>(most);
 }
 
-search::StopConditions exit_policy(const Job& job) {
-  Json words = condition_words(job);
-  if (const auto most = n_trials_of(job.limits)) words["n_trials"] = *most;
+search::StopConditions exit_policy(const Limits& limits) {
+  Json words = limits.stop;
+  if (const auto most = n_trials_of(limits)) words["n_trials"] = *most;
   auto conditions = search::stop_conditions(words);  // its time_limit is timeout's already
-  conditions.push_back(max_trials(most_of(job)));
+  conditions.push_back(max_trials(most_of(limits)));
   return conditions;
 }
 
-MostTrials most_trials_of(const Job& job) {
-  const int64_t models = most_of(job), all = n_trials_of(job.limits).value_or(models);
+MostTrials most_trials_of(const Limits& limits) {
+  const int64_t models = most_of(limits), all = n_trials_of(limits).value_or(models);
   return all < models || models == std::numeric_limits<int64_t>::max() ? MostTrials{all, "n_trials"}
                                                                        : MostTrials{models, "max_trials"};
 }
 
-size_t trials_left(const Job& job, const search::Counts& used) {
+size_t trials_left(const Limits& limits, const search::Counts& used) {
   const auto left = [](int64_t most, size_t done) { return most - std::min(most, static_cast<int64_t>(done)); };
-  int64_t out = left(most_of(job), used.executed());
-  if (const auto most = n_trials_of(job.limits)) out = std::min(out, left(*most, used.finished()));
+  int64_t out = left(most_of(limits), used.executed());
+  if (const auto most = n_trials_of(limits)) out = std::min(out, left(*most, used.finished()));
   return static_cast<size_t>(out);
 }
 
-std::string in_the_users_words(const Job& job, std::string reason) {
-  const Json seconds = job.limits.stop.is_object() ? job.limits.stop.value("time_limit", Json()) : Json();
-  if (job.tuning.timeout > 0 && seconds.is_number() && seconds.get<double>() == job.tuning.timeout)
+std::string in_the_users_words(const Limits& limits, std::string reason) {
+  const Json seconds = limits.stop.value("time_limit", Json());
+  if (limits.exit.timeout > 0 && seconds.is_number() && seconds.get<double>() == limits.exit.timeout)
     replace(reason, "time_limit of", "timeout of");
   return reason;
 }

@@ -15,33 +15,30 @@ namespace quasar::tune {
 
 inline constexpr int64_t default_max_trials = 100;  // as Intel Neural Compressor's
 
-// The job's stop conditions but for n_trials, as words of search::stop_conditions, checked.
-Json condition_words(const Job& job);
-
 // n_trials and search_stop_condition.n_trials, the smaller one; nullopt: neither is given.
 std::optional<int64_t> n_trials_of(const Limits& limits);
 
-// max_trials as given, or its default where a key of tuning is given and n_trials is not.
-std::optional<int64_t> max_trials_of(const Job& job);
+// max_trials as given, or its default where a key of tuning is given and no number of trials is.
+std::optional<int64_t> max_trials_of(const Limits& limits);
 
 // max_trials of as many, and as duplicates alone would come without end, an end where most_duplicates of them come in a row.
 std::unique_ptr<search::StopCondition> max_trials(int64_t most);
 inline constexpr size_t most_duplicates = 1000;
 
 // The conditions of a strategy that tunes operators: max_trials is 100 where no number of trials is given.
-search::StopConditions exit_policy(const Job& job);
+search::StopConditions exit_policy(const Limits& limits);
 
 // Trials that it may start at all, and the key that says so.
 struct MostTrials {
   int64_t count = 0;
   std::string key;  // "max_trials" (also its default) or "n_trials"
 };
-MostTrials most_trials_of(const Job& job);
+MostTrials most_trials_of(const Limits& limits);
 
 // Trials that it may still start after these.
-size_t trials_left(const Job& job, const search::Counts& used);
+size_t trials_left(const Limits& limits, const search::Counts& used);
 
 // A reason with the key that the user has written: timeout becomes a time_limit.
-std::string in_the_users_words(const Job& job, std::string reason);
+std::string in_the_users_words(const Limits& limits, std::string reason);
 
 }  // namespace quasar::tune

@@ -68,17 +68,17 @@ std::vector<std::string> in_order(const graph::Model& model, const std::set<std:
 
 }  // namespace
 
-Json repairs_for(const Job& job) {
+Json repairs_for(const std::string& target, Approach approach) {
   Json weight{{"only_if", "weight"}}, activation{{"only_if", "activation"}, {"calibration_method", ranges}};
-  if (job.tuning.approach == Approach::weight_only) return {{"scheme", weight_only_schemes()}};
-  if (quant::targets::table().make(job.target)->shifts()) {
+  if (approach == Approach::weight_only) return {{"scheme", weight_only_schemes()}};
+  if (quant::targets::table().make(target)->shifts()) {
     weight["calibration_method"] = {"MinMSE", "MinMax"};
     return {{"weight", {"XInt8Spec"}},        {"activation", {"XInt8Spec"}},  {"algorithms", {nullptr, "adaquant"}},
             {"FitPowerOfTwo", {false, true}}, {"include_cle", {false, true}}, {"weight_params", weight},
             {"activation_params", activation}};
   }
   weight.update({{"symmetric", {true}}, {"quant_granularity", {"Channel"}}, {"calibration_method", {"MinMax", "MinMSE"}}});
-  if (job.tuning.approach == Approach::dynamic)
+  if (approach == Approach::dynamic)
     return {{"weight", {"Int8Spec"}}, {"activation", {"DynamicSpec"}}, {"weight_params", weight}};
   activation["symmetric"] = {false};
   return {{"weight", {"Int8Spec"}},
@@ -127,20 +127,20 @@ std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const gr
   return rungs;
 }
 
-Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target) {
-  const auto nodes = repairable_nodes(job.tuning.approach, search_space, model, target);
+Json with_rungs(Approach approach, Json search_space, const graph::Model& model, const quant::Target& target) {
+  const auto nodes = repairable_nodes(approach, search_space, model, target);
   if (nodes.empty()) {
-    const bool fixed = job.tuning.approach == Approach::static_ranges;
+    const bool fixed = approach == Approach::static_ranges;
     const std::string why = fixed ? why_nothing(model, quant::NodeForm::pairs) : "";
-    throw Error("nothing in this model can be quantized on target " + job.target +
-                (!why.empty() ? ": " + why
-                 : fixed      ? ""
-                              : " by this approach; choose another approach"));
+    throw Error("nothing in this model can be quantized on this target" + (!why.empty() ? ": " + why
+                                                                           : fixed
+                                                                               ? ""
+                                                                               : " by this approach; choose another approach"));
   }
-  const auto rungs = rungs_of(job.tuning.approach, search_space, model, target);
+  const auto rungs = rungs_of(approach, search_space, model, target);
   const auto fixed = tunable_nodes(model, target, activations_of(search_space));
   for (const auto& node : nodes) {
-    const bool only_dynamic = job.tuning.approach == Approach::both && std::ranges::find(fixed, node) == fixed.end();
+    const bool only_dynamic = approach == Approach::both && std::ranges::find(fixed, node) == fixed.end();
     Json choices = only_dynamic ? Json::array() : Json::array({quantized});
     for (const auto& rung : rungs) {
       if (rung.nodes.contains(node)) choices.push_back(rung.choice);

@@ -19,7 +19,7 @@ struct Rung {
 };
 
 // The repairs for this target and approach, in the order in which they are tried: what helps most first.
-Json repairs_for(const Job& job);
+Json repairs_for(const std::string& target, Approach approach);
 
 // The operators that may be given up, in topological order.
 std::vector<std::string> repairable_nodes(Approach approach, const Json& search_space, const graph::Model& model,
@@ -30,6 +30,6 @@ std::vector<std::string> repairable_nodes(Approach approach, const Json& search_
 std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const graph::Model& model, const quant::Target& target);
 
 // The space with the choices of each node: quantized, its rungs. Throws Error when there is no such node.
-Json with_rungs(const Job& job, Json search_space, const graph::Model& model, const quant::Target& target);
+Json with_rungs(Approach approach, Json search_space, const graph::Model& model, const quant::Target& target);
 
 }  // namespace quasar::tune

@@ -21,8 +21,8 @@ class FirstSuccess final : public search::StopCondition {
   std::shared_ptr<const std::optional<size_t>> known_;
 };
 
-search::StopConditions with_first_success(const Job& job, std::shared_ptr<const std::optional<size_t>> known) {
-  auto conditions = exit_policy(job);
+search::StopConditions with_first_success(const Limits& limits, std::shared_ptr<const std::optional<size_t>> known) {
+  auto conditions = exit_policy(limits);
   conditions.push_back(std::make_unique<FirstSuccess>(std::move(known)));
   return conditions;
 }
@@ -42,7 +42,7 @@ StepTrials::StepTrials(const StrategyContext& context, const std::string& stage)
                  .listener = context.listener,
                  .stop = context.stop,
                  .begin = context.begin},
-                context.study, context.space, with_first_success(context.job, successes_), context.objective) {}
+                context.study, context.space, with_first_success(context.job.limits, successes_), context.objective) {}
 
 size_t StepTrials::at_once(size_t left, size_t nodes) {
   constexpr size_t most = 256, most_choices = 1'000'000;  // choices: an operator's, in all configurations together

@@ -43,7 +43,7 @@ void tell_exception(Finding& finding, const std::string& strategy, const std::st
 namespace {
 
 search::RunResult cut_short(const StrategyContext& context, const search::Sequence& sequence) {
-  const auto seconds = time_limit_of(exit_policy(context.job));
+  const auto seconds = time_limit_of(exit_policy(context.job.limits));
   if (!context.stop.stop_requested() && seconds)
     return sequence.finished("time_limit of " + Json(*seconds).dump() + " s reached");
   search::RunResult result = sequence.finished("interrupted");
@@ -74,25 +74,24 @@ search::RunResult run_to_its_end(const StrategyContext& context, const search::S
   }
 }
 
-std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials) {
-  const auto all = n_trials_of(job.limits), models = max_trials_of(job);
+std::optional<int64_t> trials_wanted(const Limits& limits, int64_t default_trials) {
+  const auto all = n_trials_of(limits), models = max_trials_of(limits);
   if (all && models) return std::min(*all, *models);
   if (all || models) return all ? all : models;
-  const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
-  return sampler->enumerates() ? std::nullopt : std::optional(default_trials);
+  return limits.whole_space ? std::nullopt : std::optional(default_trials);
 }
 
 int64_t TrialLimit::used(const search::Counts& counts) const {
   return static_cast<int64_t>(models ? counts.executed() : counts.finished());
 }
 
-TrialLimit trial_limit(const Job& job) {
-  const auto most = trials_wanted(job);
-  return {most, most && most == max_trials_of(job) && most != n_trials_of(job.limits)};
+TrialLimit trial_limit(const Limits& limits) {
+  const auto most = trials_wanted(limits);
+  return {most, most && most == max_trials_of(limits) && most != n_trials_of(limits)};
 }
 
-std::optional<int64_t> Strategy::most_trials(const Job& job) const {
-  return trials_wanted(job);
+std::optional<int64_t> Strategy::most_trials(const Limits& limits) const {
+  return trials_wanted(limits);
 }
 
 std::vector<std::string> Strategy::idle(const Job& /*job*/, const graph::Model& /*model*/,
@@ -111,10 +110,10 @@ std::vector<Json> Strategy::also_needs(const Job& /*job*/, const graph::Model& /
   return {};
 }
 
-search::StopConditions conditions_of(const Job& job, int64_t default_trials) {
-  if (max_trials_of(job)) return exit_policy(job);
-  Json words = condition_words(job);
-  if (const auto wanted = trials_wanted(job, default_trials)) words["n_trials"] = *wanted;
+search::StopConditions conditions_of(const Limits& limits, int64_t default_trials) {
+  if (max_trials_of(limits)) return exit_policy(limits);
+  Json words = limits.stop;
+  if (const auto wanted = trials_wanted(limits, default_trials)) words["n_trials"] = *wanted;
   return search::stop_conditions(words);
 }
 
@@ -162,9 +161,10 @@ Json spelled(const search::Space& space, const Json& words) {
 
 }  // namespace
 
-std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces) {
+std::vector<search::Point> enqueued(const std::vector<Json>& configurations, const search::Space& space,
+                                    const std::vector<search::Space>& spaces) {
   std::vector<search::Point> out;
-  for (const auto& words : job.enqueue) {
+  for (const auto& words : configurations) {
     std::string why;
     const auto point = [&](const search::Space& in) -> std::optional<search::Point> {
       try {
@@ -185,9 +185,9 @@ std::vector<search::Point> enqueued(const Job& job, const search::Space& space, 
   return out;
 }
 
-std::vector<search::Point> first_points(const Job& job, const search::Space& space) {
+std::vector<search::Point> first_points(const std::vector<Json>& configurations, const search::Space& space) {
   std::vector<search::Point> points{default_point(space)};
-  for (auto& point : enqueued(job, space, {space})) points.push_back(std::move(point));
+  for (auto& point : enqueued(configurations, space, {space})) points.push_back(std::move(point));
   return points;
 }
 

@@ -63,7 +63,7 @@ class Strategy : public StrategyFacts {
   // Whether the search goes on with such a strategy by itself when its own result is poor.
   virtual bool is_rescued() const { return false; }
   // Trials that it runs at most, its space aside; nullopt: no number bounds them.
-  virtual std::optional<int64_t> most_trials(const Job& job) const;
+  virtual std::optional<int64_t> most_trials(const Limits& limits) const;
   // Throws Error for a job that it cannot run; called before anything is written.
   virtual void check(const Job& job, const Spaces& spaces) const = 0;
   // Configurations whose statistics the points of space_of() need besides those of the job's own space.
@@ -88,7 +88,7 @@ search::RunResult run_to_its_end(const StrategyContext& context, const search::S
 
 // n_trials and max_trials as given, the smaller one; else `default_trials`, or nullopt (the whole space) where the sampler
 // enumerates it.
-std::optional<int64_t> trials_wanted(const Job& job, int64_t default_trials = 20);
+std::optional<int64_t> trials_wanted(const Limits& limits, int64_t default_trials = 20);
 
 // The same, and which kind of trials it counts.
 struct TrialLimit {
@@ -96,10 +96,10 @@ struct TrialLimit {
   bool models = false;  // it is max_trials: duplicates do not count
   int64_t used(const search::Counts& counts) const;
 };
-TrialLimit trial_limit(const Job& job);
+TrialLimit trial_limit(const Limits& limits);
 
 // The job's stop conditions, with n_trials or max_trials (exit_policy.hpp), or as many trials as trials_wanted() says.
-search::StopConditions conditions_of(const Job& job, int64_t default_trials = 20);
+search::StopConditions conditions_of(const Limits& limits, int64_t default_trials = 20);
 
 // Seconds after which the conditions end everything; nullopt: never.
 std::optional<double> time_limit_of(const search::StopConditions& conditions);
@@ -108,10 +108,11 @@ std::optional<double> time_limit_of(const search::StopConditions& conditions);
 search::Point default_point(const search::Space& space);
 
 // The enqueued configurations that lie in the space. Throws Error for one that lies in none of `spaces`.
-std::vector<search::Point> enqueued(const Job& job, const search::Space& space, const std::vector<search::Space>& spaces);
+std::vector<search::Point> enqueued(const std::vector<Json>& configurations, const search::Space& space,
+                                    const std::vector<search::Space>& spaces);
 
 // The points tried before anything else: the default configuration (trial 0), then the enqueued ones.
-std::vector<search::Point> first_points(const Job& job, const search::Space& space);
+std::vector<search::Point> first_points(const std::vector<Json>& configurations, const search::Space& space);
 
 // One run() of a strategy: everything that all strategies do alike.
 struct Stage {

@@ -28,7 +28,7 @@ std::vector<search::Trial> Tuner::evaluate(std::span<const TuneConfig> configs) 
   if (configs.empty()) return tried({}, false);  // a strategy that asks for nothing ends some time, too
   std::vector<search::Trial> trials;
   while (trials.size() < configs.size()) {
-    const bool to_success = context().job.tuning.timeout == 0;
+    const bool to_success = context().job.limits.exit.timeout == 0;
     const auto batch = configs.subspan(trials.size(), std::min(at_once(), configs.size() - trials.size()));
     std::ranges::move(tried(batch, to_success), std::back_inserter(trials));
     if (has_met_in_this_part() && to_success) throw Over{};
@@ -91,7 +91,7 @@ void Tuner::note_finished(std::span<const search::Point> points) {
     if (trial == nullptr) continue;
     begin_step();
     note(*trial, round());
-    if (met() && context().job.tuning.timeout == 0) return;
+    if (met() && context().job.limits.exit.timeout == 0) return;
   }
 }
 
@@ -109,7 +109,7 @@ Finding Tuner::run(const std::function<void(Tuner&)>& traverse) {
     tell_exception(finding, strategy_, what, trials_.finished(""));
   }
   const bool cut = finding.result.end == search::RunResult::End::condition && finding.result.reason != goal_met;
-  if (met() && cut && !finding.failed && context().job.tuning.timeout == 0)  // while operators were asked to return
+  if (met() && cut && !finding.failed && context().job.limits.exit.timeout == 0)  // while operators were asked to return
     finding.result.reason = std::string(goal_met) + "; " + finding.result.reason;
   conclude(finding);
   finding.story->instrumented_models = instrumented();
@@ -142,8 +142,8 @@ bool Tuner::is_the_strategys(const std::exception& thrown) const {
 }
 
 Finding Tuner::sample(const std::string& sampler) {
-  auto conditions = exit_policy(context().job);
-  if (context().job.tuning.timeout == 0) conditions.push_back(first_success());
+  auto conditions = exit_policy(context().job.limits);
+  if (context().job.limits.exit.timeout == 0) conditions.push_back(first_success());
   const auto made = search::samplers::table().make(sampler);
   bool all_possible = true;
   const auto possible = possible_points(*made, [&](const search::Point& point) {

@@ -88,7 +88,7 @@ double TunerNotes::loss(const search::Trial& trial) const {
 }
 
 size_t TunerNotes::left() const {
-  return trials_left(context_.job, used_);  // not of what the study has: a resumed strategy repeats its way through it
+  return trials_left(context_.job.limits, used_);  // not of what the study has: a resumed strategy repeats its way through it
 }
 
 void TunerNotes::tell(const std::string& step) {

@@ -15,7 +15,6 @@ void TuningStrategy::check(const Job& job, const Spaces& /*spaces*/) const {
     throw Error("strategy " + name() +
                 " makes its own space from the target's capability: leave search_space out, and narrow it with op_type_dict and "
                 "op_name_dict");
-  exit_policy(job);
 }
 
 Json TuningStrategy::space_of(const Job& job, const Json& /*search_space*/, const graph::Model& model,
@@ -35,8 +34,8 @@ std::vector<Json> TuningStrategy::also_needs(const Job& job, const graph::Model&
   return configurations;
 }
 
-std::optional<int64_t> TuningStrategy::most_trials(const Job& job) const {
-  return most_trials_of(job).count;
+std::optional<int64_t> TuningStrategy::most_trials(const Limits& limits) const {
+  return most_trials_of(limits).count;
 }
 
 std::vector<std::string> TuningStrategy::idle(const Job& job, const graph::Model& model, const quant::Target& target) const {

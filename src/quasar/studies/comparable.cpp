@@ -133,7 +133,7 @@ Json goal_of(const Job& job, const data::Splits& samples) {
   return goal;
 }
 
-void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal) {
+void check_comparable(const StudyKeys& place, const std::string& study, const Json& known, const Json& goal) {
   for (const auto& [key, value] : goal.items()) {
     if (key == criterion_attribute || !known.contains(key) || is_same(known.at(key), value)) continue;
     if (key == labelling && (known.at(key).is_null() || value.is_null())) continue;  // labels may be added
@@ -141,7 +141,7 @@ void check_comparable(const Job& job, const std::string& study, const Json& know
     const std::string what = several ? "set of objectives and constraints" : key;
     const std::string both = is_fingerprint(key) ? "" : " (" + known.at(key).dump() + ", now " + value.dump() + ")";
     throw Error(
-        "the study '" + study + "' in " + without_password(storage_url(job)) + " was made with another " + what + both +
+        "the study '" + study + "' in " + without_password(storage_url(place)) + " was made with another " + what + both +
         ", so that values cannot be compared; use another output_dir or study_name (warm_start: its trials advise a new one)");
   }
 }

@@ -25,6 +25,6 @@ bool is_same(const Json& known, const Json& now);
 
 // Throws Error, which names what differs, when a study's values come from something else. `known`: the study's attributes;
 // what an older study does not tell is not compared.
-void check_comparable(const Job& job, const std::string& study, const Json& known, const Json& goal);
+void check_comparable(const StudyKeys& place, const std::string& study, const Json& known, const Json& goal);
 
 }  // namespace quasar::tune

@@ -151,7 +151,7 @@ Json choices_of(const Job& job) {
 }
 
 void expect_study(Job& job) {
-  const auto storage = search::open_to_read(storage_url(job));
+  const auto storage = search::open_to_read(storage_url(job.study));
   if (storage == nullptr) {
     job.warnings.push_back("there is no study in " + job.output.dir.string() + " to resume: a new one begins");
     return;
@@ -159,14 +159,14 @@ void expect_study(Job& job) {
   std::vector<std::string> names;
   for (const auto& study : storage->studies()) names.push_back(study.name);
   if (names.empty() || std::ranges::find(names, job.study.name) != names.end()) return;
-  throw Error("there is no study '" + job.study.name + "' to resume in " + without_password(storage_url(job)) + "; there are " +
-              some_names(job.study.name, std::move(names)) +
+  throw Error("there is no study '" + job.study.name + "' to resume in " + without_password(storage_url(job.study)) +
+              "; there are " + some_names(job.study.name, std::move(names)) +
               ". To begin one there that is continued when it exists, write load_study_if_exists: true in place of --resume");
 }
 
 Job continued(Job job) {
   if (!job.study.load_if_exists) return job;
-  const auto storage = search::open_to_read(storage_url(job));
+  const auto storage = search::open_to_read(storage_url(job.study));
   if (storage == nullptr) return job;
   const auto studies = storage->studies();
   const auto chain = chain_of(studies, job.study.name);

@@ -57,7 +57,7 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
     out = lessons(job, named_by_warm_start(job), "warm_start: the study in " + without_password(job.warm_start.place));
   std::string before = job.study.predecessor;
   for (std::set<std::string> seen; !before.empty() && seen.insert(before).second;) {
-    PastStudy past = past_study(storage_url(job), before);
+    PastStudy past = past_study(storage_url(job.study), before);
     const std::string next = past.record.user_attributes.value(predecessor_attribute, std::string());
     auto own = lessons(job, std::move(past), "the study '" + before + "'");
     out.insert(out.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
@@ -66,13 +66,13 @@ std::vector<search::Trial> earlier_trials(const Job& job) {
   return out;
 }
 
-std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const Job& job, const eval::Scores& reference) {
+std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const Aim& aim, const eval::Scores& reference) {
   std::erase_if(trials, [&](search::Trial& trial) {
     trial.system_attributes.erase(search::constraints_attribute);
     if (trial.state != search::State::complete) return false;
-    const Measures measures = measures_of(job.aim.goals, trial);
-    if (!can_be_judged(job.aim, measures)) return true;
-    auto constraints = constraints_of(job.aim, measures, reference);
+    const Measures measures = measures_of(aim.goals, trial);
+    if (!can_be_judged(aim, measures)) return true;
+    auto constraints = constraints_of(aim, measures, reference);
     if (!constraints.empty()) trial.set_constraints(std::move(constraints));
     return false;
   });

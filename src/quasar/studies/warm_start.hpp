@@ -16,6 +16,6 @@ std::vector<search::Trial> earlier_trials(const Job& job);
 
 // The trials as the job's constraints judge them, whose bounds may be others than those of the study they come from. Complete
 // ones that lack a metric of a constraint are left out: nobody knows whether they keep it.
-std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const Job& job, const eval::Scores& reference);
+std::vector<search::Trial> judged_anew(std::vector<search::Trial> trials, const Aim& aim, const eval::Scores& reference);
 
 }  // namespace quasar::tune

@@ -28,16 +28,17 @@ std::string idle_pruner(const Job& job) {
   return job.words.contains("pruner") && made(job.pruner)->prunes() && !why.empty() ? "pruner has no effect: " + why : "";
 }
 
-std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator) {
-  auto pruner = made(job.pruner);
-  if (!pruner->prunes() || !why_not_raced(job.aim).empty()) return nullptr;
-  const std::string& objective = job.aim.goals.objectives.front().metric;
+std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const search::Study& study,
+                                        const eval::Evaluator& evaluator) {
+  auto pruner = made(pruner_keys);
+  if (!pruner->prunes() || !why_not_raced(aim).empty()) return nullptr;
+  const std::string& objective = aim.goals.objectives.front().metric;
   const auto best = eval::make_metric(objective)->best_possible();
   search::RacerOptions options{.direction = study.directions().front(), .best_possible = *best};
   if (study.is_shared() && evaluator.samples() <= most_told) options.told = evaluator.samples();
-  if (!job.aim.tolerance.is_null()) {
+  if (!aim.tolerance.is_null()) {
     const double sign = options.direction == Direction::minimize ? 1 : -1;
-    options.good_enough = evaluator.reference().at(objective).value + sign * job.aim.tolerance.get<double>();
+    options.good_enough = evaluator.reference().at(objective).value + sign * aim.tolerance.get<double>();
   }
   return std::make_unique<search::Racer>(std::move(pruner), options, study.trials());
 }

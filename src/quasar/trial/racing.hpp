@@ -15,6 +15,7 @@ std::string idle_pruner(const Job& job);
 
 // The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
 // one.
-std::unique_ptr<search::Racer> racer_of(const Job& job, const search::Study& study, const eval::Evaluator& evaluator);
+std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const search::Study& study,
+                                        const eval::Evaluator& evaluator);
 
 }  // namespace quasar::tune

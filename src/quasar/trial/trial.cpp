@@ -204,7 +204,8 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
   const std::string content = rounding.layers.empty() ? "" : content_of(candidate, plan);
   if (const auto other = context.book.same_model(content); other && !content.empty())
     return {.values = {}, .duplicate_of = other, .user_attributes = own};
-  if (context.job.output.keep_models == "all") graph::save(candidate, kept_file(context.job, trial.number()), external(config));
+  if (context.job.output.keep_models == "all")
+    graph::save(candidate, kept_file(context.job.study, trial.number()), external(config));
   Fallen fallen;
   const auto loan = context.devices.take();
   const auto scores = score(context, trial, candidate, fallen, loan.device());
@@ -248,7 +249,7 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
     context.book.note(trial.number(), *scores);
   }
   if (outcome.candidate && context.job.output.keep_models == "candidates")
-    graph::save(candidate, kept_file(context.job, trial.number()), external(config));
+    graph::save(candidate, kept_file(context.job.study, trial.number()), external(config));
   return outcome;
 }
 
@@ -262,9 +263,9 @@ Error out_of_memory(const Limits& limits) {
 
 }  // namespace
 
-std::filesystem::path kept_file(const Job& job, int64_t trial) {
-  const std::string study = job.study.predecessor.empty() ? "" : job.study.name + "_";
-  return job.output.dir / (study + "trial_" + std::to_string(trial) + ".onnx");
+std::filesystem::path kept_file(const StudyKeys& study, int64_t trial) {
+  const std::string before = study.predecessor.empty() ? "" : study.name + "_";
+  return study.folder / (before + "trial_" + std::to_string(trial) + ".onnx");
 }
 
 search::Outcome try_point(const TrialContext& context, search::RunningTrial& trial) {

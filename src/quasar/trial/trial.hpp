@@ -61,7 +61,7 @@ std::string why_impossible(const TrialContext& context, const search::Point& poi
 quant::Config config_of(const TrialContext& context, const search::Trial& trial);
 
 // Where keep_models puts a trial's model. Studies that succeed another have their own names in front.
-std::filesystem::path kept_file(const Job& job, int64_t trial);
+std::filesystem::path kept_file(const StudyKeys& study, int64_t trial);
 
 // A user attribute of trials whose model was rounded in the light of samples: a hash of all that it holds.
 inline constexpr const char* content_attribute = "model_hash";

@@ -225,7 +225,7 @@ uint64_t trials_of(const Job& job, const Strategy& strategy, const Spaces& space
       of_calibration += space.size().value_or(0);
     }
   }
-  const auto wanted = strategy.most_trials(job);
+  const auto wanted = strategy.most_trials(job.limits);
   if (strategy.in_stages()) {
     const uint64_t around_winner = combinations / std::max<uint64_t>(of_calibration, 1);  // the fine-tuning of one calibration
     const uint64_t second = wanted ? static_cast<uint64_t>(*wanted) : around_winner;
@@ -242,12 +242,12 @@ namespace {
 // What may end a search for an accuracy goal; `trials` is the most that it may take.
 Json end_of(const Job& job, const Strategy& strategy, uint64_t trials) {
   Json out = Json::array();
-  if (job.tuning.timeout == 0) out.push_back("goal");
-  const auto most = strategy.most_trials(job);
-  const MostTrials bound = most_trials_of(job);
+  if (job.limits.exit.timeout == 0) out.push_back("goal");
+  const auto most = strategy.most_trials(job.limits);
+  const MostTrials bound = most_trials_of(job.limits);
   const bool by_number = most && static_cast<uint64_t>(*most) <= trials;
   out.push_back(!by_number ? "space" : *most == bound.count ? bound.key : "n_trials");
-  if (time_limit_of(conditions_of(job))) out.push_back(job.tuning.timeout > 0 ? "timeout" : "time_limit");
+  if (time_limit_of(conditions_of(job.limits))) out.push_back(job.limits.exit.timeout > 0 ? "timeout" : "time_limit");
   return out;
 }
 
@@ -323,7 +323,7 @@ double within(double most, double trials, double executed) {
 // iteration_limit counts trials that run. Of two stages the first is a grid whose models are known; in the second all differ.
 uint64_t within_limit(uint64_t trials, const Job& job, const PreparedJob& prepared, const std::vector<Json>& plans) {
   const Spaces& spaces = prepared.spaces;
-  const Json limit = condition_words(job).value("iteration_limit", Json());
+  const Json limit = job.limits.stop.value("iteration_limit", Json());
   if (!limit.is_number() || limit.get<double>() < 0) return trials;
   const double most = limit.get<double>(), all = static_cast<double>(trials);
   if (!prepared.strategy->in_stages()) return static_cast<uint64_t>(within(most, all, executed_of(spaces, plans, trials)));
@@ -377,7 +377,7 @@ Json dry_run(const Job& asked, const Progress& progress) {
   const uint64_t left = trials - finished;
   const double runs = prepared.strategy->in_stages() ? static_cast<double>(left) : executed_of(prepared.spaces, plans, left);
   facts["expected_s"] = seconds_per_trial(job, bench, before, trials) * runs / static_cast<double>(job.n_jobs);
-  if (const auto limit = time_limit_of(conditions_of(job)))
+  if (const auto limit = time_limit_of(conditions_of(job.limits)))
     facts["expected_s"] = std::min(facts["expected_s"].get<double>(), *limit);
   if ((!job.warm_start.place.empty() || !job.study.predecessor.empty()) && prepared.strategy->learns_from_earlier())
     facts["warm_start"] = warm_start_facts(prepared);

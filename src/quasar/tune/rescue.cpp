@@ -54,14 +54,14 @@ double in_hundredths(double seconds) {
 
 // Of the limits what the first search has not used; nullopt: nothing.
 std::optional<Json> limits_left(const Job& whole, const Summary& first) {
-  Json stop = whole.limits.stop.is_object() ? whole.limits.stop : Json::object();
+  Json stop = whole.limits.stop;
   for (const char* key : {"find_n_candidates", "find_best_candidate", "patience", "n_trials"}) stop.erase(key);
-  if (const auto seconds = time_limit_of(conditions_of(whole))) {
+  if (const auto seconds = time_limit_of(conditions_of(whole.limits))) {
     const double left = *seconds - first.seconds;
     if (left < 1) return std::nullopt;
     stop["time_limit"] = in_hundredths(left);
   }
-  if (const auto most = trials_wanted(whole); most && (n_trials_of(whole.limits) || max_trials_of(whole))) {
+  if (const auto most = trials_wanted(whole.limits); most && (n_trials_of(whole.limits) || max_trials_of(whole.limits))) {
     const int64_t left = *most - first_share(*most);  // what with_two_thirds() has kept
     if (left < 1) return std::nullopt;
     stop["n_trials"] = left;
@@ -134,8 +134,7 @@ bool is_rescued(const Job& job) {
 
 Job with_two_thirds(Job job) {
   if (job.limits.n_trials > 0) job.limits.n_trials = first_share(job.limits.n_trials);
-  if (job.tuning.max_trials) job.tuning.max_trials = first_share(*job.tuning.max_trials);
-  if (!job.limits.stop.is_object()) return job;
+  if (job.limits.exit.max_trials) job.limits.exit.max_trials = first_share(*job.limits.exit.max_trials);
   for (const char* key : {"n_trials", "time_limit"}) {
     const Json given = job.limits.stop.value(key, Json());
     if (!given.is_number() || given.get<double>() <= 0) continue;
@@ -174,7 +173,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   for (const char* key : ways_to_search) words.erase(key);
   words["strategy"] = "repair";
   if (!excluded->empty()) {
-    words["search_space"] = repairs_for(whole);
+    words["search_space"] = repairs_for(whole.target, whole.tuning.approach);
     words["search_space"]["exclude"] = one_choice(*excluded);
   } else if (auto space = space_of_winner(whole, *poor.best)) {
     words["search_space"] = std::move(*space);
@@ -187,14 +186,14 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   words["output_dir"] = folder.string();
   Job job = parse_job(words, whole.base);
   job.limits.one_model = false;  // there is one
-  job.study.storage = storage_url(whole);
+  job.study.storage = storage_url(whole.study);
   job.study.name = whole.study.name + "-repair";
   job.aim.evaluator = whole.aim.evaluator;
   return job;
 }
 
-void judge_by(const Job& whole, Summary& repaired) {
-  const auto& own = whole.aim.criterion;
+void judge_by(const Aim& aim, Summary& repaired) {
+  const auto& own = aim.criterion;
   if (!own || repaired.status != Status::ok || !repaired.best) return;
   const Measures measures = measures_of(repaired.best->metrics), baseline = measures_of(repaired.baseline.metrics);
   const auto was_measured = [&](const auto& part) { return measures.contains(part.metric) && baseline.contains(part.metric); };

@@ -31,6 +31,6 @@ bool takes_the_place_of(const Summary& poor, const Summary& repaired);
 
 // Where repair had another goal than the user's (answers that are of use), and its model misses that: the status and the reason
 // say so. `whole`: as above.
-void judge_by(const Job& whole, Summary& repaired);
+void judge_by(const Aim& aim, Summary& repaired);
 
 }  // namespace quasar::tune

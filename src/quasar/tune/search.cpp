@@ -20,159 +20,20 @@
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/speed_gate.hpp"
 #include "quasar/tune/study_guard.hpp"
+#include "quasar/tune/warnings.hpp"
 #include "quasar/tune/winner.hpp"
 
 namespace quasar::tune {
-namespace fs = std::filesystem;
 namespace {
 
-// Told now, and shown in the report.
-void warn(Summary& summary, const Log& log, const std::string& warning) {
-  if (warning.empty()) return;
-  tell(log, Level::warning, warning);
-  summary.warnings.push_back(warning);
-}
-
-Status status_of(const Job& job, const Summary& summary, const Finding& finding) {
+Status status_of(const Aim& aim, const Summary& summary, const Finding& finding) {
   if (finding.result.end == search::RunResult::End::interrupted) return Status::interrupted;
   if (finding.failed) return Status::strategy_failed;
   if (!summary.best) return Status::no_candidate;
-  if (job.aim.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
-  if (!job.aim.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
+  if (aim.criterion && !summary.best->trial.is_candidate()) return Status::goal_missed;
+  if (!aim.tolerance.is_null() && !summary.best->trial.is_candidate()) return Status::no_candidate;
   if (summary.best->trial.violation() > 0) return Status::goal_missed;
   return Status::ok;
-}
-
-void warn_of_noise(Summary& summary, const Job& job, const Log& log) {
-  if (!summary.best) return;
-  warn(summary, log,
-       noise_warning(summary.best->evidence.rivals, summary.best->trial.number, job.aim.goals.objectives.front().metric));
-}
-
-// How far the best trial is from being a candidate, where none is.
-void warn_of_tolerance(Summary& summary, const Job& job, const Log& log) {
-  if (summary.status != Status::no_candidate || !summary.best || job.aim.tolerance.is_null()) return;
-  const std::string& metric = job.aim.goals.objectives.front().metric;
-  const auto value_in = [&](const eval::Scores& scores) { return in_digits(scores.at(metric).value); };
-  warn(summary, log,
-       "no trial is within search_metric_tolerance, " + in_digits(job.aim.tolerance.get<double>()) +
-           ", of the float model: the best, trial " + std::to_string(summary.best->trial.number) + ", has " + metric + " " +
-           value_in(summary.best->metrics) + " (float: " + value_in(summary.baseline.metrics) + ")");
-}
-
-// The three that lose most time.
-std::vector<std::string> slower_operators(const Speed& speed) {
-  constexpr size_t most = 3;
-  std::vector<std::string> out;
-  if (speed.operators.is_null()) return out;
-  for (const Json& one : speed.operators["operators"]) {
-    if (out.size() < most && one["quantized_us"] > one["float_us"]) out.push_back(one["node"]);
-  }
-  return out;
-}
-
-// Who quantizes wants a smaller and faster model. Of processors that are only simulated here nothing is known.
-void warn_of_costs(Summary& summary, const Job& job, const Log& log) {
-  const Winner& best = *summary.best;
-  if (best.bytes > summary.baseline.bytes)
-    warn(summary, log,
-         "the best model is larger than float: " + std::to_string(best.bytes) + " bytes, float " +
-             std::to_string(summary.baseline.bytes));
-  if (best.speed.faster() || !best.speed.counts) return;
-  const bool unsure = best.speed.of_float.low < 1;
-  std::string text =
-      std::string(unsure ? "it is not sure that the best model is faster than float on this machine, which is busy: "
-                         : "the best model is not faster than float on this machine: ") +
-      in_digits(best.latency.median_ms, 3) + " ms, float " + in_digits(best.speed.in_float.median_ms, 3) + " (" +
-      in_digits(best.speed.of_float.median, 3) + " times as long, 95 % interval " + in_digits(best.speed.of_float.low, 3) +
-      " to " + in_digits(best.speed.of_float.high, 3) + ")";
-  const std::vector<std::string> slower = slower_operators(best.speed);
-  if (!slower.empty()) text += "; what loses most: " + joined(slower);
-  if (const auto& device = job.devices.front(); !device.is_cpu() && device.library == runtime::Library::onnxruntime)
-    text +=
-        "; ONNX Runtime's CUDA provider runs Q and DQ by themselves and everything between them in float: codes of 8 bits are "
-        "fast on such devices through TensorRT only (target ort_cuda)";
-  warn(summary, log, text);
-}
-
-// One that quantizes less does not win while the other is of use; but who wants the answers should know of it.
-void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial& nearer, const Log& log) {
-  constexpr double worth_telling = 0.5;
-  const Objective& objective = job.aim.goals.objectives.front();
-  const double best = summary.best->trial.values.front(), other = nearer.values.front();
-  if (objective.direction != Direction::minimize || other > worth_telling * best) return;
-  warn(summary, log,
-       "trial " + std::to_string(nearer.number) + " is nearer to float (" + objective.metric + " " + in_digits(other, 3) +
-           ", the best model " + in_digits(best, 3) +
-           "), but quantizes less than half of the work or gains less than half of the time: `quasar quantize --from-study " +
-           job.output.dir.string() + " --trial " + std::to_string(nearer.number) + " -o nearer.onnx` makes it");
-}
-
-// A metric that compares something else than what the model's head answers.
-void warn_of_options(Summary& summary, const Job& job, const eval::Head& head, const Log& log) {
-  const std::string& suggested = head.suggested.empty() ? head.metric : head.suggested;
-  for (const auto& metric : job.aim.metrics) {
-    if (suggested.empty() || !eval::is_metric(metric)) continue;
-    const auto options = eval::options_left_out(metric, suggested);
-    if (!options.empty())
-      warn(summary, log,
-           "metric " + metric + " leaves out " + joined(options, ", ") + ", which this model's head (" + head.name +
-               ") suggests: without it answers are compared place by place");
-  }
-}
-
-// The goal is judged by the evaluation samples, which the model was chosen by.
-void warn_of_holdout(Summary& summary, const Job& job, const Log& log) {
-  if (!summary.best || !summary.best->holdout || !summary.baseline.holdout || !job.aim.criterion) return;
-  const auto& criterion = *job.aim.criterion;
-  const Measures found = measures_of(*summary.best->holdout), in_float = measures_of(*summary.baseline.holdout);
-  const auto was_measured = [&](const auto& part) { return found.contains(part.metric) && in_float.contains(part.metric); };
-  if (summary.status != Status::ok || !std::ranges::all_of(criterion.parts, was_measured)) return;
-  if (excess_of(criterion, found, in_float) <= 0) return;
-  warn(summary, log,
-       "the goal is met on the evaluation samples, and not on the hold-out samples: there it is " +
-           goal_in_words(criterion, in_float) + ", and the best model has " + reached(criterion, found, in_float) +
-           "; with few samples of either this may be chance");
-}
-
-// With the wrong direction of a user's own evaluator, the worst model wins.
-void warn_of_direction(Summary& summary, const Job& job, const Log& log) {
-  const Objective& objective = job.aim.goals.objectives.front();
-  const Measures in_float = measures_of(summary.baseline.metrics);
-  const auto known = in_float.find(objective.metric);
-  if (known == in_float.end() || !is_own(job.aim.goals, objective.metric)) return;
-  std::vector<double> values;
-  for (const auto& trial : summary.trials) {
-    if (trial.state == search::State::complete && !trial.is_duplicate()) values.push_back(trial.values.front());
-  }
-  const bool maximize = objective.direction == Direction::maximize;
-  const auto better = [&](double value) { return maximize ? value > known->second : value < known->second; };
-  if (values.size() < 2 || !std::ranges::all_of(values, better)) return;
-  const auto [least, most] = std::ranges::minmax(values);
-  warn(summary, log,
-       "every trial scores better than the float model (" + objective.metric + " " + in_digits(least, 3) + " to " +
-           in_digits(most, 3) + ", float " + in_digits(known->second, 3) + "), which is rare: if " +
-           (maximize ? "smaller" : "larger") +
-           " values are better, say so by direction: " + (maximize ? "minimize" : "maximize"));
-}
-
-// Models that keep_models asks for, of trials that an earlier run scored.
-void warn_of_missing_models(Summary& summary, const Job& job, const search::Study& study, const Log& log) {
-  if (job.output.keep_models == "best") return;
-  std::vector<std::string> missing;
-  bool elsewhere = false;
-  for (const auto& trial : summary.trials) {
-    const bool wanted = trial.state == search::State::complete && !trial.is_duplicate() &&
-                        (job.output.keep_models == "all" || trial.is_candidate());
-    if (!wanted || fs::exists(kept_file(job, trial.number))) continue;
-    missing.push_back(std::to_string(trial.number));
-    elsewhere = elsewhere || study.is_shared();
-  }
-  if (!missing.empty())
-    warn(summary, log,
-         "keep_models: " + job.output.keep_models + " does not reach trials of an earlier run" +
-             (elsewhere ? " or of workers, which keep theirs in their own --output-dir" : "") + " (" + joined(missing) +
-             "); `quasar quantize --from-study` makes their models again");
 }
 
 // Without those that other programs told: no model can be made of them.
@@ -222,7 +83,7 @@ void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared
                    const Monitor& monitor) {
   tell_head(summary, evaluator, monitor.log);
   warn(summary, monitor.log, evaluator.label_doubt());
-  if (evaluator.head()) warn_of_options(summary, job, *evaluator.head(), monitor.log);
+  if (evaluator.head()) warn_of_options(summary, job.aim, *evaluator.head(), monitor.log);
   constexpr runtime::Effort first_look{.turns = 20, .seconds = 2};  // the winner runs in turns with it
   if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
   summary.baseline = {.metrics = evaluator.reference(),
@@ -279,7 +140,7 @@ Ended run(Summary& summary, const TrialContext& context, const PreparedJob& prep
   const Log& log = watched.log;
   Ended out{.finding = run_strategy(context, prepared, study, watched, begin), .late = {}};
   guard.expect_folder();
-  summary.reason = guard.has_stopped() ? guard.lost_study() : in_the_users_words(context.job, out.finding.result.reason);
+  summary.reason = guard.has_stopped() ? guard.lost_study() : in_the_users_words(context.job.limits, out.finding.result.reason);
   const bool interrupted = out.finding.result.end == search::RunResult::End::interrupted;
   study.announce("ended", interrupted ? "it was interrupted" : summary.reason);
   out.late = search::late_trials(study, patience_with_workers);
@@ -303,28 +164,28 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
     if (finding.in_need && summary.best->trial.number == best->number)
       warn_of_nearer_model(summary, context.job, study.at(*finding.in_need), log);
     summary.baseline.latency = summary.best->speed.in_float;  // of the same minute
-    if (!closing.stop.stop_requested()) warn_of_costs(summary, context.job, log);
+    if (!closing.stop.stop_requested()) warn_of_costs(summary, context.job.devices.front(), log);
   }
   if (best != nullptr) closing.warn(summary.best->quality.metric_blind);
   measure_holdout(summary, context, closing);
   for (const auto& news : prepared.guard->news()) warn(summary, log, news);
-  warn_of_noise(summary, context.job, log);
+  warn_of_noise(summary, context.job.aim, log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
-  warn_of_direction(summary, context.job, log);
+  warn_of_direction(summary, context.job.aim, log);
   warn_of_missing_models(summary, context.job, study, log);
   summary.front = search::pareto_front(own_trials(study), context.job.aim.goals.directions());
   summary.counts = search::sum(finding.result.counts, late.counts);
   summary.story = finding.story;
-  summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(context.job, summary, finding);
-  warn_of_tolerance(summary, context.job, log);
-  warn_of_holdout(summary, context.job, log);
+  summary.status = closing.stop.stop_requested() ? Status::interrupted : status_of(context.job.aim, summary, finding);
+  warn_of_tolerance(summary, context.job.aim, log);
+  warn_of_holdout(summary, context.job.aim, log);
 }
 
 // A search without a model is of no use to anybody: so much of its time limit may pass until the first one is there.
 constexpr double time_for_one_model = 2;
 
-std::optional<Deadline::Clock::time_point> end_of(const Job& job, Deadline::Clock::time_point begin, double times = 1) {
-  const auto seconds = time_limit_of(conditions_of(job));
+std::optional<Deadline::Clock::time_point> end_of(const Limits& limits, Deadline::Clock::time_point begin, double times = 1) {
+  const auto seconds = time_limit_of(conditions_of(limits));
   return seconds ? std::optional(Deadline::after(times * *seconds, begin)) : std::nullopt;
 }
 
@@ -336,19 +197,19 @@ bool has_no_model(const search::Study& study) {
 Job for_one_model(Job job, size_t finished) {
   job.limits.stop = Json::object();
   job.limits.n_trials = static_cast<int64_t>(finished) + 1;
-  job.tuning.max_trials = job.limits.n_trials;
-  job.tuning.timeout = 0;
+  job.limits.exit.max_trials = job.limits.n_trials;
+  job.limits.exit.timeout = 0;
   return job;
 }
 
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
-  const Deadline limit(current_cancellation(), end_of(asked, begin));
+  const Deadline limit(current_cancellation(), end_of(asked.limits, begin));
   OutputFolder folder(asked.output.dir);
   Stopwatch phase;
   PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
   Variants variants = variants_of(asked, prepared, monitor.log);
-  auto storage = open_early(asked);
+  auto storage = open_early(asked.study);
   summary.prepare_s = phase.seconds();
 
   phase = {};
@@ -364,7 +225,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
 
   phase = {};
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };
-  if (!storage) storage = search::open_storage(storage_url(job));
+  if (!storage) storage = search::open_storage(storage_url(job.study));
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   gate_speed(summary, job, prepared, variants, study, monitor.log);
   const Goals& goals = job.aim.goals;
@@ -411,15 +272,16 @@ Summary search(const Job& job, const Monitor& monitor) {
   const auto begin = Deadline::Clock::now();
   Summary summary;
   for (const auto& warning : job.warnings) warn(summary, monitor.log, warning);
-  const auto seconds = time_limit_of(conditions_of(job));
-  const Deadline limit(monitor.stop, end_of(job, begin, job.limits.one_model ? time_for_one_model : 1));
+  const auto seconds = time_limit_of(conditions_of(job.limits));
+  const Deadline limit(monitor.stop, end_of(job.limits, begin, job.limits.one_model ? time_for_one_model : 1));
   try {
     const CancelScope scope(limit.token());
     carry_out(summary, job, monitor, begin);
   } catch (const Cancelled&) {
     if (!limit.passed()) throw;
     summary.status = Status::no_candidate;
-    summary.reason = in_the_users_words(job, "time_limit of " + Json(*seconds).dump() + " s reached before the first trial");
+    summary.reason =
+        in_the_users_words(job.limits, "time_limit of " + Json(*seconds).dump() + " s reached before the first trial");
     summary.seconds = total.seconds();
   }
   return summary;

@@ -167,7 +167,7 @@ Job with_head(Job job, const eval::Evaluator& evaluator) {
 }
 
 std::vector<search::Trial> finished_before(const Job& job, const data::Splits& samples) {
-  const auto storage = search::open_to_read(storage_url(job));
+  const auto storage = search::open_to_read(storage_url(job.study));
   if (storage == nullptr) return {};
   if (!job.study.load_if_exists) {
     search::refuse_existing(storage->studies(), job.study.name);
@@ -176,21 +176,21 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
   std::vector<search::Trial> out;
   for (const auto& study : storage->studies()) {
     if (study.name != job.study.name && study.name != job.study.predecessor) continue;
-    check_comparable(job, study.name, study.user_attributes, goal_of(job, samples));
+    check_comparable(job.study, study.name, study.user_attributes, goal_of(job, samples));
     if (study.name != job.study.name) continue;
     out = storage->trials(study.id);
-    expect_finite(out, "the study '" + study.name + "' in " + without_password(storage_url(job)));
+    expect_finite(out, "the study '" + study.name + "' in " + without_password(storage_url(job.study)));
     std::erase_if(out, [](const auto& trial) { return !trial.finished(); });
   }
   return out;
 }
 
-std::unique_ptr<search::Storage> open_early(const Job& job) {
-  const std::string url = storage_url(job);
+std::unique_ptr<search::Storage> open_early(const StudyKeys& keys) {
+  const std::string url = storage_url(keys);
   search::expect_place(url);
   if (!search::storage_exists(url)) return nullptr;
   auto storage = search::open_storage(url);
-  if (!job.study.load_if_exists) search::refuse_existing(storage->studies(), job.study.name);
+  if (!keys.load_if_exists) search::refuse_existing(storage->studies(), keys.name);
   return storage;
 }
 
@@ -198,7 +198,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
   const Json goal = goal_of(job, source.samples);
   for (const auto& before : storage.studies()) {
     if (before.name == job.study.predecessor || before.name == job.study.name)
-      check_comparable(job, before.name, before.user_attributes, goal);
+      check_comparable(job.study, before.name, before.user_attributes, goal);
   }
   search::Study study(storage, {.name = job.study.name,
                                 .directions = job.aim.goals.directions(),
@@ -206,7 +206,7 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .only_claimed = true,
                                 .launch = launch,
                                 .heartbeat = job.study.heartbeat});
-  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job)));
+  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job.study)));
   const Json facts = evaluator_facts(job, source.evaluator.reference());
   warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
   bind(study, job, goal);
@@ -222,7 +222,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
                                 .only_claimed = true,
                                 .heartbeat = job.study.heartbeat});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
-  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job)));
+  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job.study)));
   const Json goal = goal_of(job, source.samples);
   for (const auto& [key, here] : goal.items()) {
     const Json there = study.user_attributes().value(key, Json());
@@ -240,7 +240,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
                      const search::Study& study)
     : devices(job.devices),
-      racer(prepared.strategy->races() ? racer_of(job, study, evaluator) : nullptr),
+      racer(prepared.strategy->races() ? racer_of(job.aim, job.pruner, study, evaluator) : nullptr),
       rejection(EarlyRejection::of(job.aim, evaluator, job.seed)),
       context{.job = job,
               .model = prepared.model,
@@ -281,7 +281,7 @@ Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, s
                                  .listener = listener,
                                  .stop = monitor.stop,
                                  .samples = prepared.samples.calibration,
-                                 .earlier = judged_anew(prepared.earlier, context.job, context.evaluator.reference()),
+                                 .earlier = judged_anew(prepared.earlier, context.job.aim, context.evaluator.reference()),
                                  .begin = begin,
                                  .log = monitor.log});
 }

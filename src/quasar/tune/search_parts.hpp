@@ -29,7 +29,7 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
 
 // The storage of the job's study, opened while the work that would be lost has not begun. A file that is not there is made later:
 // nullptr. Throws Error for a storage that cannot be had, and for a study in it that the job does not continue.
-std::unique_ptr<search::Storage> open_early(const Job& job);
+std::unique_ptr<search::Storage> open_early(const StudyKeys& keys);
 
 // The job's study, made or continued. Workers may join when it is announced as running. Throws Error when it is about another
 // model, metric, target, or other samples.

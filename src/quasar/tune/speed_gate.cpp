@@ -38,7 +38,7 @@ class Measuring {
         prepared_(prepared),
         variants_(variants),
         log_(log),
-        limit_(time_limit_of(conditions_of(job))),
+        limit_(time_limit_of(conditions_of(job.limits))),
         share_(limit_ ? std::min(1.0, *limit_ / limit_for_all) : 1),
         words_(first_words(prepared.spaces)) {
     const quant::Config config = quant::parse_config(words_);

@@ -34,8 +34,8 @@ std::string launch() {
   return "";
 }
 
-void require_shared(const Job& job) {
-  if (rank() == 0 || search::is_shared_storage(job.study.storage)) return;
+void require_shared(const StudyKeys& study) {
+  if (rank() == 0 || search::is_shared_storage(study.storage)) return;
   throw Error("this is process " + std::to_string(rank()) +
               " of a search that mpirun or srun started several times: they need a storage that all share, "
               "study_storage_db: postgresql://user@host:port/database");
@@ -43,14 +43,14 @@ void require_shared(const Job& job) {
 
 Job in_scratch(Job job, const std::filesystem::path& scratch) {
   job.output.keep_models = "best";
-  job.output.dir = scratch;
+  job.output.dir = job.study.folder = scratch;
   if (job.words.value("temp_dir", std::string()).empty()) job.output.temp_dir = scratch / "tmp";
   return job;
 }
 
-void wait_for_first(const Job& job, const std::string& launch, const std::stop_token& stop) {
+void wait_for_first(const StudyKeys& study, const std::string& launch, const std::stop_token& stop) {
   constexpr auto pause = std::chrono::milliseconds(250);
-  const auto storage = search::open_storage(storage_url(job));
+  const auto storage = search::open_storage(storage_url(study));
   const auto is_held = [&] {
     try {
       return storage->sharing()->is_locked(id_of_launch(launch));

@@ -17,13 +17,13 @@ int64_t rank();
 std::string launch();
 
 // Throws Error for a process that is not the first, where the job's storage is not one that all share.
-void require_shared(const Job& job);
+void require_shared(const StudyKeys& study);
 
 // The job of a worker that leaves no files behind: what it writes all the same goes into `scratch`.
 Job in_scratch(Job job, const std::filesystem::path& scratch);
 
 // Returns when the first process holds the launch no more (LaunchLead), or when `stop` stops. A server that is away for a moment
 // is no end.
-void wait_for_first(const Job& job, const std::string& launch, const std::stop_token& stop);
+void wait_for_first(const StudyKeys& study, const std::string& launch, const std::stop_token& stop);
 
 }  // namespace quasar::tune

@@ -60,9 +60,9 @@ int64_t id_of_launch(const std::string& launch) {
   return beyond_studies + std::stoll(hash_of(launch).substr(0, 7), nullptr, 16);
 }
 
-LaunchLead::LaunchLead(const Job& job, const std::string& launch) {
-  if (launch.empty() || !search::is_shared_storage(job.study.storage)) return;
-  storage_ = search::open_storage(storage_url(job));
+LaunchLead::LaunchLead(const StudyKeys& study, const std::string& launch) {
+  if (launch.empty() || !search::is_shared_storage(study.storage)) return;
+  storage_ = search::open_storage(storage_url(study));
   try {
     lock_ = storage_->lock({.id = id_of_launch(launch), .name = launch, .directions = {}, .user_attributes = {}});
   } catch (const Error&) {  // several searches that one script began: each leads nobody

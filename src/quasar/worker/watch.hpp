@@ -59,7 +59,7 @@ class LaunchLead {
  public:
   // Of a storage that is not shared, and without a launch (""), there is nobody to be led. Throws Error when the storage cannot
   // be opened.
-  LaunchLead(const Job& job, const std::string& launch);
+  LaunchLead(const StudyKeys& study, const std::string& launch);
 
   // For a process that fails, perhaps at once: returns when those that began with it have had the time to see that it was there,
   // or when `stop` stops.

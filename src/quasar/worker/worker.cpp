@@ -23,8 +23,8 @@ void count_mine(WorkerRun& done, const search::Event& event) {
 
 // Seconds of the search, which its leader counts and says when they are over; none are left in the worker's job.
 std::optional<double> take_time_limit(Job& job) {
-  const auto seconds = time_limit_of(conditions_of(job));
-  if (job.limits.stop.is_object()) job.limits.stop.erase("time_limit");
+  const auto seconds = time_limit_of(conditions_of(job.limits));
+  job.limits.stop.erase("time_limit");
   return seconds;
 }
 
@@ -96,7 +96,7 @@ WorkerRun work(const Job& asked, const Monitor& outer_monitor, double patience, 
   Monitor monitor = outer_monitor;
   monitor.stop = drain.token();
   const CancelScope outer(monitor.stop);
-  const auto storage = search::open_storage(storage_url(asked));
+  const auto storage = search::open_storage(storage_url(asked.study));
   storage->tell_to(monitor.log);
   SearchToJoin awaited(asked, *storage, monitor.launch);
   Preparation preparation(awaited, std::min(asked.study.heartbeat.interval, 1.0), monitor.stop);

@@ -26,7 +26,6 @@ struct Stages : testing::Test {
     job.strategy = "two_stage";
     job.sampler.name = "tpe";
     job.aim.metrics = {"L2"};
-    job.limits.stop = Json::object();
     job.limits.n_trials = 12;
   }
 
@@ -307,6 +306,7 @@ TEST_F(Stages, SeveralSpacesInOrderShareTheTrials) {
   job.strategy = "flat";
   job.sampler.name = "grid";
   job.limits.n_trials = 0;
+  job.limits.whole_space = true;
   for (Json& words : job.spaces) {
     for (const char* key : {"algorithms", "adaround_params", "adaquant_params"}) words.erase(key);
   }
@@ -316,6 +316,7 @@ TEST_F(Stages, SeveralSpacesInOrderShareTheTrials) {
   EXPECT_EQ(*trials[16].point.find("activation"), "UInt8Spec");
   storage = search::open_storage("memory");
   job.limits.n_trials = 10;
+  job.limits.whole_space = false;
   job.sampler.name = "random";
   run();
   ASSERT_EQ(trials.size(), 10u);

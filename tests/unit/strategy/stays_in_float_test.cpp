@@ -43,7 +43,7 @@ TEST(StaysInFloat, IsNotGivenUpByRepairEither) {
   const auto nodes = [&](const Json& space) {
     return repairable_nodes(Approach::static_ranges, space, model_of_sums(), *target);
   };
-  EXPECT_EQ(nodes(repairs_for(job)), (std::vector<std::string>{"first", "scaled", "second"}));
+  EXPECT_EQ(nodes(repairs_for(job.target, job.tuning.approach)), (std::vector<std::string>{"first", "scaled", "second"}));
   EXPECT_EQ(nodes({{"activation", {"UInt8Spec", "Int16Spec"}}}).size(), 6U) << "16 bits are simulated for every operator";
 }
 

@@ -32,7 +32,7 @@ std::string difference(const std::string& metric, int64_t offset) {
   const auto samples = [](int64_t by) { return std::make_shared<Labelled>(by); };
   const Json known = goal_of(job, {samples(0), samples(0), nullptr});
   try {
-    check_comparable(job, "a", known, goal_of(job, {samples(0), samples(offset), nullptr}));
+    check_comparable(job.study, "a", known, goal_of(job, {samples(0), samples(offset), nullptr}));
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -44,8 +44,8 @@ TEST(Comparable, LabelsStayTheSame) {
   EXPECT_EQ(difference("top1", 0), "");
   EXPECT_NE(difference("top1", 1).find("another labelling of evaluation samples"), std::string::npos);
   EXPECT_NE(difference("cos", 1).find("another labelling of evaluation samples"), std::string::npos);
-  EXPECT_NO_THROW(
-      check_comparable(Job(), "a", {{"labelling of evaluation samples", nullptr}}, {{"labelling of evaluation samples", "x"}}));
+  EXPECT_NO_THROW(check_comparable(StudyKeys(), "a", {{"labelling of evaluation samples", nullptr}},
+                                   {{"labelling of evaluation samples", "x"}}));
 }
 
 // The weights may lie beside the model's file, and change while it stays.
@@ -79,15 +79,15 @@ TEST(Comparable, EverySampleCounts) {
   const std::string earlier = before.substr(0, 32);  // of the first, the middle and the last
   EXPECT_TRUE(is_same(earlier, before));
   EXPECT_FALSE(is_same(std::string(32, '0'), before));
-  EXPECT_THROW(check_comparable(Job(), "a", {{calibration_attribute, before}}, {{calibration_attribute, after}}), Error);
-  EXPECT_NO_THROW(check_comparable(Job(), "a", {{calibration_attribute, earlier}}, {{calibration_attribute, before}}));
+  EXPECT_THROW(check_comparable(StudyKeys(), "a", {{calibration_attribute, before}}, {{calibration_attribute, after}}), Error);
+  EXPECT_NO_THROW(check_comparable(StudyKeys(), "a", {{calibration_attribute, earlier}}, {{calibration_attribute, before}}));
 }
 
 // What an older study does not tell is not compared.
 TEST(Comparable, OlderStudiesGoOn) {
   Json goal{{"metric", "L2"}, {"output_weights", {{"y", 1}}}};
-  EXPECT_NO_THROW(check_comparable(Job(), "a", {{"metric", "L2"}}, goal));
-  EXPECT_THROW(check_comparable(Job(), "a", {{"metric", "L2"}, {"output_weights", nullptr}}, goal), Error);
+  EXPECT_NO_THROW(check_comparable(StudyKeys(), "a", {{"metric", "L2"}}, goal));
+  EXPECT_THROW(check_comparable(StudyKeys(), "a", {{"metric", "L2"}, {"output_weights", nullptr}}, goal), Error);
 }
 
 }  // namespace

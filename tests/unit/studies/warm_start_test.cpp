@@ -55,7 +55,8 @@ TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   Job job;
   job.aim.goals.objectives = {{"bytes", Direction::minimize}};
   job.aim.goals.constraints = {{"L2", Bound::max, 2.0}};
-  const auto judged = judged_anew({complete(1, {{"L2", 4.0}}), complete(2, {{"L2", 1.0}}), complete(3, {{"cos", 1.0}})}, job, {});
+  const auto judged =
+      judged_anew({complete(1, {{"L2", 4.0}}), complete(2, {{"L2", 1.0}}), complete(3, {{"cos", 1.0}})}, job.aim, {});
   ASSERT_EQ(judged.size(), 2U);
   EXPECT_EQ(judged[0].violation(), 1.0);
   EXPECT_EQ(judged[1].violation(), 0.0);
@@ -63,7 +64,7 @@ TEST(WarmStart, EarlierTrialsAreJudgedByTheConstraintsOfToday) {
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].values().front().second, 2) << "what keeps them comes before what costs less";
   job.aim.goals.constraints.clear();
-  EXPECT_EQ(judged_anew({complete(1, {{"L2", 4.0}})}, job, {})[0].violation(), 0.0);
+  EXPECT_EQ(judged_anew({complete(1, {{"L2", 4.0}})}, job.aim, {})[0].violation(), 0.0);
 }
 
 // Whoever made the folder would be sent the user's password.

@@ -20,7 +20,7 @@ struct Repaired {
 
 TEST(Rescue, AModelThatMissesTheUsersOwnGoalSaysSo) {
   Repaired repaired(0.98);
-  judge_by(repaired.whole, repaired.summary);
+  judge_by(repaired.whole.aim, repaired.summary);
   EXPECT_EQ(repaired.summary.status, Status::goal_missed);
   EXPECT_NE(repaired.summary.reason.find("the goal cos at least 0.99 is missed: cos 0.98"), std::string::npos)
       << repaired.summary.reason;
@@ -28,7 +28,7 @@ TEST(Rescue, AModelThatMissesTheUsersOwnGoalSaysSo) {
 
 TEST(Rescue, AModelThatMeetsItIsFine) {
   Repaired repaired(0.991);
-  judge_by(repaired.whole, repaired.summary);
+  judge_by(repaired.whole.aim, repaired.summary);
   EXPECT_EQ(repaired.summary.status, Status::ok);
   EXPECT_EQ(repaired.summary.reason, "the accuracy criterion is met");
 }
@@ -36,7 +36,7 @@ TEST(Rescue, AModelThatMeetsItIsFine) {
 TEST(Rescue, AGoalThatWasNotMeasuredIsNotJudged) {
   Repaired repaired(0.98);
   repaired.whole.aim.criterion->parts.front().metric = "L2";
-  judge_by(repaired.whole, repaired.summary);
+  judge_by(repaired.whole.aim, repaired.summary);
   EXPECT_EQ(repaired.summary.status, Status::ok);
 }
 

@@ -40,7 +40,7 @@ TEST(WithHead, ItsMetricIsReported) {
   const auto best = std::ranges::min_element(summary.trials, {}, [](const auto& trial) { return trial.values.front(); });
   EXPECT_EQ(summary.best->trial.number, best->number) << "by L2";
   EXPECT_EQ(report::result_json(job, summary)["head"], summary.head);
-  EXPECT_NE(report::result_table(job, summary).find("\n  agreement"), std::string::npos);
+  EXPECT_NE(report::result_table(job.aim, summary).find("\n  agreement"), std::string::npos);
 }
 
 TEST(WithHead, AStudyIsContinuedAsBefore) {

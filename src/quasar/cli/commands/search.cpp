@@ -37,7 +37,7 @@ class Search final : public Command {
     });
     if (tune::rank() > 0) {
       if (dry_run_) return exit_done;
-      tune::require_shared(job);
+      tune::require_shared(job.study);
       return run_worker(job, {.quiet = true, .launch = tune::launch()}).code;
     }
     if (dry_run_) {
@@ -53,7 +53,7 @@ class Search final : public Command {
     catch_signals();
     const tune::LaunchLead lead = [&] {
       const CancelScope scope(stop_requested());
-      return tune::LaunchLead(job, tune::launch());
+      return tune::LaunchLead(job.study, tune::launch());
     }();
     try {
       return run_search(job, {.quiet = quiet_, .resume = resume_, .json = json_, .configuration = arguments_.configuration()});

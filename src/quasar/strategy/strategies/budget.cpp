@@ -44,14 +44,15 @@ class Budgeting {
  public:
   explicit Budgeting(const StrategyContext& context)
       : context_(context),
-        choices_(context.job, context.space, context.trial_context->model, context.trial_context->target),
+        choices_(*context.job.budget, context.job.spaces.front(), context.space, context.trial_context->model,
+                 context.trial_context->target),
         sequence_({.seed = context.job.seed,
                    .n_jobs = static_cast<size_t>(context.job.n_jobs),
                    .stage = "budget",
                    .listener = context.listener,
                    .stop = context.stop,
                    .begin = context.begin},
-                  context.study, context.space, conditions_of(context.job, usual_trials), context.objective) {}
+                  context.study, context.space, conditions_of(context.job.limits, usual_trials), context.objective) {}
 
   Finding run() {
     Finding finding;
@@ -64,7 +65,7 @@ class Budgeting {
 
  private:
   std::string traverse() {
-    for (const Point& point : first_points(context_.job, context_.space))
+    for (const Point& point : first_points(context_.job.enqueue, context_.space))
       note(sequence_.evaluate(point, "default configuration"), "default configuration", Json::object());
     loss_.emplace(context_, choices_);
     tell_choices();
@@ -385,7 +386,7 @@ std::string percent_of(double part, double whole) {
 
 class BudgetStrategy final : public Strategy {
  public:
-  Json default_space(const Job& job) const override { return repairs_for(job); }
+  Json default_space(const Job& job) const override { return repairs_for(job.target, job.tuning.approach); }
   void check(const Job& job, const Spaces& spaces) const override {
     if (!job.budget)
       throw Error(
@@ -401,19 +402,18 @@ class BudgetStrategy final : public Strategy {
     if (job.aim.goals.objectives.size() > 1 || is_cost(job.aim.goals.objectives.front().metric))
       throw Error("strategy budget has one objective, a metric, which is best within the budget; leave objectives out");
     if (!search::has_integer_solver()) throw search::NoSolver();
-    conditions_of(job, usual_trials);
   }
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
-    return job.budget ? with_precisions(job, search_space, model, target) : search_space;
+    return job.budget ? with_precisions(*job.budget, search_space, model, target) : search_space;
   }
   bool learns_from_earlier() const override { return false; }
   std::string operator_parameters() const override { return "precisions"; }
-  std::optional<int64_t> most_trials(const Job& job) const override { return trials_wanted(job, usual_trials); }
+  std::optional<int64_t> most_trials(const Limits& limits) const override { return trials_wanted(limits, usual_trials); }
 
   Json outlook(const Job& job, const search::Space& space, const graph::Model& model,
                const quant::Target& target) const override {
     if (!job.budget) return nullptr;
-    const BudgetChoices choices(job, space, model, target);
+    const BudgetChoices choices(*job.budget, job.spaces.front(), space, model, target);
     Json out{{"bounds", Json::object()}, {"groups", choices.groups().nodes}, {"precisions", Json::array()}};
     for (const auto& constraint : constraints_of(*job.budget)) out["bounds"][constraint.metric] = constraint.value;
     for (const Rung& precision : choices.precisions()) out["precisions"].push_back(precision.name);
@@ -428,7 +428,7 @@ class BudgetStrategy final : public Strategy {
       throw Error("budget.latency is " + in_digits(*budget.milliseconds) +
                   " ms, more than the float model takes here: " + in_digits(whole_ms) + " ms");
     if (!budget.bytes) return;
-    const BudgetChoices choices(begin.job, begin.space, begin.model, begin.target);
+    const BudgetChoices choices(budget, begin.job.spaces.front(), begin.space, begin.model, begin.target);
     const double least = bytes_at(choices.point_of(choices.smallest()), begin.space, begin.variants, begin.target);
     if (least <= *budget.bytes) return;
     const double whole = begin.float_bytes;

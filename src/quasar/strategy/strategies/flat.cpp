@@ -15,19 +15,18 @@ class Flat final : public Strategy {
       const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
       sampler->check(space);
       search::check_objectives(*sampler, job.aim.goals.directions());
-      enqueued(job, space, spaces.each);
+      enqueued(job.enqueue, space, spaces.each);
     }
-    condition_words(job);
   }
 
   // The spaces in their order; n_trials (or max_trials) is the total, shared between those that are left.
   Finding run(const StrategyContext& context) const override {
     const auto& spaces = context.spaces.each;
-    const TrialLimit wanted = trial_limit(context.job);
+    const TrialLimit wanted = trial_limit(context.job.limits);
     search::RunResult result{search::RunResult::End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size(); ++i) {
       Stage run{.name = stage, .sampler = context.job.sampler.name, .sampler_options = context.job.sampler.options};
-      run.conditions = condition_words(context.job);
+      run.conditions = context.job.limits.stop;
       int64_t share = 0;
       if (wanted.most) {
         const auto done = wanted.used(counts_of(context.study, stage));
@@ -36,7 +35,7 @@ class Flat final : public Strategy {
         limit(run, wanted, share);
       }
       if (i == 0) run.first.push_back(default_point(spaces[i]));
-      for (auto& point : enqueued(context.job, spaces[i], spaces)) run.first.push_back(std::move(point));
+      for (auto& point : enqueued(context.job.enqueue, spaces[i], spaces)) run.first.push_back(std::move(point));
       result = run_stage(context, spaces[i], std::move(run));
       const bool shared_out = wanted.most && wanted.used(result.counts) >= share;
       if (result.end != search::RunResult::End::exhausted && !(result.end == search::RunResult::End::condition && shared_out))

@@ -48,7 +48,7 @@ class Repairing {
                    .listener = context.listener,
                    .stop = context.stop,
                    .begin = context.begin},
-                  context.study, context.space, exit_policy(context.job), context.objective) {}
+                  context.study, context.space, exit_policy(context.job.limits), context.objective) {}
 
   Finding run() {
     Finding finding;
@@ -59,7 +59,7 @@ class Repairing {
 
  private:
   std::string traverse() {
-    for (const Point& point : first_points(context_.job, context_.space))
+    for (const Point& point : first_points(context_.job.enqueue, context_.space))
       notes_.note(sequence_.evaluate(point, "default configuration"), "default configuration", {});
     if (!notes_.met() && is_far()) give_up_few();
     if (!notes_.met()) repair();
@@ -302,21 +302,20 @@ class Repairing {
 
 class Repair final : public Strategy {
  public:
-  Json default_space(const Job& job) const override { return repairs_for(job); }
+  Json default_space(const Job& job) const override { return repairs_for(job.target, job.tuning.approach); }
   std::optional<double> speed_gate() const override { return usual_speed_gate; }
   bool has_goal() const override { return true; }
-  void check(const Job& job, const Spaces& spaces) const override {
+  void check(const Job& /*job*/, const Spaces& spaces) const override {
     if (spaces.each.size() > 1) throw Error("strategy repair searches one space; give search_space instead of search_spaces");
-    exit_policy(job);
   }
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
-    return with_rungs(job, search_space, model, target);
+    return with_rungs(job.tuning.approach, search_space, model, target);
   }
   std::vector<std::string> metrics() const override { return {Guide::metric}; }
   bool learns_from_earlier() const override { return false; }
   bool repairs() const override { return true; }
   std::string operator_parameters() const override { return "rungs"; }  // besides the types of other strategies
-  std::optional<int64_t> most_trials(const Job& job) const override { return most_trials_of(job).count; }
+  std::optional<int64_t> most_trials(const Limits& limits) const override { return most_trials_of(limits).count; }
   Finding run(const StrategyContext& context) const override { return Repairing(context).run(); }
 };
 

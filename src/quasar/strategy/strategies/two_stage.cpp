@@ -34,13 +34,12 @@ class TwoStage final : public Strategy {
     all.insert(all.end(), spaces.calibration.begin(), spaces.calibration.end());
     for (size_t i = 0; i < spaces.each.size(); ++i) {
       search::samplers::table().make("grid")->check(spaces.calibration[i]);
-      enqueued(job, spaces.calibration[i], all);
+      enqueued(job.enqueue, spaces.calibration[i], all);
       if (!spaces.fine_tuning[i]) continue;
       const auto sampler = search::samplers::table().make(job.sampler.name, job.sampler.options);
       sampler->check(spaces.each[i]);
       search::check_objectives(*sampler, job.aim.goals.directions());
     }
-    condition_words(job);
   }
 
   Finding run(const StrategyContext& context) const override {
@@ -66,7 +65,7 @@ class TwoStage final : public Strategy {
 
   // A limit that holds for both stages together is told as the user gave it, not as what the first stage has left of it.
   static std::string in_both_stages(const StrategyContext& context, const std::string& reason) {
-    const Json whole = condition_words(context.job), left = what_is_left(context);
+    const Json whole = context.job.limits.stop, left = what_is_left(context);
     for (const std::string key : {"iteration_limit", "find_n_candidates"}) {
       const std::string own = key + " of " + left.value(key, Json()).dump();
       if (reason.starts_with(own)) return key + " of " + whole[key].dump() + reason.substr(own.size()) + " in both stages";
@@ -134,11 +133,11 @@ class TwoStage final : public Strategy {
     const auto& spaces = context.spaces.calibration;
     search::RunResult result{End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size() && result.end == End::exhausted; ++i) {
-      Stage stage{.name = first_stage, .sampler = "grid", .conditions = condition_words(context.job)};
+      Stage stage{.name = first_stage, .sampler = "grid", .conditions = context.job.limits.stop};
       if (i == 0) stage.first.push_back(default_point(spaces[i]));
       std::vector<search::Space> all = spaces;
       all.insert(all.end(), context.spaces.each.begin(), context.spaces.each.end());
-      for (auto& point : enqueued(context.job, spaces[i], all)) stage.first.push_back(std::move(point));
+      for (auto& point : enqueued(context.job.enqueue, spaces[i], all)) stage.first.push_back(std::move(point));
       if (!context.spaces.other_forms[i].empty()) {
         result = try_points(context, spaces[i], stage.first, first_stage);
         try_other_forms(context, i, default_point(spaces[i]), Rounded::yes, result);
@@ -195,8 +194,8 @@ class TwoStage final : public Strategy {
                                      .listener = context.listener,
                                      .stop = context.stop,
                                      .begin = context.begin};
-    Json words = first ? condition_words(context.job) : what_is_left(context);
-    if (const auto wanted = trials_wanted(context.job); wanted && !first) words["n_trials"] = *wanted;
+    Json words = first ? context.job.limits.stop : what_is_left(context);
+    if (const auto wanted = trials_wanted(context.job.limits); wanted && !first) words["n_trials"] = *wanted;
     const auto conditions = search::stop_conditions(words);
     return search::run(options, context.study, space, nothing, conditions, context.objective);
   }
@@ -284,7 +283,7 @@ class TwoStage final : public Strategy {
       const search::Space space = around(context, winner, i);
       Stage stage{.name = second_stage, .sampler = context.job.sampler.name, .sampler_options = context.job.sampler.options};
       stage.conditions = what_is_left(context);
-      const TrialLimit wanted = trial_limit(context.job);
+      const TrialLimit wanted = trial_limit(context.job.limits);
       int64_t share = 0;
       if (wanted.most) {
         const auto so_far = wanted.used(counts_of(context.study, second_stage));
@@ -309,7 +308,7 @@ class TwoStage final : public Strategy {
     Job tuned = context.job;
     std::erase_if(tuned.enqueue,
                   [&](const Json& configuration) { return quant::without_rounding(configuration) == configuration; });
-    auto points = enqueued(tuned, context.spaces.each[i], all);
+    auto points = enqueued(tuned.enqueue, context.spaces.each[i], all);
     // The best of earlier studies too.
     const auto known = search::fitting(context.earlier, context.spaces.each[i]);
     for (auto& point : search::best_points(known, context.study.directions().front())) points.push_back(std::move(point));
@@ -318,7 +317,7 @@ class TwoStage final : public Strategy {
 
   // Limits on numbers of trials and candidates hold for both stages together.
   static Json what_is_left(const StrategyContext& context) {
-    Json words = condition_words(context.job);
+    Json words = context.job.limits.stop;
     const auto spend = [&](const char* key, size_t spent, int64_t least) {
       if (!words.contains(key) || !words[key].is_number() || words[key].get<double>() < 0) return;
       words[key] = std::max<int64_t>(least, words[key].get<int64_t>() - static_cast<int64_t>(spent));
