@@ -3,6 +3,7 @@
 - Files of one extension folder never include each other, and nobody includes an extension. Extension folders are those that
   CMakeLists.txt names by quasar_extension_folder(); any other subfolder is a plain one.
 - No modules include each other in a circle. A module is a header with the source of the same name, or a source without a header.
+- Of folders with an entrance (a line of layers.txt), others include the headers of the entrance only.
 - No folder but an extension folder holds more than MOST_FILES files of its own.
 usage: river.py SOURCE_ROOT      (the folder that holds quasar/layers.txt)
 """
@@ -18,13 +19,13 @@ MOST_FILES = 60
 
 
 def layers(table):
-    """{folder: the folders it may include besides itself}"""
-    rules = {}
+    """{folder: the folders it may include besides itself}, {folder: the headers of it that others may include}"""
+    rules, entrances = {}, {}
     for line in table.read_text().splitlines():
         if line.strip() and not line.startswith("#"):
-            folder, upstream = line.split(":")
-            rules[folder.strip()] = set(upstream.split())
-    return rules
+            folder, names = line.split(":")
+            (entrances if folder.startswith("entrance ") else rules)[folder.split()[-1]] = set(names.split())
+    return rules, entrances
 
 
 def sources(root):
@@ -39,7 +40,7 @@ def sources(root):
 class Tree:
     def __init__(self, root):
         self.root = root
-        self.rules = layers(root / "quasar" / "layers.txt")
+        self.rules, self.entrances = layers(root / "quasar" / "layers.txt")
         self.extension_folders = set(EXTENSION_FOLDER.findall((root / "quasar" / "CMakeLists.txt").read_text()))
         self.sources = sources(root)
 
@@ -73,6 +74,9 @@ class Tree:
                 yield f"{file}: may not include its sibling {included}; what two extensions share belongs into the parent folder"
             elif self.extension(included):
                 yield f"{file}: may not include the extension {included}; its table is declared in the parent folder"
+            elif not self.through_the_entrance(file, included):
+                folder = included.partition("/")[2].rpartition("/")[0]
+                yield f"{file}: may not include {included}; {folder} has an entrance: {' '.join(sorted(self.entrances[folder])) or 'no header'}"
             elif included not in self.sources:
                 yield f"{file}: includes {included}, which does not exist"
 
@@ -87,6 +91,10 @@ class Tree:
     def may_include(self, layer, included):
         target = self.layer(included) or included.split("/")[1]
         return target == layer or any(f"{target}/".startswith(f"{folder}/") for folder in self.rules[layer] | {layer})
+
+    def through_the_entrance(self, file, included):
+        folder, _, name = included.partition("/")[2].rpartition("/")
+        return folder not in self.entrances or f"{file}/".startswith(f"quasar/{folder}/") or name in self.entrances[folder]
 
     def extension(self, file):
         """quasar/quant/codes/ranges/minmax.cpp -> quant/codes/ranges;  quasar/quant/plan.hpp -> None"""

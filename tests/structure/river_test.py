@@ -5,7 +5,7 @@ from pathlib import Path
 
 from river import MOST_FILES, violations
 
-TABLE = "# comment\nbase  :\ngraph : base\nquant/codes : base\nquant : graph base\n"
+TABLE = "# comment\nbase  :\ngraph : base\nquant/codes : base\nquant : graph base\nentrance quant/npu : rule.hpp\n"
 EXTENSIONS = 'quasar_extension_folder(quasar quant/codes/ranges quant::RangeMethod quasar/quant/codes/range.hpp "method")\n'
 CASES = [  # file, its text, what the message must say ("" = no violation)
     ("quasar/graph/a.cpp", '#include "quasar/base/b.hpp"', ""),
@@ -25,6 +25,10 @@ CASES = [  # file, its text, what the message must say ("" = no violation)
     ("quasar/quant/codes/x.cpp", '#include "quasar/base/b.hpp"', ""),
     ("quasar/quant/codes/x.cpp", '#include "quasar/quant/plan.hpp"', "(quant/codes may include base)"),
     ("quasar/quant/codes/x.cpp", '#include "quasar/graph/g.hpp"', "(quant/codes may include base)"),
+    # A folder with an entrance.
+    ("quasar/quant/x.cpp", '#include "quasar/quant/npu/rule.hpp"', ""),
+    ("quasar/quant/x.cpp", '#include "quasar/quant/npu/inner.hpp"', "quant/npu has an entrance: rule.hpp"),
+    ("quasar/quant/npu/x.cpp", '#include "quasar/quant/npu/inner.hpp"', ""),
     ("quasar/graph/x.cpp", '#include "quasar/quant/codes/range.hpp"', "may not include quasar/quant/codes/range.hpp"),
 ]
 
@@ -33,7 +37,7 @@ class River(unittest.TestCase):
     def check(self, table=TABLE, files=()):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            usual = ("base/b.hpp", "graph/g.hpp", "quant/plan.hpp", "quant/npu/rule.hpp", "quant/codes/range.hpp", "quant/codes/ranges/y.hpp")
+            usual = ("base/b.hpp", "graph/g.hpp", "quant/plan.hpp", "quant/npu/rule.hpp", "quant/npu/inner.hpp", "quant/codes/range.hpp", "quant/codes/ranges/y.hpp")
             for file, text in [(f"quasar/{name}", "") for name in usual] + list(files):
                 (root / file).parent.mkdir(parents=True, exist_ok=True)
                 (root / file).write_text(text + "\n")

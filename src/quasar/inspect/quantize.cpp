@@ -12,7 +12,7 @@
 #include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/encodings.hpp"
 #include "quasar/quant/given_ranges.hpp"
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
 #include "quasar/trial/nothing_quantized.hpp"

@@ -7,7 +7,7 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/idle_keys.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
-#include "quasar/quant/npu/shift_demands.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/target.hpp"
 
 namespace quasar::tune {

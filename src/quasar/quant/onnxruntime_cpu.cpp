@@ -1,6 +1,6 @@
 #include "quasar/quant/onnxruntime_cpu.hpp"
 
-#include "quasar/quant/write/integer_operators.hpp"
+#include "quasar/quant/onnxruntime_kernels.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -79,8 +79,7 @@ Json to_json(const Plan& plan) {
   if (!plan.fixed_shapes.empty()) out["fixed_shapes"] = to_json(plan.fixed_shapes);
   if (!plan.folded.empty()) out["folded"] = plan.folded;
   if (!plan.relus.empty()) out["relus"] = plan.relus;
-  if (!plan.swishes.empty()) out["swishes"] = plan.swishes;
-  if (!plan.prelus.empty()) out["prelus"] = plan.prelus;
+  for (const auto& [node, form] : plan.written_as) out[form == WrittenAs::hard_swish ? "swishes" : "prelus"].push_back(node);
   for (const auto& [value, readers] : plan.conversions) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }

@@ -58,17 +58,25 @@ struct NodePlan {
   bool operator==(const NodePlan&) const = default;
 };
 
+// Float operators that are written as others of the same function, which a target's runtime runs faster.
+enum class WrittenAs {
+  // Of a Mul: x · HardSigmoid(x) with alpha 1/6 and beta 1/2 is HardSwish(x) (ONNX, opset 14).
+  hard_swish,
+  // Of a PRelu: the larger of x and slope · x, where no slope is above 1. ONNX Runtime's PRelu (1.30) asks for the sign of one
+  // element after the other, which takes up to ten times as long as a product and a maximum of whole vectors.
+  larger_of_two
+};
+
 struct Plan {
-  std::map<std::string, QuantParams> values;   // value name -> Q/DQ pair that stands on it
-  std::map<std::string, NodePlan> nodes;       // the nodes that are quantized, by name
-  std::set<std::string> folded;                // Relu and Clip that are removed: the pair behind them clips alike
-  std::set<std::string> relus;                 // Clips that become Relu: the pair behind them clips above
-  std::set<std::string> swishes = {};          // Muls of x and HardSigmoid(x) that become HardSwish again
-  std::set<std::string> prelus = {};           // PRelus in float that become the larger of x and slope · x
-  std::map<std::string, std::string> skipped;  // quantizable operators left in float, with the reason
-  bool shifts = false;                         // for a processor that shifts: whoever changes scales keeps its rules (check.hpp)
-  Format format = Format::qdq;                 // how the model is written in the end
-  FixedShapes fixed_shapes = {};               // of inputs of the written model, by name
+  std::map<std::string, QuantParams> values;         // value name -> Q/DQ pair that stands on it
+  std::map<std::string, NodePlan> nodes;             // the nodes that are quantized, by name
+  std::set<std::string> folded;                      // Relu and Clip that are removed: the pair behind them clips alike
+  std::set<std::string> relus;                       // Clips that become Relu: the pair behind them clips above
+  std::map<std::string, WrittenAs> written_as = {};  // of nodes that stay in float
+  std::map<std::string, std::string> skipped;        // quantizable operators left in float, with the reason
+  bool shifts = false;            // for a processor that shifts: whoever changes scales keeps its rules (npu.hpp)
+  Format format = Format::qdq;    // how the model is written in the end
+  FixedShapes fixed_shapes = {};  // of inputs of the written model, by name
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "quasar/quant/channels/weight_noise.hpp"
 #include "quasar/quant/placement.hpp"
-#include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -10,14 +10,12 @@
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/node_plans.hpp"
-#include "quasar/quant/npu/shift_demands.hpp"
-#include "quasar/quant/npu/shift_rules.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/promotion.hpp"
 #include "quasar/quant/shared_grids.hpp"
-#include "quasar/quant/write/hard_swish.hpp"
-#include "quasar/quant/write/prelu.hpp"
+#include "quasar/quant/written_as.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -87,8 +85,7 @@ class Resolver {
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
     drop_needless_conversions(plan);
     simplify_activations(plan);
-    if (target_.has_hard_swish()) plan.swishes = hard_swishes(index_, plan.nodes);
-    if (target_.has_slow_prelu()) plan.prelus = prelus_to_take_apart(index_, plan.nodes);
+    plan.written_as = find_written_as(index_, target_, plan.nodes);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),

@@ -7,7 +7,6 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/integer_softmax.hpp"
-#include "quasar/quant/npu/zero_tensors.hpp"
 
 namespace quasar::quant {
 namespace {

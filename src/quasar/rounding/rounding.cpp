@@ -7,7 +7,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/bodies.hpp"
 #include "quasar/quant/codes/rounding_options.hpp"
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/quant/vector_behind.hpp"
 #include "quasar/rounding/activation_scales.hpp"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "quasar/quant/channels/weight_noise.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/placement.hpp"
-#include "quasar/quant/weight_noise.hpp"
 
 namespace quasar::tune {
 namespace {

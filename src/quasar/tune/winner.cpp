@@ -12,7 +12,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/oldest_release.hpp"

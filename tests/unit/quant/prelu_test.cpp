@@ -1,11 +1,10 @@
 // PRelus that stay in float are a product and a maximum for ONNX Runtime's CPU, where that is the same function.
-#include "quasar/quant/write/prelu.hpp"
-
 #include <gtest/gtest.h>
 
 #include "executed.hpp"
 #include "made_up_statistics.hpp"
 #include "no_overflow.hpp"
+#include "quasar/quant/written_as.hpp"
 #include "quasar/runtime/session.hpp"
 #include "sample_models.hpp"
 
@@ -30,7 +29,7 @@ TEST(PRelu, ProductAndMaximumAreTheSameFunction) {
   for (const auto& slopes : {std::vector<float>{0.25F, 0, -0.5F, 1}, {0.1F}}) {
     const graph::Model model = with_slopes(slopes);
     graph::Model written = model;
-    take_prelus_apart(written, prelus_to_take_apart(graph::Index(model), {}));
+    write_as(written, find_written_as(graph::Index(model), *targets::table().make("ort_cpu"), {}));
     EXPECT_EQ(count_of(written, "PRelu"), 0U);
     EXPECT_NO_THROW(graph::verify(written, "the test"));
     const runtime::SessionOptions unchanged{.optimization = runtime::Optimization::none};
@@ -41,7 +40,7 @@ TEST(PRelu, ProductAndMaximumAreTheSameFunction) {
 
 TEST(PRelu, ASlopeAboveOneStays) {
   const graph::Model model = with_slopes({0.25F, 1.5F, 0, 0});
-  EXPECT_TRUE(prelus_to_take_apart(graph::Index(model), {}).empty());
+  EXPECT_TRUE(find_written_as(graph::Index(model), *targets::table().make("ort_cpu"), {}).empty());
 }
 
 TEST(PRelu, QuantizedModelsOfOnnxRuntimeHaveNone) {

@@ -5,7 +5,7 @@
 
 #include "npu_models.hpp"
 #include "quasar/quant/given_ranges.hpp"
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 
 namespace quasar::quant {
 namespace {

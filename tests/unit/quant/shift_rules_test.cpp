@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "npu_models.hpp"
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "made_up_statistics.hpp"
+#include "quasar/quant/channels/equalization.hpp"
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/equalization.hpp"
 #include "sample_models.hpp"
 
 namespace quasar::quant {

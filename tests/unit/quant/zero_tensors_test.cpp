@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "npu_models.hpp"
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 
 namespace quasar::quant {
 namespace {

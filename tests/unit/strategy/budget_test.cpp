@@ -119,8 +119,8 @@ TEST_F(Budgets, ThatNothingKeepsEndWithTheNearest) {
 std::string refusal(const Json& words) {
   try {
     MadeUpTrials trials(words);
-    trials.setting.strategy->expect_possible({trials.job, trials.setting.spaces.each.front(),
-                                              trials.setting.model, *trials.setting.target, trials.variants, 138964, 1});
+    trials.setting.strategy->expect_possible({trials.job, trials.setting.spaces.each.front(), trials.setting.model,
+                                              *trials.setting.target, trials.variants, 138964, 1});
     return "";
   } catch (const Error& e) {
     return e.what();

@@ -60,6 +60,16 @@ Grid grid_of(DataType type, bool symmetric) {
   }
 }
 
+bool is_zero(const stats::Range& range) {
+  constexpr double least = 65535.0 * static_cast<double>(std::numeric_limits<float>::min());
+  return range.low > -least && range.high < least;
+}
+
+bool is_zero(const Tensor& constant) {
+  if (constant.type() != DataType::float32) return false;
+  return std::ranges::all_of(constant.as<float>(), [](float value) { return is_zero(stats::Range{value, value}); });
+}
+
 ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type) {
   const Grid grid = grid_of(type, symmetric);
   const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0);

@@ -63,6 +63,11 @@ struct ScaleAndZero {
 };
 ScaleAndZero scale_for(const stats::Range& range, DataType type, bool symmetric, ScaleType scale_type = ScaleType::float32);
 
+// Whether a range, or a constant in float32, holds zeros only, at the precision of scales: no type of up to 16 bits has
+// a normal float32 scale for what remains.
+bool is_zero(const stats::Range& range);
+bool is_zero(const Tensor& constant);
+
 // The least scale of this type that is not below the given one: 2^n, or m · 2^−n.
 double scale_above(double scale, ScaleType scale_type);
 double power_of_two_above(double scale);

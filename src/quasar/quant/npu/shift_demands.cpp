@@ -1,7 +1,6 @@
-#include "quasar/quant/npu/shift_demands.hpp"
-
 #include "quasar/base/error.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/npu/positions.hpp"
 
 namespace quasar::quant {

@@ -1,9 +1,7 @@
-#include "quasar/quant/npu/shift_rules.hpp"
-
 #include <algorithm>
 #include <memory>
 
-#include "quasar/quant/npu/check.hpp"
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/npu/zero_tensors.hpp"
 
 namespace quasar::quant {

@@ -51,16 +51,6 @@ void fit_constants(const Layer& layer, Network& network) {
 
 }  // namespace
 
-bool is_zero(const stats::Range& range) {
-  constexpr double least = 65535.0 * static_cast<double>(std::numeric_limits<float>::min());
-  return range.low > -least && range.high < least;
-}
-
-bool is_zero(const Tensor& constant) {
-  if (constant.type() != DataType::float32) return false;
-  return std::ranges::all_of(constant.as<float>(), [](float value) { return is_zero(stats::Range{value, value}); });
-}
-
 void fit_zeros(Network& network) {
   for (const auto& layer : network.layers) fit_values(layer, network);
   for (const auto& layer : network.layers) fit_sides(layer, network);

@@ -6,10 +6,6 @@
 
 namespace quasar::quant {
 
-// At the precision of scales: no type of up to 16 bits has a normal float32 scale for what remains.
-bool is_zero(const stats::Range& range);
-bool is_zero(const Tensor& constant);  // float32
-
 // Gives Fixed::zeros positions with which their layers keep the rules as they stand:
 //   output, input   of a weighted layer: w + i − o = 8, the middle of shift_cut's limits
 //   one side of a sum: not coarser than the other sides, and at most 7 bits finer

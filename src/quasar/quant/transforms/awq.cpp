@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "quasar/base/parallel.hpp"
-#include "quasar/quant/channel_scaling.hpp"
+#include "quasar/quant/channels/channel_scaling.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/stats/gram.hpp"

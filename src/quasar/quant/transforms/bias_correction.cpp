@@ -3,7 +3,7 @@
 //   b ← b + (W − Ŵ) · E[x]
 // E[x] per input channel, over samples and positions of the float model; of a convolution's padding nothing is known here, so
 // that at its borders the correction is approximate. Optimized rounding corrects the bias by itself; such layers are left alone.
-#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/channels/channel_layer.hpp"
 #include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/vector_behind.hpp"

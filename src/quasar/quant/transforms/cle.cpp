@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quasar/quant/channel_scaling.hpp"
+#include "quasar/quant/channels/channel_scaling.hpp"
+#include "quasar/quant/channels/equalization.hpp"
 #include "quasar/quant/config/transform.hpp"
-#include "quasar/quant/equalization.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/channels/channel_layer.hpp"
 #include "quasar/quant/config/transform.hpp"
 
 namespace quasar::quant::transforms {

@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/channel_scaling.hpp"
+#include "quasar/quant/channels/channel_scaling.hpp"
 
 namespace quasar::quant::transforms {
 namespace {

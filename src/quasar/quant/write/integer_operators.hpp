@@ -42,18 +42,4 @@ struct OperatorContext {
 // The nodes that compute the group on codes; nullopt: ONNX Runtime has no operator for it.
 std::optional<std::vector<graph::Node>> on_codes(const Group& group, const OperatorContext& context);
 
-// Whether an average skips values within its window: ONNX Runtime's QLinearAveragePool does not.
-bool is_dilated(const graph::Node& node);
-
-// What ONNX Runtime's CPU (1.30) does with a float operator between pairs of 8 bits.
-enum class InCodes {
-  no,           // it runs in float
-  computed,     // an operator on codes takes its place
-  moved,        // the operator itself moves codes
-  moved_alone,  // it could, but pairs around it are left as they are
-  absorbed      // the pair behind it does what it does
-};
-InCodes in_codes(const std::string& op_type);
-bool moves_codes(const std::string& op_type);
-
 }  // namespace quasar::quant

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quasar/quant/codes/scheme.hpp"
-#include "quasar/quant/write/integer_operators.hpp"
+#include "quasar/quant/onnxruntime_kernels.hpp"
 
 namespace quasar::quant {
 namespace {

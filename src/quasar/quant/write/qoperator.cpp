@@ -8,11 +8,11 @@
 
 #include "quasar/graph/load.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/onnxruntime_kernels.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
-#include "quasar/quant/write/hard_swish.hpp"
 #include "quasar/quant/write/integer_operators.hpp"
-#include "quasar/quant/write/prelu.hpp"
+#include "quasar/quant/written_as.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -224,8 +224,7 @@ class Converting {
 
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
-  restore_hard_swishes(qdq, plan.swishes);
-  take_prelus_apart(qdq, plan.prelus);
+  write_as(qdq, plan.written_as);
   return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 

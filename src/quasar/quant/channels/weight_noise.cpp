@@ -1,4 +1,4 @@
-#include "quasar/quant/weight_noise.hpp"
+#include "quasar/quant/channels/weight_noise.hpp"
 
 namespace quasar::quant {
 

@@ -1,4 +1,4 @@
-#include "quasar/quant/channel_scaling.hpp"
+#include "quasar/quant/channels/channel_scaling.hpp"
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/channels/channel_layer.hpp"
 #include "quasar/quant/config/transform.hpp"
 
 namespace quasar::quant {

@@ -1,11 +1,10 @@
-#include "quasar/quant/npu/check.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/pairs.hpp"
 #include "quasar/quant/placement.hpp"
 

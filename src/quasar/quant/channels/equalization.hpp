@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/channels/channel_layer.hpp"
 
 namespace quasar::quant {
 

@@ -1,7 +1,7 @@
 // Noise to signal of rounded weights, without anything known of their inputs.
 #pragma once
 
-#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/channels/channel_layer.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 
 namespace quasar::quant {

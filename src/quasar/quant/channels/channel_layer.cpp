@@ -1,4 +1,4 @@
-#include "quasar/quant/channel_layer.hpp"
+#include "quasar/quant/channels/channel_layer.hpp"
 
 #include <algorithm>
 

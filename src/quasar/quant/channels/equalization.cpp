@@ -1,4 +1,4 @@
-#include "quasar/quant/equalization.hpp"
+#include "quasar/quant/channels/equalization.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,19 @@
+// Which float operators are written as others of the same function (WrittenAs in plan.hpp), and how.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "quasar/graph/model.hpp"
+#include "quasar/quant/plan.hpp"
+
+namespace quasar::quant {
+
+// What nodes are written as on this target. Nodes that are `quantized` have none, and neither has a HardSigmoid that others read.
+std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, const Target& target,
+                                                 const std::map<std::string, NodePlan>& quantized);
+
+// Writes those of the nodes that are in the model. What takes a node's place keeps its name.
+void write_as(graph::Model& model, const std::map<std::string, WrittenAs>& nodes);
+
+}  // namespace quasar::quant
