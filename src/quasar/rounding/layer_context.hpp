@@ -9,6 +9,8 @@
 
 namespace quasar::tune {
 
+struct Moments;
+
 struct LayerContext {
   const graph::Model& model;
   const quant::LayerSettings& settings;
@@ -18,6 +20,8 @@ struct LayerContext {
   // The vector that a sum behind a matrix product adds in float: what it takes up of the mean error is added to it. nullptr:
   // none.
   Tensor* vector = nullptr;
+  // Of the layers before this one that read the same weights, which are chosen for all of them; nullptr: nobody else does.
+  const Moments* others = nullptr;
 };
 
 }  // namespace quasar::tune

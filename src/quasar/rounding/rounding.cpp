@@ -23,6 +23,7 @@
 #include "quasar/rounding/scale_search.hpp"
 #include "quasar/rounding/scale_window.hpp"
 #include "quasar/rounding/sensitivity.hpp"
+#include "quasar/rounding/shared_weights.hpp"
 #include "quasar/rounding/wide_rounding.hpp"
 
 namespace quasar::tune {
@@ -114,6 +115,24 @@ void hand_over(const graph::Model& model, const LinearLayer& layer, const quant:
   }
   if (plan.weight->optimized) frontier.replace(layer.node, layer.weight_input, *plan.weight->optimized);
   if (plan.bias && plan.bias->optimized) frontier.replace(layer.node, *layer.bias_input, *plan.bias->optimized);
+}
+
+Moments sum_of(Moments a, const Moments& b) {
+  a.add(b);
+  return a;
+}
+
+// What was chosen for the last of the layers that share their weights, which the report ends with.
+void give_to_all(const SharedWeight& shared, const std::vector<LinearLayer>& layers, quant::Plan& plan, RoundingReport& report) {
+  const LayerError error = report.layers.back();
+  const auto& chosen = plan.nodes.at(error.node).weight->optimized;
+  for (const size_t i : shared.layers) {
+    if (layers[i].node == error.node) continue;
+    plan.nodes.at(layers[i].node).weight->optimized = chosen;
+    LayerError other = error;
+    other.node = layers[i].node;
+    report.layers.push_back(std::move(other));
+  }
 }
 
 // Whether a layer's weights are to be the same codes under both plans, of inputs with the same scale, before any is rounded.
@@ -368,6 +387,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
   PrefixHash prefix(model_, plan, std::to_string(wanted));
   const graph::Index index(model_);
+  const auto shared = shared_weights(layers, chosen, model_, plan, options_.most_inputs);
   double to_do = 0, done = 0;
   for (const size_t i : chosen) to_do += work_of(layers[i]);
   for (const size_t i : chosen) {
@@ -375,12 +395,25 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
     const LinearLayer& layer = layers[i];
     if (options_.progress) options_.progress("rounding", done / to_do);
     done += work_of(layer);
-    const float input = input_scale(plan, layer);
+    const std::string seen_by = name_ + prefix.upto(layer.node);
+    const auto group = shared.find(i);
+    if (group != shared.end() && !group->second->is_last(i)) {
+      group->second->add(layer, *moments_at(layer, i, *material, frontier, seen_by));
+      continue;
+    }
+    const bool alone = group == shared.end();
     quant::NodePlan& node = plan.nodes.at(layer.node);
-    auto behind = vector_of(layer, index, plan);
-    const LayerContext context{model_, settings, effort.method, options_.threads, input, behind ? &behind->values : nullptr};
-    report.layers.push_back(
-        round_one(layer, i, context, *material, frontier, name_ + prefix.upto(layer.node), plan.rounding, node));
+    auto behind = alone ? vector_of(layer, index, plan) : std::nullopt;
+    const quant::LayerSettings own = alone ? settings : settings_for_shared(settings, layer);
+    const LayerContext context{.model = model_,
+                               .settings = own,
+                               .method = effort.method,
+                               .threads = options_.threads,
+                               .input_scale = input_scale(plan, layer),
+                               .vector = behind ? &behind->values : nullptr,
+                               .others = alone ? nullptr : &*group->second->moments};
+    report.layers.push_back(round_one(layer, i, context, *material, frontier, seen_by, plan.rounding, node));
+    if (!alone) give_to_all(*group->second, layers, plan, report);
     hand_over(model_, layer, node, frontier);
     if (behind && settings.update_bias && node.weight->optimized) {
       frontier.replace(behind->node, behind->input, behind->values);
@@ -433,14 +466,17 @@ std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
 LayerError Rounder::round_one(const LinearLayer& layer, size_t index, const LayerContext& context, Material& material,
                               Frontier& frontier, const std::string& prefix, const quant::Rounding& rounding,
                               quant::NodePlan& plan) const {
-  const std::string key = key_of(prefix, layer, plan, rounding, context.vector);
+  const std::string key = key_of(prefix, layer, plan, rounding, context.vector) + (context.others != nullptr ? " shared" : "");
   if (const auto known = memory_->rounded.find(key)) {
     put_into(plan, context.vector, *known);
     return known->error;
   }
-  const LayerError error = layer.inputs > options_.most_inputs
-                               ? round_in_blocks(layer, index, context, material, frontier, plan)
-                               : round_layer(layer, *moments_at(layer, index, material, frontier, prefix), context, plan);
+  const auto round_whole = [&] {
+    const auto moments = moments_at(layer, index, material, frontier, prefix);
+    return round_layer(layer, context.others == nullptr ? *moments : sum_of(*moments, *context.others), context, plan);
+  };
+  const LayerError error =
+      layer.inputs > options_.most_inputs ? round_in_blocks(layer, index, context, material, frontier, plan) : round_whole();
   if (frontier.samples() == material.targets.samples())
     memory_->rounded.keep(key, std::make_shared<const RoundedLayer>(taken_from(plan, context.vector, error)));
   return error;
