@@ -29,10 +29,17 @@ bool has_open_bodies(const Model& model);
 // Bodies that hold other operators with graphs in attributes stay closed. Throws Error for a body that cannot be read.
 Model opened(const Model& model);
 
-// The way back: a model without open bodies, which computes the same. Nodes that say nothing of their body follow what they read;
-// QuantizeLinear and DynamicQuantizeLinear go to their readers where these stand in branches of If, DequantizeLinear goes to each
-// reader's body, because runtimes look for pairs within one graph. A body whose node is not in the model (a piece of it) is part
-// of the model's own graph. Throws Error where a node reads values of two bodies of which none is in the other.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear.
+bool is_conversion(const Node& node);
+
+// An open model with every node in the body where it will stand once the bodies are closed. Nodes that say nothing of their body
+// follow what they read; QuantizeLinear and DynamicQuantizeLinear go to their readers where these stand in branches of If,
+// DequantizeLinear goes to each reader's body, because runtimes look for pairs within one graph. They stay there, as those do
+// that were in the model when its bodies were opened. A body whose node is not in the model (a piece of it) is part of the
+// model's own graph. Throws Error where a node reads values of two bodies of which none is in the other.
+Model placed(const Model& model);
+
+// The way back: a model without open bodies, which computes the same. Throws Error as placed() does.
 Model closed(const Model& model);
 
 // Nodes that say nothing of their body, as transforms add them, come into the deepest one whose values they read. Throws Error as

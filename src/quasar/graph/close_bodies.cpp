@@ -43,9 +43,9 @@ class Tree {
   std::map<std::string, std::string> parents_;
 };
 
-// Those that quantization adds between nodes, and that may stand in any graph where their values are known.
-bool floats(const Node& node) {
-  return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear" || node.op_type == "DynamicQuantizeLinear";
+// May stand in any graph where its values are known.
+bool goes_to_readers(const Node& node) {
+  return is_conversion(node) && !node.stays;
 }
 
 // Decides in which graph each node stands.
@@ -68,14 +68,15 @@ class Placing {
   }
 
   Model run() {
-    for (Node& node : model_.nodes) follow_inputs(node, floats(node) ? "" : tree_.known(node.inside));
+    for (Node& node : model_.nodes) follow_inputs(node, goes_to_readers(node) ? "" : tree_.known(node.inside));
     gather_readers();
     for (size_t i = model_.nodes.size(); i-- > 0;) {
       Node& node = model_.nodes[i];
-      if (floats(node)) go_to_readers(i);
+      if (goes_to_readers(node)) go_to_readers(i);
       for (const auto& input : node.inputs) readers_[input].push_back(i);
     }
     repeat_dequantizers();
+    for (Node& node : model_.nodes) node.stays = is_conversion(node);
     return std::move(model_);
   }
 
@@ -149,7 +150,7 @@ class Placing {
     std::map<std::pair<std::string, std::string>, std::string> known;  // value, body -> what it reads instead
     std::unordered_map<std::string, Node> dequantizers;
     for (Node& node : model_.nodes) {
-      if (node.op_type == "DequantizeLinear") dequantizers.emplace(node.outputs.at(0), node);
+      if (node.op_type == "DequantizeLinear" && !node.stays) dequantizers.emplace(node.outputs.at(0), node);
       for (auto& input : node.inputs) {
         const auto from = dequantizers.find(input);
         if (from == dequantizers.end() || from->second.inside == node.inside) continue;
@@ -260,6 +261,10 @@ class Closing {
 
 }  // namespace
 
+bool is_conversion(const Node& node) {
+  return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear" || node.op_type == "DynamicQuantizeLinear";
+}
+
 void place_in_bodies(Model& model) {
   if (!has_open_bodies(model)) return;
   const std::vector<std::string> places = Placing(model).places();
@@ -267,6 +272,17 @@ void place_in_bodies(Model& model) {
   for (Node& node : model.nodes) {
     if (node.domain != entry_domain) node.inside = places[k++];
   }
+}
+
+Model placed(const Model& model) {
+  if (!has_open_bodies(model)) return model;
+  Placing placing(model);
+  Model out = placing.run();
+  for (const Node& node : model.nodes) {
+    if (node.domain == entry_domain) out.nodes.push_back(node);
+  }
+  sort_nodes(out);
+  return out;
 }
 
 Model closed(const Model& model) {

@@ -42,6 +42,9 @@ struct QUASAR_API Node {
   std::vector<Attribute> attributes = {};
   std::shared_ptr<const std::string> rest = {};  // documentation and other fields: a serialized onnx::NodeProto without the above
   std::string inside = {};                       // the open body in which the node stands (id_of); "": the model's own graph
+  // Of QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: it stands in `inside`, and closing the bodies (bodies.hpp)
+  // does not move it to its readers.
+  bool stays = false;
   std::shared_ptr<const std::vector<Body>> bodies = {};  // the node's open bodies; null: none
 
   bool is(std::string_view type) const { return domain.empty() && op_type == type; }

@@ -63,6 +63,7 @@ class Opening {
 
   Model run(const Model& model) {
     for (const Node& node : model.nodes) open(node, {});
+    for (Node& node : out_.nodes) node.stays = is_conversion(node);
     sort_nodes(out_);
     return std::move(out_);
   }

@@ -8,6 +8,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/parallel.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/plan.hpp"
@@ -66,6 +67,7 @@ class Rewriting {
       keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
       gather_codes_first(out_);          // and its compiler reads pairs
     }
+    out_ = graph::placed(out_);
     pair_before_subgraphs(out_);
     const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
     if (std::ranges::none_of(plan_.values, has_bytes)) return;

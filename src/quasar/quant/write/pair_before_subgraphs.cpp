@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+
+#include "quasar/graph/bodies.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -32,23 +35,49 @@ bool has_one_scale(const graph::Node& pair, const graph::Model& model) {
   return zero_point != nullptr && scale->count() == 1 && zero_point->type() != DataType::int32;
 }
 
+// Values that a graph within the one that gives them reads.
+std::set<std::string> captured_values(const graph::Model& model) {
+  std::map<std::string, std::string> homes;  // value -> the body that gives it
+  for (const auto& node : model.nodes) {
+    for (const auto& output : node.outputs) homes[output] = node.inside;
+  }
+  std::set<std::string> out;
+  for (const auto& node : model.nodes) {
+    const auto reads = [&](const std::string& value, const std::string& inside) {
+      const auto home = homes.find(value);
+      if (home != homes.end() && home->second != inside) out.insert(value);
+    };
+    if (node.bodies == nullptr) {
+      out.insert(node.captures.begin(), node.captures.end());
+    } else {
+      for (const auto& body : *node.bodies) {
+        for (const auto& output : body.outputs) reads(output.name, graph::id_of(node, body));
+      }
+    }
+    if (node.domain == graph::entry_domain) continue;  // it reads what the operator does
+    for (const auto& input : node.inputs) reads(input, node.inside);
+  }
+  return out;
+}
+
 }  // namespace
 
 void pair_before_subgraphs(graph::Model& quantized) {
-  std::set<std::string> captured;
-  for (const auto& node : quantized.nodes) captured.insert(node.captures.begin(), node.captures.end());
-  if (captured.empty()) return;
+  const std::set<std::string> captured = captured_values(quantized);
   std::map<std::string, graph::Node> pairs;  // the value -> the DequantizeLinear that it comes from
   const graph::Index index(quantized);
   for (const auto& value : captured) {
     const graph::Node* from = moved_from(value, index);
-    if (from != nullptr && has_one_scale(*from, quantized)) pairs.emplace(value, *from);
+    if (from == nullptr || !has_one_scale(*from, quantized)) continue;
+    graph::Node& pair = pairs.emplace(value, *from).first->second;
+    pair.inside = index.producer(value)->inside;
+    pair.stays = true;
   }
   graph::Names names(quantized);
   for (const auto& [value, from] : pairs) {
     const std::string moved = names.fresh(value + "_moved"), codes = names.fresh(value + "_quantized");
-    for (auto& node : quantized.nodes) std::ranges::replace(node.outputs, value, moved);
     graph::Node quantize = from, dequantize = from;
+    for (auto& node : quantized.nodes) std::ranges::replace(node.outputs, value, moved);
     quantize.name = names.fresh(value + "_QuantizeLinear");
     quantize.op_type = "QuantizeLinear";
     quantize.inputs[0] = moved;

@@ -10,7 +10,8 @@
 
 namespace quasar::quant {
 
-// Only the values that subgraphs read get a pair; every value keeps its meaning.
+// Only the values that subgraphs read get a pair; every value keeps its meaning. Bodies that are open have all nodes in their
+// places (graph::placed()).
 void pair_before_subgraphs(graph::Model& quantized);
 
 }  // namespace quasar::quant
