@@ -136,6 +136,17 @@ TEST(TaskHeads, Texts) {
   }
 }
 
+// A decoder's states, where the mask is of what the encoder read.
+TEST(TaskHeads, AMaskOfOtherPlacesDoesNotCount) {
+  Sketch hidden = on_text();
+  graph::Model model = hidden.ending_in({states(hidden, 32)});
+  for (const auto& [length, metric] : {std::pair{12, "embedding_cos"}, {40, "embedding_cos(mask=none)"}}) {
+    model.inputs.resize(1);
+    model.inputs.push_back({"attention_mask", DataType::int64, Shape{1, length}, {"", ""}});
+    expect_task(head_of(model), "embedding", metric);
+  }
+}
+
 // A recognizer of written lines: one step per 8 columns of the picture, or [time,1,classes].
 graph::Model line_model(bool time_first) {
   Sketch s = on_picture();

@@ -62,13 +62,22 @@ std::optional<Claim> of_vector(const HeadFacts& facts, const HeadOutput& output,
   return claim;
 }
 
+// An encoder's mask says nothing of the places that its decoder gives.
+bool is_masked_elsewhere(const HeadFacts& facts, int64_t places) {
+  const Shape* mask = facts.shape_of("attention_mask");
+  return mask != nullptr && !mask->empty() && mask->back() >= 0 && places >= 0 && mask->back() != places;
+}
+
 std::optional<Claim> claim_of_embedding(const HeadFacts& facts) {
   if (facts.outputs().empty()) return std::nullopt;
   const HeadOutput& output = facts.outputs().front();
   if (!output.is_float()) return std::nullopt;
   const bool states = output.shape.size() == 3 && output.shape[0] == 1 && output.shape[2] >= fewest && facts.reads_tokens();
-  if (states && ends_in_layer_norm(facts, facts.maker(output, 2)))
-    return embedding(output, "hidden states of a text, normalized");
+  if (states && ends_in_layer_norm(facts, facts.maker(output, 2))) {
+    Claim claim = embedding(output, "hidden states of a text, normalized");
+    if (is_masked_elsewhere(facts, output.shape[1])) claim.head.metric += "(mask=none)";
+    return claim;
+  }
   const auto axis = vector_axis(output);
   return axis && facts.outputs().size() == 1 ? of_vector(facts, output, *axis) : std::nullopt;
 }
