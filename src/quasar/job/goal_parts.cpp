@@ -41,7 +41,7 @@ bool criterion_is_constraint(const Aim& aim) {
 
 std::vector<std::string> missed_accuracy(const Aim& aim, const Measures& measures, const eval::Scores& reference) {
   std::vector<std::string> out;
-  if (!meets_criterion(aim, measures, reference)) out.emplace_back("the accuracy criterion");
+  if (!meets_criterion(aim, measures, reference)) out.emplace_back(accuracy_criterion_in_words);
   for (const auto& constraint : broken(aim.goals, measures, reference)) {
     if (!is_cost(constraint.metric)) out.push_back(in_words(constraint, measures));
   }

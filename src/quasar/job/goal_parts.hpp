@@ -36,6 +36,8 @@ std::string reached(const AccuracyCriterion& criterion, const Measures& values, 
 // there are none, and then they do not hold.
 bool is_accurate(const Aim& aim, const Measures& measures, const eval::Scores& reference);
 
+inline constexpr const char* accuracy_criterion_in_words = "the accuracy criterion";
+
 // What of the accuracy does not hold, in words: "the accuracy criterion", "the constraint on cos (min 0.99, is 0.98)".
 std::vector<std::string> missed_accuracy(const Aim& aim, const Measures& measures, const eval::Scores& reference);
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "quasar/base/digits.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/job/precision.hpp"
 
@@ -38,15 +39,17 @@ std::string purpose_of(const search::Trial& trial) {
 }  // namespace
 
 void TrialWords::follow(const tune::Aim& aim) {
+  aim_ = aim;
   objective_ = aim.goals.objectives.front().metric;
-  criterion_ = aim.criterion;
   goal_.clear();
+  baseline_.reset();
 }
 
 void TrialWords::compare_with(const tune::Measured& baseline) {
   goal_.clear();
-  if (!criterion_ || criterion_->parts.size() != 1 || criterion_->parts.front().metric != objective_) return;
-  const std::string goal = tune::goal_in_words(*criterion_, tune::measures_of(baseline.metrics));
+  baseline_ = baseline.metrics;
+  if (!aim_.criterion || tune::criterion_is_constraint(aim_)) return;
+  const std::string goal = tune::goal_in_words(*aim_.criterion, tune::measures_of(baseline.metrics));
   goal_ = " (goal:" + goal.substr(objective_.size()) + ")";
 }
 
@@ -54,12 +57,36 @@ std::string TrialWords::value_of(const search::Trial& trial) const {
   return trial.values.empty() ? "" : objective_ + " " + in_digits(trial.values.front(), 6);
 }
 
+// What it misses besides a bound on the objective: ", misses the constraint on bytes (max 70000, is 78119)".
+std::string TrialWords::shortcomings_of(const search::Trial& trial) const {
+  if (!baseline_ || trial.violation() <= 0) return "";
+  const tune::Measures measures = tune::measures_of(aim_.goals, trial);
+  if (!tune::can_be_judged(aim_, measures)) return "";
+  std::vector<std::string> missed;
+  for (const auto& list : {tune::missed_accuracy(aim_, measures, *baseline_), tune::missed_costs(aim_, measures, *baseline_)}) {
+    for (const std::string& one : list) {
+      if (one != tune::accuracy_criterion_in_words) {
+        missed.push_back(one);
+      } else if (tune::criterion_is_constraint(aim_)) {
+        const tune::Measures in_float = tune::measures_of(*baseline_);
+        missed.push_back(one + " (" + tune::goal_in_words(*aim_.criterion, in_float) + ", is " +
+                         tune::reached(*aim_.criterion, measures, in_float) + ")");
+      }
+    }
+  }
+  return missed.empty() ? "" : ", misses " + joined(missed, " and ");
+}
+
 std::string TrialWords::outcome_of(const search::Trial& trial) const {
   switch (trial.state) {
     case search::State::complete: {
       if (trial.is_duplicate())
         return value_of(trial) + ", the same model as trial " + trial.user_attributes["duplicate_of"].dump() + purpose_of(trial);
-      return value_of(trial) + (trial.is_candidate() ? ", a candidate" : trial.values.empty() ? "" : goal_) + purpose_of(trial);
+      return value_of(trial) +
+             (trial.is_candidate()   ? ", a candidate"
+              : trial.values.empty() ? ""
+                                     : goal_) +
+             shortcomings_of(trial) + purpose_of(trial);
     }
     case search::State::failed: {
       std::string why = trial.user_attributes.value("error", std::string("no reason known"));

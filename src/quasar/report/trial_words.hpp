@@ -14,13 +14,15 @@ class TrialWords {
   // Whose trials they are, now and after a search has gone on with another goal.
   explicit TrialWords(const tune::Aim& aim) { follow(aim); }
   void follow(const tune::Aim& aim);
-  // From now on values stand beside the goal, where that is a bound of the objective. `baseline`: of the float model.
+  // From now on values stand beside the goal, where that is a bound of the objective, and lines say which other bounds a trial
+  // misses. `baseline`: of the float model.
   void compare_with(const tune::Measured& baseline);
 
   // The metric of a trial's value.
   const std::string& objective() const { return objective_; }
 
-  // What became of it: "top1 0.4575 (goal: at least 0.48), 3 operators in float; fallback by blocks".
+  // What became of it: "top1 0.4575 (goal: at least 0.48), 3 operators in float; fallback by blocks", "top1 0.49, misses bytes
+  // (max 70000, is 78119)".
   std::string of(const search::Trial& trial) const;
 
   // "trial 3 started: activation=…" or "trial 3 L2 0.0123 (0.02 s); activation=…".
@@ -29,9 +31,11 @@ class TrialWords {
  private:
   std::string value_of(const search::Trial& trial) const;
   std::string outcome_of(const search::Trial& trial) const;
+  std::string shortcomings_of(const search::Trial& trial) const;
 
+  tune::Aim aim_;
   std::string objective_, goal_;
-  std::optional<tune::AccuracyCriterion> criterion_;
+  std::optional<eval::Scores> baseline_;  // nullopt: not measured yet
 };
 
 }  // namespace quasar::report
