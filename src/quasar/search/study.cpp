@@ -52,7 +52,8 @@ std::vector<Change> Study::refresh() {
     known[trial.id] = trial.state;
     numbers[trial.id] = number;
   }
-  Updates updates = sharing_->updates(record_.id, trials_.empty() ? -1 : trials_.back().id, known);
+  Updates updates = sharing_->updates(record_.id, trials_.empty() ? -1 : trials_.back().id, known, words());
+  hear(updates.words);
   for (const auto& [id, hash] : updates.plan_hashes) {
     Trial& trial = trials_[position(numbers.at(id))];
     if (trial.user_attributes.contains(attribute::plan_hash)) continue;
@@ -210,7 +211,7 @@ void Study::undo(int64_t number) {
 // Others took this process for dead, and the trial over.
 const Trial& Study::as_others_left_it(int64_t number) {
   const Trial& trial = at(number);
-  Updates updates = sharing_->updates(record_.id, trials_.back().id, {{trial.id, trial.state}});
+  Updates updates = sharing_->updates(record_.id, trials_.back().id, {{trial.id, trial.state}}, {});
   std::vector<Change> changes;
   for (Trial& one : updates.trials) {
     if (one.number == number) take_over(std::move(one), changes);

@@ -117,7 +117,7 @@ void expect_the_dead_are_found(Place& place) {
     transaction->commit();
     // Nobody beats, somebody looks.
     const auto id = dead.at(5).id;
-    const auto beat = leader->sharing()->beats(led.id()).at(id);
+    const auto beat = leader->sharing()->pulse(led.id(), {}, {}).beats.at(id);
     EXPECT_FALSE(leader->sharing()->requeue_dead(id, "2001-01-01 00:00:00", 1));
     EXPECT_TRUE(leader->sharing()->requeue_dead(id, beat, 1));
     EXPECT_FALSE(leader->sharing()->requeue_dead(id, beat, 1));
@@ -140,7 +140,7 @@ void expect_late_results_count(Place& place) {
     Trial trial = late.start(space, space.at(faster ? 1 : 2));
     transaction->commit();
     transaction.reset();
-    EXPECT_TRUE(leader->sharing()->requeue_dead(trial.id, leader->sharing()->beats(led.id()).at(trial.id), 5));
+    EXPECT_TRUE(leader->sharing()->requeue_dead(trial.id, leader->sharing()->pulse(led.id(), {}, {}).beats.at(trial.id), 5));
     if (faster) {
       led.refresh();
       Trial again = led.resume(trial.number);
@@ -171,7 +171,7 @@ void expect_late_results_count_once(Place& place) {
     transaction->commit();
   };
   const auto requeue_dead = [&](int64_t id) {
-    EXPECT_TRUE(leader->sharing()->requeue_dead(id, leader->sharing()->beats(led.id()).at(id), 5));
+    EXPECT_TRUE(leader->sharing()->requeue_dead(id, leader->sharing()->pulse(led.id(), {}, {}).beats.at(id), 5));
   };
   const auto come_back = [&] {
     trial.state = State::complete;
@@ -314,6 +314,7 @@ void expect_one_pulse(Place& place) {
   led.reset();
   const HeartbeatOptions other{.interval = 1, .grace = 7, .max_retry = 3};
   led.emplace(*leader.storage, StudyOptions{.name = name, .resume = true, .heartbeat = other});
+  worker.refresh();
   EXPECT_EQ(worker.leader_message().heartbeat.grace, 7);
   EXPECT_EQ(led->leader_message().heartbeat.grace, 7);
 }

@@ -78,7 +78,6 @@ void Relational::start(int64_t study, Trial& trial) {
         soci::use(number), soci::use(study), soci::use(state), soci::use(begin), soci::into(id);
     writer_.parameters(id, trial);
     writer_.attributes(id, trial);
-    started(id);
     transaction.commit();
     trial.id = id;
     trial.number = number;
@@ -122,7 +121,6 @@ void Relational::resume(int64_t, const Trial& trial) {
                               soci::use(begin), soci::use(trial.id));
     update.execute(true);
     expect_one(update.get_affected_rows(), trial);
-    started(trial.id);
     writer_.attributes(trial.id, trial);
     transaction.commit();
   });
