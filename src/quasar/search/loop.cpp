@@ -6,6 +6,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/memory_cap.hpp"
+#include "quasar/search/enqueued.hpp"
 
 namespace quasar::search {
 
@@ -183,14 +184,18 @@ std::optional<int64_t> Loop::decide() {
   }
   // What another process left was counted when it began.
   if (study_.is_shared()) {
-    if (const auto number = proposals_.again()) return study_.resume(*number).number;
+    if (const auto number = proposals_.again(); number && !is_enqueued(study_.at(*number))) return resume(*number);
   }
   if (met(now)) return std::nullopt;
   return start();
 }
 
+int64_t Loop::resume(int64_t number) {
+  return study_.resume(number, space_, options_.stage).number;
+}
+
 std::optional<int64_t> Loop::start() {
-  if (const auto number = proposals_.again()) return study_.resume(*number).number;
+  if (const auto number = proposals_.again()) return resume(*number);
   const auto point = proposals_.next();
   if (!point) {
     // What runs elsewhere may still come back to be run here.

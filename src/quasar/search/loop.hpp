@@ -61,6 +61,7 @@ class Loop {
   // Number of the trial that runs from now on.
   std::optional<int64_t> decide();
   std::optional<int64_t> start();
+  int64_t resume(int64_t number);
   void end(RunResult::End how, const std::string& why);
   void end_by_leader(const std::string& why);
   void end_told(const std::string& why);

@@ -147,12 +147,15 @@ class QUASAR_API Storage {
   virtual StudyRecord create(const std::string& name, const std::vector<Direction>& directions) = 0;  // Error: the name exists
   virtual void set_attribute(int64_t study, const std::string& key, const Json& value) = 0;           // a study's user attribute
   virtual std::vector<Trial> trials(int64_t study) = 0;                                               // by number
+  // Those whose id is greater than `after`: of a storage that is not shared, which other programs may write to all the same.
+  virtual std::vector<Trial> later(int64_t /*study*/, int64_t /*after*/) { return {}; }
   virtual void start(int64_t study, Trial& trial) = 0;  // stores it as it is and gives it its id and number
   // State, values, intermediate values, attributes, end. TrialChanged: it is finished. What waits, because its process was taken
   // for dead, is finished all the same: a result is a result.
   virtual void finish(int64_t study, const Trial& trial) = 0;
   virtual void release(int64_t study, const Trial& trial) = 0;  // running -> waiting. TrialChanged: it is not running
-  virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start. TrialChanged: not waiting
+  virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start, with the point of one that
+                                                                // had been enqueued. TrialChanged: not waiting
 
   // The study with its trials and all that belongs to them, for ever. Throws Error while somebody holds it.
   virtual void remove(const StudyRecord& study) = 0;

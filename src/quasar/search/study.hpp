@@ -101,7 +101,8 @@ class QUASAR_API Study {
   // The transaction in which this trial was started or resumed was lost.
   void undo(int64_t number);
 
-  // Takes over what other processes did; nothing unless shared. Trials that they run are running here too.
+  // Takes over what other processes did; where the study is not shared, trials that other programs have added. Trials that others
+  // run are running here too.
   std::vector<Change> refresh();
 
   // In a transaction: says for others that this process's trial has claimed `hash`.
@@ -114,7 +115,8 @@ class QUASAR_API Study {
   // continued with this space.
   void check(const Space& space) const;
 
-  // Numbers of the waiting trials with this attribute `stage` ("": without) whose point is one of the space.
+  // Numbers of the waiting trials with this attribute `stage` ("": without) whose point is one of the space, and of enqueued ones
+  // (enqueued.hpp) of any stage.
   std::vector<int64_t> waiting(const Space& space, const std::string& stage) const;
 
   // Says anew which complete trials are good enough, for a study that is continued with another tolerance.
@@ -134,9 +136,11 @@ class QUASAR_API Study {
   // Trials that have failed as this study was opened, because their processes died too often (max_retry).
   const std::vector<int64_t>& died_too_often() const { return died_too_often_; }
 
-  // A running trial ended from outside: it waits as it was when it began. And runs again from now on, under its number.
+  // A running trial ended from outside: it waits as it was when it began.
   const Trial& release(int64_t number);
-  const Trial& resume(int64_t number);
+
+  // A waiting trial runs from now on, under its number. An enqueued one gets its point of the space, and the stage.
+  const Trial& resume(int64_t number, const Space& space, const std::string& stage);
 
   // Throws Error when there is no trial of this number.
   const Trial& at(int64_t number) const;

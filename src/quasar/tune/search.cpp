@@ -14,6 +14,7 @@
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/trial/racing.hpp"
+#include "quasar/tune/foreign_trials.hpp"
 #include "quasar/tune/idle_forms.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/prepared_job.hpp"
@@ -313,6 +314,7 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_direction(summary, context.job, log);
   warn_of_missing_models(summary, context.job, study, log);
+  for (const auto& told : words_on_foreign_trials(study.trials())) warn(summary, log, told);
   summary.front = search::pareto_front(own_trials(study), context.job.aim.goals.directions());
   summary.counts = search::sum(finding.result.counts, late.counts);
   summary.story = finding.story;

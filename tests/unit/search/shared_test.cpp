@@ -111,7 +111,7 @@ void expect_the_dead_are_found(Place& place) {
     if (again) {
       const auto waiting = dead.waiting(more, "t");
       ASSERT_EQ(waiting, std::vector<int64_t>{5});
-      dead.resume(5);
+      dead.resume(5, more, "t");
     } else {
       dead.start(more, more.at(6), {{"stage", "t"}});
     }
@@ -144,7 +144,7 @@ void expect_late_results_count(Place& place) {
     EXPECT_TRUE(leader->sharing()->requeue_dead(trial.id, leader->sharing()->pulse(led.id(), {}, {}).beats.at(trial.id), 5));
     if (faster) {
       led.refresh();
-      Trial again = led.resume(trial.number);
+      Trial again = led.resume(trial.number, space, "");
       again.state = State::complete;
       again.values = {7};
       led.finish(again);
@@ -415,6 +415,45 @@ TEST(Shared, NewsOfOthers) {
   const News words = hear(long_time);
   EXPECT_TRUE(words.words);
   EXPECT_FALSE(words.trials);  // it does not follow them any more
+}
+
+// What another program enqueues is run once, by whoever comes first, and counts towards the limits.
+TEST(Shared, EnqueuedTrialsRun) {
+  Place place{.server = servers::Postgresql::start(), .memory = nullptr};
+  if (!place.server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const Space space = space_of(20);
+  const std::string name = place.study();
+  const auto leader = place.open(), theirs = place.open();
+  Study led(*leader.storage, joining(name, false)), joined(*theirs.storage, joining(name, true));
+  const auto enqueue = [&](Storage& into, int value) {
+    Trial trial;
+    trial.state = State::waiting;
+    trial.system_attributes["fixed_params"] = {{"a", value}};
+    into.start(led.id(), trial);
+  };
+  enqueue(*leader.storage, 11);
+  enqueue(*leader.storage, 99);  // no point
+  std::atomic<int> tried = 0;
+  const auto work = [&](Study& study) {
+    return run({}, study, space, *samplers::table().make("grid"), stop_conditions({{"n_trials", 6}}),
+               [&](RunningTrial& job) -> Outcome {
+                 if (++tried == 3) enqueue(*leader.storage, 17);
+                 return {.values = {value_of(job)}};
+               });
+  };
+  {
+    const std::jthread other([&] { EXPECT_EQ(work(joined).counts.complete, 6u); });
+    EXPECT_EQ(work(led).counts.complete, 6u);
+  }
+  EXPECT_EQ(tried, 6);
+  std::multiset<double> values;
+  for (const Trial& trial : leader->trials(led.id())) {
+    if (trial.state == State::complete) values.insert(trial.point.find("a")->get<double>());
+  }
+  EXPECT_EQ(values.size(), 6u);
+  EXPECT_EQ(values.count(11), 1u);
+  EXPECT_EQ(values.count(17), 1u);
+  EXPECT_EQ(leader->trials(led.id()).at(1).state, State::waiting);
 }
 
 // A process needs one connection.

@@ -7,6 +7,7 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_numbers.hpp"
 #include "quasar/search/optuna/placeholders.hpp"
@@ -283,6 +284,9 @@ class Reader {
     if (row.name == constraints_attribute) {
       trial.system_attributes[row.name] = constraints_in(row.text);
     } else if (auto value = attribute_in(row.name, row.text)) {
+      if (row.name == enqueued_attribute && value->is_object()) {
+        for (Json& choice : *value) choice = restored(choice);
+      }
       trial.system_attributes[row.name] = std::move(*value);
     }
   }

@@ -61,7 +61,9 @@ void TrialWriter::parameters(int64_t id, const Trial& trial) {
   const std::vector<Parameter> all = rows(trial);
   for (size_t first = 0; first < all.size(); first += most_rows) {
     const size_t count = std::min(most_rows, all.size() - first);
-    run_bound(sql_, "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES " + rows_of(count, 4),
+    run_bound(sql_,
+              "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES " + rows_of(count, 4) +
+                  " ON CONFLICT (trial_id, param_name) DO NOTHING",
               [&](soci::statement& statement) {
                 for (size_t i = first; i < first + count; ++i) {
                   statement.exchange(soci::use(id));

@@ -17,6 +17,7 @@ class Relational : public Storage {
   StudyRecord create(const std::string& name, const std::vector<Direction>& directions) override;
   void set_attribute(int64_t study, const std::string& key, const Json& value) override;
   std::vector<Trial> trials(int64_t study) override;
+  std::vector<Trial> later(int64_t study, int64_t after) override;
   void start(int64_t study, Trial& trial) override;
   void finish(int64_t study, const Trial& trial) override;
   void release(int64_t study, const Trial& trial) override;

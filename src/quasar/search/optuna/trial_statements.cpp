@@ -27,6 +27,11 @@ std::string numbers_of(const std::string& changed, const std::string& table, con
 
 constexpr const char* channel_prefix = "quasar_";
 
+constexpr const char* points_of_begun =
+    "parameters AS (INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) SELECT c.trial_id, p.e->>0, "
+    "CAST(p.e->>1 AS double precision), p.e->>2 FROM begun c, json_array_elements(CAST(:p AS json)) WITH ORDINALITY AS p(e, "
+    "place) ORDER BY p.place ON CONFLICT (trial_id, param_name) DO NOTHING)";
+
 constexpr const char* beats =
     "beats AS (INSERT INTO trial_heartbeats (trial_id, heartbeat) SELECT trial_id, CURRENT_TIMESTAMP FROM begun ON CONFLICT "
     "(trial_id) DO UPDATE SET heartbeat = CURRENT_TIMESTAMP)";
@@ -34,6 +39,12 @@ constexpr const char* beats =
 std::string listed(const Json& attributes) {
   Json out = Json::array();
   for (const auto& [key, value] : attributes.items()) out.push_back({key, text_of(value)});
+  return text_of(out);
+}
+
+std::string listed(const std::vector<TrialWriter::Parameter>& parameters) {
+  Json out = Json::array();
+  for (const auto& one : parameters) out.push_back({one.name, one.number, one.text});
   return text_of(out);
 }
 
@@ -60,17 +71,13 @@ int64_t study_of_channel(const std::string& channel) {
 }
 
 void insert_begun(soci::session& sql, int64_t study, Trial& trial, const std::vector<TrialWriter::Parameter>& parameters) {
-  Json rows = Json::array();
-  for (const auto& one : parameters) rows.push_back({one.name, one.number, one.text});
-  const std::string state = text_of(trial.state), begin = text_of(trial.start.value_or(now())), points = text_of(rows);
+  const std::string state = text_of(trial.state), begin = text_of(trial.start.value_or(now())), points = listed(parameters);
   const std::string user = listed(trial.user_attributes), system = listed(trial.system_attributes);
   int64_t id = -1, number = -1;
   sql << "WITH begun AS (INSERT INTO trials (number, study_id, state, datetime_start) SELECT COALESCE((SELECT number FROM trials "
          "WHERE study_id = :s ORDER BY trial_id DESC LIMIT 1), -1) + 1, CAST(:i AS integer), CAST(:t AS trialstate), CAST(:b AS "
-         "timestamp) RETURNING trial_id, number), parameters AS (INSERT INTO trial_params (trial_id, param_name, param_value, "
-         "distribution_json) SELECT c.trial_id, p.e->>0, CAST(p.e->>1 AS double precision), p.e->>2 FROM begun c, "
-         "json_array_elements(CAST(:p AS json)) WITH ORDINALITY AS p(e, place) ORDER BY p.place), "
-      << attributes_of("begun", "user") << ", " << attributes_of("begun", "system") << ", " << beats
+         "timestamp) RETURNING trial_id, number), "
+      << points_of_begun << ", " << attributes_of("begun", "user") << ", " << attributes_of("begun", "system") << ", " << beats
       << " SELECT trial_id, number FROM begun",
       soci::use(study), soci::use(study), soci::use(state), soci::use(begin), soci::use(points), soci::use(user),
       soci::use(system), soci::into(id), soci::into(number);
@@ -78,16 +85,15 @@ void insert_begun(soci::session& sql, int64_t study, Trial& trial, const std::ve
   trial.number = number;
 }
 
-bool update_resumed(soci::session& sql, const Trial& trial) {
-  const std::string begin = text_of(trial.start.value_or(now()));
+bool update_resumed(soci::session& sql, const Trial& trial, const std::vector<TrialWriter::Parameter>& parameters) {
+  const std::string begin = text_of(trial.start.value_or(now())), points = listed(parameters);
   const std::string user = listed(trial.user_attributes), system = listed(trial.system_attributes);
   int changed = 0;
   sql << "WITH begun AS (UPDATE trials SET state = 'RUNNING', datetime_start = CAST(:b AS timestamp) WHERE trial_id = :i AND "
-         "state "
-         "= 'WAITING' RETURNING trial_id), "
-      << attributes_of("begun", "user") << ", " << attributes_of("begun", "system") << ", " << beats
+         "state = 'WAITING' RETURNING trial_id), "
+      << points_of_begun << ", " << attributes_of("begun", "user") << ", " << attributes_of("begun", "system") << ", " << beats
       << " SELECT COUNT(*) FROM begun",
-      soci::use(begin), soci::use(trial.id), soci::use(user), soci::use(system), soci::into(changed);
+      soci::use(begin), soci::use(trial.id), soci::use(points), soci::use(user), soci::use(system), soci::into(changed);
   return changed == 1;
 }
 

@@ -19,8 +19,8 @@ inline constexpr const char* words_channel = "quasar";
 // Stores a trial that begins, and its first heartbeat; gives it its id and number. Whoever calls has locked the study.
 void insert_begun(soci::session& sql, int64_t study, Trial& trial, const std::vector<TrialWriter::Parameter>& parameters);
 
-// waiting -> running, with attributes and heartbeat. false: it is not waiting.
-bool update_resumed(soci::session& sql, const Trial& trial);
+// waiting -> running, with attributes, heartbeat and these parameters, as far as it has none. false: it is not waiting.
+bool update_resumed(soci::session& sql, const Trial& trial, const std::vector<TrialWriter::Parameter>& parameters);
 
 // -> its final state, with values, attributes and end; the study's processes are told. false: it is finished.
 bool update_ended(soci::session& sql, int64_t study, const Trial& trial);

@@ -15,6 +15,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/base/system/socket.hpp"
+#include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/postgresql_session.hpp"
@@ -110,7 +111,11 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   void resume(int64_t, const Trial& trial) override {
-    guarded([&] { expect_one(optuna::update_resumed(sql_, trial) ? 1 : 0, trial); });
+    using Rows = std::vector<optuna::TrialWriter::Parameter>;
+    guarded([&] {
+      const Rows rows = trial.system_attributes.contains(enqueued_attribute) ? writer_.rows(trial) : Rows();
+      expect_one(optuna::update_resumed(sql_, trial, rows) ? 1 : 0, trial);
+    });
   }
 
   void set_attribute(int64_t study, const std::string& key, const Json& value) override {
