@@ -7,7 +7,8 @@ import sys
 
 import optuna
 
-WAITING, COMPLETE = optuna.trial.TrialState.WAITING, optuna.trial.TrialState.COMPLETE
+STATE = optuna.trial.TrialState
+WAITING, COMPLETE, PRUNED = STATE.WAITING, STATE.COMPLETE, STATE.PRUNED
 
 
 def enqueue(study):
@@ -19,7 +20,7 @@ def enqueue(study):
 
 def check(study):
     mine = {trial.user_attrs["mine"]: trial for trial in study.trials if "mine" in trial.user_attrs}
-    if mine["part"].state != COMPLETE or mine["part"].params["weight_params_quant_granularity"] != "Tensor":
+    if mine["part"].state not in (COMPLETE, PRUNED) or mine["part"].params["weight_params_quant_granularity"] != "Tensor":
         sys.exit(f"optuna_enqueued: {mine['part']}")
     if mine["whole"].state != COMPLETE or mine["whole"].params != study.best_trial.params:
         sys.exit(f"optuna_enqueued: {mine['whole']}")
