@@ -4,8 +4,8 @@
 // usage: bench_workers [SECONDS_PER_TRIAL] [SECONDS_PER_POINT] [SAMPLER] [WORKERS...]
 // Prints one row per number of workers: trials per second, the share of the ideal (workers / seconds per trial), what one trial
 // takes beyond its own time, the processor time of workers and server per trial, which other work on the machine does not
-// change, the statements that the server ran per trial with their time (pg_stat_statements, of Debian's postgresql-contrib), and
-// the connections per worker.
+// change, the statements that the server ran per trial with their time, waits for turns included (pg_stat_statements, of Debian's
+// postgresql-contrib), and the connections per worker.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,7 +151,8 @@ int main(int argc, char** argv) {
   for (const int workers : counts) measure(*server, workers, trial_s, life_s, sampler);
   if (std::getenv("BENCH_STATEMENTS") != nullptr)  // which
     std::fputs(server
-                   ->ask("SELECT calls, round(mean_plan_time::numeric, 2) AS plan, round(mean_exec_time::numeric, 2) AS exec, left(regexp_replace(query, '\\s+', ' ', "
+                   ->ask("SELECT calls, round(mean_plan_time::numeric, 2) AS plan, round(mean_exec_time::numeric, 2) AS exec, "
+                         "left(regexp_replace(query, '\\s+', ' ', "
                          "'g'), 150) FROM pg_stat_statements ORDER BY 1 DESC LIMIT 40")
                    .c_str(),
                stdout);
