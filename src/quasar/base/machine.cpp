@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/shared_machine.hpp"
+#include "quasar/base/system/shared_machine.hpp"
 #include "quasar/base/system/windows.hpp"
 
 namespace quasar {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/machine.hpp"
-#include "quasar/base/shared_machine.hpp"
+#include "quasar/base/system/shared_machine.hpp"
 #include "quasar/job/job_parts.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1.hpp"

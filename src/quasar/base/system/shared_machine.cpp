@@ -1,4 +1,4 @@
-#include "quasar/base/shared_machine.hpp"
+#include "quasar/base/system/shared_machine.hpp"
 
 #include <cstdlib>
 #include <initializer_list>
